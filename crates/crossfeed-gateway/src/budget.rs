@@ -10,8 +10,8 @@
 //! - Charging takes no lock: two atomic numbers, the budget's and the principal's.
 
 use crate::{
-    downstream::Principal,
     metrics::{Counter, Metrics, families},
+    principal::Principal,
     sync::AtomicUsize,
 };
 use bytes::Bytes;

@@ -22,6 +22,9 @@ pub mod import;
 pub mod line;
 pub mod message;
 pub mod metrics;
+pub mod port;
+pub mod principal;
+pub mod protocol;
 pub mod quota;
 pub mod tools;
 pub mod upstream;
@@ -30,13 +33,11 @@ pub mod watchdog;
 mod apart;
 mod lookalike;
 mod members;
-mod meta;
 mod pattern;
 mod private_file;
-mod revision;
 mod sync;
 #[cfg(unix)]
 mod wide;
 mod withhold;
 
-pub use revision::Revision;
+pub use protocol::Revision;

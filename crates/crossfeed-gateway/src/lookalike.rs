@@ -1,46 +1,7 @@
 //! Methods and members that only look like one of the protocol: a server that reads them leniently would do
 //! what the gateway did not judge.
 
-/// The methods of every revision that the gateway speaks, the most common first.
-const KNOWN: &[&str] = &[
-    "tools/call",
-    "tools/list",
-    "ping",
-    "initialize",
-    "server/discover",
-    "resources/read",
-    "resources/list",
-    "resources/templates/list",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "subscriptions/listen",
-    "prompts/get",
-    "prompts/list",
-    "completion/complete",
-    "logging/setLevel",
-    "skills/list",
-    "tasks/get",
-    "tasks/result",
-    "tasks/list",
-    "tasks/cancel",
-    "tasks/update",
-    "roots/list",
-    "sampling/createMessage",
-    "elicitation/create",
-    "notifications/initialized",
-    "notifications/cancelled",
-    "notifications/progress",
-    "notifications/message",
-    "notifications/roots/list_changed",
-    "notifications/tools/list_changed",
-    "notifications/prompts/list_changed",
-    "notifications/resources/list_changed",
-    "notifications/resources/updated",
-    "notifications/subscriptions/acknowledged",
-    "notifications/elicitation/complete",
-    "notifications/tasks",
-    "notifications/tasks/status",
-];
+use crate::protocol::method;
 
 /// What methods about tasks begin with, those of other revisions included: tasks have owners.
 pub(crate) const TASKS: &str = "tasks/";
@@ -48,14 +9,16 @@ pub(crate) const TASKS: &str = "tasks/";
 /// Whether a method equals one of the protocol, or begins like one about tasks, but for case, blanks,
 /// control characters and invisible characters.
 pub(crate) fn is_lookalike(method: &str) -> bool {
-    if KNOWN.contains(&method) {
+    if method::ALL.contains(&method) {
         return false;
     }
     let plain = visible(method);
     let beginning = plain.get(..TASKS.len());
     let is_about_tasks = beginning.is_some_and(|plain| plain.eq_ignore_ascii_case(TASKS));
     is_about_tasks && !method.starts_with(TASKS)
-        || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&plain))
+        || method::ALL
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(&plain))
 }
 
 /// The members of the parameters of requests by which the gateway judges and routes them.

@@ -11,7 +11,7 @@
 
 use crate::{
     config::Limits,
-    downstream::Principal,
+    principal::Principal,
     sync::{Mutex, MutexGuard},
 };
 use std::{

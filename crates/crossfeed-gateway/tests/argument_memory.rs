@@ -10,7 +10,7 @@ use crossfeed_core::{Engine, EngineOptions};
 use crossfeed_gateway::{
     Revision,
     config::GatewayConfig,
-    downstream::Principal,
+    principal::Principal,
     tools::{Call, Caller, ClientTools, ServerList, Tools},
 };
 use serde_json::json;

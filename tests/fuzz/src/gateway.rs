@@ -6,9 +6,9 @@ use crossfeed_core::{Engine, EngineOptions};
 use crossfeed_gateway::{
     Revision,
     config::{Format, GatewayConfig, Sources},
-    downstream::Principal,
     line::{Line, LineReader, Skim},
     message::Message,
+    principal::Principal,
     tools::{Call, Caller, ClientTools, ServerList, Tools},
 };
 use crossfeed_json::Document;

@@ -19,8 +19,8 @@ use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
     Revision,
     config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
-    downstream::Principal,
     metrics::Metrics,
+    principal::Principal,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
 };
 use serde_json::{Value, json};

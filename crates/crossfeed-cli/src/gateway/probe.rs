@@ -9,7 +9,8 @@ use crossfeed_gateway::{
     Revision,
     bridge::WithSession,
     config::{Limits, ServerConfig},
-    message::{Id, Kind, Message, RpcError, code},
+    message::{Id, Kind, Message, RpcError},
+    protocol::code,
     upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use serde_json::{Value, json};

@@ -15,15 +15,13 @@ mod driver;
 mod members;
 mod with_session;
 mod without_session;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use words::level as log_level;
-
 use crate::{
     message::{Id, Message, RpcError},
+    protocol::method,
     upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
@@ -94,5 +92,5 @@ fn tell(message: Message, related: Option<Id>) -> Action {
 /// The notification that cancels a request.
 fn cancelled(id: &Id) -> Message {
     let params = members::object(&[("requestId", id.raw())]);
-    Message::notification(words::method::CANCELLED, Some(&params))
+    Message::notification(method::CANCELLED, Some(&params))
 }

@@ -1,12 +1,15 @@
 //! A hub for tests: it answers by itself, and keeps what it was told.
 
-use super::{Crowded, Hub, HubClient, LISTEN, Outlet, Principal};
 use crate::{
     Revision,
     budget::Budget,
-    hub::ServerHealth,
-    message::{Id, Kind, Message, RpcError},
-    upstream::Header,
+    message::{Header, Id, Kind, Message, RpcError},
+    port::ServerHealth,
+};
+use crate::{
+    port::{Crowded, Hub, HubClient, MessageSink},
+    principal::Principal,
+    protocol::method,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -31,7 +34,7 @@ const WHILE: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(super) struct FakeHub {
     pub(super) clients: Mutex<Vec<Arc<FakeClient>>>,
-    held: Mutex<Vec<(Id, Arc<dyn Outlet>)>>,
+    held: Mutex<Vec<(Id, Arc<dyn MessageSink>)>>,
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
     changed: watch::Sender<u64>,
@@ -41,7 +44,7 @@ pub(super) struct FakeHub {
 pub(super) struct FakeClient {
     hub: Arc<FakeHub>,
     pub(super) principal: Principal,
-    pub(super) outlet: Option<Arc<dyn Outlet>>,
+    pub(super) outlet: Option<Arc<dyn MessageSink>>,
     /// What came, as text.
     pub(super) came: Mutex<Vec<String>>,
     pub(super) given_up: Mutex<Vec<Id>>,
@@ -85,7 +88,7 @@ impl FakeHub {
     fn add(
         self: Arc<Self>,
         principal: Principal,
-        outlet: Option<Arc<dyn Outlet>>,
+        outlet: Option<Arc<dyn MessageSink>>,
     ) -> Arc<FakeClient> {
         let client = Arc::new(FakeClient {
             hub: Arc::clone(&self),
@@ -109,7 +112,7 @@ impl Hub for FakeHub {
     fn connect(
         self: Arc<Self>,
         principal: Principal,
-        outlet: Arc<dyn Outlet>,
+        outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient> {
         self.add(principal, Some(outlet))
     }
@@ -140,7 +143,7 @@ impl FakeClient {
 
 #[async_trait]
 impl HubClient for FakeClient {
-    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
+    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
         let text = String::from_utf8(message.to_bytes().to_vec()).unwrap();
         self.came.lock().push(text);
         self.hub.changed();
@@ -153,7 +156,7 @@ impl HubClient for FakeClient {
             _ => message.method().unwrap_or_default(),
         };
         match method {
-            "hold" | "late" | LISTEN => {
+            "hold" | "late" | method::LISTEN => {
                 if method == "late" {
                     tokio::time::sleep(WHILE).await;
                 }
@@ -208,7 +211,7 @@ impl HubClient for FakeClient {
         })
     }
 
-    async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
+    async fn give_up(&self, id: &Id, _: &Arc<dyn MessageSink>) {
         self.given_up.lock().push(id.clone());
         self.hub.changed();
     }

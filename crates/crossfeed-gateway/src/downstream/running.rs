@@ -1,9 +1,12 @@
 //! Requests that run, so that the end can wait for them.
 
-use super::{Gone, LISTEN, Outlet};
 use crate::{
     message::{Kind, Message},
     sync::AtomicUsize,
+};
+use crate::{
+    port::{Disconnected, MessageSink},
+    protocol::method,
 };
 use async_trait::async_trait;
 use std::sync::{
@@ -25,9 +28,9 @@ impl Running {
     pub(super) fn begin(
         self: &Arc<Self>,
         request: &Message,
-        outlet: Arc<dyn Outlet>,
-    ) -> Arc<dyn Outlet> {
-        if request.method() == Some(LISTEN) {
+        outlet: Arc<dyn MessageSink>,
+    ) -> Arc<dyn MessageSink> {
+        if request.method() == Some(method::LISTEN) {
             return outlet;
         }
         self.count.fetch_add(1, Ordering::AcqRel);
@@ -54,7 +57,7 @@ impl Running {
 }
 
 struct Reply {
-    outlet: Arc<dyn Outlet>,
+    outlet: Arc<dyn MessageSink>,
     running: Arc<Running>,
     answered: AtomicBool,
 }
@@ -69,8 +72,8 @@ impl Reply {
 }
 
 #[async_trait]
-impl Outlet for Reply {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl MessageSink for Reply {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         let answers = matches!(message.kind(), Kind::Response | Kind::Error);
         let sent = self.outlet.send(message).await;
         if answers {

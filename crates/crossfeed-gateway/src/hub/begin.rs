@@ -8,6 +8,7 @@ use crate::{
     Revision,
     config::ClientName,
     message::{Message, RpcError},
+    protocol::method,
     tools::client_name,
 };
 use bytes::Bytes;
@@ -39,7 +40,7 @@ impl Client {
             } else {
                 read::with_members(&params, &[("protocolVersion", quoted.into())])
             };
-            let side = Side::new(&client, revision, "initialize", &params, name);
+            let side = Side::new(&client, revision, method::INITIALIZE, &params, name);
             client.begins(&side);
             match answer(&side).await {
                 Ok(result) => {
@@ -262,7 +263,7 @@ fn of_all(
     result.insert("capabilities".to_owned(), capabilities);
     let own = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
     if revision.is_stateless() {
-        let meta = json!({(crate::meta::SERVER_INFO): own.clone()});
+        let meta = json!({(crate::protocol::meta::SERVER_INFO): own.clone()});
         result.insert("_meta".to_owned(), meta);
     }
     result.insert("serverInfo".to_owned(), own);

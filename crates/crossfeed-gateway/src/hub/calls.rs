@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     apart::apart,
-    message::{Message, Param, RpcError, code},
+    message::{Message, Param, RpcError},
+    protocol::{code, method},
     tools::{Call, Reader, Relisted, ServerList},
     upstream::UpstreamError,
 };
@@ -179,7 +180,7 @@ impl Request {
 
     /// Tells the client that there are other tools.
     async fn announce(&self, link: &Link) {
-        let method = "notifications/tools/list_changed";
+        let method = method::TOOLS_CHANGED;
         if link.stateless {
             return self.side.tell_listeners(&self.client, method).await;
         }
@@ -207,7 +208,7 @@ impl Request {
         let mut params = params.cloned();
         loop {
             let page = link
-                .ask(Some(self.serial), "tools/list", params.as_ref())
+                .ask(Some(self.serial), method::LIST_TOOLS, params.as_ref())
                 .await
                 .await
                 .map_err(|_| cancelled())??;

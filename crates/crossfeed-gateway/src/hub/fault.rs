@@ -3,11 +3,7 @@
 //! What comes in: why it does not. What goes out: an error of the protocol, or, for calls of tools, a
 //! result that is an error, so that the model reads it. Deliberately not here: when that is.
 
-use crate::{
-    message::{RpcError, code},
-    tools,
-    upstream::UpstreamError,
-};
+use crate::{message::RpcError, protocol::code, tools, upstream::UpstreamError};
 use bytes::Bytes;
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;

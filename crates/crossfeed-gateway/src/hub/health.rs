@@ -4,25 +4,8 @@
 //! Deliberately not here: how it is shown.
 
 use super::{Client, Gateway, link::Phase};
+use crate::port::ServerHealth;
 use std::sync::{Arc, Weak};
-
-/// How one server is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ServerHealth {
-    /// Its name.
-    pub name: String,
-    /// Connections to it that are open: one for each client, and each session behind a bridge.
-    pub open: usize,
-    /// Connections that are being opened for the first time.
-    pub opening: usize,
-    /// Connections that ended, or could not be opened, and will be tried again.
-    pub down: usize,
-    /// Connections that gave their process back, and begin again when they are used.
-    pub idle: usize,
-    /// Why one of those that are down is.
-    pub error: Option<String>,
-}
 
 impl Gateway {
     /// How the servers are, in the order of the configuration.

@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     Revision,
-    message::{Id, Kind, Message, RpcError, code},
+    message::{Id, Kind, Message, RpcError},
+    protocol::{code, method},
     upstream::{Event, Upstream, UpstreamError},
 };
 use bytes::Bytes;
@@ -95,7 +96,7 @@ fn lists_stateless(link: &Link, error: &Message) -> bool {
 /// What a server is answered that asks before it said who it is.
 fn too_early(request: &Message) -> Message {
     let id = request.id().cloned().unwrap_or_else(|| Id::number(0));
-    if request.method() == Some("ping") {
+    if request.method() == Some(method::PING) {
         return Message::response(&id, &Bytes::from_static(b"{}"));
     }
     let error = RpcError::new(code::INVALID_REQUEST, "the session is not initialized");

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     apart::{apart, indexed},
-    message::{Message, RpcError, code},
+    message::{Message, RpcError},
+    protocol::{code, method},
     tools::Naming,
     upstream::UpstreamError,
 };
@@ -41,11 +42,11 @@ const PART: usize = 32;
 /// What is listed by a method: the capability that it belongs to, and the member of its result.
 pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
     Some(match method {
-        "prompts/list" => ("prompts", "prompts"),
-        "resources/list" => ("resources", "resources"),
-        "resources/templates/list" => ("resources", "resourceTemplates"),
-        "tasks/list" => ("tasks", "tasks"),
-        "skills/list" => ("skills", "skills"),
+        method::LIST_PROMPTS => ("prompts", "prompts"),
+        method::LIST_RESOURCES => ("resources", "resources"),
+        method::LIST_TEMPLATES => ("resources", "resourceTemplates"),
+        method::LIST_TASKS => ("tasks", "tasks"),
+        method::LIST_SKILLS => ("skills", "skills"),
         _ => return None,
     })
 }
@@ -104,7 +105,7 @@ impl Request {
             }
             _ => None,
         };
-        if method == "prompts/list" && rest.is_none() {
+        if method == method::LIST_PROMPTS && rest.is_none() {
             return match self.prompts(&params, true).await {
                 Ok(page) => self.client.respond(self.serial, &page).await,
                 Err(failed) => self.fail_first(failed).await,
@@ -205,7 +206,7 @@ impl Request {
         let until = Instant::now() + SLOWER;
         let lists = links
             .iter()
-            .map(|link| all_pages(self, link, "prompts/list", params, PROMPTS, until));
+            .map(|link| all_pages(self, link, method::LIST_PROMPTS, params, PROMPTS, until));
         let fetched = join_all(lists).await;
         let mut failed = Vec::new();
         let mut pages: Vec<(Arc<Link>, Bytes)> = Vec::new();
@@ -220,7 +221,7 @@ impl Request {
         if pages.is_empty() && !failed.is_empty() {
             return Err(failed);
         }
-        left_out("prompts/list", &failed);
+        left_out(method::LIST_PROMPTS, &failed);
         let bytes = pages.iter().map(|(_, page)| page.len()).sum();
         let (side, gateway) = (Arc::clone(&self.side), Arc::clone(self.client.gateway()));
         let named = move || all_prompts(&side, gateway.tools().naming(), pages, is_asked_for);
@@ -251,7 +252,7 @@ fn one_page(
         match answer {
             Ok((result, next)) => {
                 let result = match method {
-                    "tasks/list" => tasks.list(link.server, result),
+                    method::LIST_TASKS => tasks.list(link.server, result),
                     _ => result,
                 };
                 side.learn_resources(&link, method, &result);

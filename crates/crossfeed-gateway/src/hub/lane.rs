@@ -6,8 +6,8 @@
 
 use super::advance::advance;
 use crate::{
-    downstream::{Gone, Outlet},
     message::Message,
+    port::{Disconnected, MessageSink},
     sync::{Mutex, MutexGuard},
 };
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ const WAITING_BYTES: usize = 4 << 20;
 /// The stream of one request.
 pub(super) struct Lane {
     this: Weak<Self>,
-    to: Arc<dyn Outlet>,
+    to: Arc<dyn MessageSink>,
     queue: Mutex<Queue>,
     /// How many lanes there are.
     open: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ struct Queue {
 }
 
 impl Lane {
-    pub(super) fn new(to: Arc<dyn Outlet>, open: &Arc<AtomicUsize>) -> Arc<Self> {
+    pub(super) fn new(to: Arc<dyn MessageSink>, open: &Arc<AtomicUsize>) -> Arc<Self> {
         open.fetch_add(1, Ordering::Relaxed);
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
@@ -76,18 +76,18 @@ impl Drop for Lane {
 }
 
 #[async_trait]
-impl Outlet for Lane {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl MessageSink for Lane {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         {
             let mut queue = self.queue();
             if queue.is_gone {
-                return Err(Gone);
+                return Err(Disconnected);
             }
             if queue.waiting.len() >= WAITING || queue.bytes >= WAITING_BYTES {
                 queue.is_gone = true;
                 queue.waiting.clear();
                 queue.bytes = 0;
-                return Err(Gone);
+                return Err(Disconnected);
             }
             queue.bytes += message.len();
             queue.waiting.push_back(message);
@@ -96,7 +96,7 @@ impl Outlet for Lane {
             }
         }
         let Some(lane) = self.this.upgrade() else {
-            return Err(Gone);
+            return Err(Disconnected);
         };
         advance(Box::pin(async move {
             while let Some(message) = lane.next() {
@@ -121,9 +121,9 @@ mod tests {
     struct Slow(mpsc::Sender<Message>);
 
     #[async_trait]
-    impl Outlet for Slow {
-        async fn send(&self, message: Message) -> Result<(), Gone> {
-            self.0.send(message).await.map_err(|_| Gone)
+    impl MessageSink for Slow {
+        async fn send(&self, message: Message) -> Result<(), Disconnected> {
+            self.0.send(message).await.map_err(|_| Disconnected)
         }
     }
 

@@ -23,9 +23,10 @@ use super::{
 };
 use crate::{
     bridge::{WithSession, WithoutSession},
-    downstream::Crowded,
     message::{Id, Kind, Message},
     metrics::{Outcome, families::REFUSALS},
+    port::Crowded,
+    protocol::method,
     tools::result::{of_server, unclaimed},
     upstream::{Backoff, Connector, Event, UpstreamError},
 };
@@ -388,7 +389,7 @@ async fn replay(link: Arc<Link>) {
         (state.level.clone(), subscriptions)
     };
     if let Some(level) = level {
-        drop(link.ask(None, "logging/setLevel", Some(&level)).await);
+        drop(link.ask(None, method::SET_LEVEL, Some(&level)).await);
     }
     let mut asked = VecDeque::new();
     for uri in subscriptions {
@@ -405,7 +406,7 @@ async fn replay(link: Arc<Link>) {
         if is_wanted {
             let uri = Bytes::from(crossfeed_json::quoted(&uri).into_bytes());
             let params = crate::members::object(&[("uri", uri)]);
-            asked.push_back(link.ask(None, "resources/subscribe", Some(&params)).await);
+            asked.push_back(link.ask(None, method::SUBSCRIBE, Some(&params)).await);
         }
     }
 }
@@ -497,7 +498,7 @@ async fn handle(link: &Arc<Link>, event: Event) {
             if link.is_http && is_unusable {
                 link.figures.no_messages.add(1);
             }
-            if let Some(waiting) = link.take(&id, Outcome::of(&error)) {
+            if let Some(waiting) = link.take(&id, error.outcome()) {
                 link.fail_one(waiting, &error).await;
             }
         }

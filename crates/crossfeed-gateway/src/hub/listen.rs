@@ -17,9 +17,10 @@ use super::{
 use crate::{
     apart::apart,
     config::Unlisted,
-    downstream::{LISTEN, Outlet},
     members::object,
     message::{Id, Message},
+    port::MessageSink,
+    protocol::{LIST_CHANGES, meta, method},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -27,9 +28,7 @@ use serde_json::{Map, Value};
 use std::{collections::HashSet, sync::Arc};
 
 /// The key under which it is said which subscription something is for.
-const SUBSCRIPTION: [&str; 2] = ["_meta", crate::meta::SUBSCRIPTION_ID];
-
-const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const SUBSCRIPTION: [&str; 2] = ["_meta", meta::SUBSCRIPTION_ID];
 
 /// Messages that wait for the acknowledgement that stands before them, and bytes of them; more are left
 /// out.
@@ -41,7 +40,7 @@ pub(super) struct Listening {
     /// The client's id of it.
     id: Id,
     params: Bytes,
-    reply: Arc<dyn Outlet>,
+    reply: Arc<dyn MessageSink>,
     /// Servers that were asked, and did not say yet whether they will tell anything.
     pending: Vec<usize>,
     /// Servers that tell, and under which id of ours.
@@ -67,7 +66,7 @@ impl Listening {
         self.is_acknowledged = true;
         let accepted = Value::Object(std::mem::take(&mut self.accepted)).to_string();
         let params = object(&[("_meta", self.meta()), ("notifications", accepted.into())]);
-        let mut messages = vec![Message::notification(ACKNOWLEDGED, Some(&params))];
+        let mut messages = vec![Message::notification(method::ACKNOWLEDGED, Some(&params))];
         messages.append(&mut self.held);
         Some(messages)
     }
@@ -82,13 +81,10 @@ impl Listening {
 
     /// Whether the client wants to be told of a change, by the method that tells it.
     fn wants(&self, method: &str) -> bool {
-        let key = match method {
-            "notifications/tools/list_changed" => "toolsListChanged",
-            "notifications/prompts/list_changed" => "promptsListChanged",
-            "notifications/resources/list_changed" => "resourcesListChanged",
-            _ => return false,
-        };
-        read::raw(&self.params, &["notifications", key]).as_deref() == Some(b"true")
+        let change = LIST_CHANGES.iter().find(|(_, own, _)| *own == method);
+        change.is_some_and(|(_, _, flag)| {
+            read::raw(&self.params, &["notifications", flag]).as_deref() == Some(b"true")
+        })
     }
 
     /// The notification of a change.
@@ -216,7 +212,7 @@ impl Side {
             .with_body(apart(params.len(), with_id).await);
         let method = message.method().unwrap_or_default();
         let is_only = self.only().is_some();
-        let accepted = if method == ACKNOWLEDGED && !is_only {
+        let accepted = if method == method::ACKNOWLEDGED && !is_only {
             apart(params.len(), move || accepted(&params)).await
         } else {
             None
@@ -225,7 +221,7 @@ impl Side {
             let mut listenings = self.listenings();
             let listening = listenings.get_mut(&serial)?;
             let reply = Arc::clone(&listening.reply);
-            if method == ACKNOWLEDGED {
+            if method == method::ACKNOWLEDGED {
                 // Once is enough.
                 let mut asked = listening.pending.iter();
                 let at = asked.position(|server| *server == link.server)?;
@@ -258,7 +254,7 @@ impl Side {
         self: &Arc<Self>,
         client: &Arc<Client>,
         serial: u64,
-        reply: &Arc<dyn Outlet>,
+        reply: &Arc<dyn MessageSink>,
         messages: Vec<Message>,
     ) {
         for message in messages {
@@ -402,12 +398,12 @@ impl Side {
             listening.pending.push(link.server);
             asked.push((
                 *serial,
-                Message::request(&Id::number(0), LISTEN, Some(&listening.params)),
+                Message::request(&Id::number(0), method::LISTEN, Some(&listening.params)),
             ));
             if !listening.is_acknowledged {
                 continue;
             }
-            for (capability, method) in super::client::LISTS {
+            for (capability, method, _) in LIST_CHANGES {
                 let has = read::raw(&about, &["capabilities", capability]).is_some();
                 if has && listening.wants(method) {
                     let message = listening.change(method);
@@ -472,14 +468,14 @@ fn accept(into: &mut Map<String, Value>, from: Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::downstream::Gone;
+    use crate::port::Disconnected;
 
     struct Nowhere;
 
     #[async_trait::async_trait]
-    impl Outlet for Nowhere {
-        async fn send(&self, _: Message) -> Result<(), Gone> {
-            Err(Gone)
+    impl MessageSink for Nowhere {
+        async fn send(&self, _: Message) -> Result<(), Disconnected> {
+            Err(Disconnected)
         }
     }
 

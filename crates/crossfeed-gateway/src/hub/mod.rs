@@ -27,6 +27,7 @@ mod link;
 mod listen;
 mod owners;
 mod pace;
+mod port;
 mod read;
 mod resources;
 mod room;
@@ -40,15 +41,15 @@ mod turns;
 mod tests;
 
 pub use client::Client;
-pub use health::ServerHealth;
 use tasks::Tasks;
 
 use crate::{
     budget::Budget,
     config::{GatewayConfig, ServerConfig, TransportConfig},
-    downstream::{Gone, Outlet, Principal},
     message::Message,
     metrics::{Figures, Metrics},
+    port::{Disconnected, MessageSink},
+    principal::Principal,
     quota::Quotas,
     tools::Tools,
     upstream::Connector,
@@ -237,7 +238,11 @@ impl Gateway {
     /// A client that stays: a connection over standard input and output, or a session over HTTP.
     /// `outlet` takes what belongs to no request.
     #[must_use]
-    pub fn connect(self: &Arc<Self>, principal: Principal, outlet: Arc<dyn Outlet>) -> Arc<Client> {
+    pub fn connect(
+        self: &Arc<Self>,
+        principal: Principal,
+        outlet: Arc<dyn MessageSink>,
+    ) -> Arc<Client> {
         let client = self.client(principal, outlet, false);
         let mut clients = self.clients();
         if clients.is_closed {
@@ -268,7 +273,7 @@ impl Gateway {
     fn client(
         self: &Arc<Self>,
         principal: Principal,
-        outlet: Arc<dyn Outlet>,
+        outlet: Arc<dyn MessageSink>,
         is_shared: bool,
     ) -> Arc<Client> {
         Client::new(Arc::clone(self), principal, outlet, is_shared, key())
@@ -328,12 +333,12 @@ fn key() -> String {
 struct Nowhere;
 
 #[async_trait::async_trait]
-impl Outlet for Nowhere {
+impl MessageSink for Nowhere {
     fn is_read(&self) -> bool {
         false
     }
 
-    async fn send(&self, _: Message) -> Result<(), Gone> {
-        Err(Gone)
+    async fn send(&self, _: Message) -> Result<(), Disconnected> {
+        Err(Disconnected)
     }
 }

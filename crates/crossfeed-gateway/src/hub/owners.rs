@@ -114,7 +114,7 @@ impl Owners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{budget::Budget, downstream::Principal, metrics::Metrics};
+    use crate::{budget::Budget, metrics::Metrics, principal::Principal};
 
     fn owners(most: usize) -> Owners {
         Owners::new(most, &Account::unlimited())

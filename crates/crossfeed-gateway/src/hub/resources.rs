@@ -17,7 +17,8 @@ use crate::{
     apart::apart,
     budget::{Account, Charge, Purpose},
     config::Unlisted,
-    message::{Message, RpcError, code},
+    message::{Message, RpcError},
+    protocol::{code, method},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
@@ -235,8 +236,8 @@ impl Side {
     /// Remembers whose the resources, or templates, of a page are.
     pub(super) fn learn_resources(&self, link: &Link, method: &str, result: &Bytes) {
         let (member, key) = match method {
-            "resources/list" => ("resources", "uri"),
-            "resources/templates/list" => ("resourceTemplates", "uriTemplate"),
+            method::LIST_RESOURCES => ("resources", "uri"),
+            method::LIST_TEMPLATES => ("resourceTemplates", "uriTemplate"),
             _ => return,
         };
         let document = Document::new(result.clone());
@@ -332,7 +333,7 @@ impl Request {
     pub(super) async fn resource(self, message: Message, uri: String) {
         // What was subscribed to ends where it began, whoever lists it meanwhile.
         let subscribed = match message.method() {
-            Some("resources/unsubscribe") => self.side.subscribed(&uri),
+            Some(method::UNSUBSCRIBE) => self.side.subscribed(&uri),
             _ => None,
         };
         let owner = subscribed.or_else(|| self.side.settled_owner(&uri));
@@ -389,7 +390,7 @@ impl Request {
         let params = asking(message).await;
         let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
         let links = self.capable("resources");
-        for method in ["resources/list", "resources/templates/list"] {
+        for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {
             let until = Instant::now() + SLOWER;
             let lists = links
                 .iter()

@@ -12,7 +12,8 @@
 use super::{Client, Gateway};
 use crate::{
     config::{ServerConfig, TransportConfig},
-    downstream::{Crowded, Principal},
+    port::Crowded,
+    principal::Principal,
     quota::{Lack, Needs, Permit, Quotas, Shortage},
     upstream::Upstream,
 };

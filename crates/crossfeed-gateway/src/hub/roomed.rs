@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     Revision,
-    message::{Id, Message},
-    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+    message::{Header, Id, Message},
+    upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
 use parking_lot::Mutex;

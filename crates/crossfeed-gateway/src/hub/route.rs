@@ -17,9 +17,9 @@ use crate::{
     Revision,
     apart::{LARGE, apart, indexed},
     config::{Eras, Unlisted},
-    downstream::LISTEN,
     lookalike,
-    message::{Kind, Message, Param, RpcError, code},
+    message::{Kind, Message, Param, RpcError},
+    protocol::{code, method},
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
@@ -35,13 +35,13 @@ const PROBED: Duration = Duration::from_secs(5);
 /// while it is read.
 fn is_short(method: &str) -> bool {
     const OTHERS: [&str; 7] = [
-        "completion/complete",
-        "logging/setLevel",
-        "ping",
-        "resources/subscribe",
-        "resources/unsubscribe",
-        "server/discover",
-        "tools/list",
+        method::COMPLETE,
+        method::SET_LEVEL,
+        method::PING,
+        method::SUBSCRIBE,
+        method::UNSUBSCRIBE,
+        method::DISCOVER,
+        method::LIST_TOOLS,
     ];
     join::listed(method).is_some() || OTHERS.contains(&method)
 }
@@ -77,19 +77,19 @@ impl Side {
             return client.refuse(serial, &error).await;
         }
         match method {
-            "tools/call" => client.work(serial, request.call(message)).await,
-            "tools/list" => client.work(serial, request.list(message)).await,
+            method::CALL_TOOL => client.work(serial, request.call(message)).await,
+            method::LIST_TOOLS => client.work(serial, request.list(message)).await,
             _ if method.starts_with(lookalike::TASKS) => {
                 client.work(serial, request.task(message)).await;
             }
-            LISTEN => client.work(serial, request.listen(message)).await,
-            "server/discover" => client.work(serial, request.discover(message)).await,
+            method::LISTEN => client.work(serial, request.listen(message)).await,
+            method::DISCOVER => client.work(serial, request.discover(message)).await,
             _ if self.only().is_none() || request.names_prompt(&message) => {
                 request.of_several(message).await;
             }
             _ => {
                 if let Some(link) = self.only() {
-                    if method == "logging/setLevel" {
+                    if method == method::SET_LEVEL {
                         link.remember_level(&message);
                     }
                     link.forward(serial, message).await;
@@ -104,8 +104,8 @@ impl Request {
     /// configuration has other servers, which this client may not use.
     fn names_prompt(&self, message: &Message) -> bool {
         let is_about_prompts = match message.method().unwrap_or_default() {
-            "prompts/list" | "prompts/get" => true,
-            "completion/complete" => message
+            method::LIST_PROMPTS | method::GET_PROMPT => true,
+            method::COMPLETE => message
                 .params()
                 .is_some_and(|params| read::raw(&params, &["ref", "name"]).is_some()),
             _ => false,
@@ -125,20 +125,20 @@ impl Request {
         }
         let params = message.params().unwrap_or_default();
         match method {
-            "ping" if has_sessions => {
+            method::PING if has_sessions => {
                 client.respond(serial, &Bytes::from_static(b"{}")).await;
             }
-            "logging/setLevel" => {
+            method::SET_LEVEL => {
                 let asked = self.ask_all("logging", &message).await;
                 client.work(serial, self.any_of(asked)).await;
             }
-            "prompts/get" => {
+            method::GET_PROMPT => {
                 let name = text_of(&message, Param::Name).await.unwrap_or_default();
                 client
                     .work(serial, self.prompt(message, name, &["name"]))
                     .await;
             }
-            "completion/complete" => match read::string(&params, &["ref", "name"]) {
+            method::COMPLETE => match read::string(&params, &["ref", "name"]) {
                 Some(name) => {
                     let path = &["ref", "name"];
                     client.work(serial, self.prompt(message, name, path)).await;
@@ -154,12 +154,12 @@ impl Request {
                     }
                 },
             },
-            "resources/subscribe" | "resources/unsubscribe" if !has_sessions => {
+            method::SUBSCRIBE | method::UNSUBSCRIBE if !has_sessions => {
                 self.unknown_method().await;
             }
-            "resources/read"
-            | "resources/subscribe"
-            | "resources/unsubscribe"
+            method::READ_RESOURCE
+            | method::SUBSCRIBE
+            | method::UNSUBSCRIBE
             | "resources/directory/read" => {
                 let uri = text_of(&message, Param::Uri).await.unwrap_or_default();
                 self.resource(message, uri).await;

@@ -5,7 +5,6 @@
 
 use super::{
     Client, Eras,
-    client::LISTS,
     life::{self, Hello},
     link::Link,
     listen::Listening,
@@ -17,6 +16,7 @@ use crate::{
     Revision,
     config::ClientName,
     message::Message,
+    protocol::{LIST_CHANGES, meta, method},
     tools::{
         Caller, ClientTools,
         list::names::{Bindings, Naming},
@@ -48,7 +48,7 @@ pub(super) struct Side {
     reported: Mutex<HashSet<(usize, Option<usize>)>>,
     listenings: Mutex<BTreeMap<u64, Listening>>,
     /// Of which lists the client was told, when its session began, that it will hear when they change.
-    announced: OnceLock<[bool; LISTS.len()]>,
+    announced: OnceLock<[bool; LIST_CHANGES.len()]>,
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
     late: Mutex<HashMap<usize, Late>>,
@@ -133,16 +133,16 @@ impl Side {
         let name = name.filter(|_| !client.is_shared()).cloned();
         let own = Bytes::from(
             serde_json::json!({"_meta": {
-                (crate::meta::PROTOCOL_VERSION): revision.as_str(),
-                (crate::meta::CLIENT_CAPABILITIES): {},
-                (crate::meta::CLIENT_INFO): {
+                (meta::PROTOCOL_VERSION): revision.as_str(),
+                (meta::CLIENT_CAPABILITIES): {},
+                (meta::CLIENT_INFO): {
                     "name": "crossfeed",
                     "version": env!("CARGO_PKG_VERSION"),
                 },
             }})
             .to_string(),
         );
-        Self::new(client, revision, "server/discover", &own, name)
+        Self::new(client, revision, method::DISCOVER, &own, name)
     }
 
     /// Subscriptions, by the request that they are.
@@ -214,8 +214,8 @@ impl Side {
     /// What servers list is to be learnt again.
     pub(super) fn changed(&self, method: &str) {
         match method {
-            "notifications/prompts/list_changed" => self.prompts().is_current = false,
-            "notifications/resources/list_changed" => self.resources().is_learnt = false,
+            method::PROMPTS_CHANGED => self.prompts().is_current = false,
+            method::RESOURCES_CHANGED => self.resources().is_learnt = false,
             _ => {}
         }
     }
@@ -250,16 +250,16 @@ impl Side {
     pub(super) fn announce(&self, result: &Bytes) {
         let path = |capability| ["capabilities", capability, "listChanged"];
         let will_hear =
-            |(capability, _)| read::raw(result, &path(capability)).as_deref() == Some(b"true");
+            |(capability, _, _)| read::raw(result, &path(capability)).as_deref() == Some(b"true");
         // A session begins once.
-        let _ = self.announced.set(LISTS.map(will_hear));
+        let _ = self.announced.set(LIST_CHANGES.map(will_hear));
     }
 
     /// Whether a client with a session was told that it will hear when a list changes.
     pub(super) fn announced(&self, capability: &str) -> bool {
         let announced = self.announced.get().copied().unwrap_or_default();
-        let mut lists = LISTS.iter().zip(announced);
-        lists.any(|((own, _), will_hear)| *own == capability && will_hear)
+        let mut lists = LIST_CHANGES.iter().zip(announced);
+        lists.any(|((own, ..), will_hear)| *own == capability && will_hear)
     }
 
     /// Whether something of a server is in the list of a capability, as the client knows it.

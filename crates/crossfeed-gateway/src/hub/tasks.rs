@@ -18,10 +18,10 @@ use super::{
 use crate::{
     apart::apart,
     config::Unlisted,
-    downstream::Principal,
     members::at,
-    message::{Message, ResultMember, RpcError, code},
-    meta,
+    message::{Message, ResultMember, RpcError},
+    principal::Principal,
+    protocol::{code, meta, method},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -239,7 +239,7 @@ impl Client {
     /// Whether a client may be told what a server says of its own accord: not of the tasks of others.
     pub(in crate::hub) async fn may_hear(&self, link: &Link, message: &Message) -> bool {
         let method = message.method().unwrap_or_default();
-        if !method.starts_with("notifications/tasks") {
+        if !method.starts_with(method::TASK_CHANGED) {
             return true;
         }
         let params = message.params().unwrap_or_default();
@@ -254,11 +254,11 @@ impl Request {
     /// A request about tasks: to the server whose task it is.
     pub(super) async fn task(self, message: Message) {
         let method = message.method().unwrap_or_default();
-        if method == "tasks/list" {
+        if method == method::LIST_TASKS {
             return self.tasks(message).await;
         }
-        let is_cancel = method == "tasks/cancel";
-        let has_result = is_cancel || matches!(method, "tasks/get" | "tasks/result");
+        let is_cancel = method == method::CANCEL_TASK;
+        let has_result = is_cancel || matches!(method, method::GET_TASK | method::TASK_RESULT);
         let params = message.params().unwrap_or_default();
         let task = apart(params.len(), {
             let params = params.clone();
@@ -292,7 +292,7 @@ impl Request {
             },
             None => {
                 let is_stateless = self.side.revision.is_stateless();
-                let error = if is_stateless && method == "tasks/result" {
+                let error = if is_stateless && method == method::TASK_RESULT {
                     RpcError::new(code::METHOD_NOT_FOUND, "this revision has no such method")
                 } else if is_stateless && !declares_tasks(&params) {
                     RpcError::new(

@@ -1,9 +1,9 @@
 use super::*;
 use crate::{
     budget::{Budget, Purpose},
-    downstream::Principal,
     message::{Id, Kind, Message},
     metrics::Metrics,
+    principal::Principal,
 };
 use bytes::Bytes;
 use futures_util::FutureExt as _;

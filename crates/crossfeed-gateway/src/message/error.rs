@@ -1,27 +1,10 @@
 //! What is not a message, and the errors that JSON-RPC knows.
 
 use super::Id;
+use crate::protocol::code;
 use bytes::Bytes;
 use crossfeed_json::JsonError;
 use serde_json::{Value, json};
-
-/// The codes of JSON-RPC 2.0, and those that MCP adds.
-pub mod code {
-    /// The text is not valid JSON.
-    pub const PARSE: i64 = -32700;
-    /// The JSON is not a message.
-    pub const INVALID_REQUEST: i64 = -32600;
-    /// There is no such method.
-    pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters do not fit the method.
-    pub const INVALID_PARAMS: i64 = -32602;
-    /// The other side of the gateway failed.
-    pub const INTERNAL: i64 = -32603;
-    /// The request does not declare a capability that it needs (2026-07-28).
-    pub const MISSING_CAPABILITY: i64 = -32021;
-    /// The revision is not spoken here, or not in this way (2026-07-28).
-    pub const UNSUPPORTED_REVISION: i64 = -32022;
-}
 
 /// Why bytes are no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

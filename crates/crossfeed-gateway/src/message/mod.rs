@@ -7,6 +7,7 @@
 mod body;
 mod envelope;
 mod error;
+mod header;
 mod id;
 mod make;
 mod token;
@@ -15,7 +16,8 @@ mod token;
 mod tests;
 
 pub(crate) use body::{Body, Edits, over};
-pub use error::{MessageError, RpcError, code};
+pub use error::{MessageError, RpcError};
+pub use header::Header;
 pub use id::Id;
 pub(crate) use token::Token;
 

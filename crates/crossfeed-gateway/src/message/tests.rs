@@ -110,8 +110,11 @@ fn what_is_made_is_read_again() {
         Message::request(&id, "x", None),
         Message::notification("x", Some(&params)),
         Message::response(&id, &params),
-        Message::failure(Some(&id), &RpcError::new(code::INTERNAL, "x")),
-        Message::failure(None, &RpcError::new(code::PARSE, "x")),
+        Message::failure(
+            Some(&id),
+            &RpcError::new(crate::protocol::code::INTERNAL, "x"),
+        ),
+        Message::failure(None, &RpcError::new(crate::protocol::code::PARSE, "x")),
     ];
     for message in made {
         let again = Message::parse(message.to_bytes()).unwrap();

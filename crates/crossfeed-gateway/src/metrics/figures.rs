@@ -4,7 +4,7 @@
 //! not here: names that a client or a server chose; they are not labels.
 
 use super::{Counter, Histogram, Metrics, families};
-use crate::{config::GatewayConfig, upstream::UpstreamError};
+use crate::config::GatewayConfig;
 use std::{sync::Arc, time::Instant};
 
 /// Kinds of methods, as their label says them.
@@ -55,17 +55,6 @@ const OUTCOMES: [&str; 6] = [
     "unavailable",
     "unknown",
 ];
-
-impl Outcome {
-    /// What a failure is.
-    pub(crate) fn of(error: &UpstreamError) -> Self {
-        match error {
-            UpstreamError::TimedOut { .. } => Self::TimedOut,
-            UpstreamError::OutcomeUnknown { .. } => Self::Unknown,
-            _ => Self::Unavailable,
-        }
-    }
-}
 
 /// What became of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,10 +22,7 @@ use super::{
     room, unlisted,
 };
 use crate::{
-    apart::apart,
-    budget::UNCHARGED,
-    lookalike::looks_like,
-    message::{RpcError, code},
+    apart::apart, budget::UNCHARGED, lookalike::looks_like, message::RpcError, protocol::code,
 };
 use bytes::Bytes;
 use crossfeed_core::{

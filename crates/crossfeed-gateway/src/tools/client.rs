@@ -24,9 +24,9 @@ use crate::{
     apart::{apart, indexed},
     budget::{Account, Charge, Purpose, UNCHARGED},
     config::ClientName,
-    downstream::Principal,
-    message::{RpcError, code},
-    upstream::Header,
+    message::{Header, RpcError},
+    principal::Principal,
+    protocol::code,
 };
 use bytes::Bytes;
 use crossfeed_core::{Memory, Session};

@@ -20,8 +20,8 @@ mod sources;
 pub(super) use sources::Sources;
 
 use crate::config::{FlowRule, ServerConfig};
-use crate::downstream::Principal;
 use crate::pattern::fits;
+use crate::principal::Principal;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;

@@ -3,7 +3,7 @@
 //! What comes in: who calls. What goes out: ids, short where a session or a conversation keeps them apart;
 //! else signed and unguessable, since whoever knows one can read what it stands for.
 
-use crate::downstream::Principal;
+use crate::principal::Principal;
 use crossfeed_wire::{CallId, Scope};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -212,7 +212,7 @@ fn parsed(project: &str, session: &str) -> Scope {
 #[cfg(test)]
 mod tests {
     use super::{CallIds, Key, base32, from_base32, scope};
-    use crate::downstream::Principal;
+    use crate::principal::Principal;
     use proptest::prelude::*;
 
     #[test]

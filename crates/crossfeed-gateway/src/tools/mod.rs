@@ -34,10 +34,9 @@ use crate::{
     Revision,
     budget::Budget,
     config::{ClientName, GatewayConfig},
-    downstream::Principal,
-    message::{Body, Message, ResultMember, RpcError},
+    message::{Body, Header, Message, ResultMember, RpcError},
     metrics::{Figures, Metrics},
-    upstream::Header,
+    principal::Principal,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;

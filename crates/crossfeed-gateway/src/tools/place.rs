@@ -10,7 +10,7 @@
 //! - No id of a conversation stands for two calls, also when the conversation was forgotten in between.
 
 use super::ids::{self, CallIds};
-use crate::downstream::Principal;
+use crate::principal::Principal;
 use crossfeed_core::Session;
 use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
@@ -166,7 +166,7 @@ impl Conversations {
 #[cfg(test)]
 mod tests {
     use super::{Conversations, MAX_CONVERSATIONS, Place};
-    use crate::downstream::Principal;
+    use crate::principal::Principal;
     use crossfeed_core::{Engine, EngineOptions, ToolResult};
     use std::sync::Arc;
 

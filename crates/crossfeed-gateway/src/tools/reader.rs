@@ -7,7 +7,7 @@
 use crate::{
     config::{ClientName, GatewayConfig, ViewChoice},
     members::may_hold,
-    meta,
+    protocol::meta,
 };
 use crossfeed_json::{Cursor, Kind};
 use crossfeed_wire::View;

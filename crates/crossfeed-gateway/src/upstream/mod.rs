@@ -19,33 +19,13 @@ pub use connector::{connector, connector_with_metrics};
 use crate::{
     Revision,
     budget::Account,
-    message::{Id, Message},
+    message::{Header, Id, Message},
+    metrics::Outcome,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ErrorCode, Fault};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
-
-/// A header that goes with a message over HTTP, and nowhere else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Header {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-}
-
-impl Header {
-    /// A header.
-    #[must_use]
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-        }
-    }
-}
 
 /// Why a server does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -183,6 +163,15 @@ impl UpstreamError {
             Self::OutcomeUnknown { .. } => ErrorCode::UpstreamOutcomeUnknown,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
             Self::TooLarge { .. } | Self::NoRoom | Self::Crowded { .. } => ErrorCode::LimitExceeded,
+        }
+    }
+
+    /// How a request that failed so is counted.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::TimedOut { .. } => Outcome::TimedOut,
+            Self::OutcomeUnknown { .. } => Outcome::Unknown,
+            _ => Outcome::Unavailable,
         }
     }
 

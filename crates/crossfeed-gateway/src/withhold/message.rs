@@ -8,7 +8,8 @@ use super::rules::Rules;
 use crate::{
     budget::Charge,
     members,
-    message::{Id, Kind, Message, RpcError, code},
+    message::{Id, Kind, Message, RpcError},
+    protocol::code,
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, quoted};

@@ -23,8 +23,8 @@ use crate::{
     Revision,
     apart::{LARGE, apart},
     budget::{Account, Charge, Purpose},
-    message::{Id, Kind, Message},
-    upstream::{self, Connector, Event, Header, Upstream, UpstreamError},
+    message::{Header, Id, Kind, Message},
+    upstream::{self, Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
 use crossfeed_json::indexing_bytes;

@@ -6,7 +6,7 @@
 //! without those would be another one.
 
 use super::message::{WITHHELD_STATE, refusal};
-use crate::{bridge::log_level, members};
+use crate::{members, protocol::log_level};
 use crossfeed_json::{Change, Cursor, Document, Edits, Kind, quoted};
 use crossfeed_mcp::{Capability, Projector};
 use crossfeed_projection::{RevealRules, WITHHELD};

@@ -4,9 +4,9 @@ use super::{
 };
 use crate::{
     budget::{Account, Budget, Purpose},
-    downstream::Principal,
     message::{Id, Message},
     metrics::Metrics,
+    principal::Principal,
 };
 use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;

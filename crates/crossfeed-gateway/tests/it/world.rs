@@ -5,9 +5,10 @@ use crossfeed_core::{Engine, EngineOptions};
 use crossfeed_fixture::{Options, serve_http};
 use crossfeed_gateway::{
     config::{Eras, GatewayConfig, ServerConfig, TransportConfig},
-    downstream::{Gone, Outlet, Principal},
     hub::{Client, Gateway},
     message::Message,
+    port::{Disconnected, MessageSink},
+    principal::Principal,
     tools::Tools,
     upstream,
 };
@@ -89,7 +90,7 @@ impl World {
     /// A client that has introduced itself.
     pub(crate) async fn client(&self, era: Era) -> Peer {
         let (sender, inbox) = mpsc::unbounded_channel();
-        let outlet: Arc<dyn Outlet> = Arc::new(Inbox(sender));
+        let outlet: Arc<dyn MessageSink> = Arc::new(Inbox(sender));
         let client = self.gateway.connect(Principal::Local, Arc::clone(&outlet));
         let peer = Peer {
             client,
@@ -121,8 +122,8 @@ fn capabilities() -> Value {
 struct Inbox(mpsc::UnboundedSender<Message>);
 
 #[async_trait]
-impl Outlet for Inbox {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl MessageSink for Inbox {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         // A client that is gone is one that nobody asks any longer.
         let _ = self.0.send(message);
         Ok(())
@@ -133,7 +134,7 @@ impl Outlet for Inbox {
 pub(crate) struct Peer {
     pub(crate) client: Arc<Client>,
     pub(crate) era: Era,
-    outlet: Arc<dyn Outlet>,
+    outlet: Arc<dyn MessageSink>,
     inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
     ids: AtomicU64,
 }

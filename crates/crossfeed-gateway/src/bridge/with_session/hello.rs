@@ -7,9 +7,9 @@ use crate::{
         answer,
         driver::{Action, Actions, FIRST},
         members, refuse, tell,
-        words::{self, meta, method},
     },
     message::{Id, Message, RpcError},
+    protocol::{self, meta, method},
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
@@ -115,7 +115,7 @@ impl Session {
             &[],
         );
         self.server = Some(Server {
-            has_tasks: members::get(&capabilities, &["extensions", words::TASKS]).is_some(),
+            has_tasks: members::get(&capabilities, &["extensions", meta::TASKS]).is_some(),
             logs: members::get(&capabilities, &["logging"]).is_some(),
             capabilities,
         });
@@ -139,7 +139,7 @@ impl Session {
         let level = self
             .client
             .level
-            .and_then(words::level_name)
+            .and_then(protocol::log_level_name)
             .unwrap_or(LEVEL);
         let level = quoted(level);
         if logs && self.server.as_ref().is_some_and(|server| server.logs) {
@@ -154,7 +154,7 @@ impl Session {
             return;
         }
         let level = members::get_text(&params.unwrap_or_default(), &["level"]);
-        let Some(level) = level.as_deref().and_then(words::level) else {
+        let Some(level) = level.as_deref().and_then(protocol::log_level) else {
             actions.push(invalid(id, "there is no such level"));
             return;
         };

@@ -5,9 +5,10 @@ use crate::{
     bridge::{
         cancelled,
         driver::{Action, Actions},
-        members, tell, words,
+        members, tell,
     },
-    message::{Id, Kind, Message, RpcError, code as rpc},
+    message::{Id, Kind, Message, RpcError},
+    protocol::{self, code},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Kind as Json};
@@ -17,7 +18,7 @@ use std::time::Duration;
 const ROUNDS: u32 = 10;
 
 /// What may be asked for at once.
-const ASKS: usize = 32;
+const MAX_REQUESTS: usize = 32;
 
 /// How long is waited before a request is sent again to a server that only asks for that: doubled each
 /// time, up to the longest.
@@ -133,15 +134,15 @@ impl Session {
         if root.kind() != Json::Object {
             return Err("`inputRequests` is not an object".to_owned());
         }
-        if root.len().unwrap_or_default() > ASKS {
+        if root.len().unwrap_or_default() > MAX_REQUESTS {
             return Err(format!(
-                "the server asks for more than {ASKS} things at once"
+                "the server asks for more than {MAX_REQUESTS} things at once"
             ));
         }
         let read = |(key, ask): (crossfeed_json::Key<'_>, crossfeed_json::Cursor<'_>)| {
             let method = ask.get("method").and_then(|method| method.as_str());
             let method = method.unwrap_or_default().into_owned();
-            match words::asked_capability(&method) {
+            match protocol::required_capability(&method) {
                 None => Err(format!("the server asks for `{method}`, which it may not")),
                 Some(capability) if !self.client.can(capability) => Err(format!(
                     "the server asks for `{method}`, which this client does not offer"
@@ -249,5 +250,5 @@ fn responses(asks: &[Ask]) -> Bytes {
 }
 
 fn wrong(reason: String) -> RpcError {
-    RpcError::new(rpc::INTERNAL, reason)
+    RpcError::new(code::INTERNAL, reason)
 }

@@ -10,9 +10,9 @@ use crate::{
         answer, cancelled,
         driver::{Action, Actions, FIRST},
         members, tell,
-        words::{CHANGES, meta, method},
     },
-    message::{Id, Message, code as rpc},
+    message::{Id, Message},
+    protocol::{LIST_CHANGES, code, meta, method},
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
@@ -76,7 +76,7 @@ impl Session {
         self.listening.changed = false;
         let uris: Vec<_> = self.listening.uris.iter().map(|uri| quoted(uri)).collect();
         let uris = format!("[{}]", uris.join(","));
-        let mut filter: Vec<(&str, &[u8])> = CHANGES
+        let mut filter: Vec<(&str, &[u8])> = LIST_CHANGES
             .iter()
             .filter(|(list, _, _)| self.server_can(&[list, "listChanged"]))
             .map(|(_, _, flag)| (*flag, b"true".as_slice()))
@@ -158,7 +158,7 @@ impl Session {
 
     /// What may have changed while nobody listened.
     fn tell_of_everything(&self, actions: &mut Actions) {
-        for (list, notification, _) in CHANGES {
+        for (list, notification, _) in LIST_CHANGES {
             if self.server_can(&[list, "listChanged"]) {
                 actions.push(tell(Message::notification(notification, None), None));
             }
@@ -166,7 +166,7 @@ impl Session {
         for uri in &self.listening.uris {
             let params = members::object(&[("uri", quoted(uri).as_bytes())]);
             actions.push(tell(
-                Message::notification(method::UPDATED, Some(&params)),
+                Message::notification(method::RESOURCE_UPDATED, Some(&params)),
                 None,
             ));
         }
@@ -180,7 +180,7 @@ impl Session {
     ) {
         let code = error.and_then(|error| members::get(&error, &["code"]));
         let is_unknown =
-            code.is_some_and(|code| *code == *rpc::METHOD_NOT_FOUND.to_string().as_bytes());
+            code.is_some_and(|code| *code == *code::METHOD_NOT_FOUND.to_string().as_bytes());
         let lived = match self
             .listening
             .current

@@ -22,12 +22,12 @@ use super::{
     answer, cancelled,
     driver::{Action, Actions, Era, FIRST, Link},
     members, refuse, tell,
-    words::{code, meta, method},
 };
 use crate::{
     Revision,
-    message::{Id, Kind, Message, RpcError, code as rpc},
-    upstream::{Event, Header, UpstreamError},
+    message::{Header, Id, Kind, Message, RpcError},
+    protocol::{code, meta, method},
+    upstream::{Event, UpstreamError},
 };
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -155,7 +155,7 @@ impl Session {
 
     fn forward(&mut self, id: Id, message: Message, headers: &[Header], actions: &mut Actions) {
         if self.by_client.contains_key(&id) {
-            let error = RpcError::new(rpc::INVALID_REQUEST, "a request of this id is running");
+            let error = RpcError::new(code::INVALID_REQUEST, "a request of this id is running");
             actions.push(refuse(&id, &error));
             return;
         }
@@ -164,7 +164,7 @@ impl Session {
             actions.push(invalid(&id, "the parameters are no object"));
             return;
         };
-        if message.method() == Some("tools/call")
+        if message.method() == Some(method::CALL_TOOL)
             && self.server.as_ref().is_some_and(|server| server.has_tasks)
             && let Some(with_tasks) = self.with_tasks(&params)
         {
@@ -385,7 +385,10 @@ impl Session {
 }
 
 fn unknown_method(method: &str) -> RpcError {
-    RpcError::new(rpc::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    RpcError::new(
+        code::METHOD_NOT_FOUND,
+        format!("Method not found: {method}"),
+    )
 }
 
 fn no_such_method(id: &Id, method: &str) -> Action {
@@ -393,15 +396,15 @@ fn no_such_method(id: &Id, method: &str) -> Action {
 }
 
 fn invalid(id: &Id, reason: &str) -> Action {
-    refuse(id, &RpcError::new(rpc::INVALID_PARAMS, reason))
+    refuse(id, &RpcError::new(code::INVALID_PARAMS, reason))
 }
 
 /// An error as the era with sessions numbers it: that there is no such resource has a code of its own.
 fn error_of_sessions(method: Option<&str>, error: &Bytes) -> Bytes {
     let is = |path: &[&str]| members::get(error, path);
     let invalid =
-        is(&["code"]).is_some_and(|raw| *raw == *rpc::INVALID_PARAMS.to_string().as_bytes());
-    if method == Some(method::READ) && invalid && is(&["data", "uri"]).is_some() {
+        is(&["code"]).is_some_and(|raw| *raw == *code::INVALID_PARAMS.to_string().as_bytes());
+    if method == Some(method::READ_RESOURCE) && invalid && is(&["data", "uri"]).is_some() {
         let code = code::RESOURCE_NOT_FOUND.to_string();
         if let Some(error) = members::with(Some(error), &[("code", code.as_bytes())], &[]) {
             return error;

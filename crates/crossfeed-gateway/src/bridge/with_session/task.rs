@@ -9,9 +9,9 @@ use crate::{
     bridge::{
         driver::{Action, Actions, FIRST},
         members, tell,
-        words::{self, meta},
     },
-    message::{Id, Message, RpcError, code as rpc},
+    message::{Id, Message, RpcError},
+    protocol::{code, meta, method},
 };
 use bytes::Bytes;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Session {
     pub(super) fn with_tasks(&self, params: &Bytes) -> Option<Bytes> {
         let capabilities = members::get(params, &["_meta", meta::CLIENT_CAPABILITIES])?;
         let extensions = members::get(&capabilities, &["extensions"]);
-        let extensions = members::with(extensions.as_ref(), &[(words::TASKS, b"{}")], &[])?;
+        let extensions = members::with(extensions.as_ref(), &[(meta::TASKS, b"{}")], &[])?;
         let capabilities = members::with(Some(&capabilities), &[("extensions", &extensions)], &[])?;
         members::with(
             Some(params),
@@ -46,7 +46,7 @@ impl Session {
     /// A call became a task.
     pub(super) fn task_made(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
         let Some(id) = members::get(result, &["taskId"]) else {
-            let error = RpcError::new(rpc::INTERNAL, "the server made a task of it without an id");
+            let error = RpcError::new(code::INTERNAL, "the server made a task of it without an id");
             return self.fail(call, &error, actions);
         };
         if let Some(running) = self.calls.get_mut(&call) {
@@ -57,7 +57,7 @@ impl Session {
 
     /// Asks how a task is.
     pub(super) fn ask_about_task(&mut self, call: u64, actions: &mut Actions) {
-        self.send_about_task(call, "tasks/get", None, actions);
+        self.send_about_task(call, method::GET_TASK, None, actions);
     }
 
     /// Tells a task what it asked for.
@@ -74,7 +74,7 @@ impl Session {
                 asked: None,
             });
         }
-        self.send_about_task(call, "tasks/update", Some(responses), actions);
+        self.send_about_task(call, method::UPDATE_TASK, Some(responses), actions);
     }
 
     fn send_about_task(
@@ -144,7 +144,7 @@ impl Session {
             }
             Some("failed") => {
                 let error = members::get(&result, &["error"]);
-                let failed = RpcError::new(rpc::INTERNAL, "the task failed");
+                let failed = RpcError::new(code::INTERNAL, "the task failed");
                 if let Some(call) = self.finish(call) {
                     let message = Message::failure(Some(&call.client), &failed);
                     let message = match error {
@@ -155,7 +155,7 @@ impl Session {
                 }
             }
             Some("cancelled") => {
-                let error = RpcError::new(rpc::INTERNAL, "the task was cancelled");
+                let error = RpcError::new(code::INTERNAL, "the task was cancelled");
                 self.fail(call, &error, actions);
             }
             Some("input_required") => self.task_asks(call, task, &result, actions),
@@ -171,7 +171,7 @@ impl Session {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        let asked = asked.map_err(|reason| RpcError::new(rpc::INTERNAL, reason));
+        let asked = asked.map_err(|reason| RpcError::new(code::INTERNAL, reason));
         let begun = asked.and_then(|mut asked| {
             asked.retain(|(key, _, _)| running.task_asked.insert(key.clone()));
             if !asked.is_empty() {
@@ -192,7 +192,7 @@ impl Session {
     /// Nobody waits for a task.
     pub(super) fn cancel_task(&mut self, task: &Bytes, actions: &mut Actions) {
         let number = self.number();
-        if let Some(request) = self.about_task(number, "tasks/cancel", task, None) {
+        if let Some(request) = self.about_task(number, method::CANCEL_TASK, task, None) {
             actions.push(Action::Send(FIRST, request, Vec::new()));
         }
     }

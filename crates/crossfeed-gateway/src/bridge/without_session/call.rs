@@ -5,11 +5,11 @@ use crate::{
     bridge::{
         driver::{Action, Actions, Link},
         members, tell,
-        words::{self, code, meta, method},
     },
     budget::UNCHARGED,
-    message::{Id, Message, Token, code as rpc},
-    upstream::{Event, Header, UpstreamError},
+    message::{Header, Id, Message, Token},
+    protocol::{self, code, meta, method},
+    upstream::{Event, UpstreamError},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
@@ -18,14 +18,14 @@ use tokio::time::Instant;
 
 /// Methods whose results a client may keep: these say for how long.
 const KEPT: [&str; 5] = [
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    method::READ,
+    method::LIST_TOOLS,
+    method::LIST_PROMPTS,
+    method::LIST_RESOURCES,
+    method::LIST_TEMPLATES,
+    method::READ_RESOURCE,
 ];
 
-const CALL: &str = "tools/call";
+const CALL: &str = method::CALL_TOOL;
 
 /// The capability of a server that takes calls as tasks.
 const TASKS: [&str; 4] = ["tasks", "requests", "tools", "call"];
@@ -37,7 +37,7 @@ const TASKS_ONLY: usize = 1024;
 const PROGRESS: usize = 16;
 
 /// Methods that may ask for input.
-const ASKING: [&str; 3] = [CALL, "prompts/get", method::READ];
+const ASKING: [&str; 3] = [CALL, method::GET_PROMPT, method::READ_RESOURCE];
 
 /// A request of a client.
 pub(super) struct Call {
@@ -140,7 +140,7 @@ impl Call {
     pub(super) fn came(&mut self, client: Id, params: &Bytes) {
         self.client = Some(client);
         let level = members::get_text(params, &["_meta", meta::LOG_LEVEL]);
-        self.level = level.as_deref().and_then(words::level);
+        self.level = level.as_deref().and_then(protocol::log_level);
         self.token_now = members::get(params, &["_meta", "progressToken"]);
     }
 }
@@ -272,7 +272,7 @@ impl Sessions {
             .unwrap_or_else(|| cancelled(&id));
         if let AsTask::Made(task) = &running.as_task {
             let params = members::object(&[("taskId", task)]);
-            let (link, name) = (running.link, "tasks/cancel");
+            let (link, name) = (running.link, method::CANCEL_TASK);
             self.ask_server(link, name, &params, Sent::Unasked, actions);
         }
         actions.push(Action::Send(running.link, message, Vec::new()));
@@ -293,7 +293,7 @@ impl Sessions {
             return;
         }
         if let Some(call) = self.finish(call) {
-            if call.method == "tools/list" {
+            if call.method == method::LIST_TOOLS {
                 self.read_tasks_only(&message);
             }
             deliver(call, message, actions);
@@ -335,7 +335,13 @@ impl Sessions {
                 let link = call.link;
                 let known = self.numbers + 1;
                 call.number = Some(known);
-                self.ask_server(link, "tasks/result", &params, Sent::Call(number), actions);
+                self.ask_server(
+                    link,
+                    method::TASK_RESULT,
+                    &params,
+                    Sent::Call(number),
+                    actions,
+                );
                 true
             }
             _ => false,
@@ -400,7 +406,7 @@ pub(super) fn deliver(call: Call, message: Message, actions: &mut Actions) {
             }
             members::with_absent(&result, &said)
         }
-        (None, Some(error)) if call.method == method::READ => invalid_resource(&error),
+        (None, Some(error)) if call.method == method::READ_RESOURCE => invalid_resource(&error),
         _ => None,
     };
     let message = match body {
@@ -413,7 +419,7 @@ pub(super) fn deliver(call: Call, message: Message, actions: &mut Actions) {
 /// That there is no such resource has no code of its own in this era.
 fn invalid_resource(error: &Bytes) -> Option<Bytes> {
     let code = members::get(error, &["code"])?;
-    let invalid = rpc::INVALID_PARAMS.to_string();
+    let invalid = code::INVALID_PARAMS.to_string();
     (*code == *code::RESOURCE_NOT_FOUND.to_string().as_bytes())
         .then(|| members::with(Some(error), &[("code", invalid.as_bytes())], &[]))?
 }

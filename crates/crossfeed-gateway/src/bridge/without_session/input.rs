@@ -13,9 +13,9 @@ use crate::{
         answer,
         driver::{Action, Actions, Link},
         members, refuse,
-        words::{self, method},
     },
-    message::{Id, Message, RpcError, code as rpc},
+    message::{Id, Message, RpcError},
+    protocol::{self, code, method},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -30,7 +30,7 @@ pub(super) const LIFE: Duration = Duration::from_secs(600);
 const PARKED: usize = 256;
 
 /// What a server may ask for in one call, or while none runs, without an answer.
-const ASKS: usize = 32;
+const MAX_REQUESTS: usize = 32;
 
 /// A request of the server.
 pub(super) struct Ask {
@@ -44,7 +44,7 @@ pub(super) struct Ask {
 
 impl Ask {
     pub(super) fn refuse(&self, link: Link, reason: &str, actions: &mut Actions) {
-        let error = RpcError::new(rpc::INTERNAL, reason);
+        let error = RpcError::new(code::INTERNAL, reason);
         let reply = Message::failure(Some(&self.id), &error);
         actions.push(Action::Send(link, reply, Vec::new()));
     }
@@ -70,10 +70,11 @@ impl Sessions {
         let Some(session) = self.sessions.get(&link) else {
             return;
         };
-        let offered = words::asked_capability(name).is_some_and(|asked| session.offers(asked));
+        let offered =
+            protocol::required_capability(name).is_some_and(|asked| session.offers(asked));
         if !offered {
             let reason = format!("Method not found: {name}");
-            let error = RpcError::new(rpc::METHOD_NOT_FOUND, reason);
+            let error = RpcError::new(code::METHOD_NOT_FOUND, reason);
             reply(Message::failure(Some(id), &error));
             return;
         }
@@ -97,9 +98,9 @@ impl Sessions {
                 .map(|session| &mut session.asks),
         };
         match asks {
-            Some(asks) if asks.len() < ASKS => asks.push(ask),
+            Some(asks) if asks.len() < MAX_REQUESTS => asks.push(ask),
             _ => {
-                let reason = format!("more than {ASKS} requests at once");
+                let reason = format!("more than {MAX_REQUESTS} requests at once");
                 return ask.refuse(link, &reason, actions);
             }
         }
@@ -176,7 +177,7 @@ impl Sessions {
         self.by_client.remove(&client);
         let Some(state) = state() else {
             call.client = Some(client.clone());
-            let error = RpcError::new(rpc::INTERNAL, "there is no randomness");
+            let error = RpcError::new(code::INTERNAL, "there is no randomness");
             actions.push(refuse(&client, &error));
             return self.cancel(number, None, actions);
         };
@@ -235,7 +236,7 @@ impl Sessions {
         };
         let Some(number) = call.filter(same) else {
             let reason = "`requestState` is unknown, or its time has passed: call again without it";
-            actions.push(refuse(&id, &RpcError::new(rpc::INVALID_PARAMS, reason)));
+            actions.push(refuse(&id, &RpcError::new(code::INVALID_PARAMS, reason)));
             return;
         };
         self.by_state.remove(state);

@@ -5,9 +5,9 @@ use crate::{
     bridge::{
         driver::{Actions, Link},
         members, refuse, tell,
-        words::{CHANGES, meta, method},
     },
-    message::{Id, Message, RpcError, code as rpc},
+    message::{Id, Message, RpcError},
+    protocol::{LIST_CHANGES, code, meta, method},
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
@@ -45,10 +45,10 @@ impl Sessions {
             None
         };
         if let Some(reason) = reason {
-            actions.push(refuse(&id, &RpcError::new(rpc::INVALID_PARAMS, reason)));
+            actions.push(refuse(&id, &RpcError::new(code::INVALID_PARAMS, reason)));
             return;
         }
-        let wanted = CHANGES
+        let wanted = LIST_CHANGES
             .iter()
             .filter(|(_, _, flag)| members::is_true(&filter, &[flag]));
         let wanted = wanted.map(|(list, _, _)| *list).collect();
@@ -133,7 +133,7 @@ impl Sessions {
         listen.acknowledged = true;
         let uris: Vec<_> = listen.honoured.iter().map(|uri| quoted(uri)).collect();
         let uris = format!("[{}]", uris.join(","));
-        let mut filter: Vec<(&str, &[u8])> = CHANGES
+        let mut filter: Vec<(&str, &[u8])> = LIST_CHANGES
             .iter()
             .filter(|(list, _, _)| listen.wanted.contains(list))
             .map(|(_, _, flag)| (*flag, b"true".as_slice()))

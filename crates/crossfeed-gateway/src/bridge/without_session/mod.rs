@@ -26,12 +26,12 @@ use super::{
     cancelled,
     driver::{Action, Actions, Era, FIRST, Link},
     members, refuse,
-    words::{meta, method},
 };
 use crate::{
     Revision,
-    message::{Id, Kind, Message, RpcError, code as rpc},
-    upstream::{Event, Header, UpstreamError},
+    message::{Header, Id, Kind, Message, RpcError},
+    protocol::{code, meta, method},
+    upstream::{Event, UpstreamError},
 };
 use bytes::Bytes;
 use call::Call;
@@ -173,11 +173,11 @@ impl Sessions {
         let name = message.method().unwrap_or_default();
         if is_of_sessions(name) {
             let error = format!("Method not found: {name}");
-            actions.push(refuse(&id, &RpcError::new(rpc::METHOD_NOT_FOUND, error)));
+            actions.push(refuse(&id, &RpcError::new(code::METHOD_NOT_FOUND, error)));
             return;
         }
         if self.by_client.contains_key(&id) {
-            let error = RpcError::new(rpc::INVALID_REQUEST, "a request of this id is running");
+            let error = RpcError::new(code::INVALID_REQUEST, "a request of this id is running");
             actions.push(refuse(&id, &error));
             return;
         }
@@ -299,7 +299,7 @@ fn asker(params: &Bytes) -> Result<Asker, RpcError> {
     let said = |key| members::get(params, &["_meta", key]);
     let missing = |key| {
         let reason = format!("`_meta` has no valid `{key}`");
-        RpcError::new(rpc::INVALID_PARAMS, reason)
+        RpcError::new(code::INVALID_PARAMS, reason)
     };
     let version = members::get_text(params, &["_meta", meta::PROTOCOL_VERSION])
         .ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;

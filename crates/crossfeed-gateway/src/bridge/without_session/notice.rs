@@ -5,9 +5,9 @@ use crate::{
     bridge::{
         driver::{Actions, Link},
         members, tell,
-        words::{self, CHANGES, method},
     },
     message::{Id, Message, Token},
+    protocol::{self, LIST_CHANGES, method},
 };
 
 impl Sessions {
@@ -19,13 +19,13 @@ impl Sessions {
         actions: &mut Actions,
     ) {
         let name = message.method().unwrap_or_default();
-        if let Some((list, _, _)) = CHANGES.iter().find(|(_, changed, _)| *changed == name) {
+        if let Some((list, _, _)) = LIST_CHANGES.iter().find(|(_, changed, _)| *changed == name) {
             return self.list_changed(link, list, &message, actions);
         }
         match name {
-            method::UPDATED => self.updated(link, &message, actions),
+            method::RESOURCE_UPDATED => self.updated(link, &message, actions),
             method::PROGRESS => self.progress(link, message, actions),
-            method::MESSAGE => self.log(link, message, related, actions),
+            method::LOG_MESSAGE => self.log(link, message, related, actions),
             method::CANCELLED => {
                 let params = message.params().unwrap_or_default();
                 if let Some(id) = members::get_id(&params, &["requestId"]) {
@@ -33,7 +33,7 @@ impl Sessions {
                 }
             }
             // The other era has neither.
-            "notifications/elicitation/complete" | "notifications/tasks/status" => {}
+            method::ELICITED | method::TASK_STATUS => {}
             _ => {
                 let client = related
                     .and_then(|id| self.call_of(link, id))
@@ -78,7 +78,7 @@ impl Sessions {
     fn log(&self, link: Link, message: Message, related: Option<&Id>, actions: &mut Actions) {
         let params = message.params().unwrap_or_default();
         let level = members::get_text(&params, &["level"]);
-        let Some(level) = level.as_deref().and_then(words::level) else {
+        let Some(level) = level.as_deref().and_then(protocol::log_level) else {
             return;
         };
         let call = match related.and_then(|id| self.call_of(link, id)) {

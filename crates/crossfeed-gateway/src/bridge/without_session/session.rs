@@ -10,9 +10,9 @@ use crate::{
         answer,
         driver::{Action, Actions, Link},
         members, refuse, tell,
-        words::{meta, method},
     },
-    message::{Id, Message, RpcError, code as rpc},
+    message::{Id, Message, RpcError},
+    protocol::{code, meta, method},
     upstream::{Event, UpstreamError},
 };
 use bytes::Bytes;
@@ -226,7 +226,7 @@ impl Sessions {
             link.and_then(|link| Some((link, self.sessions.get_mut(&link)?)))
         else {
             let reason = format!("more than {SESSIONS} kinds of clients at once");
-            actions.push(refuse(client, &RpcError::new(rpc::INTERNAL, reason)));
+            actions.push(refuse(client, &RpcError::new(code::INTERNAL, reason)));
             return None;
         };
         if session.is_ready() {
@@ -234,7 +234,7 @@ impl Sessions {
         }
         if session.held.len() >= HELD {
             let reason = format!("more than {HELD} requests wait for the server to begin");
-            actions.push(refuse(client, &RpcError::new(rpc::INTERNAL, reason)));
+            actions.push(refuse(client, &RpcError::new(code::INTERNAL, reason)));
             return None;
         }
         session.held.push(held);
@@ -263,7 +263,7 @@ impl Sessions {
                 Some(result) => actions.push(answer(&client, &result)),
                 None => {
                     let reason = "the server describes itself by no object";
-                    actions.push(refuse(&client, &RpcError::new(rpc::INTERNAL, reason)));
+                    actions.push(refuse(&client, &RpcError::new(code::INTERNAL, reason)));
                 }
             },
             Held::Call(call) => self.send_call(call, actions),
@@ -324,7 +324,7 @@ impl Sessions {
             return;
         }
         session.level = Some(level);
-        let name = crate::bridge::words::level_name(level).unwrap_or_default();
+        let name = crate::protocol::log_level_name(level).unwrap_or_default();
         let params = members::object(&[("level", quoted(name).as_bytes())]);
         self.ask_server(link, method::SET_LEVEL, &params, Sent::Unasked, actions);
     }

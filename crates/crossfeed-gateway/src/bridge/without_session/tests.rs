@@ -4,8 +4,8 @@ use crate::{
         WithoutSession,
         tests::{Talk, Told, text},
     },
-    message::{Id, Message},
-    upstream::{Event, Header, UpstreamError},
+    message::{Header, Id, Message},
+    upstream::{Event, UpstreamError},
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

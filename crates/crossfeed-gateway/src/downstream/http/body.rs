@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::{
         budget::{Account, Budget},
-        downstream::Principal,
         metrics::Metrics,
+        principal::Principal,
     };
     use futures_util::stream;
     use http_body_util::StreamBody;

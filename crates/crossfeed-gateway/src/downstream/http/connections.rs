@@ -16,7 +16,7 @@
 //!   its client is about to use it costs the client a request.
 
 use crate::{
-    downstream::Principal,
+    principal::Principal,
     sync::{Mutex, MutexGuard},
 };
 use std::{

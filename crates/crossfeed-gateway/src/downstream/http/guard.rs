@@ -6,8 +6,9 @@
 use super::answer::{Answer, refuse};
 use crate::{
     config::{ListenConfig, TokenConfig},
-    downstream::Principal,
-    message::{RpcError, code},
+    message::RpcError,
+    principal::Principal,
+    protocol::code,
 };
 use hyper::{
     HeaderMap, Response, StatusCode, Uri,

@@ -9,7 +9,6 @@ mod body;
 mod connections;
 mod guard;
 mod listens;
-mod names;
 mod post;
 mod rate;
 mod reply;
@@ -25,17 +24,19 @@ mod tests;
 
 pub use token::{ListenerToken, ListenerTokenError};
 
-use super::{FAREWELL, Hub, Principal, running::Running};
+use super::{FAREWELL, running::Running};
 use crate::{
     budget::Budget,
     config::{Limits, ListenConfig, Rate},
-    message::{RpcError, code},
+    message::RpcError,
     metrics::{
         Metrics,
         families::{NOT_LET_IN, REFUSALS},
     },
+    protocol::code,
     upstream::Backoff,
 };
+use crate::{port::Hub, principal::Principal};
 use answer::{Answer, Written, refuse, status};
 use connections::{Busy, Connections, Place, Way};
 use crossfeed_wire::ErrorCode;

@@ -5,7 +5,6 @@ use super::{
     answer::{Answer, json, refuse, status},
     body::{self, BodyError},
     events,
-    names::{LAST_EVENT, SESSION, VERSION, only},
     reply::{Beginning, Leaving, Reply, Untold},
     session::{Busy, Session},
     stateless,
@@ -13,9 +12,16 @@ use super::{
 };
 use crate::{
     Revision,
-    downstream::{Crowded, Gone, HubClient, LISTEN, Outlet, Principal, too_large},
-    message::{Id, Kind, Message, RpcError, code},
+    downstream::too_large,
+    message::{Id, Kind, Message, RpcError},
     metrics::families::{CLIENT_NO_MESSAGES, REFUSALS},
+    port::{Crowded, Disconnected, HubClient, MessageSink},
+    principal::Principal,
+    protocol::{
+        code,
+        header::{self, only},
+        method,
+    },
 };
 use async_trait::async_trait;
 use crossfeed_wire::ErrorCode;
@@ -131,7 +137,8 @@ impl Http {
         message: Message,
         principal: &Principal,
     ) -> Response<Answer> {
-        let begins = message.kind() == Kind::Request && message.method() == Some("initialize");
+        let begins =
+            message.kind() == Kind::Request && message.method() == Some(method::INITIALIZE);
         let busy = if begins {
             match self.sessions.begin(Arc::clone(&self.hub), principal) {
                 Some(busy) => busy,
@@ -186,7 +193,7 @@ impl Http {
             Ok(None) | Err(_) => self.stream(&session, &stream),
         };
         if begins && let Ok(value) = HeaderValue::from_str(&session.id) {
-            response.headers_mut().insert(SESSION, value);
+            response.headers_mut().insert(header::SESSION, value);
             untold.0 = None;
         }
         response
@@ -213,7 +220,10 @@ impl Http {
             let error = RpcError::new(code::INVALID_REQUEST, what);
             Err(Box::new(refuse(status, id, &error)))
         };
-        let named = match (only(headers, SESSION), only(headers, VERSION)) {
+        let named = match (
+            only(headers, header::SESSION),
+            only(headers, header::VERSION),
+        ) {
             (Err(wrong), _) | (_, Err(wrong)) => return refused(StatusCode::BAD_REQUEST, wrong),
             (Ok(named), _) => named,
         };
@@ -237,7 +247,7 @@ impl Http {
         principal: &Principal,
     ) -> Response<Answer> {
         let headers = request.headers();
-        let version = only(headers, VERSION).ok().flatten();
+        let version = only(headers, header::VERSION).ok().flatten();
         if version
             .and_then(Revision::parse)
             .is_some_and(Revision::is_stateless)
@@ -254,7 +264,7 @@ impl Http {
             Ok(session) => session,
             Err(refusal) => return *refusal,
         };
-        let last_event = match only(headers, LAST_EVENT) {
+        let last_event = match only(headers, header::LAST_EVENT) {
             Ok(last_event) => last_event,
             Err(_) => return invalid(StatusCode::BAD_REQUEST, "there is no such event"),
         };
@@ -308,7 +318,7 @@ impl Http {
             return status(StatusCode::ACCEPTED);
         };
         let stream = Stream::fleeting();
-        if message.method() == Some(LISTEN) {
+        if message.method() == Some(method::LISTEN) {
             self.listens.add(&stream);
         }
         let reply = Arc::new(Reply {
@@ -338,19 +348,23 @@ impl Http {
 struct Nowhere;
 
 #[async_trait]
-impl Outlet for Nowhere {
-    async fn send(&self, _: Message) -> Result<(), Gone> {
-        Err(Gone)
+impl MessageSink for Nowhere {
+    async fn send(&self, _: Message) -> Result<(), Disconnected> {
+        Err(Disconnected)
     }
 }
 
 /// Hands a message over, whether or not the client stays for it.
-fn start(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) -> JoinHandle<()> {
+fn start(
+    client: &Arc<dyn HubClient>,
+    message: Message,
+    reply: Arc<dyn MessageSink>,
+) -> JoinHandle<()> {
     let client = Arc::clone(client);
     tokio::spawn(async move { client.receive(message, reply).await })
 }
 
-async fn deliver(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) {
+async fn deliver(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn MessageSink>) {
     // It was handed over before the client hears so: what it sends then comes later.
     if let Err(error) = start(client, message, reply).await {
         tracing::error!(%error, "could not deliver a message");

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{Rate, TokenConfig},
-    downstream::Principal,
+    principal::Principal,
 };
 use parking_lot::Mutex;
 use std::{collections::HashMap, time::Duration};

@@ -6,8 +6,8 @@
 
 use super::{Http, session::Busy, stream::Stream};
 use crate::{
-    downstream::{Gone, HubClient, Outlet},
     message::{Id, Kind, Message},
+    port::{Disconnected, HubClient, MessageSink},
 };
 use async_trait::async_trait;
 use std::sync::{Arc, Weak};
@@ -17,7 +17,12 @@ use tokio::{runtime::Handle, task::JoinHandle};
 pub(super) struct Leaving(pub(super) Option<Left>);
 
 /// Whose request, which one, where its answer was to go, and whether it was handed over by now.
-pub(super) type Left = (Arc<dyn HubClient>, Id, Weak<dyn Outlet>, JoinHandle<()>);
+pub(super) type Left = (
+    Arc<dyn HubClient>,
+    Id,
+    Weak<dyn MessageSink>,
+    JoinHandle<()>,
+);
 
 impl Drop for Leaving {
     fn drop(&mut self) {
@@ -68,8 +73,8 @@ pub(super) struct Reply {
 }
 
 #[async_trait]
-impl Outlet for Reply {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl MessageSink for Reply {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         // Nobody finds it any more; but its streams end behind the answer.
         let failed = match (&self.beginning, message.kind()) {
             (Some(Beginning { http, id }), Kind::Error) => http.sessions.take(id),

@@ -5,7 +5,8 @@
 
 use super::stream::{From, Stream, place};
 use crate::{
-    downstream::{Hub, HubClient, Outlet as _, Principal},
+    port::{Hub, HubClient, MessageSink as _},
+    principal::Principal,
     sync::{AtomicUsize, Mutex, MutexGuard, spawn_if_possible},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -288,10 +289,7 @@ mod models;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        downstream::{Outlet, fake::FakeHub},
-        message::Message,
-    };
+    use crate::{downstream::fake::FakeHub, message::Message, port::MessageSink};
 
     #[tokio::test]
     async fn what_is_over_is_bounded() {

@@ -4,32 +4,34 @@
 //! status that an answer has. Whoever stands between reads the headers, and the server the message: what is
 //! not the same in both is refused.
 
-use super::names::{HEADER_MISMATCH, METHOD, NAME, SESSION, VERSION, only};
-use crate::meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::{
     Revision,
     apart::indexed,
-    downstream::HubClient,
-    message::{Kind, Message, Param, RpcError, code},
+    message::{Kind, Message, Param, RpcError},
+    port::HubClient,
+    protocol::{
+        code,
+        header::{self, only},
+        meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION},
+        method,
+    },
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crossfeed_json::{Cursor, Document, Kind as Json};
 use hyper::{HeaderMap, StatusCode};
 use std::borrow::Cow;
 
-const DISCOVER: &str = "server/discover";
-
 /// Whether a message is of the era without sessions.
 pub(super) async fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
-    let version = match only(headers, VERSION) {
+    let version = match only(headers, header::VERSION) {
         Ok(version) => version,
         // Refused, and so that the reason is seen.
         Err(_) => return true,
     };
     match version {
         Some(version) => is_stateless(version),
-        None if headers.contains_key(SESSION) => false,
-        None if message.method() == Some(DISCOVER) => true,
+        None if headers.contains_key(header::SESSION) => false,
+        None if message.method() == Some(method::DISCOVER) => true,
         None => message.kind() == Kind::Request && has_version(message).await,
     }
 }
@@ -62,7 +64,7 @@ pub(super) async fn check(
         check_request(headers, message, client).await
     } else {
         check_version(
-            only(headers, VERSION)
+            only(headers, header::VERSION)
                 .map_err(mismatch)?
                 .unwrap_or_default(),
         )
@@ -83,21 +85,21 @@ async fn check_request(
         let what = format!("`_meta` must have `{PROTOCOL_VERSION}` and `{CLIENT_CAPABILITIES}`");
         return Err(RpcError::new(code::INVALID_PARAMS, what));
     };
-    agree(headers, VERSION, version)?;
+    agree(headers, header::VERSION, version)?;
     check_version(version)?;
-    agree(headers, METHOD, method)?;
+    agree(headers, header::METHOD, method)?;
     let param = match method {
-        "tools/call" | "prompts/get" => Param::Name,
-        "resources/read" => Param::Uri,
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Param::TaskId,
+        method::CALL_TOOL | method::GET_PROMPT => Param::Name,
+        method::READ_RESOURCE => Param::Uri,
+        method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK => Param::TaskId,
         _ => return Ok(()),
     };
     let named = indexed(message.param(param).unwrap_or_default()).await;
     let name = named.root().ok().and_then(Cursor::as_str);
     if let Some(name) = &name {
-        agree(headers, NAME, name)?;
+        agree(headers, header::NAME, name)?;
     }
-    if let ("tools/call", Some(tool), Some(params)) = (method, name, message.params()) {
+    if let (method::CALL_TOOL, Some(tool), Some(params)) = (method, name, message.params()) {
         for header in client.headers(&tool, &params).await? {
             let expected = decoded(&header.value).unwrap_or_default();
             agree(headers, &header.name, &expected)?;
@@ -136,7 +138,7 @@ fn agree(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), RpcError
 }
 
 fn mismatch(what: String) -> RpcError {
-    RpcError::new(HEADER_MISMATCH, what)
+    RpcError::new(code::HEADER_MISMATCH, what)
 }
 
 /// A value as it was before it was made to fit into a header.
@@ -164,7 +166,7 @@ pub(super) fn status(answer: &Message) -> StatusCode {
         std::str::from_utf8(code.raw()).ok()?.parse::<i64>().ok()
     });
     match code {
-        Some(HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION) => {
+        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION) => {
             StatusCode::BAD_REQUEST
         }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -5,8 +5,8 @@
 //! stream is for.
 
 use crate::{
-    downstream::{Gone, Outlet},
     message::{Kind, Message, on_one_line},
+    port::{Disconnected, MessageSink},
     sync::{Mutex, MutexGuard},
 };
 use async_trait::async_trait;
@@ -263,12 +263,12 @@ fn answers(message: &Message) -> bool {
 }
 
 #[async_trait]
-impl Outlet for Stream {
+impl MessageSink for Stream {
     fn is_read(&self) -> bool {
         self.state().reading
     }
 
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         let mut message = Some(message);
         loop {
             let read = self.read.notified();
@@ -277,7 +277,7 @@ impl Outlet for Stream {
             let waker = {
                 let mut state = self.state();
                 if state.done {
-                    return Err(Gone);
+                    return Err(Disconnected);
                 }
                 state.forget_read();
                 let must_wait = state.is_full() && state.reading;
@@ -289,7 +289,7 @@ impl Outlet for Stream {
                     };
                     if state.is_full() && !make_room(&mut state, self.number) && !answers(&message)
                     {
-                        return Err(Gone);
+                        return Err(Disconnected);
                     }
                     // Only the stream of a request has answers, and it ends with the first.
                     state.done = answers(&message);

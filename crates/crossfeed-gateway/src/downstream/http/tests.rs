@@ -4,8 +4,9 @@ use super::{
 };
 use crate::{
     config::{Rate, TokenConfig},
-    downstream::{Outlet, fake::FakeHub},
+    downstream::fake::FakeHub,
     message::{Id, Message},
+    port::MessageSink,
 };
 use hyper::body::Body;
 use proptest::prelude::*;

@@ -5,7 +5,6 @@ use super::{
     connections::Counts,
 };
 use crate::{
-    downstream::Hub,
     metrics::{
         Metrics,
         families::{
@@ -13,6 +12,7 @@ use crate::{
             MEMORY_LIMIT, PROCESSES, PROCESSES_LIMIT, SESSIONS,
         },
     },
+    port::Hub,
 };
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};

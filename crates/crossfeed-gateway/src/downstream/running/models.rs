@@ -7,8 +7,8 @@ use shuttle::{future::block_on, thread};
 struct Nowhere;
 
 #[async_trait]
-impl Outlet for Nowhere {
-    async fn send(&self, _: Message) -> Result<(), Gone> {
+impl MessageSink for Nowhere {
+    async fn send(&self, _: Message) -> Result<(), Disconnected> {
         Ok(())
     }
 }

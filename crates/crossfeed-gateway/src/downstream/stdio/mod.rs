@@ -11,13 +11,18 @@ mod tests;
 
 pub use standard::{StandardInput, StandardOutput, standard};
 
-use super::{FAREWELL, Hub, HubClient, Outlet, Principal, running::Running, too_large};
+use super::{FAREWELL, running::Running, too_large};
 use crate::{
     budget::Purpose,
     config::Limits,
     line::{Line, LineReader, Skimmed},
-    message::{Kind, Message, MessageError, RpcError, code},
+    message::{Kind, Message, MessageError, RpcError},
     metrics::{Counter, families},
+    protocol::code,
+};
+use crate::{
+    port::{Hub, HubClient, MessageSink},
+    principal::Principal,
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
@@ -115,7 +120,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     }
 
     async fn message(&self, message: Message) {
-        let outgoing: Arc<dyn Outlet> = self.outgoing.clone();
+        let outgoing: Arc<dyn MessageSink> = self.outgoing.clone();
         let reply = match message.kind() {
             Kind::Request => self.running.begin(&message, outgoing),
             _ => outgoing,

@@ -1,9 +1,9 @@
 //! What goes to a client: written by whoever sends, and by one sender for all that wait.
 
 use crate::{
-    downstream::{Gone, Outlet},
     line::LineWriter,
     message::Message,
+    port::{Disconnected, MessageSink},
     sync::{Mutex, MutexGuard, spawn_if_possible},
 };
 use async_trait::async_trait;
@@ -69,11 +69,15 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
     }
 
     /// Writes what was sent up to `ticket`.
-    async fn write(&self, ticket: u64) -> Result<(), Gone> {
+    async fn write(&self, ticket: u64) -> Result<(), Disconnected> {
         let mut writing = self.writing.lock().await;
         // Somebody before wrote it; or did not come to the end.
         if writing.taken >= ticket && writing.lines.is_empty() {
-            return if self.is_gone() { Err(Gone) } else { Ok(()) };
+            return if self.is_gone() {
+                Err(Disconnected)
+            } else {
+                Ok(())
+            };
         }
         let messages = std::mem::take(&mut self.queue().messages);
         writing.taken += messages.len() as u64;
@@ -85,12 +89,12 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
         self.judge(written)
     }
 
-    fn judge(&self, written: io::Result<()>) -> Result<(), Gone> {
+    fn judge(&self, written: io::Result<()>) -> Result<(), Disconnected> {
         written.map_err(|error| {
             if !self.gone.send_replace(true) {
                 tracing::debug!(%error, "the client stopped reading");
             }
-            Gone
+            Disconnected
         })
     }
 
@@ -104,10 +108,10 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
 }
 
 #[async_trait]
-impl<W: AsyncWrite + Unpin + Send + 'static> Outlet for Outgoing<W> {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl<W: AsyncWrite + Unpin + Send + 'static> MessageSink for Outgoing<W> {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         if self.is_gone() {
-            return Err(Gone);
+            return Err(Disconnected);
         }
         let ticket = {
             let mut queue = self.queue();

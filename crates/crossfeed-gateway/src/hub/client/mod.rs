@@ -20,9 +20,10 @@ use crate::{
     Revision,
     apart::LARGE,
     budget::Account,
-    downstream::{Crowded, Outlet, Principal},
-    message::{Id, Kind, Message, RpcError, Token, code},
-    upstream::Header,
+    message::{Header, Id, Kind, Message, RpcError, Token},
+    port::{Crowded, MessageSink},
+    principal::Principal,
+    protocol::{code, method},
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -49,7 +50,7 @@ const EARLY: usize = 16 << 20;
 pub(super) const ENDED: usize = 1024;
 
 /// Messages that wait, and where their answers go.
-type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
+type Early = VecDeque<(Message, Arc<dyn MessageSink>)>;
 
 /// Whether a message may wait for the session to begin, where `most` may.
 fn has_room(early: &Early, message: &Message, most: usize) -> bool {
@@ -60,20 +61,9 @@ fn has_room(early: &Early, message: &Message, most: usize) -> bool {
 /// Whether a notification carries no data and is too long to be read on the threads that serve others: it is
 /// dropped.
 fn is_too_long(message: &Message) -> bool {
-    const SHORT: [&str; 3] = [
-        "notifications/cancelled",
-        "notifications/progress",
-        "notifications/tasks/status",
-    ];
+    const SHORT: [&str; 3] = [method::CANCELLED, method::PROGRESS, method::TASK_STATUS];
     message.len() > LARGE && message.method().is_some_and(|own| SHORT.contains(&own))
 }
-
-/// What says that a list changed, by the capability that it belongs to.
-pub(super) const LISTS: [(&str, &str); 3] = [
-    ("tools", "notifications/tools/list_changed"),
-    ("prompts", "notifications/prompts/list_changed"),
-    ("resources", "notifications/resources/list_changed"),
-];
 
 /// One client.
 pub struct Client {
@@ -81,7 +71,7 @@ pub struct Client {
     principal: Principal,
     /// What is held for it is charged to this.
     account: Arc<Account>,
-    pub(super) outlet: Arc<dyn Outlet>,
+    pub(super) outlet: Arc<dyn MessageSink>,
     /// Several clients are behind it, whose ids may be the same.
     is_shared: bool,
     /// What tells it from all others.
@@ -123,9 +113,9 @@ struct State {
 struct Running {
     id: Id,
     /// Where its answer goes.
-    reply: Arc<dyn Outlet>,
+    reply: Arc<dyn MessageSink>,
     /// The same as it was handed over.
-    origin: Arc<dyn Outlet>,
+    origin: Arc<dyn MessageSink>,
     /// Its progress token.
     token: Option<Token>,
     is_initialize: bool,
@@ -150,7 +140,7 @@ impl Client {
     pub(super) fn new(
         gateway: Arc<Gateway>,
         principal: Principal,
-        outlet: Arc<dyn Outlet>,
+        outlet: Arc<dyn MessageSink>,
         is_shared: bool,
         key: String,
     ) -> Arc<Self> {
@@ -192,7 +182,7 @@ impl Client {
     }
 
     /// The id of a request that runs, and where its answer goes.
-    pub(super) fn id_and_reply(&self, serial: u64) -> Option<(Id, Arc<dyn Outlet>)> {
+    pub(super) fn id_and_reply(&self, serial: u64) -> Option<(Id, Arc<dyn MessageSink>)> {
         let state = self.state();
         let running = state.running.get(&serial)?;
         Some((running.id.clone(), Arc::clone(&running.reply)))
@@ -241,7 +231,7 @@ impl Client {
 
     /// Takes a message; to be called in the order in which messages come. Does not wait for answers.
     /// What belongs to a request, its answer last, goes to `reply`.
-    pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
+    pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
         self.take_in(message, reply, false).await;
     }
 
@@ -250,7 +240,7 @@ impl Client {
     async fn take_in(
         self: &Arc<Self>,
         message: Message,
-        reply: Arc<dyn Outlet>,
+        reply: Arc<dyn MessageSink>,
         is_next: bool,
     ) -> bool {
         match message.kind() {

@@ -9,7 +9,6 @@ use crate::{
     apart::apart,
     budget::{Purpose, UNCHARGED},
     config::ClientName,
-    downstream::{LISTEN, Outlet},
     hub::{
         advance::advance,
         fault,
@@ -18,8 +17,9 @@ use crate::{
         side::{LONGEST, Side},
     },
     lookalike::is_lookalike,
-    message::{Id, Message, Param, RpcError, Token, code},
-    meta,
+    message::{Id, Message, Param, RpcError, Token},
+    port::MessageSink,
+    protocol::{code, meta, method},
     tools::client_name,
 };
 use bytes::Bytes;
@@ -93,7 +93,7 @@ impl Client {
     pub(super) async fn request(
         self: &Arc<Self>,
         message: Message,
-        reply: Arc<dyn Outlet>,
+        reply: Arc<dyn MessageSink>,
         is_next: bool,
     ) -> bool {
         let Some(id) = message.id().map(read::kept_id) else {
@@ -134,7 +134,7 @@ impl Client {
         self: &Arc<Self>,
         (message, about): (&Message, &About),
         id: &Id,
-        reply: &Arc<dyn Outlet>,
+        reply: &Arc<dyn MessageSink>,
         is_next: bool,
     ) -> Admission {
         let refuse = |code, text: &str| Admission::Refused(RpcError::new(code, text));
@@ -153,13 +153,13 @@ impl Client {
             return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
         }
         // Kept for as long as its session or subscription is there.
-        if matches!(method, "initialize" | LISTEN) && message.len() > LASTING {
+        if matches!(method, method::INITIALIZE | method::LISTEN) && message.len() > LASTING {
             let text = format!("{method} of more than {LASTING} bytes");
             return refuse(code::INVALID_REQUEST, &text);
         }
         if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
             return match method {
-                "ping" => Admission::Ping,
+                method::PING => Admission::Ping,
                 _ if !has_room(early, message, most) => {
                     Admission::Refused(fault::limit("too many requests"))
                 }
@@ -182,7 +182,7 @@ impl Client {
         if !self.is_shared && state.by_id.contains_key(id) {
             return refuse(code::INVALID_REQUEST, "the id of a request that still runs");
         }
-        let begins = method == "initialize" && !self.is_shared;
+        let begins = method == method::INITIALIZE && !self.is_shared;
         let says = &about.revision;
         if let Some(requested) = says.as_ref().filter(|says| !is_stateless(says)) {
             return Admission::Refused(unsupported(requested));
@@ -195,17 +195,17 @@ impl Client {
         } else {
             match &state.session {
                 Some(side) => Some(Arc::clone(side)),
-                None if method == "server/discover" || self.is_shared || says.is_some() => {
+                None if method == method::DISCOVER || self.is_shared || says.is_some() => {
                     Some(Arc::clone(state.stateless.get_or_insert_with(|| {
                         Side::stateless(self, about.client.as_ref())
                     })))
                 }
-                None if method == "ping" => return Admission::Ping,
+                None if method == method::PING => return Admission::Ping,
                 None => return refuse(code::INVALID_REQUEST, "the session is not initialized"),
             }
         };
         state.used = Some(Instant::now());
-        state.has_called |= method == "tools/call";
+        state.has_called |= method == method::CALL_TOOL;
         state.serial += 1;
         let serial = state.serial;
         if !self.is_shared {
@@ -225,7 +225,7 @@ impl Client {
                 token,
                 is_initialize: begins,
                 goes_on: false,
-                is_endless: method == LISTEN,
+                is_endless: method == method::LISTEN,
                 work: None,
             },
         );
@@ -326,7 +326,7 @@ impl Client {
 
     /// Sends an answer without waiting for a client that does not read; such a client may not ask more
     /// until it does.
-    pub(super) async fn send_soon(&self, reply: Arc<dyn Outlet>, message: Message) {
+    pub(super) async fn send_soon(&self, reply: Arc<dyn MessageSink>, message: Message) {
         self.leaving.fetch_add(1, Ordering::Relaxed);
         let leaving = Leaving(Arc::clone(&self.leaving));
         advance(Box::pin(async move {
@@ -392,7 +392,7 @@ impl Client {
     }
 
     /// The client went away from where the answers to some of its requests go: that cancels them.
-    pub async fn give_up(&self, reply: &Arc<dyn Outlet>) {
+    pub async fn give_up(&self, reply: &Arc<dyn MessageSink>) {
         let serials: Vec<u64> = {
             let state = self.state();
             let theirs = state

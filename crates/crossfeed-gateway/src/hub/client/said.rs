@@ -5,10 +5,11 @@
 
 use super::{Client, LASTING, has_room, is_too_long};
 use crate::{
-    downstream::Outlet,
     hub::read,
     lookalike::is_lookalike,
     message::{Id, Message},
+    port::MessageSink,
+    protocol::method,
 };
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ impl Client {
     pub(super) async fn notification(
         self: &Arc<Self>,
         message: Message,
-        reply: Arc<dyn Outlet>,
+        reply: Arc<dyn MessageSink>,
         is_next: bool,
     ) {
         let method = message.method().unwrap_or_default();
@@ -46,7 +47,7 @@ impl Client {
             tracing::debug!(target: "crossfeed::gateway", "dropped a notification that is too long");
             return;
         }
-        if method == "notifications/cancelled" {
+        if method == method::CANCELLED {
             let params = message.params().unwrap_or_default();
             if let Some(id) = read::raw(&params, &["requestId"]) {
                 self.cancelled(&id, params).await;
@@ -56,11 +57,11 @@ impl Client {
         let Some(side) = side else { return };
         match method {
             // It is kept; what a client says beside its name is not needed.
-            "notifications/initialized" if message.len() > LASTING => {
+            method::INITIALIZED if message.len() > LASTING => {
                 side.initialized(&Message::notification(method, None)).await;
             }
-            "notifications/initialized" => side.initialized(&message).await,
-            "notifications/progress" => {
+            method::INITIALIZED => side.initialized(&message).await,
+            method::PROGRESS => {
                 let params = message.params().unwrap_or_default();
                 if side.only().is_some() {
                     return side.tell_all(&message).await;

@@ -3,12 +3,13 @@
 //! What comes in: messages of one server. What goes out: the same to the stream of the client that they
 //! belong to, under ids that the client has not seen. Deliberately not here: answers.
 
-use super::{Asked, Client, LISTS, PROGRESS_TOKEN, is_too_long};
+use super::{Asked, Client, PROGRESS_TOKEN, is_too_long};
 use crate::{
     apart::apart,
-    downstream::Outlet,
     hub::{link::Link, read, side::LONGEST},
-    message::{Id, Message, RpcError, Token, code},
+    message::{Id, Message, RpcError, Token},
+    port::MessageSink,
+    protocol::{LIST_CHANGES, code, method},
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -115,10 +116,10 @@ impl Client {
             return;
         }
         let message = if link.stateless
-            && message.method() != Some("notifications/progress")
+            && message.method() != Some(method::PROGRESS)
             && let Some(side) = self.side_of(link)
         {
-            if message.method() == Some("notifications/tools/list_changed") {
+            if message.method() == Some(method::TOOLS_CHANGED) {
                 side.tools_changed(link.server);
             }
             let told = side.told_for_subscription(self, link, message, related);
@@ -131,13 +132,13 @@ impl Client {
         };
         let method = message.method().unwrap_or_default();
         let outlets = match method {
-            "notifications/cancelled" => {
+            method::CANCELLED => {
                 if let Some((outlets, message)) = self.withdrawn(link, &message, related) {
                     send_first(&outlets, &message).await;
                 }
                 return;
             }
-            "notifications/progress" => {
+            method::PROGRESS => {
                 let params = message.params().unwrap_or_default();
                 let token = read::raw(&params, &["progressToken"]);
                 match self.of_token(link, token) {
@@ -152,15 +153,13 @@ impl Client {
                     Progress::Unknown | Progress::OfAnother => return,
                 }
             }
-            "notifications/tools/list_changed" => {
+            method::TOOLS_CHANGED => {
                 if let Some(side) = self.side_of(link) {
                     side.tools_changed(link.server);
                 }
                 vec![Arc::clone(&self.outlet)]
             }
-            "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/resources/updated" => {
+            method::PROMPTS_CHANGED | method::RESOURCES_CHANGED | method::RESOURCE_UPDATED => {
                 if let Some(side) = self.side_of(link) {
                     side.changed(method);
                 }
@@ -177,7 +176,7 @@ impl Client {
         link: &Arc<Link>,
         message: &Message,
         related: Option<&Id>,
-    ) -> Option<(Vec<Arc<dyn Outlet>>, Message)> {
+    ) -> Option<(Vec<Arc<dyn MessageSink>>, Message)> {
         let params = message.params()?;
         let id = read::raw(&params, &["requestId"])?;
         let number = {
@@ -234,7 +233,7 @@ impl Client {
         link: &Link,
         related: Option<&Id>,
         alone: bool,
-    ) -> Vec<Arc<dyn Outlet>> {
+    ) -> Vec<Arc<dyn MessageSink>> {
         let serial = match related {
             Some(id) => link.serial_of(id),
             None => link.running(alone),
@@ -266,7 +265,7 @@ impl Client {
         };
         for number in numbers {
             let params = format!(r#"{{"requestId":{number},"reason":"the server has ended"}}"#);
-            let cancelled = Message::notification("notifications/cancelled", Some(&params.into()));
+            let cancelled = Message::notification(method::CANCELLED, Some(&params.into()));
             let _ = self.outlet.send(cancelled).await;
         }
     }
@@ -281,7 +280,7 @@ impl Client {
         if is_beginning || side.only().is_some() || !link.make_gone() {
             return;
         }
-        for (capability, method) in LISTS {
+        for (capability, method, _) in LIST_CHANGES {
             if !side.has_listed(link.server, capability) {
                 continue;
             }
@@ -305,14 +304,14 @@ impl Client {
         }
         side.tools_changed(link.server);
         if link.stateless {
-            for (_, method) in LISTS {
+            for (_, method, _) in LIST_CHANGES {
                 side.changed(method);
             }
             // Lists are announced to those only who asked for it.
             return side.listen_again(self, link).await;
         }
         let about = link.state().about.clone().unwrap_or_default();
-        for (capability, method) in LISTS {
+        for (capability, method, _) in LIST_CHANGES {
             if read::raw(&about, &["capabilities", capability]).is_some() {
                 side.changed(method);
                 let _ = self.outlet.send(Message::notification(method, None)).await;
@@ -324,14 +323,14 @@ impl Client {
 /// Which request progress belongs to.
 enum Progress {
     /// One on which the server works: its stream, and the token as its client knows it.
-    Of(Arc<dyn Outlet>, Bytes),
+    Of(Arc<dyn MessageSink>, Bytes),
     /// One with which the server has nothing to do, or no longer.
     OfAnother,
     /// None that is known.
     Unknown,
 }
 
-async fn send_first(outlets: &[Arc<dyn Outlet>], message: &Message) {
+async fn send_first(outlets: &[Arc<dyn MessageSink>], message: &Message) {
     for outlet in outlets {
         if outlet.send(message.clone()).await.is_ok() {
             return;

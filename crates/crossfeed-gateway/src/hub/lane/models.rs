@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 struct Client(mpsc::Sender<Message>);
 
 #[async_trait]
-impl Outlet for Client {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
+impl MessageSink for Client {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
         yield_now().await;
-        self.0.send(message).await.map_err(|_| Gone)
+        self.0.send(message).await.map_err(|_| Disconnected)
     }
 }
 

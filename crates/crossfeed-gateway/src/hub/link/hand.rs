@@ -6,12 +6,12 @@
 
 use super::{Answer, Link, Note, Parcel, Waiting};
 use crate::{
-    downstream::LISTEN,
     hub::{advance::advance, life, read},
-    message::{Id, Message},
+    message::{Header, Id, Message},
     metrics::{Outcome, families::REFUSALS},
+    protocol::method,
     quota::Permit,
-    upstream::{Header, Upstream, UpstreamError},
+    upstream::{Upstream, UpstreamError},
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Link {
                 if let Some(socket) = socket {
                     state.sockets.insert(minted, socket);
                 }
-                if let Some(timeout) = self.timeout.filter(|_| method != LISTEN) {
+                if let Some(timeout) = self.timeout.filter(|_| method != method::LISTEN) {
                     state.add_deadline(Instant::now() + timeout, minted);
                     self.clock.notify_one();
                 }
@@ -238,7 +238,7 @@ impl Link {
                 Ok(()) => self.over_because().after_sending(),
                 Err(error) => error,
             };
-            (state.take(minted, Outcome::of(&error)), error)
+            (state.take(minted, error.outcome()), error)
         };
         if let Some(waiting) = waiting {
             self.fail_one(waiting, &error).await;
@@ -275,7 +275,7 @@ impl Link {
                 state.queue.insert(place, parcel);
                 None
             } else {
-                state.take(minted, Outcome::of(&lost))
+                state.take(minted, lost.outcome())
             }
         };
         if let Some(waiting) = failed {
@@ -341,11 +341,8 @@ impl Link {
         let id = Id::number(minted);
         if !self.abandons {
             let params = read::replaced(&params, &["requestId"], id.raw());
-            self.send(Message::notification(
-                "notifications/cancelled",
-                Some(&params),
-            ))
-            .await;
+            self.send(Message::notification(method::CANCELLED, Some(&params)))
+                .await;
         }
         if let Some(upstream) = self.upstream() {
             upstream.abandon(&id).await;

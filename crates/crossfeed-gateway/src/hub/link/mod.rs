@@ -13,12 +13,13 @@ use super::{Client, fault, life::Hello, read, room::Room, side::LONGEST};
 use crate::{
     budget::{Charge, Purpose},
     config::TransportConfig,
-    message::{Id, Message, Param},
+    message::{Header, Id, Message, Param},
     metrics::{Measured, Outcome, ServerFigures},
+    protocol::method,
     quota::Permit,
     sync::{Mutex, MutexGuard},
     tools::Pending,
-    upstream::{Connector, Header, Upstream, UpstreamError},
+    upstream::{Connector, Upstream, UpstreamError},
 };
 use bytes::Bytes;
 use crossfeed_json::Document;
@@ -189,8 +190,8 @@ impl Note {
     /// What a request asks for; `Err` where there is no room to remember it.
     fn of(message: &Message, client: &Weak<Client>) -> Option<Result<Self, UpstreamError>> {
         let begins = match message.method()? {
-            "resources/subscribe" => true,
-            "resources/unsubscribe" => false,
+            method::SUBSCRIBE => true,
+            method::UNSUBSCRIBE => false,
             _ => return None,
         };
         let uri = message.param(Param::Uri)?;
@@ -563,7 +564,7 @@ impl Link {
         for (_, (waiting, measured), was_sent) in waiting {
             let error = if was_sent { &lost } else { &error };
             if !is_closed {
-                measured.end(Outcome::of(error));
+                measured.end(error.outcome());
             }
             self.fail_one(waiting, error).await;
         }
@@ -601,7 +602,7 @@ impl Link {
             gone.retain(|minted| !stay.contains(minted));
             gone.sort_unstable();
             let gone = gone.into_iter();
-            gone.filter_map(|minted| state.take(minted, Outcome::of(&lost)))
+            gone.filter_map(|minted| state.take(minted, lost.outcome()))
                 .collect()
         };
         for waiting in failed {

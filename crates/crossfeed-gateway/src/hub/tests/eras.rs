@@ -337,7 +337,7 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
         let list = server.expect("prompts/list").await;
         let says = super::super::read::string(
             &list.params().unwrap(),
-            &["_meta", crate::meta::PROTOCOL_VERSION],
+            &["_meta", crate::protocol::meta::PROTOCOL_VERSION],
         );
         assert_eq!(says.as_deref(), Some("2026-07-28"));
     }

@@ -3,11 +3,12 @@
 use crate::{
     Revision,
     config::{GatewayConfig, ServerConfig, TransportConfig},
-    downstream::{Gone, Outlet, Principal},
     hub::{Client, Gateway},
-    message::{Id, Message, RpcError},
+    message::{Header, Id, Message, RpcError},
+    port::{Disconnected, MessageSink},
+    principal::Principal,
     tools::Tools,
-    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+    upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -148,9 +149,9 @@ impl Connector for Fake {
 pub(super) struct Inbox(mpsc::UnboundedSender<Message>);
 
 #[async_trait]
-impl Outlet for Inbox {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
-        self.0.send(message).map_err(|_| Gone)
+impl MessageSink for Inbox {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
+        self.0.send(message).map_err(|_| Disconnected)
     }
 }
 
@@ -158,7 +159,7 @@ impl Outlet for Inbox {
 pub(super) struct Side {
     pub(super) client: Arc<Client>,
     pub(super) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
-    pub(super) outlet: Arc<dyn Outlet>,
+    pub(super) outlet: Arc<dyn MessageSink>,
 }
 
 impl Side {
@@ -263,9 +264,9 @@ impl World {
         self.client_of(|_| self.gateway.stateless(Principal::Anonymous))
     }
 
-    fn client_of(&self, client: impl FnOnce(Arc<dyn Outlet>) -> Arc<Client>) -> Side {
+    fn client_of(&self, client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<Client>) -> Side {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let outlet: Arc<dyn Outlet> = Arc::new(Inbox(sender));
+        let outlet: Arc<dyn MessageSink> = Arc::new(Inbox(sender));
         Side {
             client: client(Arc::clone(&outlet)),
             inbox: Mutex::new(receiver),

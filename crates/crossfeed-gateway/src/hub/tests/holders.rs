@@ -4,7 +4,7 @@ use super::fake::{INITIALIZE, World};
 use crate::{
     budget::Purpose,
     config::{ListenConfig, TokenConfig},
-    downstream::Principal,
+    principal::Principal,
 };
 
 fn world() -> World {

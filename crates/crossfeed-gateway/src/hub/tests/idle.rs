@@ -3,9 +3,10 @@
 use super::fake::{INITIALIZE, Server, World, message};
 use crate::{
     config::{ListenConfig, TokenConfig},
-    downstream::{Crowded, Gone, Outlet, Principal},
     hub::Client,
     message::Message,
+    port::{Crowded, Disconnected, MessageSink},
+    principal::Principal,
 };
 use async_trait::async_trait;
 use std::{
@@ -24,9 +25,9 @@ struct Reader {
 }
 
 #[async_trait]
-impl Outlet for Reader {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
-        self.to.send(message).map_err(|_| Gone)
+impl MessageSink for Reader {
+    async fn send(&self, message: Message) -> Result<(), Disconnected> {
+        self.to.send(message).map_err(|_| Disconnected)
     }
 
     fn is_read(&self) -> bool {

@@ -5,8 +5,8 @@ use crate::{
     Revision,
     budget::Budget,
     config::{GatewayConfig, Prefix, ServerConfig},
-    downstream::Principal,
     metrics::Metrics,
+    principal::Principal,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};

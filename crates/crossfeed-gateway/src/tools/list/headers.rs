@@ -3,7 +3,7 @@
 //! What comes in: a tool's own input schema, and the arguments that a call is sent with. What goes
 //! out: the headers. Deliberately not here: judging headers that came.
 
-use crate::upstream::Header;
+use crate::message::Header;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::Value;

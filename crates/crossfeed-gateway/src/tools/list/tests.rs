@@ -5,7 +5,7 @@ use crate::config::ClientName;
 use crate::{
     Revision,
     config::{GatewayConfig, Prefix, ServerConfig, TransportConfig},
-    downstream::Principal,
+    principal::Principal,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};

@@ -7,8 +7,8 @@ use super::{HeaderParameter, root, said};
 use crate::{
     Revision,
     config::ServerConfig,
+    message::Header,
     tools::{members::take_out, profile::Choice},
-    upstream::Header,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};

@@ -19,7 +19,7 @@ use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};
 use crate::{
     Revision,
     config::{FlowRule, GatewayConfig, Prefix, ServerConfig, TransportConfig},
-    downstream::Principal,
+    principal::Principal,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};

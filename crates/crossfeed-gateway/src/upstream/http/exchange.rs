@@ -12,8 +12,8 @@ use super::{
     wire::rejected,
 };
 use crate::{
-    message::{Id, Message},
-    upstream::{Header, UpstreamError},
+    message::{Header, Id, Message},
+    upstream::UpstreamError,
 };
 use reqwest::{Response, StatusCode};
 use std::{sync::Arc, time::Duration};

@@ -12,8 +12,9 @@ use crate::{
     apart::apart,
     budget::Account,
     line::{Skim, Skimmed},
-    message::{Id, Kind, Message, RpcError, code},
-    upstream::{Event, Header, UpstreamError, place},
+    message::{Header, Id, Kind, Message, RpcError},
+    protocol::{code, method},
+    upstream::{Event, UpstreamError, place},
 };
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
@@ -366,7 +367,7 @@ impl Link {
         let routing = move || super::routing::headers(&routed);
         let mut all = apart(message.len(), routing).await;
         // A request that begins a session has none, and says its revision in its body.
-        if message.method() != Some("initialize") {
+        if message.method() != Some(method::INITIALIZE) {
             self.say(&mut all);
         }
         all.insert(ACCEPT, EITHER);
@@ -379,7 +380,7 @@ impl Link {
         }
         let posted = Some(Posted { message, sent });
         let response = self.wire.request(Method::POST, &all, posted).await?;
-        if message.method() == Some("initialize") {
+        if message.method() == Some(method::INITIALIZE) {
             self.state().session = response.headers().get(SESSION).cloned();
         }
         Ok(response)

@@ -24,11 +24,12 @@ pub(super) mod wire;
 #[cfg(test)]
 mod tests;
 
-use super::{Connector, Event, Header, Upstream, UpstreamError, auth::Credentials};
+use super::{Connector, Event, Upstream, UpstreamError, auth::Credentials};
 use crate::{
     Revision,
     budget::Account,
-    message::{Id, Kind, Message},
+    message::{Header, Id, Kind, Message},
+    protocol::method,
 };
 use async_trait::async_trait;
 use link::Link;
@@ -267,10 +268,10 @@ async fn post(link: &Arc<Link>, message: Message, headers: Vec<Header>) {
         return;
     }
     // Without sessions, a stream that ends says so.
-    if message.method() == Some("notifications/cancelled") && !link.has_session_era() {
+    if message.method() == Some(method::CANCELLED) && !link.has_session_era() {
         return;
     }
-    let begins = message.method() == Some("notifications/initialized");
+    let begins = message.method() == Some(method::INITIALIZED);
     if let Some(told) = link.tell(message, headers, sent, usize::MAX) {
         drop(timeout(ORDER, told).await);
     }

@@ -3,7 +3,7 @@
 //! What comes in: a message. What goes out: the revision it names, `Mcp-Method` and `Mcp-Name`. Deliberately
 //! not here: headers for parameters of tools, which take the tool's schema ([`crate::tools`]).
 
-use crate::message::Message;
+use crate::{message::Message, protocol::method};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -46,9 +46,9 @@ pub(super) fn headers(message: &Message) -> HeaderMap {
     put(&mut headers, PROTOCOL_VERSION, &version);
     put(&mut headers, METHOD, method);
     let name = match method {
-        "tools/call" | "prompts/get" => params.name,
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => params.uri,
-        "tasks/get" | "tasks/update" | "tasks/cancel" => params.task_id,
+        method::CALL_TOOL | method::GET_PROMPT => params.name,
+        method::READ_RESOURCE | method::SUBSCRIBE | method::UNSUBSCRIBE => params.uri,
+        method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK => params.task_id,
         _ => None,
     };
     if let Some(name) = name {

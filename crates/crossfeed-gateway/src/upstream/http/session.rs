@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     message::{Id, Kind, Message},
+    protocol::method,
     upstream::UpstreamError,
 };
 use reqwest::{Response, StatusCode};
@@ -89,7 +90,7 @@ fn may_mean_session(status: StatusCode, error: &Message) -> bool {
 pub(super) async fn ask(link: &Link) {
     let since = Instant::now();
     let id = Id::of(bytes::Bytes::from_static(br#""crossfeed-session""#));
-    let ping = Message::request(&id, "ping", None);
+    let ping = Message::request(&id, method::PING, None);
     let answer = async {
         let response = link.post(&ping, &[], &Arc::default()).await.ok()?;
         if response.status().is_success() {

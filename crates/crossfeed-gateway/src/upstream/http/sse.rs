@@ -336,7 +336,7 @@ fn value_of(line: &[u8], colon: usize) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{budget::Budget, downstream::Principal, metrics::Metrics};
+    use crate::{budget::Budget, metrics::Metrics, principal::Principal};
     use proptest::prelude::*;
 
     fn decode(limit: usize, text: &[u8], cuts: &[usize]) -> Vec<Block> {

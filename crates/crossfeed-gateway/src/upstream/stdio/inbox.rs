@@ -8,8 +8,9 @@ use super::process::Signals;
 use crate::{
     budget::{Account, Purpose},
     line::{Line, LineReader, Skim, Skimmed},
-    message::{Kind, Message, MessageError, RpcError, code},
+    message::{Kind, Message, MessageError, RpcError},
     metrics::Counter,
+    protocol::code,
     upstream::{Event, UpstreamError, place, printable::printable, stdio::outbox::Outbox},
 };
 use bytes::Bytes;

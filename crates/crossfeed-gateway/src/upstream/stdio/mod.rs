@@ -19,11 +19,11 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-use super::{Connector, Event, Header, Upstream, UpstreamError};
+use super::{Connector, Event, Upstream, UpstreamError};
 use crate::{
     Revision,
     budget::Account,
-    message::{Id, Message},
+    message::{Header, Id, Message},
     metrics::{Counter, Metrics, families},
     wide::Wide,
 };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{budget::Budget, downstream::Principal, message::Kind, metrics::Metrics};
+use crate::{budget::Budget, message::Kind, metrics::Metrics, principal::Principal};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{fs, future::Future, task::Poll};
