@@ -3,63 +3,51 @@
 use crate::{
     cli::{self, ArtifactCommand},
     document, input, records,
-    report::Stop,
+    report::{CommandError, Result, Streams},
     retrieve, select,
 };
 use crossfeed::{
-    Component, Engine, EngineOptions, ErrorBody, NewArtifact, Session,
+    Component, Engine, EngineOptions, NewArtifact, Session,
     store::{ListedArtifact, MemoryLimits},
     store_sqlite::{SqliteOptions, SqliteStore},
 };
 use serde_json::{Value, json};
-use std::{io::Write, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-pub(crate) async fn run(
-    command: &ArtifactCommand,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(command: &ArtifactCommand, io: &mut Streams<'_>) -> Result {
     match command {
-        ArtifactCommand::Create(args) => create(args, out, err).await,
-        ArtifactCommand::List(args) => list(args, out).await,
-        ArtifactCommand::Get(args) => get(args, out).await,
+        ArtifactCommand::Create(args) => create(args, io).await,
+        ArtifactCommand::List(args) => list(args, io).await,
+        ArtifactCommand::Get(args) => get(args, io).await,
     }
 }
 
 /// The store in a directory that must be there.
-pub(crate) fn store(directory: &Path, limits: MemoryLimits) -> Result<Arc<SqliteStore>, Stop> {
+pub(crate) fn store(directory: &Path, limits: MemoryLimits) -> Result<Arc<SqliteStore>> {
     let options = SqliteOptions::default()
         .with_limits(limits)
         .with_must_exist(true);
     open(directory, options)
 }
 
-fn open(directory: &Path, options: SqliteOptions) -> Result<Arc<SqliteStore>, Stop> {
+fn open(directory: &Path, options: SqliteOptions) -> Result<Arc<SqliteStore>> {
     match SqliteStore::open(directory, options) {
         Ok(store) => Ok(Arc::new(store)),
-        Err(error) => Err(Stop::from(error).at_place(&input::name(directory))),
+        Err(error) => Err(CommandError::from(error).at_place(&input::name(directory))),
     }
 }
 
-fn session(
-    kept: &cli::Kept,
-    options: EngineOptions,
-    store: Arc<SqliteStore>,
-) -> Result<Session, Stop> {
+fn session(kept: &cli::Kept, options: EngineOptions, store: Arc<SqliteStore>) -> Result<Session> {
     let scope = records::named_scope(&kept.session)?;
     Ok(Engine::new(options, store).session(scope))
 }
 
-async fn create(
-    args: &cli::ArtifactCreate,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+async fn create(args: &cli::ArtifactCreate, io: &mut Streams<'_>) -> Result {
     let component = args.component.as_deref();
     input::check_stdin([Some(args.file.as_os_str()), component.map(Path::as_os_str)])?;
     let options = retrieve::engine(&args.context)?;
     let wanted = wanted(args)?;
-    let document = document::read(&args.file, args.kind, err)?;
+    let document = document::read(&args.file, args.kind, io)?;
     let options = records::with_room(options, document.raw().len());
     let store = open(&args.kept.store, SqliteOptions::default())?;
     let session = session(&args.kept, options, store)?;
@@ -68,33 +56,22 @@ async fn create(
         .await?;
     let created = session.create_artifact(wanted).await?;
     for (written, report) in &created.reports {
-        // Remarks that cannot be written do not keep the answer back.
-        if args.explain {
-            for line in select::remarks(written, report) {
-                let _ = writeln!(err, "{line}");
-            }
-        }
-        if let Some(notice) = &report.notice {
-            let _ = writeln!(err, "notice: {notice}");
-        }
+        select::explain(written, report, args.explain, io);
     }
-    writeln!(out, "{}", line(&ListedArtifact::of(&created.artifact)))?;
-    Ok(())
+    io.answer(line(&ListedArtifact::of(&created.artifact)))
 }
 
-fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact, Stop> {
+fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact> {
     let mut wanted = NewArtifact::new(args.artifact_id.clone(), args.call_id.clone());
     if let Some(base) = &args.base {
         wanted = wanted.with_base(base);
     }
     for (index, (name, selector)) in args.details.iter().enumerate() {
-        if args
-            .details
-            .iter()
-            .take(index)
-            .any(|(known, _)| known == name)
-        {
-            return Err(Stop::Usage(format!("the detail `{name}` is given twice")));
+        let mut before = args.details.iter().take(index);
+        if before.any(|(known, _)| known == name) {
+            return Err(CommandError::usage(format!(
+                "the detail `{name}` is given twice"
+            )));
         }
         wanted = wanted.with_detail(name, selector);
     }
@@ -104,12 +81,11 @@ fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact, Stop> {
     Ok(wanted)
 }
 
-fn component(path: &Path) -> Result<Component, Stop> {
+fn component(path: &Path) -> Result<Component> {
     let schema = input::read_schema_within(path, &input::name(path))?;
     Component::parse(&schema).map_err(|error| {
-        let mut body = ErrorBody::new(error.code(), format!("{}: {error}", input::name(path)));
-        body.advice = Some(error.advice());
-        body.into()
+        let message = format!("{}: {error}", input::name(path));
+        CommandError::answer(error.code(), message).with_advice(error.advice())
     })
 }
 
@@ -138,20 +114,20 @@ pub(crate) fn line(artifact: &ListedArtifact) -> String {
     line
 }
 
-async fn list(args: &cli::ArtifactList, out: &mut dyn Write) -> Result<(), Stop> {
+async fn list(args: &cli::ArtifactList, io: &mut Streams<'_>) -> Result {
     let store = store(&args.kept.store, MemoryLimits::default())?;
     let session = session(&args.kept, EngineOptions::default(), store)?;
     for artifact in session.artifacts().await? {
-        writeln!(out, "{}", line(&artifact))?;
+        io.answer(line(&artifact))?;
     }
     Ok(())
 }
 
-async fn get(args: &cli::ArtifactGet, out: &mut dyn Write) -> Result<(), Stop> {
+async fn get(args: &cli::ArtifactGet, io: &mut Streams<'_>) -> Result {
     let options = retrieve::engine(&args.context)?;
     let store = store(&args.kept.store, MemoryLimits::default())?;
     let brought = session(&args.kept, options, store)?
         .retrieve_artifact(&args.artifact_id, &args.call_id, args.select.as_deref())
         .await?;
-    retrieve::print(&brought, out)
+    retrieve::print(&brought, io)
 }

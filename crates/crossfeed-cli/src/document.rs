@@ -1,10 +1,15 @@
 //! Reads the file of a result: decodes UTF-16, holds it to the kind that is declared, and names the place at which
 //! what looks like JSON is not valid.
 
-use crate::{cli::Kind, encoding::decoded, input, report::Stop};
+use crate::{
+    cli::Kind,
+    encoding::decoded,
+    input,
+    report::{CommandError, Result, Streams},
+};
 use bytes::Bytes;
 use crossfeed::json::{self, Document, JsonError, JsonErrorKind};
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 /// How what is not text is read.
 const BYTES: &str = "bytes";
@@ -15,15 +20,13 @@ const BYTES: &str = "bytes";
 /// # Errors
 ///
 /// When the file cannot be read, or is not of the declared kind.
-pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Document, Stop> {
+pub(crate) fn read(path: &Path, kind: Option<Kind>, io: &mut Streams<'_>) -> Result<Document> {
     let (document, misread) = opened(path, input::read(path)?, kind)?;
     if let Some(Misread { why, read_as }) = misread {
-        // A notice that cannot be written does not keep the answer back.
-        let _ = writeln!(
-            err,
-            "notice: {} {why}; it is read as {read_as}",
+        io.notice(format_args!(
+            "{} {why}; it is read as {read_as}",
             input::name(path)
-        );
+        ));
     }
     Ok(document)
 }
@@ -33,13 +36,13 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Resu
 /// # Errors
 ///
 /// When the file cannot be read, is compressed, or begins as an object and is not one.
-pub(crate) fn read_object(path: &Path) -> Result<Document, Stop> {
+pub(crate) fn read_object(path: &Path) -> Result<Document> {
     let bytes = input::read(path)?;
     let (document, misread) = opened(path, bytes.clone(), None)?;
     let is_object = document.raw().trim_ascii_start().starts_with(b"{");
     match misread {
         Some(Misread { why, read_as }) if is_object || read_as == BYTES => {
-            Err(Stop::Usage(format!("{} {why}", input::name(path))))
+            Err(CommandError::usage(format!("{} {why}", input::name(path))))
         }
         // A byte order mark stays.
         _ if bytes.starts_with("\u{feff}".as_bytes()) => Ok(Document::new(bytes)),
@@ -53,11 +56,7 @@ struct Misread {
     read_as: &'static str,
 }
 
-fn opened(
-    path: &Path,
-    bytes: Bytes,
-    kind: Option<Kind>,
-) -> Result<(Document, Option<Misread>), Stop> {
+fn opened(path: &Path, bytes: Bytes, kind: Option<Kind>) -> Result<(Document, Option<Misread>)> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let is_named_json = extension.is_some_and(|extension| {
         ["json", "jsonl", "ndjson"]
@@ -65,7 +64,7 @@ fn opened(
             .any(|json| extension.eq_ignore_ascii_case(json))
     });
     interpret(bytes, kind, is_named_json)
-        .map_err(|why| Stop::Usage(format!("{} {why}", input::name(path))))
+        .map_err(|why| CommandError::usage(format!("{} {why}", input::name(path))))
 }
 
 /// The bytes as they are read, and what is to be said of them; or why they are not of the declared kind.

@@ -1,13 +1,15 @@
 //! `crossfeed hints`: what a model is shown of a result.
 
-use crate::{cli, input, records, report::Stop, retrieve};
+use crate::{
+    cli, input, records,
+    report::{CommandError, Result, Streams},
+    retrieve,
+};
 use crossfeed::{
-    ErrorBody, HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session, ShownHints,
-    StripPolicy,
+    HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session, ShownHints, StripPolicy,
 };
 use std::{
     ffi::OsStr,
-    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -18,17 +20,13 @@ const FULL: usize = 3000;
 /// What hints may take beside a result that is shown whole, where no budget is given.
 const HINTS: usize = 2000;
 
-pub(crate) async fn run(
-    args: &cli::Hints,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
     let place = args.parameter.as_deref().map(split).transpose()?;
     let schema = place.as_ref().map(|(path, _)| path.as_os_str());
     input::check_stdin([Some(args.file.as_os_str()), schema])?;
     let options = retrieve::engine(&args.context)?;
     let parameter = place.map(parameter).transpose()?;
-    let session = records::session(options, &args.call_id, &args.file, args.kind, err).await?;
+    let session = records::session(options, &args.call_id, &args.file, args.kind, io).await?;
     let mut render = RenderOptions::default();
     if args.full {
         render = render.with_detail(HintDetail::Full).with_budget(FULL);
@@ -46,20 +44,14 @@ pub(crate) async fn run(
     let rendered = shown(&session, args, render).await?;
     if args.explain {
         let (tokens, whole) = (rendered.tokens, rendered.whole_tokens);
-        // A remark that cannot be written does not keep the answer back.
-        let _ = writeln!(err, "tokens: {tokens} shown, {whole} as it came");
+        io.remark(format_args!("tokens: {tokens} shown, {whole} as it came"));
     }
-    writeln!(out, "{}", rendered.json)?;
-    Ok(())
+    io.answer(rendered.json)
 }
 
 /// The result with its hints: those beside a small one have room of their own, unless a budget was
 /// given for all of it.
-async fn shown(
-    session: &Session,
-    args: &cli::Hints,
-    options: RenderOptions,
-) -> Result<Rendered, Stop> {
+async fn shown(session: &Session, args: &cli::Hints, options: RenderOptions) -> Result<Rendered> {
     if args.budget.is_none() {
         let alone = options.clone().with_hints(ShownHints::Never);
         let alone = session.render(&args.call_id, &alone).await?;
@@ -74,7 +66,7 @@ async fn shown(
 }
 
 /// The schema of a parameter, and its place in it.
-fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSchema, Stop> {
+fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSchema> {
     let name = input::name(&path);
     let schema = match pointer {
         None => input::read_schema(&path, &name)?,
@@ -86,21 +78,19 @@ fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSch
         Some(pointer) => ParameterSchema::at(&schema, pointer),
     };
     parameter.map_err(|error| {
-        let mut body = ErrorBody::new(error.code(), error.to_string());
-        body.advice = Some(error.advice());
-        body.into()
+        CommandError::answer(error.code(), error.to_string()).with_advice(error.advice())
     })
 }
 
 /// `FILE` or `FILE#/POINTER`, taken apart.
-fn split(text: &OsStr) -> Result<(PathBuf, Option<Pointer>), Stop> {
+fn split(text: &OsStr) -> Result<(PathBuf, Option<Pointer>)> {
     let whole = Path::new(text);
     let parts = text.to_str().and_then(|text| text.rsplit_once('#'));
     match parts {
         // A file's name may hold the sign.
         Some((path, fragment)) if !whole.exists() => {
             let pointer = Pointer::from_fragment(fragment).ok_or_else(|| {
-                Stop::Usage(format!(
+                CommandError::usage(format!(
                     "`#{fragment}` is not a JSON Pointer: write `#/properties/url`"
                 ))
             })?;

@@ -1,8 +1,12 @@
 //! Reading: files, standard input, and JSON that stands on the command line itself.
 
-use crate::{encoding::decoded, report::Stop, schema_file};
+use crate::{
+    encoding::decoded,
+    report::{CommandError, Result},
+    schema_file,
+};
 use bytes::Bytes;
-use crossfeed::{ErrorBody, ErrorCode, json::Document};
+use crossfeed::{ErrorCode, json::Document};
 use serde_json::Value;
 use std::{
     ffi::OsStr,
@@ -17,14 +21,10 @@ pub(crate) fn is_stdin(name: &OsStr) -> bool {
 }
 
 /// Refuses more than one input that is standard input: it can be read once.
-pub(crate) fn check_stdin<'p>(
-    inputs: impl IntoIterator<Item = Option<&'p OsStr>>,
-) -> Result<(), Stop> {
+pub(crate) fn check_stdin<'p>(inputs: impl IntoIterator<Item = Option<&'p OsStr>>) -> Result {
     let stdin = inputs.into_iter().flatten().filter(|name| is_stdin(name));
     if stdin.count() > 1 {
-        return Err(Stop::Usage(
-            "only one input may be standard input".to_owned(),
-        ));
+        return Err(CommandError::usage("only one input may be standard input"));
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(crate) fn name(path: &Path) -> String {
 }
 
 /// The bytes of a file or of standard input.
-pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
+pub(crate) fn read(path: &Path) -> Result<Bytes> {
     let read = if is_stdin(path.as_os_str()) {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
@@ -51,19 +51,21 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
 }
 
 /// The same of what is not data but written by hand: beyond `most` bytes it is refused unread.
-pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes, Stop> {
+pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > most {
         let name = name(path);
-        return Err(Stop::Usage(format!("{name} is larger than {most} bytes")));
+        return Err(CommandError::usage(format!(
+            "{name} is larger than {most} bytes"
+        )));
     }
     Ok(bytes.into())
 }
 
 /// A file or standard input, to be read as it comes.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if is_stdin(path.as_os_str()) {
         return Ok(Box::new(io::stdin().lock()));
     }
@@ -74,42 +76,39 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
 }
 
 /// The bytes of a file or of standard input, in UTF-8 where they are text in an encoding that is known.
-pub(crate) fn read_text(path: &Path) -> Result<Bytes, Stop> {
+pub(crate) fn read_text(path: &Path) -> Result<Bytes> {
     Ok(decoded(read(path)?))
 }
 
 /// An input that cannot be read.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Stop {
-    Stop::Usage(format!("cannot read {}: {error}", name(path)))
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::usage(format!("cannot read {}: {error}", name(path)))
 }
 
 /// The value of a JSON file; `what` it is says the error where it is none.
-pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value, Stop> {
+pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value> {
     let schema = read_schema_within(path, what)?;
-    let Some(why) = schema_file::data_fault(&schema) else {
-        return Ok(schema);
-    };
-    let message = format!("{what} is no valid JSON Schema: {why}");
-    let mut body = ErrorBody::new(ErrorCode::SchemaInvalid, message);
-    body.advice = Some(schema_file::ADVICE.to_owned());
-    Err(body.into())
+    match schema_file::data_fault(&schema) {
+        None => Ok(schema),
+        Some(why) => Err(invalid_schema(what, &why).with_advice(schema_file::ADVICE)),
+    }
 }
 
 /// The value of a JSON file that is a schema, or holds one.
-pub(crate) fn read_schema_within(path: &Path, what: &str) -> Result<Value, Stop> {
+pub(crate) fn read_schema_within(path: &Path, what: &str) -> Result<Value> {
     let document = Document::new(read_text(path)?);
-    let invalid = |why: String| {
-        let message = format!("{what} is no valid JSON Schema: {why}");
-        Stop::answer(ErrorCode::SchemaInvalid, message)
-    };
-    let root = document
-        .root()
-        .map_err(|error| invalid(error.to_string()))?;
-    root.to_value().map_err(|error| invalid(error.to_string()))
+    let value = document.root().map_err(|error| error.to_string());
+    let value = value.and_then(|root| root.to_value().map_err(|error| error.to_string()));
+    value.map_err(|why| invalid_schema(what, &why))
+}
+
+fn invalid_schema(what: &str, why: &str) -> CommandError {
+    let message = format!("{what} is not a valid JSON Schema: {why}");
+    CommandError::answer(ErrorCode::SchemaInvalid, message)
 }
 
 /// The bytes of a file, of standard input, or of the text itself where it is JSON and no file.
-pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
+pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes> {
     let path = Path::new(text);
     if !is_stdin(text) && !path.exists() {
         let json = text.to_str().map(str::trim_start).unwrap_or_default();
@@ -118,7 +117,7 @@ pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
         if json.starts_with(['{', '[', '"']) || document.root().is_ok() {
             return Ok(document.raw().clone());
         }
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "cannot read {}: there is no such file, and it is not valid JSON",
             name(path)
         )));

@@ -1,6 +1,12 @@
 //! `crossfeed learn`: results in, a schema that all of them fit out.
 
-use crate::{cli, input, project::rules, records, report::Stop, select};
+use crate::{
+    cli, input,
+    project::rules,
+    records,
+    report::{CommandError, Result, Streams},
+    select,
+};
 use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
@@ -8,16 +14,11 @@ use crossfeed::{
     output_schema::{Drift, DriftKind},
 };
 use serde_json::{Value, json};
-use std::io::Write;
 
 /// The tool that all results are of.
 const TOOL: &str = "tool";
 
-pub(crate) async fn run(
-    args: &cli::Learn,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Learn, io: &mut Streams<'_>) -> Result {
     let policy = RevealPolicy::default().with_every_tool(rules(&[], &args.never)?);
     let engine = EngineOptions::default().with_reveal(policy);
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
@@ -26,18 +27,16 @@ pub(crate) async fn run(
         .into_iter()
         .enumerate()
     {
-        let id = format!("result_{index}");
-        let call = CallId::parse(&id).map_err(|error| Stop::Usage(error.to_string()))?;
+        let call = CallId::parse(&format!("result_{index}"))?;
         let result = records::result(Document::new(result), None).with_tool(TOOL);
         session.record(&call, result).await?;
         let learned = session.learn(&call).await;
         failed += usize::from(!learned.map_err(select::unnamed)?);
     }
     if failed > 0 {
-        let _ = writeln!(
-            err,
-            "notice: {failed} results of failed calls teach nothing"
-        );
+        io.notice(format_args!(
+            "{failed} results of failed calls teach nothing"
+        ));
     }
     let learned = session.learned(TOOL);
     let schema = learned.as_ref().and_then(|learned| learned.schema());
@@ -46,10 +45,10 @@ pub(crate) async fn run(
             0 => "there is no result to learn from: give one JSON value a line",
             _ => "there is no result to learn from: all are of failed calls",
         };
-        return Err(Stop::answer(ErrorCode::SchemaInvalid, nothing));
+        return Err(CommandError::answer(ErrorCode::SchemaInvalid, nothing));
     };
     if args.schema_only {
-        return Ok(writeln!(out, "{schema}")?);
+        return io.answer(schema);
     }
     let drift: Vec<Value> = learned.drift().iter().map(drifted).collect();
     let answer = json!({
@@ -57,7 +56,7 @@ pub(crate) async fn run(
         "observations": learned.observations(),
         "drift": drift,
     });
-    Ok(writeln!(out, "{answer}")?)
+    io.answer(answer)
 }
 
 /// What a later result changed.
@@ -76,7 +75,7 @@ fn drifted(drift: &Drift) -> Value {
 }
 
 /// One JSON document, or one a line.
-fn results(file: &Bytes) -> Result<Vec<Bytes>, Stop> {
+fn results(file: &Bytes) -> Result<Vec<Bytes>> {
     if Document::new(file.clone()).root().is_ok() {
         return Ok(vec![file.clone()]);
     }
@@ -88,11 +87,10 @@ fn results(file: &Bytes) -> Result<Vec<Bytes>, Stop> {
         }
         let line = file.slice_ref(line);
         if let Err(error) = Document::new(line.clone()).root() {
-            let number = index + 1;
-            let message = format!(
-                "line {number} is not valid JSON: {error}; give one document, or one a line"
-            );
-            return Err(Stop::Usage(message));
+            return Err(CommandError::usage(format!(
+                "line {} is not valid JSON: {error}; give one document, or one a line",
+                index + 1
+            )));
         }
         results.push(line);
     }

@@ -2,22 +2,16 @@
 
 use crate::{
     cli,
-    report::{self, Stop},
+    report::{self, CommandError, Result, Streams, count},
     rewrite::{check_schema, foreign, list, read},
 };
 use crossfeed::tools::{Finding, Severity, ToolList, lint_list};
 use serde_json::{Value, json};
-use std::io::Write;
 
-/// How one schema is called, which is no tool of a list.
+/// The name of a schema that is not in a list of tools.
 const SCHEMA: &str = "schema";
 
-pub(crate) fn run(
-    args: &cli::Lint,
-    json: bool,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Lint, json: bool, io: &mut Streams<'_>) -> Result {
     // A part that is too deep is not a schema in what is judged: the tool is refused.
     let (document, _) = read(&args.file)?;
     let document = if ToolList::is_list(&document) {
@@ -28,48 +22,33 @@ pub(crate) fn run(
     };
     let list = list(document, &args.file)?;
     if let Some(shape) = foreign(&list, args.profile) {
-        let _ = writeln!(
-            err,
-            "notice: the shape `{shape}` is another provider's than {}",
+        io.notice(format_args!(
+            "the shape `{shape}` is another provider's than {}",
             args.profile
-        );
+        ));
     }
     let findings = lint_list(&list, args.profile);
     if json {
         let findings: Vec<_> = findings.iter().map(as_json).collect();
-        serde_json::to_writer(&mut *out, &json!({ "findings": findings }))
-            .map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        io.answer(json!({ "findings": findings }))?;
     } else {
-        for finding in &findings {
-            writeln!(out, "{finding}")?;
-        }
+        findings.iter().try_for_each(|finding| io.answer(finding))?;
     }
-    out.flush()?;
-    let refused = findings
-        .iter()
-        .filter(|f| f.severity == Severity::Refused)
-        .count();
-    let _ = writeln!(
-        err,
+    io.out.flush()?;
+    let is_refused = |finding: &&Finding| finding.severity == Severity::Refused;
+    let refused = findings.iter().filter(is_refused).count();
+    io.remark(format_args!(
         "{}: {}, {}, {} by {}",
         count(list.tools().len(), "tool"),
         count(findings.len(), "finding"),
         count(findings.len() - refused, "warning"),
         count(refused, "refusal"),
         args.profile
-    );
+    ));
     match refused {
         0 => Ok(()),
         // The findings are the answer, and they are written.
-        _ => Err(Stop::Written(report::ERROR)),
-    }
-}
-
-fn count(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
+        _ => Err(CommandError::Written(report::ERROR)),
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Everything is bounded in time: a receiver that is slow is as good as gone.
 
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use crossfeed::{
-    ErrorBody, ErrorCode,
+    ErrorCode,
     otel::{Policy, SanitizingSpanExporter},
 };
 use fluent_uri::Uri;
@@ -138,7 +138,7 @@ impl Delivery {
         to: &Endpoint,
         tracers: TracerProviderBuilder,
         meters: MeterProviderBuilder,
-    ) -> Result<(TracerProviderBuilder, MeterProviderBuilder, Self), Stop> {
+    ) -> Result<(TracerProviderBuilder, MeterProviderBuilder, Self)> {
         // The exporter's client wants one even where nothing is encrypted. There may be one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let spans = opentelemetry_otlp::SpanExporter::builder()
@@ -182,23 +182,17 @@ impl Delivery {
         tracers: &SdkTracerProvider,
         meters: &SdkMeterProvider,
         spans: usize,
-    ) -> Result<String, Stop> {
+    ) -> Result<String> {
         let ended = tracers.shutdown_with_timeout(ALL);
         let sent = self.fate.0.lock();
         let Endpoint { traces, metrics } = &self.to;
         let failed = sent.failed.clone();
         let failed = failed.or_else(|| ended.err().map(|error| error.to_string()));
         if let Some(why) = failed {
-            let mut body = ErrorBody::new(
-                ErrorCode::TelemetryUnavailable,
-                format!(
-                    "{} of {spans} spans were not sent to {traces}: {why}",
-                    spans.saturating_sub(sent.spans)
-                ),
-            );
-            body.advice =
-                Some("give the address at which a receiver of OTLP/HTTP takes traces".to_owned());
-            return Err(body.into());
+            let missing = spans.saturating_sub(sent.spans);
+            let message = format!("{missing} of {spans} spans were not sent to {traces}: {why}");
+            let error = CommandError::answer(ErrorCode::TelemetryUnavailable, message);
+            return Err(error.with_advice("give the address of a receiver of OTLP over HTTP"));
         }
         Ok(match meters.shutdown_with_timeout(REQUEST) {
             Ok(()) => format!("sent {spans} spans to {traces}, and metrics to {metrics}"),
@@ -232,8 +226,8 @@ impl Delivery {
     }
 }
 
-fn unbuilt(error: ExporterBuildError) -> Stop {
-    Stop::Usage(format!("cannot send: {error}"))
+fn unbuilt(error: ExporterBuildError) -> CommandError {
+    CommandError::usage(format!("cannot send: {error}"))
 }
 
 #[cfg(test)]

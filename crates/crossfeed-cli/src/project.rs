@@ -3,12 +3,12 @@
 use crate::{
     cli::{self, Kind},
     document, input, records,
-    report::Stop,
+    report::{CommandError, Result, Streams},
     select,
     unmatched::{self, Unmatched},
 };
 use crossfeed::{
-    CallId, Engine, EngineOptions, ErrorBody, ErrorCode, ProjectOptions, Projected, RevealPolicy,
+    CallId, Engine, EngineOptions, ErrorCode, ProjectOptions, Projected, RevealPolicy,
     json::Document,
     mcp::{Annotation, Capability, KEY, Projector, Tool},
     projection::{
@@ -22,11 +22,7 @@ use std::{ffi::OsStr, io::Write};
 /// The call of the one result.
 const CALL: &str = "call_1";
 
-pub(crate) async fn run(
-    args: &cli::Project,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
     let file = (!args.describe).then_some(args.file.as_os_str());
     let schema = args.schema.as_ref().map(|path| path.as_os_str());
     let inputs = [&args.views, &args.types, &args.mcp].map(|input| input.as_deref());
@@ -34,14 +30,14 @@ pub(crate) async fn run(
     let types = args.types.as_deref().map(types).transpose()?;
     let rules = rules(&args.always, &args.never)?;
     if let (Some(types), true) = (&types, args.describe) {
-        return Ok(writeln!(out, "{}", types.without(&rules).introspect())?);
+        return io.answer(types.without(&rules).introspect());
     }
     let views = match &args.views {
         Some(views) => Views::parse(&value(views)?).map_err(invalid)?,
         None => Views::default(),
     };
     if let Some(request) = &args.mcp {
-        return over_mcp(args, value(request)?, views, rules, out, err).await;
+        return over_mcp(args, value(request)?, views, rules, io).await;
     }
     let mut options = ProjectOptions::default()
         .with_request(request(args))
@@ -59,7 +55,7 @@ pub(crate) async fn run(
     if let Some(path) = &args.schema {
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
-    let document = document::read(&args.file, args.kind, err)?;
+    let document = document::read(&args.file, args.kind, io)?;
     // Its index is built only where something is looked for in it.
     let whole = Document::new(document.raw().clone());
     let mut unmatched = unmatched_rules(&rules, &whole, args.kind).await?;
@@ -73,8 +69,8 @@ pub(crate) async fn run(
     let projected = cut(rules, &options, document, args.kind).await?;
     let judged = unruled.as_ref().unwrap_or(&projected);
     unmatched.extend(unmatched_paths(args, judged, &whole)?);
-    unmatched::report(unmatched, args.allow_unmatched, err)?;
-    write(&projected, out)
+    unmatched::report(unmatched, args.allow_unmatched, io)?;
+    write(&projected, io.out)
 }
 
 /// The tool result as a server sends it that takes every mode.
@@ -83,9 +79,8 @@ async fn over_mcp(
     request: Value,
     views: Views,
     rules: RevealRules,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+    io: &mut Streams<'_>,
+) -> Result {
     let mut tool = Tool::default();
     tool.annotation = Annotation::default().with_supported(true).with_views(views);
     if let Some(path) = &args.schema {
@@ -97,19 +92,19 @@ async fn over_mcp(
     };
     let document = Document::new(input::read_text(&args.file)?);
     let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
-    unmatched::report(unmatched, args.allow_unmatched, err)?;
+    unmatched::report(unmatched, args.allow_unmatched, io)?;
     let projector = Projector::new(Capability::default()).with_rules(rules);
     let projected = projector.project(&tool, &params, &document);
     let projected = projected.map_err(|error| {
         let name = input::name(&args.file);
         let message = format!("{name} is not a tool result of MCP: {error}");
-        Stop::answer(ErrorCode::ProjectionInvalid, message)
+        CommandError::answer(ErrorCode::ProjectionInvalid, message)
     })?;
-    out.write_all(&projected.json)?;
+    io.out.write_all(&projected.json)?;
     if projected.json.ends_with(b"\n") {
         Ok(())
     } else {
-        Ok(writeln!(out)?)
+        io.answer("")
     }
 }
 
@@ -119,8 +114,8 @@ async fn cut(
     options: &ProjectOptions,
     document: Document,
     kind: Option<Kind>,
-) -> Result<Projected, Stop> {
-    let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
+) -> Result<Projected> {
+    let call = CallId::parse(CALL)?;
     let policy = RevealPolicy::default().with_every_tool(rules);
     let engine = EngineOptions::default().with_reveal(policy);
     let engine = records::with_room(engine, document.raw().len());
@@ -136,7 +131,7 @@ async fn unmatched_rules(
     rules: &RevealRules,
     document: &Document,
     kind: Option<Kind>,
-) -> Result<Vec<Unmatched>, Stop> {
+) -> Result<Vec<Unmatched>> {
     let mut unmatched = Vec::new();
     for path in rules.never() {
         // What is withheld does not say by which rule.
@@ -156,7 +151,7 @@ fn unmatched_paths(
     args: &cli::Project,
     projected: &Projected,
     document: &Document,
-) -> Result<Vec<Unmatched>, Stop> {
+) -> Result<Vec<Unmatched>> {
     let included = paths(&args.include)?;
     let mut unmatched = paths(&args.exclude)?;
     unmatched.retain(|path| {
@@ -170,7 +165,7 @@ fn unmatched_paths(
 }
 
 /// The value in the bytes that were cut.
-fn write(projected: &Projected, out: &mut dyn Write) -> Result<(), Stop> {
+fn write(projected: &Projected, out: &mut dyn Write) -> Result {
     out.write_all(b"{\"value\":")?;
     out.write_all(&projected.json)?;
     if let Some(schema) = &projected.schema {
@@ -227,35 +222,33 @@ fn said(lists: &[String]) -> Vec<&str> {
 }
 
 /// What is always kept and what is never shown.
-pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules, Stop> {
+pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules> {
     // An empty variable of a shell must not leave everything open.
     if never.iter().any(|list| list.trim().is_empty()) {
-        return Err(Stop::Usage(
-            "a list of what is never shown is empty: give names or paths, or leave it out"
-                .to_owned(),
+        return Err(CommandError::usage(
+            "a list of what is never shown is empty: give names or paths, or leave it out",
         ));
     }
     Ok(RevealRules::new(paths(always)?, paths(never)?))
 }
 
-fn paths(lists: &[String]) -> Result<Vec<Path>, Stop> {
+fn paths(lists: &[String]) -> Result<Vec<Path>> {
     let mut paths = Vec::new();
     for list in said(lists) {
         paths.extend(Path::parse_list(list).map_err(|error| {
-            let mut body = ErrorBody::new(error.code(), error.to_string());
-            body.advice = Some(error.advice().to_string());
-            body
+            let advice = error.advice().to_string();
+            CommandError::answer(error.code(), error.to_string()).with_advice(advice)
         })?);
     }
     Ok(paths)
 }
 
-fn types(text: &OsStr) -> Result<ResourceTypes, Stop> {
+fn types(text: &OsStr) -> Result<ResourceTypes> {
     ResourceTypes::parse(&value(text)?).map_err(invalid)
 }
 
 /// The type that is named, or the only one.
-fn resource(types: &ResourceTypes, name: Option<&str>) -> Result<ResourceType, Stop> {
+fn resource(types: &ResourceTypes, name: Option<&str>) -> Result<ResourceType> {
     let mut all = types.iter();
     let found = match (name, all.next(), all.next()) {
         (Some(name), ..) => types.get(name),
@@ -265,21 +258,21 @@ fn resource(types: &ResourceTypes, name: Option<&str>) -> Result<ResourceType, S
     found.cloned().ok_or_else(|| {
         let names: Vec<_> = types.iter().map(|kind| kind.name()).collect();
         let names = names.join(", ");
-        Stop::Usage(format!("`--type` is one of those in `--types`: {names}"))
+        CommandError::usage(format!("`--type` is one of those in `--types`: {names}"))
     })
 }
 
 /// The value of a file, or of the text itself.
-fn value(text: &OsStr) -> Result<Value, Stop> {
+fn value(text: &OsStr) -> Result<Value> {
     let document = Document::new(input::read_or_inline(text)?);
     let unread = |why: String| {
         let name = input::name(text.as_ref());
-        Stop::Usage(format!("{name} is not valid JSON that can be read: {why}"))
+        CommandError::usage(format!("{name} is not valid JSON that can be read: {why}"))
     };
     let root = document.root().map_err(|error| unread(error.to_string()))?;
     root.to_value().map_err(|error| unread(error.to_string()))
 }
 
-fn invalid(error: ProjectionError) -> Stop {
+fn invalid(error: ProjectionError) -> CommandError {
     error.body().into()
 }

@@ -4,7 +4,11 @@
 //! that were read, and a session with the one result. Invalid content of a result is not an error; a line
 //! that is not a record is.
 
-use crate::{cli::Kind, document, report::Stop};
+use crate::{
+    cli::Kind,
+    document,
+    report::{CommandError, Result, Streams},
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -15,7 +19,7 @@ use crossfeed::{
     wire::ScopeError,
 };
 use serde_json::value::RawValue;
-use std::{collections::HashMap, io::Write, path::Path, sync::Arc, time::Duration};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 /// The media type of bytes of which nothing is known.
 pub(crate) const ANY_MEDIA_TYPE: &str = "application/octet-stream";
@@ -44,9 +48,10 @@ pub(crate) fn scope(session: &str) -> Result<Scope, ScopeError> {
 }
 
 /// The same for the session that a command names.
-pub(crate) fn named_scope(session: &str) -> Result<Scope, Stop> {
-    scope(session)
-        .map_err(|error| Stop::Usage(format!("`{session}` is not a session: {}", error.source)))
+pub(crate) fn named_scope(session: &str) -> Result<Scope> {
+    scope(session).map_err(|error| {
+        CommandError::usage(format!("`{session}` is not a session: {}", error.source))
+    })
 }
 
 /// A session of its own with the one result that a command was given.
@@ -55,9 +60,9 @@ pub(crate) async fn session(
     call_id: &CallId,
     file: &Path,
     kind: Option<Kind>,
-    err: &mut dyn Write,
-) -> Result<Session, Stop> {
-    let document = document::read(file, kind, err)?;
+    io: &mut Streams<'_>,
+) -> Result<Session> {
+    let document = document::read(file, kind, io)?;
     let options = with_room(options, document.raw().len());
     let session = Engine::new(options, store()).session(named_scope("default")?);
     session.record(call_id, result(document, kind)).await?;

@@ -1,10 +1,13 @@
-//! Why a command stopped, and how it says so.
+//! What a command writes: its answer on standard output, remarks on standard error, and why it stopped.
 
 use crossfeed::{
-    Error, ErrorBody, ErrorCode, ErrorReport, Failure, LookupError, ResolveError, store::StoreError,
+    Error, ErrorBody, ErrorCode, ErrorReport, Failure, LookupError, ResolveError,
+    store::StoreError, wire::IdError,
 };
 use std::{
+    fmt::Display,
     io::{self, ErrorKind, Write},
+    iter::successors,
     process::ExitCode,
 };
 
@@ -15,9 +18,12 @@ const IN_FULL: usize = 20;
 /// The status when the command could not be carried out.
 pub(crate) const USAGE: u8 = 2;
 
+/// The outcome of a command, or of a step of one.
+pub(crate) type Result<T = (), E = CommandError> = std::result::Result<T, E>;
+
 /// Why a command stopped.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum CommandError {
     /// The engine's answer is an error; all that is wrong.
     Answer(Vec<ErrorBody>),
     /// The command could not be carried out.
@@ -28,65 +34,89 @@ pub(crate) enum Stop {
     Written(u8),
 }
 
-impl Stop {
+impl CommandError {
     /// One error with a code and a message.
     pub(crate) fn answer(code: ErrorCode, message: impl Into<String>) -> Self {
         ErrorBody::new(code, message).into()
     }
 
-    /// The same errors, each with the place at which it came up.
-    pub(crate) fn at_place(mut self, place: &str) -> Self {
-        if let Self::Answer(bodies) = &mut self {
-            for body in bodies {
-                body.message = format!("{place}: {}", body.message);
-            }
+    /// The command could not be carried out.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// The same errors, each with this advice.
+    pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
+        let advice = advice.into();
+        for body in self.bodies_mut() {
+            body.advice = Some(advice.clone());
         }
         self
     }
 
-    /// An error as it is written, with what is the matter where that is a store.
-    pub(crate) fn told(mut body: ErrorBody, error: &Error) -> Self {
-        tell(&mut body, error);
+    /// The same errors, each with the place at which it came up.
+    pub(crate) fn at_place(mut self, place: &str) -> Self {
+        for body in self.bodies_mut() {
+            body.message = format!("{place}: {}", body.message);
+        }
+        self
+    }
+
+    /// The errors that the engine answered with.
+    pub(crate) fn bodies_mut(&mut self) -> &mut [ErrorBody] {
+        match self {
+            Self::Answer(bodies) => bodies,
+            _ => &mut [],
+        }
+    }
+
+    /// An error body, with the store's own error where the engine's names it.
+    pub(crate) fn with_store_error(mut body: ErrorBody, error: &Error) -> Self {
+        add_store_error(&mut body, error);
         body.into()
     }
 }
 
-impl From<ErrorBody> for Stop {
+impl From<ErrorBody> for CommandError {
     fn from(body: ErrorBody) -> Self {
         Self::Answer(vec![body])
     }
 }
 
-impl From<ResolveError> for Stop {
+impl From<ResolveError> for CommandError {
     fn from(error: ResolveError) -> Self {
         let mut bodies = error.bodies();
         for (body, failure) in bodies.iter_mut().zip(error.failures()) {
-            tell(body, &failure.error);
+            add_store_error(body, &failure.error);
         }
         Self::Answer(bodies)
     }
 }
 
 /// A failure as it is written where there are no arguments that it could have a place in.
-impl From<Failure> for Stop {
+impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         let mut body = failure.body();
         body.at = None;
-        Self::told(body, &failure.error)
+        Self::with_store_error(body, &failure.error)
     }
 }
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        let mut body = ErrorBody::new(error.code(), with_causes(&error));
-        body.advice = Some(error.advice());
-        body.into()
+        Self::answer(error.code(), with_causes(&error)).with_advice(error.advice())
     }
 }
 
-/// Says what is the matter with a store: a model gets a neutral line, but whoever sits here is the
-/// host.
-fn tell(body: &mut ErrorBody, error: &Error) {
+/// The command itself names an id that is not valid.
+impl From<IdError> for CommandError {
+    fn from(error: IdError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+/// Names the error of a store. A model would get a neutral line; here the reader is the host.
+fn add_store_error(body: &mut ErrorBody, error: &Error) {
     if let Error::Lookup(LookupError::Store(error)) | Error::Store(error) = error {
         body.message = with_causes(&**error);
         body.advice = Some(error.advice());
@@ -95,56 +125,82 @@ fn tell(body: &mut ErrorBody, error: &Error) {
 
 /// An error and what caused it, in one line.
 fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    line
+    let causes = successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 
 /// Only the answer is written with `?`.
-impl From<io::Error> for Stop {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
 }
 
-/// Says why a command stopped: `json` on `out`, else as a model reads it on `err`.
-pub(crate) fn report(
-    stop: &Stop,
-    json: bool,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> ExitCode {
-    // Where an error cannot be written, the status still says that there was one.
-    match stop {
-        Stop::Answer(bodies) => {
-            let _ = if json {
-                write_json(bodies, out)
-            } else {
-                write_text(bodies, err)
-            };
-            ExitCode::from(ERROR)
-        }
-        Stop::Usage(message) => {
-            let _ = if json {
-                let body = ErrorBody::new(ErrorCode::CommandInvalid, message);
-                write_json(&[body], out)
-            } else {
-                writeln!(err, "error: {message}")
-            };
-            ExitCode::from(USAGE)
-        }
-        Stop::Written(status) => ExitCode::from(*status),
-        // Whoever read the answer has seen enough.
-        Stop::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Stop::Output(error) => {
-            let _ = writeln!(err, "error: cannot write the answer: {error}");
-            ExitCode::from(USAGE)
-        }
+/// The two streams of a command.
+pub(crate) struct Streams<'w> {
+    pub(crate) out: &'w mut dyn Write,
+    pub(crate) err: &'w mut dyn Write,
+}
+
+impl<'w> Streams<'w> {
+    pub(crate) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write) -> Self {
+        Self { out, err }
     }
+
+    /// Writes a line of the answer.
+    pub(crate) fn answer(&mut self, line: impl Display) -> Result {
+        Ok(writeln!(self.out, "{line}")?)
+    }
+
+    /// Writes a line beside the answer. One that cannot be written does not keep the answer back.
+    pub(crate) fn remark(&mut self, line: impl Display) {
+        let _ = writeln!(self.err, "{line}");
+    }
+
+    /// Writes a remark that the user should know of.
+    pub(crate) fn notice(&mut self, text: impl Display) {
+        self.remark(format_args!("notice: {text}"));
+    }
+}
+
+/// A number of things: `1 tool`, `2 tools`.
+pub(crate) fn count(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}
+
+/// Reports why a command stopped, as JSON on standard output or as text on standard error, and
+/// gives the exit status.
+pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> ExitCode {
+    // Where an error cannot be written, the status still says that there was one.
+    let (bodies, status) = match error {
+        CommandError::Answer(bodies) => (&bodies[..], ERROR),
+        CommandError::Usage(message) if json => (
+            &[ErrorBody::new(ErrorCode::CommandInvalid, message)][..],
+            USAGE,
+        ),
+        CommandError::Usage(message) => {
+            io.remark(format_args!("error: {message}"));
+            (&[][..], USAGE)
+        }
+        CommandError::Written(status) => return ExitCode::from(*status),
+        // The reader of the answer closed the pipe.
+        CommandError::Output(error) if error.kind() == ErrorKind::BrokenPipe => {
+            return ExitCode::SUCCESS;
+        }
+        CommandError::Output(error) => {
+            io.remark(format_args!("error: cannot write the answer: {error}"));
+            return ExitCode::from(USAGE);
+        }
+    };
+    let _ = if json {
+        write_json(bodies, io.out)
+    } else {
+        write_text(bodies, io.err)
+    };
+    ExitCode::from(status)
 }
 
 fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {

@@ -4,7 +4,7 @@
 use crate::{
     artifact, cli, input,
     records::{self, Content, NoRecord, Record},
-    report::Stop,
+    report::{CommandError, Result, Streams},
     rewrite, select,
 };
 use crossfeed::{
@@ -15,13 +15,9 @@ use crossfeed::{
     tools::{ListOptions, ListedTool},
 };
 use serde_json::Value;
-use std::{io::Write, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-pub(crate) async fn run(
-    args: &cli::Resolve,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     input::check_stdin([
         Some(args.arguments.as_os_str()),
         Some(args.results.as_os_str()),
@@ -37,13 +33,10 @@ pub(crate) async fn run(
         .transpose()?;
     let records = records::read(&results).map_err(|NoRecord { line, why }| {
         let file = input::name(&args.results);
-        Stop::Usage(format!("line {line} of {file} is not a record: {why}"))
+        CommandError::usage(format!("line {line} of {file} is not a record: {why}"))
     })?;
 
-    let schema = match schema {
-        Some(schema) => Some(judge(args, schema)?),
-        None => None,
-    };
+    let schema = schema.map(|schema| judge(args, schema)).transpose()?;
     let options = records::with_room(EngineOptions::default(), results.len());
     let engine = Engine::new(options, store(args)?);
     for record in records {
@@ -60,8 +53,7 @@ pub(crate) async fn run(
     };
     if args.explain {
         for line in remarks(&resolved.lineage, &resolved.repairs) {
-            // Remarks that cannot be written do not keep the answer back.
-            let _ = writeln!(err, "{line}");
+            io.remark(line);
         }
     }
     let json = Document::new(resolved.arguments.into_bytes());
@@ -69,13 +61,12 @@ pub(crate) async fn run(
     if let Ok(root) = json.root() {
         root.write_compact(&mut line);
     }
-    line.push(b'\n');
-    out.write_all(&line)?;
-    Ok(())
+    io.out.write_all(&line)?;
+    io.answer("")
 }
 
 /// Where the results are recorded: with `--store` beside the artifacts that are kept there.
-fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>, Stop> {
+fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>> {
     match &args.store {
         None => Ok(records::store()),
         Some(directory) => Ok(artifact::store(directory, records::plenty())?),
@@ -90,8 +81,8 @@ enum Judge {
     Shown(Box<ListedTool>),
 }
 
-fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge, Stop> {
-    let stop = |error: &SchemaError| Stop::answer(error.code(), error.to_string());
+fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge> {
+    let stop = |error: &SchemaError| CommandError::answer(error.code(), error.to_string());
     let options = match (args.style, args.profile) {
         (Some(style), _) => ListOptions::style(style),
         (None, Some(profile)) => ListOptions::profile(profile),
@@ -101,7 +92,7 @@ fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge, Stop> {
         }
     };
     let listed = rewrite::alone(&schema, &options)
-        .map_err(|error| Stop::answer(ErrorCode::SchemaInvalid, error.to_string()))?;
+        .map_err(|error| CommandError::answer(ErrorCode::SchemaInvalid, error.to_string()))?;
     let mut tools = listed.tools.into_iter();
     match tools.next() {
         Some(tool) => match tool.error() {
@@ -113,12 +104,7 @@ fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge, Stop> {
 }
 
 /// Records one line in the session that it names, else in that of `scope`.
-async fn record_one(
-    engine: &Engine,
-    scope: &Scope,
-    record: Record,
-    file: &Path,
-) -> Result<(), Stop> {
+async fn record_one(engine: &Engine, scope: &Scope, record: Record, file: &Path) -> Result {
     let session = engine.session(record.scope.unwrap_or_else(|| scope.clone()));
     let (call_id, recorded) = match record.content {
         Content::Result(call_id, result) => {
@@ -132,13 +118,11 @@ async fn record_one(
     };
     recorded.map_err(|error| {
         let place = format!("line {} of {}", record.line, input::name(file));
-        let mut stop = Stop::from(error).at_place(&place);
-        if let Stop::Answer(bodies) = &mut stop {
-            for body in bodies {
-                body.call_id = Some(call_id.to_string());
-            }
+        let mut error = CommandError::from(error).at_place(&place);
+        for body in error.bodies_mut() {
+            body.call_id = Some(call_id.to_string());
         }
-        stop
+        error
     })?;
     Ok(())
 }

@@ -1,32 +1,28 @@
 //! `crossfeed retrieve`: a result, or a part of it, brought into the context.
 
-use crate::{cli, records, report::Stop};
+use crate::{
+    cli, records,
+    report::{CommandError, Result, Streams},
+};
 use crossfeed::{ContextOptions, EngineOptions, Error, Retrieved, TokenCounter};
-use std::io::Write;
 
-pub(crate) async fn run(
-    args: &cli::Retrieve,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Retrieve, io: &mut Streams<'_>) -> Result {
     let options = engine(&args.context)?;
-    let session = records::session(options, &args.call_id, &args.file, args.kind, err).await?;
-    let brought = session
-        .retrieve(&args.call_id, args.select.as_deref())
-        .await?;
-    print(&brought, out)
+    let session = records::session(options, &args.call_id, &args.file, args.kind, io).await?;
+    let selector = args.select.as_deref();
+    print(&session.retrieve(&args.call_id, selector).await?, io)
 }
 
 /// An engine for a model's context.
-pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions, Stop> {
+pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions> {
     let tokens = match context.tokens {
         cli::Counter::Estimate => TokenCounter::estimate(),
         #[cfg(feature = "o200k")]
         cli::Counter::O200k => TokenCounter::o200k(),
         #[cfg(not(feature = "o200k"))]
         cli::Counter::O200k => {
-            return Err(Stop::Usage(
-                "this build has no exact tokenizer: build it with `--features o200k`".to_owned(),
+            return Err(CommandError::usage(
+                "this build has no exact tokenizer: build it with `--features o200k`",
             ));
         }
     };
@@ -37,16 +33,16 @@ pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions, Stop> {
 }
 
 /// Prints what was brought, or says why nothing was.
-pub(crate) fn print(brought: &Retrieved, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn print(brought: &Retrieved, io: &mut Streams<'_>) -> Result {
     if let Retrieved::Data { json, .. } = brought {
-        out.write_all(json)?;
-        writeln!(out)?;
-        return Ok(());
+        io.out.write_all(json)?;
+        return io.answer("");
     }
     match (brought, brought.error_body()) {
-        (Retrieved::Missing(error), Some(body)) => {
-            Err(Stop::told(body, &Error::Lookup(error.clone())))
-        }
+        (Retrieved::Missing(error), Some(body)) => Err(CommandError::with_store_error(
+            body,
+            &Error::Lookup(error.clone()),
+        )),
         (_, Some(body)) => Err(body.into()),
         (_, None) => Ok(()),
     }

@@ -2,10 +2,10 @@
 
 use crate::{
     cli::{self, Sign},
-    deep::SetAside,
+    deep_json::SetAside,
     input,
     project::rules,
-    report::Stop,
+    report::{CommandError, Result, Streams},
     schema_file,
 };
 use crossfeed::{
@@ -18,25 +18,17 @@ use crossfeed::{
     },
 };
 use serde_json::{Value, json};
-use std::{io::Write, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 /// What a schema without a tool is called.
 const ALONE: &str = "schema";
 /// Every tool of a list.
 const ALL: &str = "all";
 
-pub(crate) fn run(
-    args: &cli::Rewrite,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Rewrite, io: &mut Streams<'_>) -> Result {
     let options = options(args)?;
     if let (Some(style), true) = (args.choice.style, args.guidance) {
-        return Ok(writeln!(
-            out,
-            "{}",
-            guidance(style, spelling(args, style), false)
-        )?);
+        return io.answer(guidance(style, spelling(args, style), false));
     }
     let (document, aside) = read(&args.file)?;
     let (value, listed) = if ToolList::is_list(&document) {
@@ -46,43 +38,40 @@ pub(crate) fn run(
             .profile
             .and_then(|p| Some((foreign(&list, p)?, p)));
         if let (Some((shape, profile)), None) = (foreign, args.shape) {
-            let _ = writeln!(
-                err,
-                "notice: the list stays in the shape `{shape}`, which is another provider's than {profile}; \
+            io.notice(format_args!("the list stays in the shape `{shape}`, which is another provider's than {profile}; \
                  `--as` prints it in another"
-            );
+            ));
         }
-        let options = reflecting(options, &list, args, err)?;
+        let options = reflecting(options, &list, args, io)?;
         let mut listed = rewrite_tools(&list, &options);
-        remarks(&listed, &aside, args, err);
+        remarks(&listed, &aside, args, io);
         (std::mem::take(&mut listed.value), listed)
     } else {
         if args.shape.is_some() || !args.never.is_empty() || !args.reflect.is_empty() {
-            return Err(Stop::Usage(
-                "`--as`, `--never` and `--reflect` are for lists of tools, and this is one schema"
-                    .to_owned(),
+            return Err(CommandError::usage(
+                "`--as`, `--never` and `--reflect` are for lists of tools, and this is one schema",
             ));
         }
-        schema(&document, &options, args, err)?
+        schema(&document, &options, args, io)?
     };
     if args.guidance {
-        return Ok(writeln!(out, "{}", listed.guidance())?);
+        return io.answer(listed.guidance());
     }
-    Ok(writeln!(out, "{}", aside.put_back(&value.to_string()))?)
+    io.answer(aside.put_back(&value.to_string()))
 }
 
-fn options(args: &cli::Rewrite) -> Result<ListOptions, Stop> {
+fn options(args: &cli::Rewrite) -> Result<ListOptions> {
     let mut options = match (args.choice.style, args.choice.profile) {
         (Some(style), _) => ListOptions::style(style).with_spelling(spelling(args, style)),
         (None, Some(profile)) => ListOptions::profile(profile),
         (None, None) => {
-            return Err(Stop::Usage("give `--style` or `--profile`".to_owned()));
+            return Err(CommandError::usage("give `--style` or `--profile`"));
         }
     };
     if let (Some(profile), Some(shape)) = (args.choice.profile, args.shape)
         && !profile.takes_shape(shape)
     {
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "the shape `{shape}` is another provider's than the profile {profile}, which would refuse \
              what is in it"
         )));
@@ -98,13 +87,13 @@ fn reflecting(
     options: ListOptions,
     list: &ToolList,
     args: &cli::Rewrite,
-    err: &mut dyn Write,
-) -> Result<ListOptions, Stop> {
+    io: &mut Streams<'_>,
+) -> Result<ListOptions> {
     let rules = Arc::new(rules(&[], &args.withhold)?);
     let all = args.reflect.iter().any(|name| name == ALL);
     for name in args.reflect.iter().filter(|name| *name != ALL) {
         if !list.tools().any(|tool| tool.name() == name) {
-            let _ = writeln!(err, "notice: `--reflect {name}` names no tool of the list");
+            io.notice(format_args!("`--reflect {name}` names no tool of the list"));
         }
     }
     let wanted = |name: &str| all || args.reflect.iter().any(|wanted| wanted == name);
@@ -131,7 +120,7 @@ pub(crate) fn foreign(list: &ToolList, profile: Profile) -> Option<Shape> {
 
 /// The JSON of a file or of standard input, without a byte order mark. Of a list, what nests too deep is set aside: one bad
 /// tool does not spoil it.
-pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
+pub(crate) fn read(file: &Path) -> Result<(Value, SetAside)> {
     let document = Document::new(input::read_text(file)?);
     let refused = |why: String| invalid(file, &why);
     let error = match value(&document) {
@@ -162,16 +151,8 @@ pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
 
 /// What is wrong with a document that would be a list if its tools were one.
 fn no_tools(document: &Value) -> Option<String> {
-    let is_schema = [
-        "type",
-        "properties",
-        "$schema",
-        "$ref",
-        "allOf",
-        "anyOf",
-        "oneOf",
-    ];
-    if is_schema.iter().any(|key| document.get(key).is_some()) {
+    let mut telling = "type properties $schema $ref allOf anyOf oneOf".split(' ');
+    if telling.any(|key| document.get(key).is_some()) {
         return None;
     }
     let inside = document.get("result").unwrap_or(document);
@@ -186,42 +167,31 @@ fn value(document: &Document) -> Result<Result<Value, String>, JsonError> {
 }
 
 /// A list of tools, if it has one or is empty.
-pub(crate) fn list(document: Value, file: &Path) -> Result<ToolList, Stop> {
+pub(crate) fn list(document: Value, file: &Path) -> Result<ToolList> {
     let list = ToolList::try_from(document).map_err(|error| invalid(file, &error.to_string()))?;
     let is_hosted = list.passed().iter().any(|passed| passed.is_hosted);
     if list.tools().len() == 0 && !list.passed().is_empty() && !is_hosted {
-        let mut stop = invalid(file, "no item of the list is a tool");
-        if let Stop::Answer(bodies) = &mut stop {
-            for body in bodies {
-                body.advice = Some(schema_file::ADVICE.to_owned());
-            }
-        }
-        return Err(stop);
+        let error = invalid(file, "no item of the list is a tool");
+        return Err(error.with_advice(schema_file::ADVICE));
     }
     Ok(list)
 }
 
 /// Refuses data in place of a schema.
-pub(crate) fn check_schema(document: &Value, file: &Path) -> Result<(), Stop> {
-    let Some(why) = schema_file::data_fault(document) else {
-        return Ok(());
-    };
-    let mut stop = invalid(file, &why);
-    if let Stop::Answer(bodies) = &mut stop {
-        for body in bodies {
-            body.advice = Some(schema_file::ADVICE.to_owned());
-        }
+pub(crate) fn check_schema(document: &Value, file: &Path) -> Result {
+    match schema_file::data_fault(document) {
+        None => Ok(()),
+        Some(why) => Err(invalid(file, &why).with_advice(schema_file::ADVICE)),
     }
-    Err(stop)
 }
 
 /// What is neither a schema nor a list.
-pub(crate) fn invalid(file: &Path, why: &str) -> Stop {
+pub(crate) fn invalid(file: &Path, why: &str) -> CommandError {
     let message = format!(
         "{} is neither a schema nor a list of tools: {why}",
         input::name(file)
     );
-    Stop::answer(ErrorCode::SchemaInvalid, message)
+    CommandError::answer(ErrorCode::SchemaInvalid, message)
 }
 
 /// One schema, as the one tool of a list.
@@ -234,42 +204,36 @@ fn schema(
     schema: &Value,
     options: &ListOptions,
     args: &cli::Rewrite,
-    err: &mut dyn Write,
-) -> Result<(Value, Listed), Stop> {
+    io: &mut Streams<'_>,
+) -> Result<(Value, Listed)> {
     check_schema(schema, &args.file)?;
     let listed = alone(schema, options).map_err(|error| invalid(&args.file, &error.to_string()))?;
     let tool = listed.tools.first();
     let tool = tool.ok_or_else(|| invalid(&args.file, "there is none"))?;
     if let Some(error) = tool.error() {
-        return Err(body(error).into());
+        return Err(schema_body(error).into());
     }
-    remarks_of(tool, "the schema", None, args.report, err);
+    remarks_of(tool, "the schema", None, args.report, io);
     Ok((tool.shown_schema().clone(), listed))
 }
 
-fn body(error: &SchemaError) -> ErrorBody {
+pub(crate) fn schema_body(error: &SchemaError) -> ErrorBody {
     let mut body = ErrorBody::new(error.code(), error.to_string());
     body.at = error.at().map(ToString::to_string);
     body
 }
 
 /// What a host may want to know. Remarks that cannot be written do not keep the answer back.
-fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn Write) {
+fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, io: &mut Streams<'_>) {
     for Lost { tool, field, .. } in &listed.lost {
         let of = if tool.is_empty() { "the list" } else { tool };
-        let _ = match field {
-            Some(field) => writeln!(
-                err,
-                "notice: {of}: there is no place for `{field}` in this shape"
-            ),
-            None => writeln!(
-                err,
-                "notice: {of}: there is no such tool in this shape, it is left out"
-            ),
-        };
+        io.notice(match field {
+            Some(field) => format!("{of}: there is no place for `{field}` in this shape"),
+            None => format!("{of}: there is no such tool in this shape, it is left out"),
+        });
     }
     for name in &listed.unknown_never {
-        let _ = writeln!(err, "notice: `--never {name}` names no tool of the list");
+        io.notice(format_args!("`--never {name}` names no tool of the list"));
     }
     for passed in &listed.passed {
         let name = match passed.name.as_str() {
@@ -277,13 +241,12 @@ fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn
             name => name,
         };
         if !passed.is_hosted {
-            let _ = writeln!(
-                err,
-                "notice: {name}: {}; the entry stays as it came",
+            io.notice(format_args!(
+                "{name}: {}; the entry stays as it came",
                 passed.why
-            );
+            ));
         } else if args.report {
-            let _ = writeln!(err, "{name}: as it came: {}", passed.why);
+            io.remark(format_args!("{name}: as it came: {}", passed.why));
         }
     }
     for tool in &listed.tools {
@@ -291,13 +254,8 @@ fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn
         let too_deep = aside
             .is_part_of(tool.input_schema())
             .then_some(&SchemaError::TooDeep);
-        remarks_of(
-            tool,
-            tool.name(),
-            too_deep.or(tool.error()),
-            args.report,
-            err,
-        );
+        let error = too_deep.or(tool.error());
+        remarks_of(tool, tool.name(), error, args.report, io);
     }
 }
 
@@ -306,32 +264,31 @@ fn remarks_of(
     name: &str,
     error: Option<&SchemaError>,
     report: bool,
-    err: &mut dyn Write,
+    io: &mut Streams<'_>,
 ) {
     if let Some(error) = error {
-        let _ = writeln!(
-            err,
+        io.remark(format_args!(
             "error[{}]: {name}: {error}; the tool is listed as it came",
             error.code()
-        );
+        ));
     }
     for notice in tool.notices() {
-        let _ = writeln!(err, "notice: {name}: {notice}");
+        io.notice(format_args!("{name}: {notice}"));
     }
     if tool.name() != tool.shown_name() {
-        let _ = writeln!(err, "notice: {name}: shown as `{}`", tool.shown_name());
+        io.notice(format_args!("{name}: shown as `{}`", tool.shown_name()));
     }
     for (original, shown) in tool.names().pairs() {
-        let _ = writeln!(err, "notice: {name}: `{original}` is shown as `{shown}`");
+        io.notice(format_args!("{name}: `{original}` is shown as `{shown}`"));
     }
     if !report {
         return;
     }
-    let _ = writeln!(err, "{name}: {}", decision(tool.decision()));
+    io.remark(format_args!("{name}: {}", decision(tool.decision())));
     for dropped in tool.dropped() {
         let (keyword, at) = (&dropped.keyword, dropped.at.as_str());
         let at = if at.is_empty() { "the root" } else { at };
-        let _ = writeln!(err, "{name}: without `{keyword}` at {at}");
+        io.remark(format_args!("{name}: without `{keyword}` at {at}"));
     }
 }
 

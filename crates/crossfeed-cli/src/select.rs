@@ -1,46 +1,44 @@
 //! `crossfeed select`: what a selector gives on a document.
 
-use crate::{cli, records, report::Stop};
+use crate::{
+    cli, records,
+    report::{Result, Streams},
+};
 use crossfeed::{CallId, EngineOptions, Error, ErrorBody, Failure, LookupError, SelectReport};
-use std::io::Write;
 
-/// The id of a document whose call is not named. No message shows it.
+/// The id of a document whose call has no name. No message shows it.
 const UNNAMED: &str = "document";
 
-pub(crate) async fn run(
-    args: &cli::Select,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) async fn run(args: &cli::Select, io: &mut Streams<'_>) -> Result {
     let call_id = match &args.call_id {
         Some(call_id) => call_id.clone(),
-        None => CallId::parse(UNNAMED).map_err(|error| Stop::Usage(error.to_string()))?,
+        None => CallId::parse(UNNAMED)?,
     };
     let options = EngineOptions::default();
-    let session = records::session(options, &call_id, &args.file, args.kind, err).await?;
-    let selected =
-        session
-            .select(&call_id, &args.expression)
-            .await
-            .map_err(|failure| match args.call_id {
-                Some(_) => placeless(failure.body()),
-                None => unnamed(failure),
-            })?;
-    // Remarks that cannot be written do not keep the answer back.
-    if args.explain {
-        for line in remarks(&args.expression, &selected.report) {
-            let _ = writeln!(err, "{line}");
-        }
-    }
-    if let Some(notice) = &selected.report.notice {
-        let _ = writeln!(err, "notice: {notice}");
-    }
-    out.write_all(&selected.json)?;
-    writeln!(out)?;
-    Ok(())
+    let session = records::session(options, &call_id, &args.file, args.kind, io).await?;
+    let selected = session.select(&call_id, &args.expression).await;
+    let selected = selected.map_err(|failure| match args.call_id {
+        Some(_) => placeless(failure.body()),
+        None => unnamed(failure),
+    })?;
+    explain(&args.expression, &selected.report, args.explain, io);
+    io.out.write_all(&selected.json)?;
+    io.answer("")
 }
 
-/// The failure of a document that is not a call of anybody's.
+/// Writes how a value was found, where that is asked for, and what the user should know of it.
+pub(crate) fn explain(written: &str, report: &SelectReport, explain: bool, io: &mut Streams<'_>) {
+    if explain {
+        remarks(written, report)
+            .iter()
+            .for_each(|line| io.remark(line));
+    }
+    if let Some(notice) = &report.notice {
+        io.notice(notice);
+    }
+}
+
+/// The failure of a document that no call returned.
 pub(crate) fn unnamed(mut failure: Failure) -> ErrorBody {
     failure.call_id = None;
     let mut body = placeless(failure.body());

@@ -1,10 +1,10 @@
 //! `crossfeed strip`: a result without the fields that the engine added.
 
-use crate::{cli, document, report::Stop};
+use crate::{cli, document, report::Result};
 use crossfeed::{StripPolicy, strip};
 use std::io::Write;
 
-pub(crate) fn run(args: &cli::Strip, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Strip, out: &mut dyn Write) -> Result {
     // An object that cannot be read could hold internal fields.
     let document = document::read_object(&args.file)?;
     let policy = if args.all_underscore {

@@ -1,12 +1,13 @@
 //! Names that a command was given and that match nothing: most are misspelt, and what they were to hide is shown.
 
-use crate::report::Stop;
+use crate::report::{CommandError, Result, Streams};
+
 use crossfeed::{
     ErrorBody, ErrorCode,
     json::{Cursor, Document, Kind},
     projection::{Path, Step, nearest},
 };
-use std::{collections::BTreeSet, io::Write};
+use std::collections::BTreeSet;
 
 /// How many values are searched for names that may have been meant.
 const MAX_VALUES: usize = 100_000;
@@ -66,11 +67,7 @@ pub(crate) fn last_key(path: &Path) -> Option<&str> {
 /// # Errors
 ///
 /// When an exact name matches nothing, unless that is allowed.
-pub(crate) fn report(
-    unmatched: Vec<Unmatched>,
-    is_allowed: bool,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) fn report(unmatched: Vec<Unmatched>, is_allowed: bool, io: &mut Streams<'_>) -> Result {
     let mut bodies = Vec::new();
     for Unmatched {
         option,
@@ -81,8 +78,7 @@ pub(crate) fn report(
     {
         let message = format!("`{option} {name}` matches nothing");
         if is_allowed || is_expected {
-            // A notice that cannot be written does not keep the answer back.
-            let _ = writeln!(err, "notice: {message}");
+            io.notice(message);
             continue;
         }
         let allow = "`--allow-unmatched` if it may be absent";
@@ -96,7 +92,7 @@ pub(crate) fn report(
     if bodies.is_empty() {
         Ok(())
     } else {
-        Err(Stop::Answer(bodies))
+        Err(CommandError::Answer(bodies))
     }
 }
 

@@ -9,12 +9,17 @@
 //! export it ([`trace`]). The same bytes come out every time.
 
 mod account;
-mod kept;
+mod artifacts;
 mod script;
 mod tools;
 mod trace;
 
-use crate::{block_on, cli, report::Stop, resolve};
+use crate::{
+    cli,
+    report::{CommandError, Result, Streams},
+    resolve,
+    runtime::block_on,
+};
 use account::{Entry, Size, Without};
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, Fault, InFlight, RenderOptions, Resolved, Session,
@@ -47,7 +52,7 @@ const REPORT: &str = "write_report";
 /// How many lines of the report are shown.
 const LINES: usize = 10;
 
-pub(crate) fn run(args: &cli::Demo, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Demo, io: &mut Streams<'_>) -> Result {
     #[cfg(feature = "otlp")]
     let tracing = Tracing::start(args.otlp.as_ref())?;
     #[cfg(not(feature = "otlp"))]
@@ -60,18 +65,18 @@ pub(crate) fn run(args: &cli::Demo, out: &mut dyn Write, err: &mut dyn Write) ->
         "gen_ai.operation.name" = "invoke_agent",
         "gen_ai.agent.name" = "demo",
     );
-    block_on(show(&tracing, out).instrument(agent))?;
-    trace::write(&tracing.spans(), out)?;
+    block_on(show(&tracing, io.out).instrument(agent))?;
+    trace::write(&tracing.spans(), io.out)?;
     // What is sent is not part of the answer: that is there first.
-    out.flush()?;
+    io.out.flush()?;
     if let Some(line) = tracing.finish()? {
-        let _ = writeln!(err, "{line}");
+        io.remark(line);
     }
     Ok(())
 }
 
 /// The session itself.
-async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result<(), Stop> {
+async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result {
     // Time passes when the script says so.
     let clock = Arc::new(ManualClock::default());
     let store = MemoryStore::with_clock(MemoryLimits::default(), clock.clone());
@@ -163,7 +168,7 @@ struct Demo {
 impl Demo {
     /// Carries out the calls of one turn at once: all of them are begun before any runs, so that each
     /// may refer to any other.
-    async fn turn(&self, calls: &[(String, &Call)]) -> Result<Vec<Outcome>, Stop> {
+    async fn turn(&self, calls: &[(String, &Call)]) -> Result<Vec<Outcome>> {
         let mut begun = Vec::new();
         for (id, call) in calls {
             let tool = self.tools.iter().find(|tool| tool.name == call.tool);
@@ -175,19 +180,17 @@ impl Demo {
         let ids: Vec<_> = calls.iter().map(|(id, _)| id.as_str()).collect();
         let running = calls.iter().zip(&begun).map(|((id, call), begun)| {
             let ids = &ids;
-            let kept = begun.is_none().then(|| kept_span(id, call));
-            async move {
+            let span = match begun {
+                Some((_, flight)) => flight.span().clone(),
+                None => artifact_span(id, call),
+            };
+            let run = async move {
                 match begun {
-                    Some((tool, flight)) => {
-                        let span = flight.span().clone();
-                        self.call(tool, flight, call, ids).instrument(span).await
-                    }
-                    None => {
-                        let span = kept.unwrap_or_else(tracing::Span::none);
-                        self.kept(call).instrument(span).await
-                    }
+                    Some((tool, flight)) => self.call(tool, flight, call, ids).await,
+                    None => self.artifact_call(call).await,
                 }
-            }
+            };
+            run.instrument(span)
         });
         // Each goes on until it waits for something, the last one first: so what one refers to has
         // not returned, and the wait for it is the same every time.
@@ -197,18 +200,16 @@ impl Demo {
         Ok(outcomes)
     }
 
-    async fn begin(&self, id: &str, tool: &Tool) -> Result<InFlight, Stop> {
-        let call_id = CallId::parse(id).map_err(|error| Stop::Usage(error.to_string()))?;
-        let flight = self.session.begin(&call_id).await;
-        let flight = flight.map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+    async fn begin(&self, id: &str, tool: &Tool) -> Result<InFlight> {
+        let flight = self.session.begin(&CallId::parse(id)?).await;
+        let flight =
+            flight.map_err(|error| CommandError::answer(error.code(), error.to_string()))?;
         Ok(flight.with_tool(tool.name).with_repeatable(tool.reads_only))
     }
 
     /// A call of a tool that works on what the engine keeps.
-    async fn kept(&self, call: &Call) -> Result<Outcome, Stop> {
-        let shown = kept::call(&self.session, call).await?;
-        let shown =
-            shown.ok_or_else(|| Stop::Usage(format!("there is no tool `{}`", call.tool)))?;
+    async fn artifact_call(&self, call: &Call) -> Result<Outcome> {
+        let shown = artifacts::call(&self.session, call).await?;
         Ok(Outcome {
             engine: Vec::new(),
             ran: None,
@@ -217,18 +218,15 @@ impl Demo {
     }
 
     /// Those of the calls that the engine says to be in flight now.
-    async fn in_flight<'c>(&self, calls: &[&'c str]) -> Vec<&'c str> {
+    async fn in_flight<'c>(&self, calls: &[&'c str]) -> Result<Vec<&'c str>> {
         let mut in_flight = Vec::new();
         for id in calls {
-            let Ok(call_id) = CallId::parse(id) else {
-                continue;
-            };
-            let error = self.session.get(&call_id).await.err();
+            let error = self.session.get(&CallId::parse(id)?).await.err();
             if error.is_some_and(|error| error.code() == ErrorCode::ResultPending) {
                 in_flight.push(*id);
             }
         }
-        in_flight
+        Ok(in_flight)
     }
 
     /// Resolves, runs, records, shows.
@@ -238,16 +236,14 @@ impl Demo {
         flight: &InFlight,
         call: &Call,
         turn: &[&str],
-    ) -> Result<Outcome, Stop> {
-        let written: Value = serde_json::from_str(call.arguments)
-            .map_err(|error| Stop::answer(ErrorCode::ArgumentsInvalid, error.to_string()))?;
-        let texts = serialised(&written);
-        let in_flight = self.in_flight(turn).await;
-        let resolved = flight
-            .session()
-            .resolve(written, Some(&tool.input_schema))
-            .await;
-        let resolved = match resolved {
+    ) -> Result<Outcome> {
+        let written: Value = serde_json::from_str(call.arguments).map_err(|error| {
+            CommandError::answer(ErrorCode::ArgumentsInvalid, error.to_string())
+        })?;
+        let mut engine = serialised(&written);
+        let in_flight = self.in_flight(turn).await?;
+        let schema = Some(&tool.input_schema);
+        let resolved = match flight.session().resolve(written, schema).await {
             Ok(resolved) => resolved,
             // What the model can put right is the result of its call.
             Err(error) if error.fault() == Fault::Model => {
@@ -260,10 +256,9 @@ impl Demo {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut engine = texts;
         engine.extend(waits(&resolved, &in_flight));
         engine.extend(remarks(&resolved));
-        let output = (tool.run)(&self.data, &resolved.arguments).map_err(Stop::Usage)?;
+        let output = (tool.run)(&self.data, &resolved.arguments).map_err(CommandError::Usage)?;
         flight.complete(output.to_result()).await?;
         let options = RenderOptions::default().with_budget(BUDGET);
         let rendered = self.session.render(flight.call_id(), &options).await?;
@@ -280,7 +275,7 @@ impl Demo {
 }
 
 /// The span of a call that the engine does not see: the host's own.
-fn kept_span(id: &str, call: &Call) -> tracing::Span {
+fn artifact_span(id: &str, call: &Call) -> tracing::Span {
     tracing::info_span!(
         "execute_tool",
         "otel.name" = format!("execute_tool {}", call.tool),
@@ -309,12 +304,13 @@ impl Outcome {
 /// The arguments that are references, but written as strings.
 fn serialised(written: &Value) -> Vec<String> {
     let members = written.as_object().into_iter().flatten();
+    let is_text = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| text.starts_with("{\"$tool\""))
+    };
     members
-        .filter(|(_, value)| {
-            value
-                .as_str()
-                .is_some_and(|text| text.starts_with("{\"$tool\""))
-        })
+        .filter(|(_, value)| is_text(value))
         .map(|(name, _)| format!("/{name} is a reference that was written as a string"))
         .collect()
 }

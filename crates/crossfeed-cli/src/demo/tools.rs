@@ -1,7 +1,7 @@
 //! The demo's tools: small, but real. What each returns is computed from the bundled data and from
 //! the arguments that it receives.
 
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use bytes::Bytes;
 use crossfeed::{Engine, InputSchema, ToolResult};
 use serde_json::{Map, Value, json};
@@ -18,10 +18,11 @@ pub(super) struct Data {
 }
 
 impl Data {
-    pub(super) fn load() -> Result<Self, Stop> {
+    pub(super) fn load() -> Result<Self> {
         let read = |bytes| {
-            serde_json::from_slice(bytes)
-                .map_err(|error| Stop::Usage(format!("the bundled data is damaged: {error}")))
+            serde_json::from_slice(bytes).map_err(|error| {
+                CommandError::usage(format!("the bundled data is damaged: {error}"))
+            })
         };
         Ok(Self {
             compat: read(COMPAT)?,
@@ -89,11 +90,11 @@ pub(super) struct Tool {
 }
 
 /// All tools, their schemas compiled once.
-pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
-    let tool = |name, reads_only, schema: Value, run: Run| -> Result<Tool, Stop> {
+pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>> {
+    let tool = |name, reads_only, schema: Value, run: Run| -> Result<Tool> {
         let input_schema = engine
             .input_schema(&schema)
-            .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+            .map_err(|error| CommandError::answer(error.code(), error.to_string()))?;
         Ok(Tool {
             name,
             reads_only,

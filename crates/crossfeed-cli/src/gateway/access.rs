@@ -2,7 +2,7 @@
 //! entry of a client that holds it.
 
 use super::assemble::base_directory;
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use crossfeed_gateway::{
     config::{GatewayConfig, ListenConfig, TokenConfig},
     downstream::http::{ListenerToken, ListenerTokenError},
@@ -24,7 +24,7 @@ const HOLDER: &str = "default";
 pub(super) fn require_token(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
-) -> Result<(GatewayConfig, Option<PathBuf>), Stop> {
+) -> Result<(GatewayConfig, Option<PathBuf>)> {
     let Some(address) = listens_without_tokens(&config) else {
         return Ok((config, None));
     };
@@ -32,7 +32,7 @@ pub(super) fn require_token(
         .and_then(|directory| {
             ListenerToken::load_or_create(&directory, address).map_err(|error| said(&error))
         })
-        .map_err(Stop::Usage)?;
+        .map_err(CommandError::Usage)?;
     let tokens = vec![TokenConfig::new(HOLDER, token.secret())];
     Ok((config.with_tokens(tokens), Some(token.path().to_owned())))
 }
@@ -79,17 +79,16 @@ pub(super) fn print_client_config(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     holder: Option<&str>,
-) -> Result<(), Stop> {
+) -> Result {
     let (config, _) = require_token(config, environment)?;
     let Some(listen) = &config.listen else {
-        return Err(Stop::Usage(
-            "this gateway serves standard input and output: `--listen ADDR` says where clients reach it over HTTP"
-                .to_owned(),
+        return Err(CommandError::usage(
+            "this gateway serves standard input and output: `--listen ADDR` says where clients reach it over HTTP",
         ));
     };
     if listen.address.port() == 0 {
-        return Err(Stop::Usage(
-            "port 0 is another one at each start: say which port clients are to use".to_owned(),
+        return Err(CommandError::usage(
+            "port 0 is another one at each start: say which port clients are to use",
         ));
     }
     let token = token_of(&config.tokens, holder)?;
@@ -97,31 +96,31 @@ pub(super) fn print_client_config(
     let mut out = io::stdout().lock();
     writeln!(out, "{entry:#}")
         .and_then(|()| out.flush())
-        .map_err(Stop::Output)
+        .map_err(CommandError::Output)
 }
 
 /// The token of a holder, or of the only one.
 fn token_of<'t>(
     tokens: &'t [TokenConfig],
     holder: Option<&str>,
-) -> Result<Option<&'t TokenConfig>, Stop> {
+) -> Result<Option<&'t TokenConfig>> {
     let names = || {
         let names: Vec<_> = tokens.iter().map(|token| token.name.as_str()).collect();
         names.join(", ")
     };
     match (tokens, holder) {
         ([], None) => Ok(None),
-        ([], Some(_)) => Err(Stop::Usage(
-            "--holder names the holder of a token, but clients need none here".to_owned(),
+        ([], Some(_)) => Err(CommandError::usage(
+            "--holder names the holder of a token, but clients need none here",
         )),
         ([token], None) => Ok(Some(token)),
-        (_, None) => Err(Stop::Usage(format!(
+        (_, None) => Err(CommandError::usage(format!(
             "several holders have tokens: `--holder NAME` says which one; there are: {}",
             names()
         ))),
         (_, Some(holder)) => match tokens.iter().find(|token| token.name == holder) {
             Some(token) => Ok(Some(token)),
-            None => Err(Stop::Usage(format!(
+            None => Err(CommandError::usage(format!(
                 "no token has the holder `{holder}`; there are: {}",
                 names()
             ))),

@@ -3,16 +3,16 @@
 //! What comes in: arguments, files, the environment. What goes out: a configuration, and the engine, the
 //! tools and the ways to servers that it asks for. Deliberately not here: serving.
 
-use crate::{cli, input, report::Stop};
+use crate::{
+    cli, input,
+    report::{CommandError, Result},
+};
 use crossfeed::{
-    ContextOptions, Engine, EngineOptions, ErrorBody, ErrorCode, Telemetry,
+    ContextOptions, Engine, EngineOptions, ErrorCode, Telemetry,
     store::{MemoryLimits, MemoryStore},
 };
 use crossfeed_gateway::{
-    config::{
-        ConfigError, Format, GatewayConfig, Machine, OAuthConfig, ServerConfig, Sources,
-        TransportConfig,
-    },
+    config::{Format, GatewayConfig, Machine, OAuthConfig, ServerConfig, Sources, TransportConfig},
     hub::Gateway,
     import,
     metrics::Metrics,
@@ -39,7 +39,7 @@ pub(super) fn config(
     args: &cli::Gateway,
     environment: &BTreeMap<String, String>,
     machine: Machine,
-) -> Result<GatewayConfig, Stop> {
+) -> Result<GatewayConfig> {
     let sources = Sources::default()
         .with_environment(environment.clone())
         .with_machine(machine);
@@ -50,10 +50,9 @@ pub(super) fn config(
         }
         (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
-            return Err(Stop::Usage(
+            return Err(CommandError::usage(
                 "say which servers: `crossfeed gateway COMMAND ARGS…` for one that is a command, `--url URL` \
-                 for one that is reached over HTTP, `--config FILE` for several; `--help` has examples"
-                    .to_owned(),
+                 for one that is reached over HTTP, `--config FILE` for several; `--help` has examples",
             ));
         }
     };
@@ -69,9 +68,8 @@ pub(super) fn config(
         .is_some_and(|path| input::is_stdin(path.as_os_str()));
     let serves = !args.check && args.login.is_none() && !args.print_client_config;
     if from_stdin && config.listen.is_none() && serves {
-        return Err(Stop::Usage(
-            "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP"
-                .to_owned(),
+        return Err(CommandError::usage(
+            "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP",
         ));
     }
     if let Some(view) = args.view {
@@ -83,7 +81,7 @@ pub(super) fn config(
     // What is switched off is nowhere: places in the list are those of servers that run.
     config.servers.retain(|server| !server.disabled);
     if config.servers.is_empty() {
-        return Err(Stop::Usage("every server is switched off".to_owned()));
+        return Err(CommandError::usage("every server is switched off"));
     }
     let tokens = tokens_directory(environment);
     for server in &mut config.servers {
@@ -93,7 +91,7 @@ pub(super) fn config(
 }
 
 /// What `--anonymous` makes of a configuration.
-fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig, Stop> {
+fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig> {
     let why = if config.listen.is_none() {
         "--anonymous is for a gateway that listens: `--listen ADDR` serves over HTTP"
     } else if !config.tokens.is_empty() {
@@ -101,23 +99,19 @@ fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig, Stop> {
     } else {
         return Ok(config.with_anonymous());
     };
-    Err(Stop::Usage(why.to_owned()))
+    Err(CommandError::usage(why.to_owned()))
 }
 
 /// Bytes of a configuration: thousands of servers.
 const LONGEST: u64 = 16 << 20;
 
-fn of_file(
-    path: &Path,
-    approved: Option<&str>,
-    mut sources: Sources,
-) -> Result<GatewayConfig, Stop> {
+fn of_file(path: &Path, approved: Option<&str>, mut sources: Sources) -> Result<GatewayConfig> {
     let bytes = input::read_at_most(path, LONGEST)?;
     if let Some(approved) = approved {
         unchanged(path, &bytes, approved)?;
     }
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "{} is not text in UTF-8",
             input::name(path)
         )));
@@ -127,11 +121,12 @@ fn of_file(
         sources = sources.with_directory(directory);
     }
     let format = Format::of((!is_stdin).then_some(path), text);
-    GatewayConfig::parse(text, format, &sources).map_err(|error| invalid(&error))
+    GatewayConfig::parse(text, format, &sources)
+        .map_err(|error| CommandError::Answer(error.bodies()))
 }
 
 /// Refuses a configuration other than the one that the client approved.
-fn unchanged(path: &Path, bytes: &[u8], approved: &str) -> Result<(), Stop> {
+fn unchanged(path: &Path, bytes: &[u8], approved: &str) -> Result {
     let found = import::digest(bytes);
     if found == approved {
         return Ok(());
@@ -140,16 +135,11 @@ fn unchanged(path: &Path, bytes: &[u8], approved: &str) -> Result<(), Stop> {
     let message = format!(
         "{name} is not the configuration that was approved: its digest is {found}, not {approved}"
     );
-    let mut body = ErrorBody::new(ErrorCode::ConfigChanged, message);
-    body.advice = Some(format!(
-        "look at what changed in {name}: it says which commands are run; if that is meant, write \
+    let advice = format!(
+        "look at what changed in {name}: it says which commands are run; if the change is intended, write \
          `--config-digest {found}` in the client's entry, and approve it there"
-    ));
-    Err(Stop::Answer(vec![body]))
-}
-
-fn invalid(error: &ConfigError) -> Stop {
-    Stop::Answer(error.bodies())
+    );
+    Err(CommandError::answer(ErrorCode::ConfigChanged, message).with_advice(advice))
 }
 
 fn of_command(
@@ -157,22 +147,22 @@ fn of_command(
     args: &[std::ffi::OsString],
     variables: &[std::ffi::OsString],
     environment: &BTreeMap<String, String>,
-) -> Result<GatewayConfig, Stop> {
+) -> Result<GatewayConfig> {
     let text = |text: &OsStr| match text.to_str() {
         Some(text) => Ok(text.to_owned()),
-        None => Err(Stop::Usage(
-            "the command or one of its variables is not valid UTF-8".to_owned(),
+        None => Err(CommandError::usage(
+            "the command or one of its variables is not valid UTF-8",
         )),
     };
     // A shell's variable that is not set.
     if command.is_empty() {
-        return Err(Stop::Usage(
-            "the command is empty: write the program that is the server".to_owned(),
+        return Err(CommandError::usage(
+            "the command is empty: write the program that is the server",
         ));
     }
     if let Some(option) = option_meant(Path::new(command)).filter(|_| args.is_empty()) {
         let command = command.to_string_lossy();
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "`{command}` is not a program: write `crossfeed gateway {option} {command}`"
         )));
     }
@@ -182,7 +172,7 @@ fn of_command(
     });
     let directories = given.or_else(|| environment.get("PATH").cloned());
     if directories.is_some_and(|directories| !is_on_path(command, &directories)) {
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "there is no program `{}` on PATH: a server is started by its command, such as `npx -y PACKAGE`",
             command.to_string_lossy()
         )));
@@ -199,12 +189,12 @@ fn of_command(
                 None if variable.is_empty() => (String::new(), String::new()),
                 None => {
                     let message = format!("the variable `{variable}` of --env is not set");
-                    return Err(Stop::Usage(message));
+                    return Err(CommandError::usage(message));
                 }
             },
         };
         if name.is_empty() || name.contains('\0') || value.contains('\0') {
-            return Err(Stop::Usage("--env names no variable".to_owned()));
+            return Err(CommandError::usage("--env names no variable"));
         }
         for server in &mut config.servers {
             if let TransportConfig::Stdio { env, .. } = &mut server.transport {
@@ -246,11 +236,11 @@ fn option_meant(word: &Path) -> Option<&'static str> {
 }
 
 /// As a configuration that says no more, so that the address is judged as there.
-fn of_url(url: &str, sources: &Sources) -> Result<GatewayConfig, Stop> {
+fn of_url(url: &str, sources: &Sources) -> Result<GatewayConfig> {
     let text = serde_json::json!({"mcpServers": {"server": {"url": url}}}).to_string();
     GatewayConfig::parse(&text, Format::Json, sources).map_err(|error| match error.problems() {
-        [problem, ..] => Stop::Usage(format!("--url: {}", problem.what)),
-        [] => invalid(&error),
+        [problem, ..] => CommandError::usage(format!("--url: {}", problem.what)),
+        [] => CommandError::Answer(error.bodies()),
     })
 }
 
@@ -326,7 +316,7 @@ pub(super) fn connectors(
     config: &GatewayConfig,
     environment: &BTreeMap<String, String>,
     metrics: &Metrics,
-) -> Result<Vec<Arc<dyn Connector>>, Stop> {
+) -> Result<Vec<Arc<dyn Connector>>> {
     let connector = |server: &ServerConfig| {
         upstream::connector_with_metrics(server, &config.limits, environment, metrics)
             .map_err(|error| unreachable(&server.name, &error))
@@ -334,8 +324,8 @@ pub(super) fn connectors(
     config.servers.iter().map(connector).collect()
 }
 
-fn unreachable(server: &str, error: &UpstreamError) -> Stop {
-    Stop::answer(error.code(), format!("server `{server}`: {error}"))
+fn unreachable(server: &str, error: &UpstreamError) -> CommandError {
+    CommandError::answer(error.code(), format!("server `{server}`: {error}"))
 }
 
 /// The gateway; within a runtime.
@@ -344,7 +334,7 @@ pub(super) fn gateway(
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
     metrics: &Metrics,
-) -> Result<Arc<Gateway>, Stop> {
+) -> Result<Arc<Gateway>> {
     let connectors = connectors(&config, environment, metrics)?;
     let engine = engine(&config, telemetry);
     let tools = Tools::new(engine, Arc::new(config.clone()));

@@ -7,13 +7,13 @@ mod wanted;
 
 use super::{
     access, assemble,
-    heard::Heard,
     probe::{Probed, Unanswered, probe},
     protocol_paths::of_protocol,
+    server_stderr::ServerStderr,
     views,
     waiting::{self, Pace},
 };
-use crate::report::{self, Stop};
+use crate::report::{self, CommandError, Result};
 use bytes::Bytes;
 use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
@@ -85,10 +85,10 @@ impl Checked<'_> {
 pub(super) async fn run(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
-    heard: &Heard,
+    stderr: &ServerStderr,
     (wanted, json): (&[String], bool),
     out: &mut dyn Write,
-) -> Result<(), Stop> {
+) -> Result {
     let connectors = assemble::connectors(&config, environment, &Metrics::new())?;
     let probes = connectors.into_iter().zip(&config.servers);
     let probes = probes.map(|(connector, server)| {
@@ -143,7 +143,7 @@ pub(super) async fn run(
             let unmatched = unmatched.iter().filter(|pattern| pattern.server == index);
             let last_lines = match &probed {
                 Ok(_) => Vec::new(),
-                Err(_) => heard.of(&server.name),
+                Err(_) => stderr.of(&server.name),
             };
             let around = config.flows.iter().filter(|rule| {
                 let ways = rule.ways_around(&config.flows, &config.servers);
@@ -198,7 +198,7 @@ pub(super) async fn run(
     if token_error.is_none() && checked.iter().all(Checked::is_sound) {
         Ok(())
     } else {
-        Err(Stop::Written(report::ERROR))
+        Err(CommandError::Written(report::ERROR))
     }
 }
 

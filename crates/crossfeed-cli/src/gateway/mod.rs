@@ -8,13 +8,13 @@ mod access;
 mod assemble;
 mod check;
 mod descriptors;
-mod heard;
 mod log;
 mod login;
 mod machine;
 mod probe;
 mod protocol_paths;
 mod serve;
+mod server_stderr;
 mod signals;
 mod telemetry;
 mod views;
@@ -22,12 +22,12 @@ mod waiting;
 
 use crate::{
     cli,
-    report::{self, Stop},
+    report::{self, CommandError, Result, Streams},
 };
 pub(crate) use assemble::{base_directory, environment};
 
-use heard::Heard;
 use log::Lines;
+use server_stderr::ServerStderr;
 use std::{io, process::ExitCode};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
@@ -42,11 +42,15 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
     }
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => report::report(&stop, json, &mut io::stdout(), &mut io::stderr()),
+        Err(error) => {
+            let (mut out, mut err) = (io::stdout(), io::stderr());
+            let mut io = Streams::new(&mut out, &mut err);
+            report::report(&error, json, &mut io)
+        }
     }
 }
 
-fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
+fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result {
     let environment = environment();
     let descriptors = descriptors::raise();
     let limit = descriptors.as_ref().map(|descriptors| descriptors.limit);
@@ -60,16 +64,16 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
         config.limits.child_descriptors = Some(descriptors.inherited);
     }
     let telemetry = telemetry::Pipeline::start(args)?;
-    let heard = args.check.then(Heard::default);
-    *lines = Some(subscribe(args, &telemetry, heard.clone())?);
+    let stderr = args.check.then(ServerStderr::default);
+    *lines = Some(subscribe(args, &telemetry, stderr.clone())?);
     let done = if let Some(server) = &args.login {
-        serve::alone()?.block_on(signals::unless_told(login::run(&config, server, json)))
-    } else if let Some(heard) = heard {
+        serve::alone()?.block_on(signals::until_signal(login::run(&config, server, json)))
+    } else if let Some(stderr) = stderr {
         let check = async {
             let mut out = io::stdout();
-            check::run(config, &environment, &heard, (&args.tool, json), &mut out).await
+            check::run(config, &environment, &stderr, (&args.tool, json), &mut out).await
         };
-        serve::alone()?.block_on(signals::unless_told(check))
+        serve::alone()?.block_on(signals::until_signal(check))
     } else {
         let (config, token_file) = access::require_token(config, &environment)?;
         serve::run(config, &environment, telemetry.telemetry(), token_file)
@@ -78,12 +82,12 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     done
 }
 
-/// Sends events to the log, what servers print to who hears it, and spans to telemetry where there is some.
+/// Sends events to the log, what servers print to who reads_stderr it, and spans to telemetry where there is some.
 fn subscribe(
     args: &cli::Gateway,
     telemetry: &telemetry::Pipeline,
-    heard: Option<Heard>,
-) -> Result<Lines, Stop> {
+    stderr: Option<ServerStderr>,
+) -> Result<Lines> {
     // Who checks wants to read the answer, not what servers say while they start.
     let usual = if args.check || args.login.is_some() {
         cli::Level::Warn
@@ -92,23 +96,24 @@ fn subscribe(
     };
     let events = log::filter(args.log.unwrap_or(usual));
     let (log, lines) = log::Log::start(args.log_format, events)
-        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
+        .map_err(|error| CommandError::usage(format!("cannot log: {error}")))?;
     let spans = telemetry.layer();
     let traced = spans.is_some();
-    let hears = heard.is_some();
+    let reads_stderr = stderr.is_some();
     // Spans cost time even where nobody looks at them.
     let wanted = FilterFn::new(move |metadata| {
         let own = metadata.target().starts_with("crossfeed");
         own && if metadata.is_span() {
             traced
         } else {
-            *metadata.level() <= events || (hears && Heard::is_of_a_server(metadata.target()))
+            *metadata.level() <= events
+                || (reads_stderr && ServerStderr::is_of_a_server(metadata.target()))
         }
     });
     let wanted = if traced {
         wanted
     } else {
-        let least = if hears {
+        let least = if reads_stderr {
             LevelFilter::INFO
         } else {
             LevelFilter::OFF
@@ -118,9 +123,9 @@ fn subscribe(
     let subscriber = tracing_subscriber::registry()
         .with(wanted)
         .with(spans)
-        .with(heard)
+        .with(stderr)
         .with(log);
     tracing::subscriber::set_global_default(subscriber)
-        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
+        .map_err(|error| CommandError::usage(format!("cannot log: {error}")))?;
     Ok(lines)
 }

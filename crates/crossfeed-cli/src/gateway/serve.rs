@@ -1,7 +1,7 @@
 //! Serving clients until the process is told to end.
 
 use super::{assemble, signals::Signals};
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use crossfeed::Telemetry;
 use crossfeed_gateway::{
     config::{GatewayConfig, ListenConfig},
@@ -24,7 +24,7 @@ pub(super) fn run(
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
     token_file: Option<PathBuf>,
-) -> Result<(), Stop> {
+) -> Result {
     let metrics = Metrics::new();
     let watchdog = Watchdog::new(&metrics);
     let runtime = runtime(&config, &watchdog).map_err(unstarted)?;
@@ -65,17 +65,18 @@ fn runtime(config: &GatewayConfig, watchdog: &Watchdog) -> io::Result<Runtime> {
 }
 
 /// Takes the address: the port that it really is.
-async fn bind(listen: &ListenConfig) -> Result<(TcpListener, ListenConfig), Stop> {
+async fn bind(listen: &ListenConfig) -> Result<(TcpListener, ListenConfig)> {
     let listener = TcpListener::bind(listen.address).await;
-    let listener = listener
-        .map_err(|error| Stop::Usage(format!("cannot listen at {}: {error}", listen.address)))?;
+    let listener = listener.map_err(|error| {
+        CommandError::usage(format!("cannot listen at {}: {error}", listen.address))
+    })?;
     let mut listen = listen.clone();
     listen.address = listener.local_addr().map_err(unstarted)?;
     Ok((listener, listen))
 }
 
 /// What runs one thing to its end.
-pub(super) fn alone() -> Result<Runtime, Stop> {
+pub(super) fn alone() -> Result<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().build().map_err(unstarted)
 }
@@ -85,7 +86,7 @@ async fn serve(
     metrics: Metrics,
     token_file: Option<PathBuf>,
     signals: Signals,
-) -> Result<(), Stop> {
+) -> Result {
     let config = gateway.config();
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
     let done = match &config.listen {
@@ -101,7 +102,7 @@ async fn serve(
                 signals.first(),
             )
             .await
-            .map_err(|error| Stop::Usage(format!("cannot read standard input: {error}")))
+            .map_err(|error| CommandError::usage(format!("cannot read standard input: {error}")))
         }
         Some(listen) => {
             let is_picked = listen.address.port() == 0;
@@ -149,6 +150,6 @@ fn log_limits(gateway: &Gateway) {
     );
 }
 
-fn unstarted(error: io::Error) -> Stop {
-    Stop::Usage(format!("cannot start: {error}"))
+fn unstarted(error: io::Error) -> CommandError {
+    CommandError::usage(format!("cannot start: {error}"))
 }

@@ -3,7 +3,7 @@
 //! What comes in: signals of the process. What goes out: futures that are there when the first one came,
 //! and when a second one did, for which nothing is waited. Deliberately not here: what ending means.
 
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use std::io;
 use tokio::sync::watch;
 
@@ -94,12 +94,12 @@ fn is_ignored(status: &str) -> bool {
 
 /// What comes of it, unless the process is told to end: then it is dropped, and with it the servers that it
 /// has started.
-pub(super) async fn unless_told(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
+pub(super) async fn until_signal(work: impl Future<Output = Result>) -> Result {
     let signals = Signals::watch()
-        .map_err(|error| Stop::Usage(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| CommandError::usage(format!("cannot watch for signals: {error}")))?;
     tokio::select! {
         done = work => done,
-        () = signals.first() => Err(Stop::Usage("told to end".to_owned())),
+        () = signals.first() => Err(CommandError::usage("told to end")),
     }
 }
 

@@ -3,7 +3,7 @@
 //! What comes in: spans and figures of the engine and of the gateway. What goes out: the same, stripped of
 //! what is internal, in batches from a thread of their own. Deliberately not here: payloads.
 
-use crate::{cli, report::Stop};
+use crate::{cli, report::Result};
 use crossfeed::Telemetry;
 use std::sync::Arc;
 use tracing::Subscriber;
@@ -29,7 +29,7 @@ struct Sending {
 #[cfg(feature = "otlp")]
 impl Pipeline {
     /// Sets it up; outside of any runtime, since it sends from threads of its own.
-    pub(super) fn start(args: &cli::Gateway) -> Result<Self, Stop> {
+    pub(super) fn start(args: &cli::Gateway) -> Result<Self> {
         use opentelemetry_sdk::{Resource, metrics::SdkMeterProvider, trace::SdkTracerProvider};
         let Some(to) = &args.otlp else {
             return Ok(Self { sending: None });
@@ -85,7 +85,7 @@ impl Pipeline {
 
 #[cfg(not(feature = "otlp"))]
 impl Pipeline {
-    pub(super) fn start(_: &cli::Gateway) -> Result<Self, Stop> {
+    pub(super) fn start(_: &cli::Gateway) -> Result<Self> {
         Ok(Self {})
     }
 

@@ -1,7 +1,10 @@
 //! The files of a client, and how they are changed: in one step, so that whoever reads them sees one or
 //! the other, and never wider open than they were.
 
-use crate::{gateway, report::Stop};
+use crate::{
+    gateway,
+    report::{CommandError, Result},
+};
 use crossfeed_gateway::import::ClientKind;
 use std::{
     collections::BTreeMap,
@@ -44,11 +47,11 @@ pub(super) fn targets(
     client: ClientKind,
     named: Option<&Path>,
     environment: &BTreeMap<String, String>,
-) -> Result<Vec<Target>, Stop> {
+) -> Result<Vec<Target>> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
     let home = set("HOME").map(PathBuf::from);
     let here = std::env::current_dir()
-        .map_err(|error| Stop::Usage(format!("cannot tell the directory: {error}")))?;
+        .map_err(|error| CommandError::usage(format!("cannot tell the directory: {error}")))?;
     if let Some(path) = named {
         return Ok(vec![beside_it(path, home)?]);
     }
@@ -97,8 +100,8 @@ pub(super) fn targets(
     let mut targets = Vec::new();
     for file in user.iter().filter(|file| file.exists()) {
         let Some(own) = &own else {
-            return Err(Stop::Usage(
-                "cannot tell where the gateway's configuration goes: set `HOME`".to_owned(),
+            return Err(CommandError::usage(
+                "cannot tell where the gateway's configuration goes: set `HOME`",
             ));
         };
         targets.push(Target {
@@ -124,7 +127,7 @@ pub(super) fn targets(
             .chain(&project)
             .map(|path| path.display().to_string())
             .collect();
-        return Err(Stop::Usage(format!(
+        return Err(CommandError::usage(format!(
             "there is no configuration of {}: looked for {}; `--config` names another",
             client.as_str(),
             looked.join(", ")
@@ -134,7 +137,7 @@ pub(super) fn targets(
 }
 
 /// A file whose gateway's configuration stands beside it.
-fn beside_it(path: &Path, home: Option<PathBuf>) -> Result<Target, Stop> {
+fn beside_it(path: &Path, home: Option<PathBuf>) -> Result<Target> {
     let file = resolved(path)?;
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(".crossfeed.json");
@@ -148,7 +151,7 @@ fn beside_it(path: &Path, home: Option<PathBuf>) -> Result<Target, Stop> {
 }
 
 /// The folder of the project that a file is of, by where the file stands; none where it is a user's.
-fn project_of(path: &Path, home: Option<&Path>) -> Result<Option<PathBuf>, Stop> {
+fn project_of(path: &Path, home: Option<&Path>) -> Result<Option<PathBuf>> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => resolved(parent)?,
         _ => resolved(Path::new("."))?,
@@ -167,17 +170,17 @@ fn project_of(path: &Path, home: Option<&Path>) -> Result<Option<PathBuf>, Stop>
 }
 
 /// What a path leads to: a link stays a link.
-fn resolved(path: &Path) -> Result<PathBuf, Stop> {
+fn resolved(path: &Path) -> Result<PathBuf> {
     path.canonicalize()
         .map_err(|error| unreadable(path, &error))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Stop {
-    Stop::Usage(format!("cannot read `{}`: {error}", path.display()))
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::usage(format!("cannot read `{}`: {error}", path.display()))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Stop {
-    Stop::Usage(format!("cannot write `{}`: {error}", path.display()))
+fn unwritable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::usage(format!("cannot write `{}`: {error}", path.display()))
 }
 
 /// Whether there is anything of this name: a link that leads nowhere, too.
@@ -186,21 +189,24 @@ pub(super) fn is_there(path: &Path) -> bool {
 }
 
 /// The text of a file.
-pub(super) fn read(path: &Path) -> Result<String, Stop> {
+pub(super) fn read(path: &Path) -> Result<String> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     // A pipe would be waited for.
     if !metadata.is_file() {
-        return Err(Stop::Usage(format!("`{}` is not a file", path.display())));
+        return Err(CommandError::usage(format!(
+            "`{}` is not a file",
+            path.display()
+        )));
     }
     if metadata.len() > LARGEST {
         let message = format!("`{}` has more than {LARGEST} bytes", path.display());
-        return Err(Stop::Usage(message));
+        return Err(CommandError::usage(message));
     }
     fs::read_to_string(path).map_err(|error| unreadable(path, &error))
 }
 
 /// Whether what is there is a file with this text. What a link leads nowhere to is none.
-pub(super) fn holds(path: &Path, text: &str) -> Result<bool, Stop> {
+pub(super) fn holds(path: &Path, text: &str) -> Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(read(path)? == text),
         _ => Ok(false),
@@ -208,7 +214,7 @@ pub(super) fn holds(path: &Path, text: &str) -> Result<bool, Stop> {
 }
 
 /// Makes the directory of a file, for its owner alone where it is ours.
-pub(super) fn directory(file: &Path, is_own: bool) -> Result<(), Stop> {
+pub(super) fn directory(file: &Path, is_own: bool) -> Result {
     let Some(directory) = file.parent().filter(|_| is_own) else {
         return Ok(());
     };
@@ -223,7 +229,7 @@ pub(super) fn directory(file: &Path, is_own: bool) -> Result<(), Stop> {
 
 /// Puts a text in a file's place, in one step. What the file held it must still hold, and then it keeps its
 /// mode; a new file is for its owner alone, and nothing may be there.
-pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(), Stop> {
+pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result {
     let new = beside(path, &format!(".{}.new", std::process::id()));
     let written = (|| {
         let mut options = OpenOptions::new();
@@ -241,11 +247,11 @@ pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(),
         || held.is_some_and(|held| !fs::read_to_string(path).is_ok_and(|now| now == held));
     let done = match written {
         // It came meanwhile.
-        Ok(()) if held.is_none() && is_there(path) => Err(Stop::Usage(format!(
+        Ok(()) if held.is_none() && is_there(path) => Err(CommandError::usage(format!(
             "`{}` is there already: nothing is written over",
             path.display()
         ))),
-        Ok(()) if changed() => Err(Stop::Usage(format!(
+        Ok(()) if changed() => Err(CommandError::usage(format!(
             "`{}` was changed meanwhile: end the client, and try again",
             path.display()
         ))),
@@ -259,6 +265,6 @@ pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(),
 }
 
 /// Removes a file.
-pub(super) fn remove(path: &Path) -> Result<(), Stop> {
+pub(super) fn remove(path: &Path) -> Result {
     fs::remove_file(path).map_err(|error| unwritable(path, &error))
 }

@@ -6,17 +6,20 @@
 
 mod files;
 mod program;
-mod said;
+mod report;
 
-use crate::{cli, gateway, report::Stop};
-use crossfeed::{ErrorBody, ErrorCode};
+use crate::{
+    cli, gateway,
+    report::{CommandError, Result},
+};
+use crossfeed::ErrorCode;
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, is_there, read, remove, replace};
 use program::Program;
-use said::{Said, plain};
+use report::{FileReport, plain};
 use std::{io::Write, path::Path};
 
-pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result {
     let environment = gateway::environment();
     let client = match args.client {
         cli::Client::ClaudeCode => ClientKind::ClaudeCode,
@@ -29,8 +32,9 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
         cli::Client::Zed => ClientKind::Zed,
     };
     let targets = files::targets(client, args.config.as_deref(), &environment)?;
-    let program = Program::find(&environment)
-        .map_err(|error| Stop::Usage(format!("cannot tell where this command is: {error}")))?;
+    let program = Program::find(&environment).map_err(|error| {
+        CommandError::usage(format!("cannot tell where this command is: {error}"))
+    })?;
     // Whether somebody reads what is said does not decide what becomes of the files.
     let done = targets.iter().map(|target| {
         let done = wiring(client, &program, target).and_then(|wiring| {
@@ -40,12 +44,12 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
                 wire(target, &wiring, &program, args)
             }
         });
-        done.unwrap_or_else(|why| Said::failed(&target.file, why))
+        done.unwrap_or_else(|why| FileReport::failed(&target.file, why))
     });
-    said::say(done.collect(), json, out)
+    report::write(done.collect(), json, out)
 }
 
-fn wiring(client: ClientKind, program: &Program, target: &Target) -> Result<Wiring, Stop> {
+fn wiring(client: ClientKind, program: &Program, target: &Target) -> Result<Wiring> {
     let command = if target.workspace.is_some() && program.is_on_path {
         "crossfeed".to_owned()
     } else {
@@ -110,10 +114,10 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-fn text(path: &Path) -> Result<String, Stop> {
+fn text(path: &Path) -> Result<String> {
     match path.to_str() {
         Some(text) => Ok(text.to_owned()),
-        None => Err(Stop::Usage(format!(
+        None => Err(CommandError::usage(format!(
             "the path {} is not text",
             path.display()
         ))),
@@ -125,7 +129,7 @@ fn wire(
     wiring: &Wiring,
     program: &Program,
     args: &cli::Import,
-) -> Result<Said, Stop> {
+) -> Result<FileReport> {
     let before = read(&target.file)?;
     let planned = import::plan(&before, wiring);
     // What cannot be read is told by the plan.
@@ -133,7 +137,7 @@ fn wire(
     let plan = match planned {
         Ok(plan) => plan,
         Err(ImportError::Done) => {
-            let mut said = Said::new(&target.file, "done", ImportError::Done.to_string());
+            let mut said = FileReport::new(&target.file, "done", ImportError::Done.to_string());
             said.notices = elsewhere;
             return Ok(said);
         }
@@ -143,7 +147,7 @@ fn wire(
             } else {
                 "no server can go through the gateway".to_owned()
             };
-            let mut said = Said::new(&target.file, "none", words);
+            let mut said = FileReport::new(&target.file, "none", words);
             said.stay = stay;
             said.notices = elsewhere;
             return Ok(said);
@@ -161,7 +165,7 @@ fn wire(
         write(target, &before, &plan)?;
         outcome = "imported";
     }
-    let mut said = Said::new(&target.file, outcome, plan.moved.join(", "));
+    let mut said = FileReport::new(&target.file, outcome, plan.moved.join(", "));
     if args.action.apply {
         let named = args.config.as_ref();
         let named = named.map_or_else(String::new, |path| format!(" --config {}", quoted(path)));
@@ -185,7 +189,7 @@ fn wire(
 
 /// Writes the files, the client's last. Where that fails nothing of it stays: it would be in the way of
 /// the next time.
-fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
+fn write(target: &Target, before: &str, plan: &Plan) -> Result {
     files::directory(&target.config, target.is_own)?;
     let backup = target.backup();
     let steps = [
@@ -214,7 +218,7 @@ fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
     Ok(())
 }
 
-fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
+fn undo(target: &Target, wiring: &Wiring) -> Result<FileReport> {
     let backup = target.backup();
     if !is_there(&backup) {
         return without_backup(target, wiring);
@@ -234,7 +238,7 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
         (false, true) => "as it was",
         (false, false) => "the servers are back; what changed elsewhere since is kept",
     };
-    let mut said = Said::new(&target.file, "undone", how);
+    let mut said = FileReport::new(&target.file, "undone", how);
     let ours = import::plan(&before, wiring).map(|plan| plan.config);
     if is_there(&target.config) {
         if ours.is_ok_and(|ours| files::holds(&target.config, &ours).unwrap_or(false)) {
@@ -257,7 +261,7 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
 }
 
 /// There is nothing to undo, unless the client still has the gateway's entry.
-fn without_backup(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
+fn without_backup(target: &Target, wiring: &Wiring) -> Result<FileReport> {
     let now = if is_there(&target.file) {
         read(&target.file)?
     } else {
@@ -269,52 +273,50 @@ fn without_backup(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
     );
     if !is_wired {
         let words = "there is nothing to undo";
-        return Ok(Said::new(&target.file, "nothing", words));
+        return Ok(FileReport::new(&target.file, "nothing", words));
     }
     let message = format!(
         "{}: the copy from before the import is missing: {}",
         target.file.display(),
         target.backup().display()
     );
-    let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, plain(&message));
-    body.advice = Some(plain(&format!(
+    let advice = format!(
         "put the copy back, or replace the entry `{}` by the servers in {}",
         wiring.name,
         target.config.display()
-    )));
-    Err(body.into())
+    );
+    Err(CommandError::answer(ErrorCode::ConfigInvalid, plain(&message)).with_advice(plain(&advice)))
 }
 
-fn refused(target: &Target, error: &ImportError) -> Stop {
+fn refused(target: &Target, error: &ImportError) -> CommandError {
     let message = plain(&format!("{}: {error}", target.file.display()));
-    let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);
-    body.advice = match error {
+    let refused = CommandError::answer(ErrorCode::ConfigInvalid, message);
+    let backup = target.backup();
+    let backup = backup.display();
+    let advice = match error {
         ImportError::Added { .. } => {
-            Some("undo the import first, then import again: `--undo`, `--apply`".to_owned())
+            "undo the import first, then import again: `--undo`, `--apply`".to_owned()
         }
-        ImportError::Conflict { .. } => Some(format!(
-            "take them out first; they stand in {}, too",
-            target.backup().display()
-        )),
-        ImportError::NotThere => Some(format!(
-            "the file was changed by hand; as it was before it is in {}",
-            target.backup().display()
-        )),
-        ImportError::Taken { .. } => Some("call that server otherwise".to_owned()),
-        _ => None,
+        ImportError::Conflict { .. } => {
+            format!("remove them first; {backup} has them, too")
+        }
+        ImportError::NotThere => {
+            format!("the file was changed by hand; the original is in {backup}")
+        }
+        ImportError::Taken { .. } => "rename that server".to_owned(),
+        _ => return refused,
     };
-    body.into()
+    refused.with_advice(advice)
 }
 
-fn in_the_way(target: &Target, path: &Path) -> Stop {
+fn in_the_way(target: &Target, path: &Path) -> CommandError {
     let message = format!(
         "{}: {} is there with something else",
         target.file.display(),
         path.display()
     );
-    let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);
-    body.advice = Some("it is of an earlier import: undo that, or move the file away".to_owned());
-    body.into()
+    CommandError::answer(ErrorCode::ConfigInvalid, message)
+        .with_advice("it is of an earlier import: undo that, or move the file away")
 }
 
 #[cfg(test)]

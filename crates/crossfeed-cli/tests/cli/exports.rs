@@ -257,7 +257,7 @@ fn what_cannot_be_sent_is_said_behind_the_demo() {
         assert!(lines[0].contains(&says), "{err}");
         assert_eq!(
             lines[1..],
-            ["give the address at which a receiver of OTLP/HTTP takes traces"]
+            ["give the address of a receiver of OTLP over HTTP"]
         );
     }
     check_usage(

@@ -10,7 +10,7 @@ pub(super) use tree::write;
 
 #[cfg(feature = "otlp")]
 use crate::otlp;
-use crate::report::Stop;
+use crate::report::{CommandError, Result};
 use crossfeed::{
     Telemetry,
     otel::{EngineTelemetry, Policy, SanitizingSpanExporter},
@@ -53,9 +53,7 @@ pub(super) struct Tracing {
 impl Tracing {
     /// Sets the pipeline up. It takes the spans of this crate and of the engine; there is one run in a
     /// process.
-    pub(super) fn start(
-        #[cfg(feature = "otlp")] to: Option<&otlp::Endpoint>,
-    ) -> Result<Self, Stop> {
+    pub(super) fn start(#[cfg(feature = "otlp")] to: Option<&otlp::Endpoint>) -> Result<Self> {
         let spans = Collected::default();
         let resource = Resource::builder_empty().with_service_name(SERVICE).build();
         let tracers = SdkTracerProvider::builder().with_resource(resource.clone());
@@ -82,7 +80,7 @@ impl Tracing {
         let own = filter_fn(|metadata| metadata.target().starts_with("crossfeed"));
         let subscriber = tracing_subscriber::registry().with(own).with(layer);
         tracing::subscriber::set_global_default(subscriber)
-            .map_err(|error| Stop::Usage(format!("cannot trace: {error}")))?;
+            .map_err(|error| CommandError::usage(format!("cannot trace: {error}")))?;
         Ok(Self {
             spans,
             tracers,
@@ -103,7 +101,7 @@ impl Tracing {
     }
 
     /// Sends what has not been sent, and says what came of it; nothing where there is no receiver.
-    pub(super) fn finish(&self) -> Result<Option<String>, Stop> {
+    pub(super) fn finish(&self) -> Result<Option<String>> {
         #[cfg(feature = "otlp")]
         if let Some(delivery) = &self.delivery {
             let spans = self.spans().len();

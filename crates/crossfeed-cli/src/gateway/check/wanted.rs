@@ -4,7 +4,7 @@
 //! as a client gets them, laid out for a person. Deliberately not here: what is said of all servers.
 
 use super::{Checked, Cost, parsed, tokens, write_cost, write_unanswered};
-use crate::report::{self, Stop};
+use crate::report::{self, CommandError, Result};
 use bytes::Bytes;
 use serde_json::Value;
 use std::{
@@ -18,7 +18,7 @@ pub(super) fn write(
     own: &BTreeMap<String, Bytes>,
     wanted: &[String],
     out: &mut dyn Write,
-) -> Result<(), Stop> {
+) -> Result {
     let mut is_sound = true;
     for Checked {
         server,
@@ -61,7 +61,7 @@ pub(super) fn write(
     if is_sound {
         Ok(())
     } else {
-        Err(Stop::Written(report::ERROR))
+        Err(CommandError::Written(report::ERROR))
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn missing(
     checked: &[Checked<'_>],
     own: &BTreeMap<String, Bytes>,
     wanted: &[String],
-) -> Option<Stop> {
+) -> Option<CommandError> {
     let is_there = |name: &String| {
         let lists = |server: &Checked<'_>| {
             let is = |tool: &Cost| tool.is_wanted(&server.server.name, std::slice::from_ref(name));
@@ -85,7 +85,7 @@ pub(super) fn missing(
         "not every server could be asked"
     };
     let message = format!("no server lists a tool `{name}`: {advice}");
-    Some(Stop::Usage(message))
+    Some(CommandError::usage(message))
 }
 
 /// A tool as a client gets it, laid out for a person: its description, then everything else.

@@ -7,12 +7,12 @@ use crate::{
     cli::{self, Payload},
     input,
     project::rules,
-    report::Stop,
+    report::{CommandError, Result, Streams, count},
     unmatched::{self, Names, Unmatched, last_key},
 };
 use bytes::Bytes;
 use crossfeed::{
-    ErrorBody, ErrorCode,
+    ErrorCode,
     json::Document,
     otel::{
         HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Place, Policy, Redaction, sanitize_json,
@@ -24,11 +24,7 @@ use std::io::{ErrorKind, Write};
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
 
-pub(super) fn run(
-    args: &cli::Sanitize,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Sanitize, io: &mut Streams<'_>) -> Result {
     let mut stream = Stream {
         policy: policy(args)?,
         documents: JsonDocuments::new(args.max_document),
@@ -37,11 +33,11 @@ pub(super) fn run(
         given: given(args)?,
         names: Names::default(),
     };
-    let done = stream.run(args, out);
-    out.flush()?;
-    // What was done is told, whatever came then.
+    let done = stream.run(args, io.out);
+    io.out.flush()?;
+    // What was done is reported, whatever came then.
     if args.report {
-        let _ = writeln!(err, "{}", stream.counts.line());
+        io.remark(stream.counts.line());
     }
     done?;
     // Of no document it is not known what there could be.
@@ -55,7 +51,7 @@ pub(super) fn run(
             .map_or_else(Vec::new, |name| names.nearest(&name)),
         ..given.unmatched
     });
-    unmatched::report(unmatched.collect(), args.allow_unmatched, err)
+    unmatched::report(unmatched.collect(), args.allow_unmatched, io)
 }
 
 /// A name in `--never` or `--keep` that no document has so far.
@@ -93,7 +89,7 @@ impl Given {
     }
 }
 
-fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
+fn given(args: &cli::Sanitize) -> Result<Vec<Given>> {
     let without = Policy::default()
         .with_tool_results(args.tool_result.iter().cloned())
         .with_payloads(args.payload_attribute.iter().cloned());
@@ -118,13 +114,10 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
             name: last_key(&path)
                 .filter(|name| name.is_ascii())
                 .map(str::to_owned),
-            with: with.map_err(|error| Stop::answer(error.code(), error.to_string()))?,
+            with: with.map_err(|error| CommandError::answer(error.code(), error.to_string()))?,
             is_internal: path.steps().iter().any(|step| {
-                let name = match step {
-                    Step::Key(name) => name,
-                    _ => return false,
-                };
-                name.starts_with('_') && !args.keep.iter().any(|kept| **kept == **name)
+                matches!(step, Step::Key(name) if name.starts_with('_')
+                    && !args.keep.iter().any(|kept| **kept == **name))
             }),
             without: without.clone(),
             unmatched: Unmatched {
@@ -138,22 +131,25 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
     Ok(given)
 }
 
-fn never(args: &cli::Sanitize) -> Result<Vec<Path>, Stop> {
+fn never(args: &cli::Sanitize) -> Result<Vec<Path>> {
     Ok(rules(&[], &args.never)?.never().to_vec())
 }
 
-fn policy(args: &cli::Sanitize) -> Result<Policy, Stop> {
+fn policy(args: &cli::Sanitize) -> Result<Policy> {
     let redaction = match (args.payload, &args.hash_key) {
         (Payload::Hash, Some(file)) => {
             let key = input::read(file)?;
             if key.is_empty() {
-                return Err(Stop::Usage(format!("{} holds no key", input::name(file))));
+                return Err(CommandError::usage(format!(
+                    "{} holds no key",
+                    input::name(file)
+                )));
             }
             Redaction::KeyedHash(HashKey::new(key))
         }
         (_, Some(_)) => {
-            return Err(Stop::Usage(
-                "`--hash-key` goes with `--payload hash`".to_owned(),
+            return Err(CommandError::usage(
+                "`--hash-key` goes with `--payload hash`",
             ));
         }
         (Payload::Keep, None) => Redaction::None,
@@ -162,22 +158,21 @@ fn policy(args: &cli::Sanitize) -> Result<Policy, Stop> {
     };
     let files = [Some(&args.file), args.hash_key.as_ref()];
     input::check_stdin(files.map(|file| file.map(|file| file.as_os_str())))?;
-    let policy = Policy::default()
+    let mut policy = Policy::default()
         .with_kept(args.keep.iter().cloned())
         .with_tool_results(args.tool_result.iter().cloned())
         .with_payloads(args.payload_attribute.iter().cloned())
         .with_redaction(redaction);
-    let policy = match args.max_bytes {
-        Some(most) => policy.with_max_bytes(most),
-        None => policy,
-    };
+    if let Some(most) = args.max_bytes {
+        policy = policy.with_max_bytes(most);
+    }
     let never = never(args)?;
     if never.is_empty() {
         return Ok(policy);
     }
     policy
         .with_never(never.iter().map(ToString::to_string))
-        .map_err(|error| Stop::answer(error.code(), error.to_string()))
+        .map_err(|error| CommandError::answer(error.code(), error.to_string()))
 }
 
 /// How much was done.
@@ -190,15 +185,11 @@ struct Counts {
 
 impl Counts {
     fn line(&self) -> String {
-        let of = |count: usize, one: &str| match count {
-            1 => format!("1 {one}"),
-            many => format!("{many} {one}s"),
-        };
         format!(
             "{}: {} changed, {} dropped",
-            of(self.documents, "document"),
-            of(self.changed, "text"),
-            of(self.dropped, "attribute")
+            count(self.documents, "document"),
+            count(self.changed, "text"),
+            count(self.dropped, "attribute")
         )
     }
 }
@@ -215,7 +206,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn run(&mut self, args: &cli::Sanitize, out: &mut dyn Write) -> Result<(), Stop> {
+    fn run(&mut self, args: &cli::Sanitize, out: &mut dyn Write) -> Result {
         let mut input = input::open(&args.file)?;
         let mut chunk = vec![0; CHUNK];
         loop {
@@ -239,7 +230,7 @@ impl Stream {
         }
     }
 
-    fn piece(&mut self, piece: JsonPiece, is_ended: bool, out: &mut dyn Write) -> Result<(), Stop> {
+    fn piece(&mut self, piece: JsonPiece, is_ended: bool, out: &mut dyn Write) -> Result {
         match piece {
             JsonPiece::Blanks(blanks) => Ok(out.write_all(&blanks)?),
             JsonPiece::Document(bytes, place) => {
@@ -256,25 +247,29 @@ impl Stream {
                 Ok(out.write_all(&sanitized.json)?)
             }
             JsonPiece::TooLarge(place) => {
-                let mut body = ErrorBody::new(
-                    ErrorCode::LimitExceeded,
-                    format!(
-                        "document {} (line {}) has more than {} bytes",
-                        place.number, place.line, self.max_document
-                    ),
+                let (limit, number) = (self.max_document, place.number);
+                let message = format!(
+                    "document {number} (line {}) has more than {limit} bytes",
+                    place.line
                 );
-                body.advice = Some(format!(
+                let error = CommandError::answer(ErrorCode::LimitExceeded, message);
+                Err(error.with_advice(format!(
                     "{}; or raise the limit: `--max-document {}`",
                     self.before(place),
-                    self.max_document.saturating_mul(4)
-                ));
-                Err(body.into())
+                    limit.saturating_mul(4)
+                )))
             }
         }
     }
 
     /// Why a document is not printed, and where it is at fault.
-    fn refused(&self, bytes: &Bytes, place: Place, error: OtlpJsonError, is_ended: bool) -> Stop {
+    fn refused(
+        &self,
+        bytes: &Bytes,
+        place: Place,
+        error: OtlpJsonError,
+        is_ended: bool,
+    ) -> CommandError {
         let (number, mut line, offset) = (place.number, place.line, place.offset);
         let mut advice = self.before(place);
         let (code, message) = match error {
@@ -305,9 +300,7 @@ impl Stream {
                 format!("document {number} (line {line}, byte {offset}) is {other}"),
             ),
         };
-        let mut body = ErrorBody::new(code, message);
-        body.advice = Some(advice);
-        body.into()
+        CommandError::answer(code, message).with_advice(advice)
     }
 
     /// What was printed before a document that is not.

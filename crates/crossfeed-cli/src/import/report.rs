@@ -3,7 +3,7 @@
 //! What comes in: what became of a file, or would. What goes out: lines, or one document for all files.
 //! Nothing is said before everything is done.
 
-use crate::report::{self, Stop};
+use crate::report::{self, CommandError, Result};
 use crossfeed::{ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Map, Value, json};
 use std::{
@@ -12,7 +12,7 @@ use std::{
 };
 
 /// What became of a file.
-pub(super) struct Said {
+pub(super) struct FileReport {
     /// The file.
     file: String,
     /// What became of it, as a word and in words.
@@ -29,10 +29,10 @@ pub(super) struct Said {
     pub(super) backup: Option<(String, String)>,
     /// The servers that would go, and the one that would come.
     pub(super) change: Option<(Value, Value)>,
-    error: Option<Stop>,
+    error: Option<CommandError>,
 }
 
-impl Said {
+impl FileReport {
     pub(super) fn new(file: &Path, outcome: &'static str, words: impl Into<String>) -> Self {
         Self {
             file: file.display().to_string(),
@@ -48,7 +48,7 @@ impl Said {
     }
 
     /// Of a file with which it did not work.
-    pub(super) fn failed(file: &Path, why: Stop) -> Self {
+    pub(super) fn failed(file: &Path, why: CommandError) -> Self {
         Self {
             error: Some(why),
             ..Self::new(file, "failed", String::new())
@@ -93,13 +93,13 @@ impl Said {
         said.insert("file".to_owned(), self.file.as_str().into());
         said.insert("outcome".to_owned(), self.outcome.0.into());
         match &self.error {
-            Some(Stop::Answer(bodies)) => {
+            Some(CommandError::Answer(bodies)) => {
                 said.insert("errors".to_owned(), json!(bodies));
             }
-            Some(Stop::Usage(why)) => {
+            Some(CommandError::Usage(why)) => {
                 said.insert("errors".to_owned(), json!([{ "message": why }]));
             }
-            Some(Stop::Output(_) | Stop::Written(_)) | None => {}
+            Some(CommandError::Output(_) | CommandError::Written(_)) | None => {}
         }
         let stay = self.stay.iter();
         let stay = stay.map(|(name, why)| json!({"name": name, "why": why}));
@@ -127,8 +127,8 @@ impl Said {
 
 /// Says it of all files, and how the command ends by it: the other files are none the worse for one with
 /// which it did not work.
-pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<(), Stop> {
-    let files: Vec<_> = said.iter().map(Said::json).collect();
+pub(super) fn write(said: Vec<FileReport>, json: bool, out: &mut dyn Write) -> Result {
+    let files: Vec<_> = said.iter().map(FileReport::json).collect();
     let mut lines = Vec::new();
     for file in said.iter().filter(|_| !json) {
         file.write(&mut lines)?;
@@ -136,10 +136,10 @@ pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<()
     let (mut wrong, mut failed) = (Vec::new(), Vec::new());
     for error in said.into_iter().filter_map(|file| file.error) {
         match error {
-            Stop::Answer(bodies) => wrong.extend(bodies),
-            Stop::Usage(why) => failed.push(why),
-            Stop::Output(error) => return Err(error.into()),
-            Stop::Written(_) => {}
+            CommandError::Answer(bodies) => wrong.extend(bodies),
+            CommandError::Usage(why) => failed.push(why),
+            CommandError::Output(error) => return Err(error.into()),
+            CommandError::Written(_) => {}
         }
     }
     let status = if failed.is_empty() {
@@ -163,12 +163,12 @@ pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<()
     out.flush()?;
     match (wrong.is_empty(), json, status) {
         (true, ..) => Ok(()),
-        (false, true, _) => Err(Stop::Written(status)),
+        (false, true, _) => Err(CommandError::Written(status)),
         (false, false, report::USAGE) => {
             let messages: Vec<_> = wrong.into_iter().map(|body| body.message).collect();
-            Err(Stop::Usage(messages.join("; ")))
+            Err(CommandError::usage(messages.join("; ")))
         }
-        (false, false, _) => Err(Stop::Answer(wrong)),
+        (false, false, _) => Err(CommandError::Answer(wrong)),
     }
 }
 

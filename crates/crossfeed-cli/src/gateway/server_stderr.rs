@@ -25,9 +25,9 @@ const WIDE: usize = 300;
 
 /// The last lines of servers.
 #[derive(Clone, Default)]
-pub(super) struct Heard(Arc<Mutex<BTreeMap<String, VecDeque<String>>>>);
+pub(super) struct ServerStderr(Arc<Mutex<BTreeMap<String, VecDeque<String>>>>);
 
-impl Heard {
+impl ServerStderr {
     /// Whether events of this target are lines of servers.
     pub(super) fn is_of_a_server(target: &str) -> bool {
         target == TARGET
@@ -35,21 +35,21 @@ impl Heard {
 
     /// The last lines of a server.
     pub(super) fn of(&self, server: &str) -> Vec<String> {
-        let heard = self.0.lock();
-        let lines = heard.get(server);
+        let stderr = self.0.lock();
+        let lines = stderr.get(server);
         lines.map_or_else(Vec::new, |lines| lines.iter().cloned().collect())
     }
 }
 
-impl<S: Subscriber> Layer<S> for Heard {
+impl<S: Subscriber> Layer<S> for ServerStderr {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if !Self::is_of_a_server(event.metadata().target()) {
             return;
         }
         let mut line = Line::default();
         event.record(&mut line);
-        let mut heard = self.0.lock();
-        let lines = heard.entry(line.server).or_default();
+        let mut stderr = self.0.lock();
+        let lines = stderr.entry(line.server).or_default();
         if lines.len() == LINES {
             lines.pop_front();
         }
@@ -84,13 +84,13 @@ impl Visit for Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heard, LINES};
+    use super::{LINES, ServerStderr};
     use tracing_subscriber::layer::SubscriberExt;
 
     #[test]
     fn the_last_lines_of_each_server_are_kept() {
-        let heard = Heard::default();
-        let subscriber = tracing_subscriber::registry().with(heard.clone());
+        let stderr = ServerStderr::default();
+        let subscriber = tracing_subscriber::registry().with(stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
             for line in 0..LINES + 5 {
                 tracing::info!(target: "crossfeed::gateway::server", server = "a", "line {line}");
@@ -98,10 +98,10 @@ mod tests {
             tracing::info!(target: "crossfeed::gateway::server", server = "b", "{}", "é".repeat(500));
             tracing::info!(target: "crossfeed::gateway", server = "b", "not its own");
         });
-        let lines = heard.of("a");
+        let lines = stderr.of("a");
         assert_eq!((lines.len(), lines[0].as_str()), (LINES, "line 5"));
-        let lines = heard.of("b");
+        let lines = stderr.of("b");
         assert_eq!((lines.len(), lines[0].chars().count()), (1, 301));
-        assert!(heard.of("c").is_empty());
+        assert!(stderr.of("c").is_empty());
     }
 }

@@ -3,37 +3,32 @@
 use crate::{
     cli,
     project::rules,
-    report::Stop,
-    rewrite::{check_schema, list, read},
+    report::{CommandError, Result, Streams},
+    rewrite::{check_schema, list, read, schema_body},
 };
 use crossfeed::{
-    ErrorBody, ErrorCode,
+    ErrorCode,
     output_schema::{Descriptor, INSPECTOR, InspectRequest, OutputSchema, descriptors},
     projection::RevealRules,
-    schema::{SchemaError, check},
+    schema::check,
     tools::ToolList,
 };
 use serde_json::{Value, json};
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 /// What a schema without a tool is called.
 const ALONE: &str = "tool";
 
-pub(crate) fn summarize(
-    args: &cli::Summarize,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> Result<(), Stop> {
+pub(crate) fn summarize(args: &cli::Summarize, io: &mut Streams<'_>) -> Result {
     let rules = rules(&[], &args.never)?;
     let (document, _) = read(&args.file)?;
     let answer = match (ToolList::is_list(&document), &args.tool_id) {
         (true, None) => {
             let list = list(document, &args.file)?;
             if list.tools().any(|tool| tool.name() == INSPECTOR) {
-                let _ = writeln!(
-                    err,
-                    "notice: the tool `{INSPECTOR}` of the list is left out: the name is the inspector's"
-                );
+                io.notice(format_args!(
+                    "the tool `{INSPECTOR}` of the list is left out: the name is the inspector's"
+                ));
             }
             let of = |tool: crossfeed::tools::Tool<'_>| {
                 let output = tool.output_schema().map(|schema| output(schema, &rules));
@@ -48,10 +43,10 @@ pub(crate) fn summarize(
             output(&schema, &rules).summary(&id).to_value()
         }
     };
-    Ok(writeln!(out, "{answer}")?)
+    io.answer(answer)
 }
 
-pub(crate) fn inspect(args: &cli::Inspect, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn inspect(args: &cli::Inspect, io: &mut Streams<'_>) -> Result {
     let rules = rules(&[], &args.never)?;
     let (document, _) = read(&args.file)?;
     let (schema, _) = schema(document, args.tool_id.as_deref(), &args.file)?;
@@ -62,11 +57,9 @@ pub(crate) fn inspect(args: &cli::Inspect, out: &mut dyn Write) -> Result<(), St
         .with_offset(args.offset);
     let inspected = output(&schema, &rules).inspect(&request);
     let inspected = inspected.map_err(|error| {
-        let mut body = ErrorBody::new(error.code(), error.to_string());
-        body.advice = Some(error.advice());
-        Stop::from(body)
+        CommandError::answer(error.code(), error.to_string()).with_advice(error.advice())
     })?;
-    Ok(writeln!(out, "{}", inspected.to_value())?)
+    io.answer(inspected.to_value())
 }
 
 fn output(schema: &Value, rules: &RevealRules) -> OutputSchema {
@@ -74,49 +67,33 @@ fn output(schema: &Value, rules: &RevealRules) -> OutputSchema {
 }
 
 /// The output schema that a file is, or that the tool of a list declares; and the tool's id.
-fn schema(document: Value, id: Option<&str>, file: &Path) -> Result<(Value, String), Stop> {
+fn schema(document: Value, id: Option<&str>, file: &Path) -> Result<(Value, String)> {
     if !ToolList::is_list(&document) {
         check_schema(&document, file)?;
         if let Err(error) = check(&document) {
-            return Err(unsound(&error));
+            return Err(schema_body(&error).into());
         }
         return Ok((document, id.unwrap_or(ALONE).to_owned()));
     }
     let list = list(document, file)?;
-    let names = || {
-        let names: Vec<_> = list
-            .tools()
-            .map(|tool| format!("`{}`", tool.name()))
-            .collect();
-        names.join(", ")
-    };
-    let refused = |message: String, advice: String| {
-        let mut body = ErrorBody::new(ErrorCode::ProjectionInvalid, message);
-        body.advice = Some(advice);
-        Stop::from(body)
-    };
-    let those = || match names().as_str() {
-        "" => "the list has no tools".to_owned(),
+    let names = list.tools().map(|tool| format!("`{}`", tool.name()));
+    let known = match names.collect::<Vec<_>>().join(", ") {
+        names if names.is_empty() => "the list has no tools".to_owned(),
         names => format!("it has: {names}"),
     };
+    let refused = |message| CommandError::answer(ErrorCode::ProjectionInvalid, message);
     let Some(id) = id else {
-        let message = format!("`--tool-id` picks a tool of the list; {}", those());
-        return Err(Stop::Usage(message));
+        let message = format!("`--tool-id` picks a tool of the list; {known}");
+        return Err(CommandError::usage(message));
     };
     let Some(tool) = list.tools().find(|tool| tool.name() == id) else {
-        return Err(refused(format!("the list has no tool `{id}`"), those()));
+        return Err(refused(format!("the list has no tool `{id}`")).with_advice(known));
     };
     match tool.output_schema() {
         Some(schema) => Ok((schema.clone(), id.to_owned())),
-        None => Err(refused(
-            format!("the tool `{id}` declares no output schema"),
-            "learn one from its results: `crossfeed learn`".to_owned(),
-        )),
+        None => Err(
+            refused(format!("the tool `{id}` declares no output schema"))
+                .with_advice("learn one from its results: `crossfeed learn`"),
+        ),
     }
-}
-
-fn unsound(error: &SchemaError) -> Stop {
-    let mut body = ErrorBody::new(error.code(), error.to_string());
-    body.at = error.at().map(ToString::to_string);
-    body.into()
 }
