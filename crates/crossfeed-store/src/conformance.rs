@@ -1,8 +1,7 @@
 //! What every store must do, as code: one function per behaviour of the contract.
 //!
-//! What comes in: a store, or a [`Harness`] that makes stores with small limits and moves their
-//! time. What goes out: nothing, or a panic that says what was broken. Deliberately not here: how a
-//! store keeps its books, and faults of a backend.
+//! Each takes a store, or a [`Harness`] that makes stores with small limits and moves their time, and
+//! panics with what was broken. How a store counts its bytes, and faults of a backend, are not tested.
 //!
 //! A store passes if [`run_all`] returns. One that calls itself durable must pass
 //! [`run_durable`], too. Functions that take a store expect it to be empty and to have room for a
@@ -13,34 +12,14 @@ mod basics;
 mod durability;
 mod lifetime;
 
-pub use artifacts::{
-    a_dropped_artifact_leaves_nothing_half_done, an_artifact_is_found_as_it_was,
-    artifacts_are_found, artifacts_are_listed_oldest_first, artifacts_expire_only_if_told_to,
-    artifacts_have_limits, artifacts_outlive_results, of_several_artifacts_one_is_new,
-};
-pub use basics::{
-    a_dropped_future_leaves_nothing_half_done, a_record_is_found_as_it_was,
-    a_removed_session_is_unknown, listing_is_by_use, no_scope_reaches_another,
-    nothing_is_overwritten, of_several_puts_one_is_new, the_same_again_is_unchanged,
-    the_unknown_is_unknown,
-};
-pub use durability::{
-    DurableHarness, an_expired_artifact_stays_expired, limits_hold_after_reopening,
-    removed_sessions_stay_removed, run_durable, two_that_are_open_see_each_other,
-    what_was_acknowledged_is_there_after_reopening,
-};
-pub use lifetime::{
-    bytes_in_a_session_evict_the_least_recently_used, bytes_in_all_evict_of_who_holds_the_most,
-    bytes_in_all_evict_the_least_recently_used, number_evicts_the_least_recently_used,
-    results_expire_after_their_last_use, results_expire_at_their_maximum_age,
-    scopes_share_no_tombstones, sweeping_keeps_what_lives, tombstones_say_how_to_run_again,
-    what_cannot_be_had_again_goes_last, what_cannot_fit_evicts_nothing,
-    what_has_gone_can_be_recorded_again, what_is_held_and_lost_is_counted, what_is_held_stays,
-};
+pub use artifacts::*;
+pub use basics::*;
+pub use durability::*;
+pub use lifetime::*;
 
 use crate::{
-    ArtifactLookup, ArtifactMissing, Lookup, Missing, Recorded, ResultKind, ResultStore,
-    StoreError, StoredArtifact, StoredResult,
+    ArtifactLookup, ArtifactMissing, ListedArtifact, Lookup, Missing, Recorded, ResultKind,
+    ResultStore, StoreError, StoredArtifact, StoredResult,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -148,152 +127,237 @@ fn sure<T, E: Debug>(outcome: Result<T, E>, doing: &str) -> T {
     }
 }
 
-fn scope(session: &str) -> Scope {
-    sure(
-        Scope::parse("tenant", "project", session),
-        "making a test scope",
-    )
-}
-
 fn call(id: &str) -> CallId {
     sure(CallId::parse(id), "making a test call id")
-}
-
-fn trace() -> TraceContext {
-    sure(
-        TraceContext::new([1; 16], [2; 8], 1),
-        "making a test place in a trace",
-    )
-}
-
-fn text(text: impl Into<String>) -> StoredResult {
-    StoredResult::new(Document::new(text.into()), ResultKind::Text)
 }
 
 fn artifact_id(id: &str) -> ArtifactId {
     sure(ArtifactId::parse(id), "making a test artifact id")
 }
 
-fn artifact(id: &str, of: &str, data: impl Into<Bytes>) -> StoredArtifact {
-    StoredArtifact::new(artifact_id(id), call(of), Document::new(data))
+fn trace() -> TraceContext {
+    let trace = TraceContext::new([1; 16], [2; 8], 1);
+    sure(trace, "making a test place in a trace")
 }
 
-async fn artifact_lookup(
-    store: &dyn ResultStore,
-    scope: &Scope,
-    id: &str,
-    of: &str,
-) -> ArtifactLookup {
-    let found = store.get_artifact(scope, &artifact_id(id), &call(of)).await;
-    sure(found, &format!("looking up artifact `{id}`"))
+fn text(text: impl Into<String>) -> StoredResult {
+    StoredResult::new(Document::new(text.into()), ResultKind::Text)
 }
 
-async fn has_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str) -> bool {
-    let lookup = artifact_lookup(store, scope, id, of).await;
-    matches!(lookup, ArtifactLookup::Found(_))
-}
-
-/// The artifact, which must be there.
-#[expect(clippy::panic, reason = "conformance functions panic on violation")]
-async fn found_artifact(
-    store: &dyn ResultStore,
-    scope: &Scope,
-    id: &str,
-    of: &str,
-    when: &str,
-) -> Arc<StoredArtifact> {
-    match artifact_lookup(store, scope, id, of).await {
-        ArtifactLookup::Found(artifact) => artifact,
-        ArtifactLookup::Missing(missing) => {
-            panic!("{when}: artifact `{id}` should be there, it is {missing:?}")
-        }
-    }
-}
-
-async fn unknown_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str, when: &str) {
-    let lookup = artifact_lookup(store, scope, id, of).await;
-    assert!(
-        matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Unknown)),
-        "{when}: artifact `{id}` should be unknown, it is {lookup:?}"
-    );
-}
-
-async fn expired_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str, when: &str) {
-    let lookup = artifact_lookup(store, scope, id, of).await;
-    assert!(
-        matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Expired(_))),
-        "{when}: artifact `{id}` should be expired, it is {lookup:?}"
-    );
-}
-
-/// A text of 300 bytes, three of which fit 1000.
+/// A result of which three fit into a limit of 1,000 bytes, and four do not.
 fn third() -> StoredResult {
     text("x".repeat(300))
 }
 
-async fn put(store: &dyn ResultStore, scope: &Scope, id: &str, result: StoredResult) {
-    sure(
-        store.put(scope, &call(id), result).await,
-        &format!("recording `{id}`"),
-    );
+fn artifact(id: &str, of: &str, data: impl Into<Bytes>) -> StoredArtifact {
+    StoredArtifact::new(artifact_id(id), call(of), Document::new(data))
 }
 
-async fn get(store: &dyn ResultStore, scope: &Scope, id: &str) -> Lookup {
-    sure(
-        store.get(scope, &call(id)).await,
-        &format!("looking up `{id}`"),
-    )
+/// An empty store whose limits differ from the default in what `change` sets.
+async fn limited(harness: &dyn Harness, change: fn(&mut TestLimits)) -> Arc<dyn ResultStore> {
+    let mut limits = TestLimits::default();
+    change(&mut limits);
+    harness.store(&limits).await
 }
 
-/// The result, which must be there.
-#[expect(clippy::panic, reason = "conformance functions panic on violation")]
-async fn found(store: &dyn ResultStore, scope: &Scope, id: &str, when: &str) -> Arc<StoredResult> {
-    match get(store, scope, id).await {
-        Lookup::Found(result) => result,
-        Lookup::Missing(missing) => panic!("{when}: `{id}` should be there, it is {missing:?}"),
+async fn sweep(store: &dyn ResultStore) {
+    sure(store.sweep().await, "sweeping");
+}
+
+/// Fails unless a document has these bytes.
+fn holds(document: &Document, bytes: impl AsRef<[u8]>, why: &str) {
+    assert!(document.raw()[..] == *bytes.as_ref(), "{why}");
+}
+
+/// One session of the store under test. Each method but the look-ups fails when the store does not
+/// answer as it must, and says what was expected.
+struct TestSession<'s> {
+    store: &'s dyn ResultStore,
+    scope: Scope,
+}
+
+/// The session of this name.
+fn session<'s>(store: &'s dyn ResultStore, session: &str) -> TestSession<'s> {
+    session_of(store, "project", session)
+}
+
+fn session_of<'s>(store: &'s dyn ResultStore, project: &str, session: &str) -> TestSession<'s> {
+    let scope = Scope::parse("tenant", project, session);
+    let scope = sure(scope, "making a test scope");
+    TestSession { store, scope }
+}
+
+impl TestSession<'_> {
+    async fn put(&self, id: &str, result: StoredResult) {
+        let outcome = self.store.put(&self.scope, &call(id), result).await;
+        sure(outcome, &format!("recording `{id}`"));
+    }
+
+    /// Records a result; it must be new, or unchanged.
+    async fn puts(&self, id: &str, result: StoredResult, expected: Recorded, why: &str) {
+        let outcome = self.store.put(&self.scope, &call(id), result).await;
+        assert_eq!(
+            sure(outcome, &format!("recording `{id}`")),
+            expected,
+            "{why}"
+        );
+    }
+
+    /// Tries to record a result that the store must refuse.
+    async fn refuses(
+        &self,
+        id: &str,
+        result: StoredResult,
+        expected: fn(&StoreError) -> bool,
+        why: &str,
+    ) {
+        let outcome = self.store.put(&self.scope, &call(id), result).await;
+        assert!(
+            outcome.as_ref().is_err_and(expected),
+            "{why}, it was {outcome:?}"
+        );
+    }
+
+    async fn get(&self, id: &str) -> Lookup {
+        let lookup = self.store.get(&self.scope, &call(id)).await;
+        sure(lookup, &format!("looking up `{id}`"))
+    }
+
+    #[expect(clippy::panic, reason = "conformance functions panic on violation")]
+    async fn found(&self, id: &str, when: &str) -> Arc<StoredResult> {
+        match self.get(id).await {
+            Lookup::Found(result) => result,
+            Lookup::Missing(missing) => panic!("{when}: `{id}` should be there, it is {missing:?}"),
+        }
+    }
+
+    #[expect(clippy::panic, reason = "conformance functions panic on violation")]
+    async fn missing(&self, id: &str, when: &str) -> Missing {
+        match self.get(id).await {
+            Lookup::Found(_) => panic!("{when}: `{id}` should not be there"),
+            Lookup::Missing(missing) => missing,
+        }
+    }
+
+    async fn evicted(&self, id: &str, when: &str) {
+        let missing = self.missing(id, when).await;
+        let is_evicted = matches!(missing, Missing::Evicted(_));
+        assert!(
+            is_evicted,
+            "{when}: `{id}` should be evicted, it is {missing:?}"
+        );
+    }
+
+    async fn expired(&self, id: &str, when: &str) {
+        let missing = self.missing(id, when).await;
+        let is_expired = matches!(missing, Missing::Expired(_));
+        assert!(
+            is_expired,
+            "{when}: `{id}` should be expired, it is {missing:?}"
+        );
+    }
+
+    async fn unknown(&self, id: &str, when: &str) {
+        let missing = self.missing(id, when).await;
+        let is_unknown = matches!(missing, Missing::Unknown);
+        assert!(
+            is_unknown,
+            "{when}: `{id}` should be unknown, it is {missing:?}"
+        );
+    }
+
+    async fn measure(&self, id: &str) {
+        let measured = self.store.measure(&self.scope, &call(id)).await;
+        sure(measured, &format!("measuring `{id}`"));
+    }
+
+    /// Lists the calls whose results are there; they must be these.
+    async fn lists<const N: usize>(&self, expected: [&str; N], why: &str) {
+        let listed = sure(self.store.list(&self.scope).await, "listing");
+        let listed: Vec<_> = listed.iter().map(|line| line.call_id.as_str()).collect();
+        assert_eq!(listed, expected, "{why}");
+    }
+
+    async fn remove(&self) {
+        let removed = self.store.remove_session(&self.scope).await;
+        sure(removed, "removing a session");
+    }
+
+    async fn put_artifact(&self, artifact: StoredArtifact) {
+        let outcome = self.store.put_artifact(&self.scope, artifact).await;
+        sure(outcome, "recording an artifact");
+    }
+
+    /// Records an artifact; it must be new, or unchanged.
+    async fn puts_artifact(&self, artifact: StoredArtifact, expected: Recorded, why: &str) {
+        let outcome = self.store.put_artifact(&self.scope, artifact).await;
+        assert_eq!(sure(outcome, "recording an artifact"), expected, "{why}");
+    }
+
+    /// Tries to record an artifact that the store must refuse.
+    async fn refuses_artifact(
+        &self,
+        artifact: StoredArtifact,
+        expected: fn(&StoreError) -> bool,
+        why: &str,
+    ) {
+        let outcome = self.store.put_artifact(&self.scope, artifact).await;
+        assert!(
+            outcome.as_ref().is_err_and(expected),
+            "{why}, it was {outcome:?}"
+        );
+    }
+
+    async fn artifact(&self, id: &str, of: &str) -> ArtifactLookup {
+        let (artifact, call) = (artifact_id(id), call(of));
+        let lookup = self.store.get_artifact(&self.scope, &artifact, &call).await;
+        sure(lookup, &format!("looking up artifact `{id}`"))
+    }
+
+    #[expect(clippy::panic, reason = "conformance functions panic on violation")]
+    async fn found_artifact(&self, id: &str, of: &str, when: &str) -> Arc<StoredArtifact> {
+        match self.artifact(id, of).await {
+            ArtifactLookup::Found(artifact) => artifact,
+            ArtifactLookup::Missing(missing) => {
+                panic!("{when}: artifact `{id}` should be there, it is {missing:?}")
+            }
+        }
+    }
+
+    async fn unknown_artifact(&self, id: &str, of: &str, when: &str) {
+        let lookup = self.artifact(id, of).await;
+        let is_unknown = matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Unknown));
+        assert!(
+            is_unknown,
+            "{when}: artifact `{id}` should be unknown, it is {lookup:?}"
+        );
+    }
+
+    async fn expired_artifact(&self, id: &str, of: &str, when: &str) {
+        let lookup = self.artifact(id, of).await;
+        let is_expired = matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Expired(_)));
+        assert!(
+            is_expired,
+            "{when}: artifact `{id}` should be expired, it is {lookup:?}"
+        );
+    }
+
+    async fn list_artifacts(&self) -> Vec<ListedArtifact> {
+        let listed = self.store.list_artifacts(&self.scope).await;
+        sure(listed, "listing artifacts")
     }
 }
 
-/// Why the result is not there, which it must not be.
-#[expect(clippy::panic, reason = "conformance functions panic on violation")]
-async fn missing(store: &dyn ResultStore, scope: &Scope, id: &str, when: &str) -> Missing {
-    match get(store, scope, id).await {
-        Lookup::Found(_) => panic!("{when}: `{id}` should not be there"),
-        Lookup::Missing(missing) => missing,
-    }
+fn is_duplicate(error: &StoreError) -> bool {
+    matches!(error, StoreError::Duplicate { .. })
 }
 
-async fn evicted(store: &dyn ResultStore, scope: &Scope, id: &str, when: &str) {
-    let missing = missing(store, scope, id, when).await;
-    assert!(
-        matches!(missing, Missing::Evicted(_)),
-        "{when}: `{id}` should be evicted, it is {missing:?}"
-    );
+fn is_duplicate_artifact(error: &StoreError) -> bool {
+    matches!(error, StoreError::DuplicateArtifact { .. })
 }
 
-async fn expired(store: &dyn ResultStore, scope: &Scope, id: &str, when: &str) {
-    let missing = missing(store, scope, id, when).await;
-    assert!(
-        matches!(missing, Missing::Expired(_)),
-        "{when}: `{id}` should be expired, it is {missing:?}"
-    );
-}
-
-async fn unknown(store: &dyn ResultStore, scope: &Scope, id: &str, when: &str) {
-    let missing = missing(store, scope, id, when).await;
-    assert!(
-        matches!(missing, Missing::Unknown),
-        "{when}: `{id}` should be unknown, it is {missing:?}"
-    );
-}
-
-/// The ids of a session's results, which does not count as a use of them.
-async fn listed(store: &dyn ResultStore, scope: &Scope) -> Vec<String> {
-    let listed = sure(store.list(scope).await, "listing");
-    listed
-        .into_iter()
-        .map(|line| line.call_id.as_str().to_owned())
-        .collect()
+fn is_too_large(error: &StoreError) -> bool {
+    matches!(error, StoreError::TooLarge { .. })
 }
 
 /// What is recorded under one id at once: several contents, each more than once.
@@ -322,8 +386,4 @@ fn winner(
         );
     }
     winner
-}
-
-fn is_duplicate<T>(outcome: &Result<T, StoreError>) -> bool {
-    matches!(outcome, Err(StoreError::Duplicate { .. }))
 }

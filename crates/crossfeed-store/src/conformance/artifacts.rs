@@ -1,26 +1,17 @@
 //! Behaviours of artifacts.
 
 use super::{
-    Harness, RACERS, TestLimits, artifact, artifact_id,
-    basics::{all, drop_after},
-    call, expired_artifact, found_artifact, has_artifact, listed, put, scope, sure, text, unknown,
-    unknown_artifact, winner,
+    Harness, RACERS, TestLimits, artifact, artifact_id, basics::drop_after, call, holds,
+    is_duplicate_artifact, is_too_large, limited, session, sweep, text, winner,
 };
 use crate::{
     ArtifactLookup, ArtifactMissing, Budget, Recorded, ResultStore, StoreError, StoredArtifact,
 };
 use crossfeed_json::Document;
-use crossfeed_wire::Scope;
+use futures_util::future::join_all;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-async fn put_artifact(store: &dyn ResultStore, scope: &Scope, artifact: StoredArtifact) {
-    sure(
-        store.put_artifact(scope, artifact).await,
-        "recording an artifact",
-    );
-}
 
 /// An artifact of about as many bytes, with everything that may be said of one.
 pub(super) fn full_artifact(id: &str, of: &str, bytes: usize) -> StoredArtifact {
@@ -65,29 +56,23 @@ pub(super) fn assert_full(found: &StoredArtifact, id: &str, of: &str, bytes: usi
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_are_found(store: &dyn ResultStore) {
-    let scope = scope("a");
+    let session = session(store, "a");
     let made = || {
         artifact("a1", "c1", "[1.0]")
             .with_retrieval_blocked(true)
             .with_summary(Document::new("{}"))
     };
-    assert_eq!(
-        sure(
-            store.put_artifact(&scope, made()).await,
-            "recording an artifact"
-        ),
-        Recorded::New,
-        "a first artifact is new"
-    );
+    session
+        .puts_artifact(made(), Recorded::New, "a first artifact is new")
+        .await;
     let again = made().with_tool("other").with_base("@");
-    assert_eq!(
-        sure(
-            store.put_artifact(&scope, again).await,
-            "recording the same artifact again"
-        ),
-        Recorded::Unchanged,
-        "the same artifact changes nothing"
-    );
+    session
+        .puts_artifact(
+            again,
+            Recorded::Unchanged,
+            "the same artifact changes nothing",
+        )
+        .await;
     let blocked = |data| artifact("a1", "c1", data).with_retrieval_blocked(true);
     for other in [
         blocked("[2]").with_summary(Document::new("{}")),
@@ -95,27 +80,31 @@ pub async fn artifacts_are_found(store: &dyn ResultStore) {
         blocked("[1.0]"),
         artifact("a1", "c1", "[1.0]").with_summary(Document::new("{}")),
     ] {
-        let outcome = store.put_artifact(&scope, other).await;
-        assert!(
-            matches!(outcome, Err(StoreError::DuplicateArtifact { .. })),
-            "another artifact under the same ids must be a duplicate, it was {outcome:?}"
-        );
+        let why = "another artifact under the same ids must be a duplicate";
+        session
+            .refuses_artifact(other, is_duplicate_artifact, why)
+            .await;
     }
-    let found = found_artifact(store, &scope, "a1", "c1", "after it was recorded").await;
+    let found = session
+        .found_artifact("a1", "c1", "after it was recorded")
+        .await;
     assert!(
         found.document().raw()[..] == *b"[1.0]" && found.retrieval_blocked(),
         "the first artifact stays"
     );
     assert_eq!(found.tool(), None, "the first artifact's tool stays");
-    unknown_artifact(store, &scope, "a1", "c2", "with another call").await;
-    unknown_artifact(store, &scope, "a2", "c1", "with another id").await;
-    unknown(store, &scope, "c1", "with an artifact of its id only").await;
-    put_artifact(store, &scope, artifact("a1", "c2", "2")).await;
-    let found = found_artifact(store, &scope, "a1", "c2", "of another call").await;
-    assert!(
-        found.document().raw()[..] == *b"2",
-        "both ids together name an artifact"
-    );
+    session
+        .unknown_artifact("a1", "c2", "with another call")
+        .await;
+    session
+        .unknown_artifact("a2", "c1", "with another id")
+        .await;
+    session
+        .unknown("c1", "with an artifact of its id only")
+        .await;
+    session.put_artifact(artifact("a1", "c2", "2")).await;
+    let found = session.found_artifact("a1", "c2", "of another call").await;
+    holds(found.document(), b"2", "both ids together name an artifact");
 }
 
 /// Every byte and everything said about an artifact comes back, be it small or large.
@@ -124,17 +113,19 @@ pub async fn artifacts_are_found(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn an_artifact_is_found_as_it_was(store: &dyn ResultStore) {
-    let scope = scope("a");
+    let session = session(store, "a");
     for (id, bytes) in [("small", 0), ("large", 300_000)] {
-        put_artifact(store, &scope, full_artifact(id, "c1", bytes)).await;
+        session.put_artifact(full_artifact(id, "c1", bytes)).await;
         for when in ["the first time", "once more"] {
-            let found = found_artifact(store, &scope, id, "c1", when).await;
+            let found = session.found_artifact(id, "c1", when).await;
             assert_full(&found, id, "c1", bytes);
             assert!(!found.retrieval_blocked(), "no block is made up");
         }
     }
-    put_artifact(store, &scope, artifact("bare", "c1", "")).await;
-    let found = found_artifact(store, &scope, "bare", "c1", "after it was recorded").await;
+    session.put_artifact(artifact("bare", "c1", "")).await;
+    let found = session
+        .found_artifact("bare", "c1", "after it was recorded")
+        .await;
     assert!(
         found.document().raw().is_empty()
             && found.summary().is_none()
@@ -143,28 +134,20 @@ pub async fn an_artifact_is_found_as_it_was(store: &dyn ResultStore) {
             && found.details().is_empty(),
         "nothing is made up: {found:?}"
     );
-    put_artifact(
-        store,
-        &scope,
-        artifact(
+    session
+        .put_artifact(artifact(
             "twin",
             "c1",
             full_artifact("large", "c1", 300_000)
                 .document()
                 .raw()
                 .clone(),
-        ),
-    )
-    .await;
-    sure(store.remove_session(&scope).await, "removing a session");
-    unknown_artifact(
-        store,
-        &scope,
-        "large",
-        "c1",
-        "after its session was removed",
-    )
-    .await;
+        ))
+        .await;
+    session.remove().await;
+    session
+        .unknown_artifact("large", "c1", "after its session was removed")
+        .await;
 }
 
 /// A session's artifacts are listed in the order in which they were recorded.
@@ -173,19 +156,19 @@ pub async fn an_artifact_is_found_as_it_was(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
-    let scope = scope("a");
-    let listed = sure(store.list_artifacts(&scope).await, "listing artifacts");
+    let session = session(store, "a");
+    let listed = session.list_artifacts().await;
     assert!(listed.is_empty(), "an empty store lists no artifacts");
     let second = artifact("a", "c1", "[22]")
         .with_retrieval_blocked(true)
         .with_tool("search")
         .with_summary(Document::new(r#"{"n":  1}"#));
-    put_artifact(store, &scope, artifact("b", "c1", "1")).await;
-    put_artifact(store, &scope, second).await;
-    put_artifact(store, &scope, artifact("b", "c0", "3")).await;
-    put_artifact(store, &scope, artifact("b", "c1", "1")).await;
-    found_artifact(store, &scope, "b", "c1", "before listing").await;
-    let listed = sure(store.list_artifacts(&scope).await, "listing artifacts");
+    session.put_artifact(artifact("b", "c1", "1")).await;
+    session.put_artifact(second).await;
+    session.put_artifact(artifact("b", "c0", "3")).await;
+    session.put_artifact(artifact("b", "c1", "1")).await;
+    session.found_artifact("b", "c1", "before listing").await;
+    let listed = session.list_artifacts().await;
     let names: Vec<_> = listed
         .iter()
         .map(|line| (line.artifact_id.as_str(), line.call_id.as_str()))
@@ -216,15 +199,14 @@ pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn of_several_artifacts_one_is_new(store: &dyn ResultStore) {
-    let scope = scope("a");
-    let puts = RACERS.map(|raw| store.put_artifact(&scope, artifact("a1", "c1", raw)));
-    let winner = winner(&all(puts.into()).await, |error| {
-        matches!(error, StoreError::DuplicateArtifact { .. })
-    });
-    let found = found_artifact(store, &scope, "a1", "c1", "after a race").await;
-    assert!(
-        found.document().raw()[..] == *winner.as_bytes(),
-        "what was reported as new is what is there"
+    let session = session(store, "a");
+    let puts = RACERS.map(|raw| store.put_artifact(&session.scope, artifact("a1", "c1", raw)));
+    let winner = winner(&join_all(puts).await, is_duplicate_artifact);
+    let found = session.found_artifact("a1", "c1", "after a race").await;
+    holds(
+        found.document(),
+        winner,
+        "what was reported as new is what is there",
     );
 }
 
@@ -234,15 +216,14 @@ pub async fn of_several_artifacts_one_is_new(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn a_dropped_artifact_leaves_nothing_half_done(store: &dyn ResultStore) {
-    let scope = scope("a");
-    let (id, of) = (artifact_id("x"), call("c1"));
+    let session = session(store, "a");
+    let (scope, id, of) = (&session.scope, artifact_id("x"), call("c1"));
     for polls in 0..4 {
         let name = format!("a{polls}");
         let made = || full_artifact(&name, "c1", 1000);
-        drop_after(polls, store.put_artifact(&scope, made())).await;
+        drop_after(polls, store.put_artifact(scope, made())).await;
         // An answer that was not waited for may still come, but whole.
-        let lookup = store.get_artifact(&scope, &artifact_id(&name), &of).await;
-        match sure(lookup, "looking up an artifact") {
+        match session.artifact(&name, "c1").await {
             ArtifactLookup::Found(found) => assert_full(&found, &name, "c1", 1000),
             ArtifactLookup::Missing(missing) => assert_eq!(
                 missing,
@@ -250,11 +231,13 @@ pub async fn a_dropped_artifact_leaves_nothing_half_done(store: &dyn ResultStore
                 "a dropped `put_artifact` must leave nothing else"
             ),
         }
-        put_artifact(store, &scope, made()).await;
-        drop_after(polls, store.get_artifact(&scope, &id, &of)).await;
-        drop_after(polls, store.list_artifacts(&scope)).await;
+        session.put_artifact(made()).await;
+        drop_after(polls, store.get_artifact(scope, &id, &of)).await;
+        drop_after(polls, store.list_artifacts(scope)).await;
         drop_after(polls, store.sweep()).await;
-        let found = found_artifact(store, &scope, &name, "c1", "after dropped futures").await;
+        let found = session
+            .found_artifact(&name, "c1", "after dropped futures")
+            .await;
         assert_full(&found, &name, "c1", 1000);
     }
 }
@@ -266,19 +249,15 @@ pub async fn a_dropped_artifact_leaves_nothing_half_done(store: &dyn ResultStore
 /// When the store breaks its contract.
 pub async fn artifacts_outlive_results(harness: &dyn Harness) {
     let store = &*harness.store(&TestLimits::default()).await;
-    let scope = scope("a");
-    put(store, &scope, "c1", text("1")).await;
-    put_artifact(store, &scope, artifact("a1", "c1", "1")).await;
+    let session = session(store, "a");
+    session.put("c1", text("1")).await;
+    session.put_artifact(artifact("a1", "c1", "1")).await;
     harness.advance(3 * 60 * MINUTE).await;
-    sure(store.sweep().await, "sweeping");
-    assert!(
-        listed(store, &scope).await.is_empty(),
-        "the result has expired"
-    );
-    assert!(
-        has_artifact(store, &scope, "a1", "c1").await,
-        "the artifact must still be there"
-    );
+    sweep(store).await;
+    session.lists([], "the result has expired").await;
+    session
+        .found_artifact("a1", "c1", "after its result has expired")
+        .await;
 }
 
 /// A session's artifacts have limits of their own, for which nothing makes room.
@@ -287,55 +266,42 @@ pub async fn artifacts_outlive_results(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_have_limits(harness: &dyn Harness) {
-    let limits = TestLimits {
-        artifact_bytes: 1000,
-        session_artifacts: 3,
-        ..TestLimits::default()
-    };
-    let store = &*harness.store(&limits).await;
-    let (own, other) = (scope("a"), scope("b"));
+    let store = &*limited(harness, |limits| {
+        (limits.artifact_bytes, limits.session_artifacts) = (1000, 3);
+    })
+    .await;
+    let (own, other) = (session(store, "a"), session(store, "b"));
     let sized = |id: &str, bytes: usize| artifact(id, "c1", "x".repeat(bytes));
-    let outcome = store.put_artifact(&own, sized("a0", 1001)).await;
-    assert!(
-        matches!(outcome, Err(StoreError::TooLarge { .. })),
-        "an artifact beyond the limit is too large, it was {outcome:?}"
-    );
-    put_artifact(store, &own, sized("a1", 600)).await;
-    let outcome = store.put_artifact(&own, sized("a2", 500)).await;
-    assert!(
-        matches!(
-            outcome,
-            Err(StoreError::Full {
-                budget: Budget::ArtifactBytes,
-                ..
-            })
-        ),
-        "nothing makes room for an artifact, it was {outcome:?}"
-    );
-    put_artifact(store, &other, sized("a1", 600)).await;
-    put_artifact(store, &own, sized("a2", 10)).await;
-    put_artifact(store, &own, sized("a3", 10)).await;
-    let outcome = store.put_artifact(&own, sized("a4", 10)).await;
-    assert!(
-        matches!(
-            outcome,
-            Err(StoreError::Full {
-                budget: Budget::SessionArtifacts,
-                ..
-            })
-        ),
-        "the number of artifacts is limited, it was {outcome:?}"
-    );
-    assert_eq!(
-        sure(
-            store.put_artifact(&own, sized("a1", 600)).await,
-            "recording the same artifact in a full session"
-        ),
+    let why = "an artifact beyond the limit is too large";
+    own.refuses_artifact(sized("a0", 1001), is_too_large, why)
+        .await;
+    own.put_artifact(sized("a1", 600)).await;
+    let why = "nothing makes room for an artifact";
+    own.refuses_artifact(
+        sized("a2", 500),
+        |error| is_full(error, Budget::ArtifactBytes),
+        why,
+    )
+    .await;
+    other.put_artifact(sized("a1", 600)).await;
+    own.put_artifact(sized("a2", 10)).await;
+    own.put_artifact(sized("a3", 10)).await;
+    let why = "the number of artifacts is limited";
+    own.refuses_artifact(
+        sized("a4", 10),
+        |error| is_full(error, Budget::SessionArtifacts),
+        why,
+    )
+    .await;
+    own.puts_artifact(
+        sized("a1", 600),
         Recorded::Unchanged,
-        "what is there needs no room"
-    );
-    unknown_artifact(store, &own, "a4", "c1", "after it was refused").await;
-    found_artifact(store, &own, "a1", "c1", "in a full session").await;
+        "what is there needs no room",
+    )
+    .await;
+    own.unknown_artifact("a4", "c1", "after it was refused")
+        .await;
+    own.found_artifact("a1", "c1", "in a full session").await;
 }
 
 /// Artifacts expire at the end of their time to live where there is one; their ids are then free.
@@ -344,34 +310,30 @@ pub async fn artifacts_have_limits(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_expire_only_if_told_to(harness: &dyn Harness) {
-    let limits = TestLimits {
-        session_artifacts: 2,
-        artifact_time_to_live: Some(10 * MINUTE),
-        ..TestLimits::default()
-    };
-    let store = &*harness.store(&limits).await;
-    let (own, other) = (scope("a"), scope("b"));
-    put_artifact(store, &own, artifact("a1", "c1", "1").with_tool("search")).await;
-    harness.advance(4 * MINUTE).await;
-    put_artifact(store, &own, artifact("a2", "c1", "2")).await;
-    let held = found_artifact(store, &own, "a1", "c1", "after 4 of 10 minutes").await;
-    harness.advance(5 * MINUTE).await;
-    found_artifact(store, &own, "a1", "c1", "after 9 of 10 minutes").await;
-    assert_eq!(
-        sure(
-            store
-                .put_artifact(&own, artifact("a1", "c1", "1").with_tool("search"))
-                .await,
-            "recording the same artifact again"
-        ),
-        Recorded::Unchanged,
-        "what is there is unchanged"
-    );
-    harness.advance(2 * MINUTE).await;
-    let lookup = store
-        .get_artifact(&own, &artifact_id("a1"), &call("c1"))
+    let store = &*limited(harness, |limits| {
+        limits.session_artifacts = 2;
+        limits.artifact_time_to_live = Some(10 * MINUTE);
+    })
+    .await;
+    let (own, other) = (session(store, "a"), session(store, "b"));
+    own.put_artifact(artifact("a1", "c1", "1").with_tool("search"))
         .await;
-    match sure(lookup, "looking up an artifact") {
+    harness.advance(4 * MINUTE).await;
+    own.put_artifact(artifact("a2", "c1", "2")).await;
+    let held = own
+        .found_artifact("a1", "c1", "after 4 of 10 minutes")
+        .await;
+    harness.advance(5 * MINUTE).await;
+    own.found_artifact("a1", "c1", "after 9 of 10 minutes")
+        .await;
+    own.puts_artifact(
+        artifact("a1", "c1", "1").with_tool("search"),
+        Recorded::Unchanged,
+        "what is there is unchanged",
+    )
+    .await;
+    harness.advance(2 * MINUTE).await;
+    match own.artifact("a1", "c1").await {
         ArtifactLookup::Missing(ArtifactMissing::Expired(tombstone)) => assert_eq!(
             tombstone.tool(),
             Some("search"),
@@ -382,36 +344,34 @@ pub async fn artifacts_expire_only_if_told_to(harness: &dyn Harness) {
             "after 11 of 10 minutes an artifact should be expired, used and held or not: {lookup:?}"
         ),
     }
-    assert!(
-        held.document().raw()[..] == *b"1",
-        "a held artifact stays valid"
-    );
-    found_artifact(store, &own, "a2", "c1", "after 7 of 10 minutes").await;
-    let lines = sure(store.list_artifacts(&own).await, "listing artifacts");
+    holds(held.document(), b"1", "a held artifact stays valid");
+    own.found_artifact("a2", "c1", "after 7 of 10 minutes")
+        .await;
+    let lines = own.list_artifacts().await;
     assert!(
         lines.len() == 1,
         "what has expired is not listed: {lines:?}"
     );
-    unknown_artifact(store, &other, "a1", "c1", "in another scope").await;
-    sure(store.sweep().await, "sweeping");
-    expired_artifact(store, &own, "a1", "c1", "after a sweep").await;
+    other.unknown_artifact("a1", "c1", "in another scope").await;
+    sweep(store).await;
+    own.expired_artifact("a1", "c1", "after a sweep").await;
 
-    assert_eq!(
-        sure(
-            store.put_artifact(&own, artifact("a1", "c1", "3")).await,
-            "recording what has expired, where it takes no room any more"
-        ),
+    own.puts_artifact(
+        artifact("a1", "c1", "3"),
         Recorded::New,
-        "an expired artifact's ids are free"
-    );
-    let found = found_artifact(store, &own, "a1", "c1", "recorded again").await;
-    assert!(
-        found.document().raw()[..] == *b"3",
-        "the new artifact is what is there"
-    );
+        "an expired artifact's ids are free",
+    )
+    .await;
+    let found = own.found_artifact("a1", "c1", "recorded again").await;
+    holds(found.document(), b"3", "the new artifact is what is there");
     harness.advance(9 * MINUTE).await;
-    expired_artifact(store, &own, "a2", "c1", "after its time").await;
-    found_artifact(store, &own, "a1", "c1", "within its own time").await;
-    sure(store.remove_session(&own).await, "removing a session");
-    unknown_artifact(store, &own, "a2", "c1", "after its session was removed").await;
+    own.expired_artifact("a2", "c1", "after its time").await;
+    own.found_artifact("a1", "c1", "within its own time").await;
+    own.remove().await;
+    own.unknown_artifact("a2", "c1", "after its session was removed")
+        .await;
+}
+
+pub(super) fn is_full(error: &StoreError, taken: Budget) -> bool {
+    matches!(error, StoreError::Full { budget, .. } if *budget == taken)
 }

@@ -2,10 +2,10 @@
 
 use super::{
     Harness, TestLimits, artifact,
-    artifacts::{assert_full, full_artifact},
-    expired_artifact, found_artifact, put, scope, sure, text, unknown_artifact,
+    artifacts::{assert_full, full_artifact, is_full},
+    is_duplicate_artifact, session, sweep, text,
 };
-use crate::{Budget, Recorded, ResultStore, StoreError};
+use crate::{Budget, Recorded, ResultStore};
 use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 
@@ -40,46 +40,33 @@ pub async fn run_durable(harness: &dyn DurableHarness) {
 pub async fn what_was_acknowledged_is_there_after_reopening(harness: &dyn DurableHarness) {
     let limits = TestLimits::default();
     let store = harness.store(&limits).await;
-    let scope = scope("a");
+    let a = session(&*store, "a");
     let sizes = [("small", 0), ("middle", 10_000), ("large", 300_000)];
     for (id, bytes) in sizes {
         let made = full_artifact(id, "c1", bytes).with_retrieval_blocked(bytes > 0);
-        sure(
-            store.put_artifact(&scope, made).await,
-            "recording an artifact",
-        );
+        a.put_artifact(made).await;
     }
-    put(&*store, &scope, "c1", text("1")).await;
-    let before = sure(store.list_artifacts(&scope).await, "listing artifacts");
+    a.put("c1", text("1")).await;
+    let before = a.list_artifacts().await;
     drop(store);
     for when in ["after reopening", "after reopening again"] {
         let store = harness.reopen(&limits).await;
+        let a = session(&*store, "a");
         for (id, bytes) in sizes {
-            let found = found_artifact(&*store, &scope, id, "c1", when).await;
+            let found = a.found_artifact(id, "c1", when).await;
             assert_full(&found, id, "c1", bytes);
             assert_eq!(found.retrieval_blocked(), bytes > 0, "the block comes back");
         }
         assert_eq!(
-            sure(store.list_artifacts(&scope).await, "listing artifacts"),
+            a.list_artifacts().await,
             before,
             "{when}: the list is as it was"
         );
         let same = full_artifact("large", "c1", 300_000).with_retrieval_blocked(true);
-        assert_eq!(
-            sure(
-                store.put_artifact(&scope, same).await,
-                "recording the same artifact again"
-            ),
-            Recorded::Unchanged,
-            "{when}: the same artifact changes nothing"
-        );
-        let outcome = store
-            .put_artifact(&scope, artifact("small", "c1", "2"))
+        a.puts_artifact(same, Recorded::Unchanged, when).await;
+        let why = format!("{when}: another artifact under the same ids must be a duplicate");
+        a.refuses_artifact(artifact("small", "c1", "2"), is_duplicate_artifact, &why)
             .await;
-        assert!(
-            matches!(outcome, Err(StoreError::DuplicateArtifact { .. })),
-            "{when}: another artifact under the same ids must be a duplicate, it was {outcome:?}"
-        );
     }
 }
 
@@ -91,19 +78,18 @@ pub async fn what_was_acknowledged_is_there_after_reopening(harness: &dyn Durabl
 pub async fn removed_sessions_stay_removed(harness: &dyn DurableHarness) {
     let limits = TestLimits::default();
     let store = harness.store(&limits).await;
-    let (removed, kept) = (scope("a"), scope("b"));
-    for scope in [&removed, &kept] {
+    for name in ["a", "b"] {
         let made = full_artifact("a1", "c1", 300_000);
-        sure(
-            store.put_artifact(scope, made).await,
-            "recording an artifact",
-        );
+        session(&*store, name).put_artifact(made).await;
     }
-    sure(store.remove_session(&removed).await, "removing a session");
+    session(&*store, "a").remove().await;
     drop(store);
     let store = harness.reopen(&limits).await;
-    unknown_artifact(&*store, &removed, "a1", "c1", "after reopening").await;
-    let found = found_artifact(&*store, &kept, "a1", "c1", "with the same data").await;
+    let (removed, kept) = (session(&*store, "a"), session(&*store, "b"));
+    removed
+        .unknown_artifact("a1", "c1", "after reopening")
+        .await;
+    let found = kept.found_artifact("a1", "c1", "with the same data").await;
     assert_full(&found, "a1", "c1", 300_000);
 }
 
@@ -120,29 +106,26 @@ pub async fn limits_hold_after_reopening(harness: &dyn DurableHarness) {
     };
     let sized = |id: &str, bytes: usize| artifact(id, "c1", "x".repeat(bytes));
     let store = harness.store(&limits).await;
-    let scope = scope("a");
-    sure(
-        store.put_artifact(&scope, sized("a1", 600)).await,
-        "recording an artifact",
-    );
+    let a = session(&*store, "a");
+    a.put_artifact(sized("a1", 600)).await;
     drop(store);
     let store = harness.reopen(&limits).await;
-    for (made, expected) in [
-        (sized("a2", 500), Some(Budget::ArtifactBytes)),
-        (sized("a2", 10), None),
-        (sized("a3", 10), None),
-        (sized("a4", 10), Some(Budget::SessionArtifacts)),
-    ] {
-        let outcome = store.put_artifact(&scope, made).await;
-        let budget = match &outcome {
-            Err(StoreError::Full { budget, .. }) => Some(*budget),
-            _ => None,
-        };
-        assert!(
-            budget == expected && (budget.is_some() || outcome.is_ok()),
-            "artifacts from before a restart count, it was {outcome:?}"
-        );
-    }
+    let a = session(&*store, "a");
+    let why = "artifacts from before a restart count";
+    a.refuses_artifact(
+        sized("a2", 500),
+        |error| is_full(error, Budget::ArtifactBytes),
+        why,
+    )
+    .await;
+    a.put_artifact(sized("a2", 10)).await;
+    a.put_artifact(sized("a3", 10)).await;
+    a.refuses_artifact(
+        sized("a4", 10),
+        |error| is_full(error, Budget::SessionArtifacts),
+        why,
+    )
+    .await;
 }
 
 /// Time goes on while a store is closed.
@@ -156,24 +139,23 @@ pub async fn an_expired_artifact_stays_expired(harness: &dyn DurableHarness) {
         ..TestLimits::default()
     };
     let store = harness.store(&limits).await;
-    let scope = scope("a");
+    let a = session(&*store, "a");
     for id in ["a1", "a2"] {
-        sure(
-            store.put_artifact(&scope, artifact(id, "c1", "1")).await,
-            "recording an artifact",
-        );
+        a.put_artifact(artifact(id, "c1", "1")).await;
         harness.advance(5 * MINUTE).await;
     }
     drop(store);
     harness.advance(MINUTE).await;
     let store = harness.reopen(&limits).await;
-    expired_artifact(&*store, &scope, "a1", "c1", "after reopening").await;
-    found_artifact(&*store, &scope, "a2", "c1", "within its time").await;
-    sure(store.sweep().await, "sweeping");
+    let a = session(&*store, "a");
+    a.expired_artifact("a1", "c1", "after reopening").await;
+    a.found_artifact("a2", "c1", "within its time").await;
+    sweep(&*store).await;
     drop(store);
     let store = harness.reopen(&limits).await;
-    expired_artifact(&*store, &scope, "a1", "c1", "after a sweep").await;
-    found_artifact(&*store, &scope, "a2", "c1", "after a sweep").await;
+    let a = session(&*store, "a");
+    a.expired_artifact("a1", "c1", "after a sweep").await;
+    a.found_artifact("a2", "c1", "after a sweep").await;
 }
 
 /// What one has acknowledged, another that is open at the same time finds, and what one has
@@ -184,33 +166,23 @@ pub async fn an_expired_artifact_stays_expired(harness: &dyn DurableHarness) {
 /// When the store breaks its contract.
 pub async fn two_that_are_open_see_each_other(harness: &dyn DurableHarness) {
     let limits = TestLimits::default();
-    let one = harness.store(&limits).await;
-    let two = harness.reopen(&limits).await;
-    let scope = scope("a");
+    let (one, two) = (harness.store(&limits).await, harness.reopen(&limits).await);
+    let (one, two) = (session(&*one, "a"), session(&*two, "a"));
     for round in 0..2 {
         let bytes = 300_000 * round;
         let when = "recorded by one, read by the other";
         let made = || full_artifact("a1", "c1", bytes);
-        sure(
-            one.put_artifact(&scope, made()).await,
-            "recording an artifact",
-        );
-        for store in [&two, &one] {
-            let found = found_artifact(&**store, &scope, "a1", "c1", when).await;
+        one.put_artifact(made()).await;
+        for session in [&two, &one] {
+            let found = session.found_artifact("a1", "c1", when).await;
             assert_full(&found, "a1", "c1", bytes);
         }
-        assert_eq!(
-            sure(
-                two.put_artifact(&scope, made()).await,
-                "recording the same artifact again"
-            ),
-            Recorded::Unchanged,
-            "{when}: the same artifact changes nothing"
-        );
-        sure(two.remove_session(&scope).await, "removing a session");
-        for store in [&one, &two] {
-            let when = "removed by the other";
-            unknown_artifact(&**store, &scope, "a1", "c1", when).await;
+        two.puts_artifact(made(), Recorded::Unchanged, when).await;
+        two.remove().await;
+        for session in [&one, &two] {
+            session
+                .unknown_artifact("a1", "c1", "removed by the other")
+                .await;
         }
     }
 }
