@@ -3,73 +3,16 @@
 use serde_json::{Map, Value};
 
 /// Keywords that say something of a value, and by which alone a schema is known.
-const TELLING: &[&str] = &[
-    "$dynamicRef",
-    "$id",
-    "$ref",
-    "$schema",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "contains",
-    "definitions",
-    "$defs",
-    "dependentRequired",
-    "dependentSchemas",
-    "else",
-    "enum",
-    "if",
-    "items",
-    "not",
-    "oneOf",
-    "patternProperties",
-    "prefixItems",
-    "properties",
-    "propertyNames",
-    "required",
-    "then",
-    "type",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
+const TELLING: &str = "$dynamicRef $id $ref $schema additionalProperties allOf anyOf const contains definitions \
+    $defs dependentRequired dependentSchemas else enum if items not oneOf patternProperties \
+    prefixItems properties propertyNames required then type unevaluatedItems \
+    unevaluatedProperties";
 /// Keywords whose names data uses, too.
-const OTHER: &[&str] = &[
-    "$anchor",
-    "$comment",
-    "$dynamicAnchor",
-    "$vocabulary",
-    "additionalItems",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "default",
-    "dependencies",
-    "deprecated",
-    "description",
-    "example",
-    "examples",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "maxContains",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minContains",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "nullable",
-    "pattern",
-    "readOnly",
-    "title",
-    "uniqueItems",
-    "writeOnly",
-];
+const OTHER: &str = "$anchor $comment $dynamicAnchor $vocabulary additionalItems contentEncoding contentMediaType \
+    contentSchema default dependencies deprecated description example examples exclusiveMaximum \
+    exclusiveMinimum format maxContains maxItems maxLength maxProperties maximum minContains \
+    minItems minLength minProperties minimum multipleOf nullable pattern readOnly title \
+    uniqueItems writeOnly";
 const TYPES: &[&str] = &[
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
@@ -130,8 +73,13 @@ fn is_schema(value: &Value, levels: usize) -> bool {
         || keys.keys().all(|key| is_keyword(key)) && fits(keys, levels)
 }
 
+/// Whether a key is one of these words.
+fn is_one_of(words: &str, key: &str) -> bool {
+    words.split(' ').any(|word| word == key)
+}
+
 fn is_keyword(key: &str) -> bool {
-    TELLING.contains(&key) || OTHER.contains(&key) || key.starts_with("x-")
+    is_one_of(TELLING, key) || is_one_of(OTHER, key) || key.starts_with("x-")
 }
 
 /// Whether an object has a keyword among its keys: beside one, unknown keys are extensions.
@@ -144,7 +92,7 @@ fn has_keyword(value: &Value) -> bool {
 fn fits(keys: &Map<String, Value>, levels: usize) -> bool {
     keys.iter().all(|(key, value)| match key.as_str() {
         "title" | "description" | "format" | "pattern" | "type" => value.is_string(),
-        key => !TELLING.contains(&key) || tells(key, value, levels),
+        key => !is_one_of(TELLING, key) || tells(key, value, levels),
     })
 }
 
@@ -183,7 +131,7 @@ fn tells(key: &str, value: &Value, levels: usize) -> bool {
             !schemas.is_empty() && schemas.iter().all(is_one)
         }
         ("allOf" | "anyOf" | "oneOf" | "prefixItems", _) => false,
-        (key, value) => TELLING.contains(&key) && is_one(value),
+        (key, value) => is_one_of(TELLING, key) && is_one(value),
     }
 }
 

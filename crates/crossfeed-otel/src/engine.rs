@@ -4,11 +4,11 @@
 //! that `tracing-opentelemetry` exports, and metrics by a [`Meter`]. Deliberately not here: the spans
 //! themselves, which are those of `tracing`; `specs/telemetry.md` lists every name.
 
-mod held;
+mod store_metrics;
 #[cfg(test)]
 mod tests;
 
-use self::held::Held;
+use self::store_metrics::StoreMetrics;
 use crossfeed_core::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 use crossfeed_wire::TraceContext;
 use opentelemetry::{
@@ -54,7 +54,7 @@ struct Figures {
     tokens_avoided: UpDownCounter<i64>,
     select_duration: Histogram<f64>,
     calls_in_flight: UpDownCounter<i64>,
-    held: Arc<Held>,
+    held: Arc<StoreMetrics>,
 }
 
 impl fmt::Debug for EngineTelemetry {
@@ -68,7 +68,7 @@ impl EngineTelemetry {
     /// provider's choice.
     #[must_use]
     pub fn new(meter: &Meter) -> Self {
-        let held = Arc::new(Held::default());
+        let held = Arc::new(StoreMetrics::default());
         held.observe(meter);
         Self(Arc::new(Figures {
             resolutions: meter

@@ -7,19 +7,8 @@ use crossfeed::{json::Document, projection::Step};
 use crossfeed_gateway::config::ServerConfig;
 
 /// What stands around data in messages of the protocol.
-const PROTOCOL: [&str; 11] = [
-    "_meta",
-    "blob",
-    "content",
-    "contents",
-    "isError",
-    "jsonrpc",
-    "messages",
-    "params",
-    "result",
-    "structuredContent",
-    "text",
-];
+const PROTOCOL: &str =
+    "_meta blob content contents isError jsonrpc messages params result structuredContent text";
 
 /// Paths of what is withheld that begin with a word of the protocol, with that word: likely they are meant
 /// for messages, and name fields of data. Not those of a field that a tool declares.
@@ -30,8 +19,8 @@ pub(super) fn of_protocol<'c>(server: &'c ServerConfig, pages: &[Bytes]) -> Vec<
         _ => None,
     });
     let named = first.filter(|(_, name)| {
-        let is_word = |word: &&str| word.eq_ignore_ascii_case(name);
-        PROTOCOL.iter().any(is_word) && !declares(pages, name)
+        let is_word = |word: &str| word.eq_ignore_ascii_case(name);
+        PROTOCOL.split(' ').any(is_word) && !declares(pages, name)
     });
     named.collect()
 }

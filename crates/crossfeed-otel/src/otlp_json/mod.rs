@@ -13,7 +13,7 @@
 
 mod documents;
 mod siblings;
-mod standing;
+mod structural_fields;
 mod value;
 mod walk;
 

@@ -4,7 +4,7 @@
 //! attribute, in `attributes`, `filteredAttributes` and lists that are not thought of yet. Of spans and
 //! records it knows the names of their lists, since there the attributes of one say what the others hold.
 
-use super::{SanitizedJson, siblings::Siblings, standing::stands, value::text_of};
+use super::{SanitizedJson, siblings::Siblings, structural_fields::is_structural, value::text_of};
 use crate::{
     Outcome, Policy, Reader,
     event::{EVENT_NAME, Event},
@@ -261,7 +261,7 @@ impl<'d, 'p> Walk<'d, 'p> {
     /// A text that is not an attribute: a name, a field that is not known.
     fn plain(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
         let text = value.as_str().unwrap_or_default();
-        if stands(field, &text) {
+        if is_structural(field, &text) {
             return;
         }
         let text = match within.reader.strip("", &text) {

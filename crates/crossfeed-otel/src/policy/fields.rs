@@ -6,8 +6,8 @@
 //! attributes hold results, and what else a host withholds.
 
 use super::{
-    gate::is_suspect,
-    open::{Embedded, Level, Stage, apply, could_be_json, edits},
+    nested_json::{Embedded, Level, Stage, apply, could_be_json, edits},
+    prefilter::is_suspect,
 };
 use crossfeed_json::{JsonError, Prune, Quoted, cuts};
 use crossfeed_wire::internal::is_internal;

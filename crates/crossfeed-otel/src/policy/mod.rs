@@ -22,10 +22,10 @@
 
 mod cap;
 mod fields;
-mod gate;
 mod hash;
+mod nested_json;
 mod never;
-mod open;
+mod prefilter;
 
 #[cfg(test)]
 mod tests;
@@ -344,7 +344,7 @@ impl Reader<'_> {
             }
         }
         let now = instead.as_deref().unwrap_or(text);
-        if gate::is_suspect(now) {
+        if prefilter::is_suspect(now) {
             let is_result = matches!(self.kind(attribute), Some((Kind::ToolResult, _)));
             instead = fields::strip(now, is_result, &rules.kept).or(instead);
         }

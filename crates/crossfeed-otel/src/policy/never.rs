@@ -12,7 +12,7 @@
 //! the whole result tells is not known here: that a text repeats what is hidden elsewhere in it, or that
 //! bytes are JSON. JSON that was cut off stays if it mentions no name.
 
-use super::open::{Embedded, Level, Stage, apply, could_be_json, edits};
+use super::nested_json::{Embedded, Level, Stage, apply, could_be_json, edits};
 use crate::table::segments;
 use crossfeed_json::{JsonError, Prune, Quoted, cuts};
 use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD, fold_case};

@@ -2,7 +2,7 @@
 
 use crossfeed_core::StoreWatch;
 use opentelemetry::metrics::Meter;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What stores hold, and what has left them, of all of them together.
@@ -16,7 +16,7 @@ struct Sums {
 
 /// The stores that are watched.
 #[derive(Default)]
-pub(super) struct Held(Mutex<Watched>);
+pub(super) struct StoreMetrics(Mutex<Watched>);
 
 #[derive(Default)]
 struct Watched {
@@ -39,13 +39,9 @@ impl Watched {
     }
 }
 
-impl Held {
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock()
-    }
-
+impl StoreMetrics {
     pub(super) fn add(&self, store: StoreWatch) {
-        let mut watched = self.watched();
+        let mut watched = self.0.lock();
         watched.forget_those_gone();
         if !watched
             .stores
@@ -59,7 +55,7 @@ impl Held {
     fn sums(&self) -> Sums {
         // Stores are a host's: they are asked, and dropped, while nothing is locked.
         let stores: Vec<StoreWatch> = {
-            let mut watched = self.watched();
+            let mut watched = self.0.lock();
             watched.forget_those_gone();
             watched
                 .stores
@@ -72,7 +68,7 @@ impl Held {
             .filter_map(|store| Some((store.usage()?, store)))
             .collect();
         let mut sums = Sums::default();
-        let mut watched = self.watched();
+        let mut watched = self.0.lock();
         for (usage, store) in asked {
             let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
             sums.bytes = sums.bytes.saturating_add(whole(usage.result_bytes));
@@ -93,33 +89,35 @@ impl Held {
 
     /// Offers the sums to a meter.
     pub(super) fn observe(self: &Arc<Self>, meter: &Meter) {
-        let held = Arc::clone(self);
-        let _ = meter
-            .i64_observable_up_down_counter("crossfeed.store.bytes")
-            .with_unit("By")
-            .with_description("Results that are held, their indexes included")
-            .with_callback(move |observer| observer.observe(held.sums().bytes, &[]))
-            .build();
-        let held = Arc::clone(self);
-        let _ = meter
-            .i64_observable_up_down_counter("crossfeed.store.results")
-            .with_unit("{result}")
-            .with_description("Results that are held")
-            .with_callback(move |observer| observer.observe(held.sums().results, &[]))
-            .build();
-        let held = Arc::clone(self);
-        let _ = meter
-            .u64_observable_counter("crossfeed.store.evictions")
-            .with_unit("{result}")
-            .with_description("Results that had to make room")
-            .with_callback(move |observer| observer.observe(held.sums().evicted, &[]))
-            .build();
-        let held = Arc::clone(self);
-        let _ = meter
-            .u64_observable_counter("crossfeed.store.expirations")
-            .with_unit("{result}")
-            .with_description("Results whose time was over")
-            .with_callback(move |observer| observer.observe(held.sums().expired, &[]))
-            .build();
+        let gauge = |name, unit, description, value: fn(Sums) -> i64| {
+            let metrics = Arc::clone(self);
+            let _ = meter
+                .i64_observable_up_down_counter(name)
+                .with_unit(unit)
+                .with_description(description)
+                .with_callback(move |observer| observer.observe(value(metrics.sums()), &[]))
+                .build();
+        };
+        let counter = |name, description, value: fn(Sums) -> u64| {
+            let metrics = Arc::clone(self);
+            let _ = meter
+                .u64_observable_counter(name)
+                .with_unit("{result}")
+                .with_description(description)
+                .with_callback(move |observer| observer.observe(value(metrics.sums()), &[]))
+                .build();
+        };
+        let bytes = "Results that are held, their indexes included";
+        gauge("crossfeed.store.bytes", "By", bytes, |sums| sums.bytes);
+        let results = "Results that are held";
+        gauge("crossfeed.store.results", "{result}", results, |sums| {
+            sums.results
+        });
+        let evictions = "Results that had to make room";
+        counter("crossfeed.store.evictions", evictions, |sums| sums.evicted);
+        let expirations = "Results whose time was over";
+        counter("crossfeed.store.expirations", expirations, |sums| {
+            sums.expired
+        });
     }
 }
