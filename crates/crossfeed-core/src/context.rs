@@ -7,6 +7,7 @@ use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::quoted;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, internal::is_internal};
+use derive_setters::Setters;
 use std::fmt;
 
 /// How many keys of an object an outline names.
@@ -15,7 +16,8 @@ const NAMES: usize = 10;
 const NAME_CHARS: usize = 40;
 
 /// The context of the model that a session works for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ContextOptions {
     /// How many tokens it holds: 200,000, which is common.
@@ -38,27 +40,6 @@ impl Default for ContextOptions {
 }
 
 impl ContextOptions {
-    /// The options with another size of the context, in tokens.
-    #[must_use]
-    pub fn with_window(mut self, tokens: usize) -> Self {
-        self.window = tokens;
-        self
-    }
-
-    /// The options with another share for one result, in percent.
-    #[must_use]
-    pub fn with_share(mut self, percent: u8) -> Self {
-        self.share = percent;
-        self
-    }
-
-    /// The options with another counter.
-    #[must_use]
-    pub fn with_tokens(mut self, tokens: TokenCounter) -> Self {
-        self.tokens = tokens;
-        self
-    }
-
     /// The most tokens that one result or artifact may bring into the context.
     #[must_use]
     pub fn limit(&self) -> usize {

@@ -14,11 +14,13 @@ use crate::{
 use crossfeed_output_schema::LearnOptions;
 use crossfeed_schema::SchemaError;
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
+use derive_setters::Setters;
 use serde_json::Value;
 use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};
 
 /// How an engine works; the defaults are those of the specification.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct EngineOptions {
     /// What selectors may be and cost.
@@ -36,7 +38,8 @@ pub struct EngineOptions {
     /// The time for all selections of one call together: 5 s.
     pub resolve_time: Duration,
     /// How long the references of one call wait, together, for calls in flight: 60 s, as long as
-    /// clients commonly wait for a tool. With none they do not wait.
+    /// clients commonly wait for a tool. With none they do not wait. The timer of a running tokio runtime
+    /// keeps it, see [`Session::begin`](crate::Session::begin).
     pub wait: Duration,
     /// The most calls in flight in one session: 256, more than a turn of any model holds. With none, no
     /// call begins.
@@ -46,15 +49,19 @@ pub struct EngineOptions {
     /// What of results is never revealed to a model; nothing is hidden by default.
     pub reveal: RevealPolicy,
     /// Compiled selectors that are kept: 512, some hundreds of kilobytes.
+    #[setters(skip)]
     pub kept_selectors: NonZeroUsize,
     /// Compiled schemas that are kept: 256, more than the tools of most agents.
+    #[setters(skip)]
     pub kept_schemas: NonZeroUsize,
     /// Output schemas that are learned and kept, of all tenants together: 1000, some megabytes.
+    #[setters(skip)]
     pub kept_learned: NonZeroUsize,
     /// How much is learned of a tool's output.
     pub learn: LearnOptions,
     /// Where figures and the links between calls go; nowhere by default. Spans are those of `tracing`,
     /// with it or without.
+    #[setters(strip_option)]
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
@@ -85,94 +92,6 @@ impl Default for EngineOptions {
             learn: LearnOptions::default(),
             telemetry: None,
         }
-    }
-}
-
-impl EngineOptions {
-    /// The options with other rules for selectors.
-    #[must_use]
-    pub fn with_select(mut self, select: SelectOptions) -> Self {
-        self.select = select;
-        self
-    }
-
-    /// The options with another scope of repairs.
-    #[must_use]
-    pub fn with_repairs(mut self, repairs: RepairScope) -> Self {
-        self.repairs = repairs;
-        self
-    }
-
-    /// The options with another number of references in one call.
-    #[must_use]
-    pub fn with_max_references(mut self, references: usize) -> Self {
-        self.max_references = references;
-        self
-    }
-
-    /// The options with another number of bytes that references may bring into one call.
-    #[must_use]
-    pub fn with_max_resolved_bytes(mut self, bytes: usize) -> Self {
-        self.max_resolved_bytes = bytes;
-        self
-    }
-
-    /// The options with another number of bytes that reading the JSON of arguments may take.
-    #[must_use]
-    pub fn with_max_argument_bytes(mut self, bytes: usize) -> Self {
-        self.max_argument_bytes = bytes;
-        self
-    }
-
-    /// The options with another time for all selections of one call.
-    #[must_use]
-    pub fn with_resolve_time(mut self, time: Duration) -> Self {
-        self.resolve_time = time;
-        self
-    }
-
-    /// The options with another time for which the references of one call wait for calls in flight. It
-    /// is kept by the timer of a tokio runtime that is driven: see
-    /// [`Session::begin`](crate::Session::begin).
-    #[must_use]
-    pub fn with_wait(mut self, time: Duration) -> Self {
-        self.wait = time;
-        self
-    }
-
-    /// The options with another number of calls in flight in one session.
-    #[must_use]
-    pub fn with_max_in_flight(mut self, calls: usize) -> Self {
-        self.max_in_flight = calls;
-        self
-    }
-
-    /// The options for a model with another context.
-    #[must_use]
-    pub fn with_context(mut self, context: ContextOptions) -> Self {
-        self.context = context;
-        self
-    }
-
-    /// The options with other bounds of what is learned of a tool's output.
-    #[must_use]
-    pub fn with_learn(mut self, learn: LearnOptions) -> Self {
-        self.learn = learn;
-        self
-    }
-
-    /// The options with what is never revealed to a model, and always kept in what it is shown.
-    #[must_use]
-    pub fn with_reveal(mut self, policy: RevealPolicy) -> Self {
-        self.reveal = policy;
-        self
-    }
-
-    /// The options with a place for figures and for the links between calls.
-    #[must_use]
-    pub fn with_telemetry(mut self, telemetry: Arc<dyn Telemetry>) -> Self {
-        self.telemetry = Some(telemetry);
-        self
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is asked of a result, and what comes of it.
 
 use crossfeed_projection::{Diagnostics, Operation, ProjectionRequest, ResourceType, Views};
+use derive_setters::Setters;
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
@@ -16,7 +17,8 @@ use std::{fmt, sync::Arc};
 ///     .with_output_schema(json!({"type": "object"}));
 /// assert!(options.select.is_none());
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Setters)]
+#[setters(prefix = "with_", into, strip_option)]
 #[non_exhaustive]
 pub struct ProjectOptions {
     /// What is asked for.
@@ -33,52 +35,11 @@ pub struct ProjectOptions {
     /// A selector that is evaluated before: what it gives is projected.
     pub select: Option<String>,
     /// Whether what a call failed with is projected like a result, for who reads it.
+    #[setters(skip)]
     pub failures: bool,
 }
 
 impl ProjectOptions {
-    /// The options with another request.
-    #[must_use]
-    pub fn with_request(mut self, request: ProjectionRequest) -> Self {
-        self.request = request;
-        self
-    }
-
-    /// The options with named views.
-    #[must_use]
-    pub fn with_views(mut self, views: impl Into<Arc<Views>>) -> Self {
-        self.views = views.into();
-        self
-    }
-
-    /// The options for a kind of resource.
-    #[must_use]
-    pub fn with_resource(mut self, resource: impl Into<Arc<ResourceType>>) -> Self {
-        self.resource = Some(resource.into());
-        self
-    }
-
-    /// The options for a kind of operation.
-    #[must_use]
-    pub fn with_operation(mut self, operation: Operation) -> Self {
-        self.operation = Some(operation);
-        self
-    }
-
-    /// The options with the schema that the tool declares for its output.
-    #[must_use]
-    pub fn with_output_schema(mut self, schema: impl Into<Arc<Value>>) -> Self {
-        self.output_schema = Some(schema.into());
-        self
-    }
-
-    /// The options with a selector that is evaluated before.
-    #[must_use]
-    pub fn with_select(mut self, expression: impl Into<String>) -> Self {
-        self.select = Some(expression.into());
-        self
-    }
-
     /// The options for who may read what a call failed with, too.
     #[must_use]
     pub fn with_failures(mut self) -> Self {

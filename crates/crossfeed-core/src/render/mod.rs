@@ -37,11 +37,13 @@ pub(crate) use subject::{Known, whole_tokens};
 use crate::{hint::HintDetail, strip::StripPolicy};
 use crossfeed_tools::Spelling;
 use crossfeed_wire::View;
+use derive_setters::Setters;
 use std::{borrow::Cow, fmt};
 
 /// How a result is shown. However large the budgets are, what is shown takes no more than
 /// [`ContextOptions::limit`](crate::ContextOptions::limit).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
 pub struct RenderOptions {
     /// Who reads it: a model by default. A program gets the result as it was recorded, whatever the
@@ -80,68 +82,12 @@ impl Default for RenderOptions {
 }
 
 impl RenderOptions {
-    /// The options for another reader.
-    #[must_use]
-    pub fn with_view(mut self, view: View) -> Self {
-        self.view = view;
-        self
-    }
-
     /// The options with one budget for all: whole up to so many tokens, else a preview of at most as
     /// many.
     #[must_use]
     pub fn with_budget(mut self, tokens: usize) -> Self {
         self.whole_tokens = tokens;
         self.preview_tokens = tokens;
-        self
-    }
-
-    /// The options with another size up to which a result is shown whole, in tokens.
-    #[must_use]
-    pub fn with_whole_tokens(mut self, tokens: usize) -> Self {
-        self.whole_tokens = tokens;
-        self
-    }
-
-    /// The options with another size of previews, in tokens.
-    #[must_use]
-    pub fn with_preview_tokens(mut self, tokens: usize) -> Self {
-        self.preview_tokens = tokens;
-        self
-    }
-
-    /// The options with hints shown at other times.
-    #[must_use]
-    pub fn with_hints(mut self, hints: ShownHints) -> Self {
-        self.hints = hints;
-        self
-    }
-
-    /// The options with hints that say more, or less.
-    #[must_use]
-    pub fn with_detail(mut self, detail: HintDetail) -> Self {
-        self.detail = detail;
-        self
-    }
-
-    /// The options with another policy for the result's own keys.
-    #[must_use]
-    pub fn with_strip(mut self, strip: StripPolicy) -> Self {
-        self.strip = strip;
-        self
-    }
-
-    /// The options with another spelling of references.
-    #[must_use]
-    pub fn with_spelling(mut self, spelling: Spelling) -> Self {
-        self.spelling = spelling;
-        self
-    }
-
-    /// The options with selectors whose values fit a parameter.
-    #[must_use]
-    pub fn with_fitting(mut self, selectors: Vec<String>) -> Self {
-        self.fitting = Some(selectors);
         self
     }
 }

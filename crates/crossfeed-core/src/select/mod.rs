@@ -33,10 +33,12 @@ use crossfeed_jmespath::{
     repair::{self, Repair},
     why_empty,
 };
+use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
 
 /// What selectors may be and cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SelectOptions {
     /// The most characters of an expression, 1,000 by default: far more than any model needs, and
@@ -59,27 +61,6 @@ impl Default for SelectOptions {
 }
 
 impl SelectOptions {
-    /// The options with another greatest length of expressions, in characters.
-    #[must_use]
-    pub fn with_max_chars(mut self, chars: usize) -> Self {
-        self.max_chars = chars;
-        self
-    }
-
-    /// The options with other forbidden patterns.
-    #[must_use]
-    pub fn with_patterns(mut self, patterns: Patterns) -> Self {
-        self.patterns = patterns;
-        self
-    }
-
-    /// The options with other limits of evaluation.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// Whether a selector is refused for what it is, whatever it is read on. One that does not parse
     /// may yet be repaired.
     pub(crate) fn refuses(&self, selector: &str) -> bool {
