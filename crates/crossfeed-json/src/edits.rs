@@ -1,9 +1,7 @@
-//! Changing some bytes of a document and keeping all others.
-//!
-//! What comes in: a document, and what is to stand instead of its values, behind them or nowhere. What
-//! goes out: its bytes with these changes. Deliberately not here: what is to change.
+//! Changes some bytes of a document and keeps all others: the one place where members and items of
+//! JSON are set and removed.
 
-use crate::{Cursor, WrittenMember, string::quoted};
+use crate::{Cursor, Kind, WrittenMember, string::quoted};
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
 /// Changes to a document. Of changes that overlap the one that begins first counts, of those that begin
@@ -63,9 +61,41 @@ impl<'d> Edits<'d> {
         self.edits.push((range, Vec::new()));
     }
 
-    /// Takes an item out of its list, with the comma before it.
-    pub fn remove_behind(&mut self, before: Cursor<'_>, item: Cursor<'_>) {
-        self.remove(end(before)..end(item));
+    /// Removes the members of an object whose keys are `unwanted`, every occurrence of them, each with
+    /// one comma; whether members are left. What is not an object stays as it is.
+    ///
+    /// ```
+    /// use crossfeed_json::{Document, Edits};
+    ///
+    /// let document = Document::new(r#"{ "a": 1, "b": 2, "c" : 3 }"#);
+    /// let mut edits = Edits::new(document.raw());
+    /// edits.remove_members(document.root()?, |key| key != "b");
+    /// assert_eq!(&edits.done()[..], br#"{ "b": 2 }"#);
+    /// # Ok::<(), crossfeed_json::JsonError>(())
+    /// ```
+    pub fn remove_members(
+        &mut self,
+        object: Cursor<'_>,
+        mut unwanted: impl FnMut(&str) -> bool,
+    ) -> bool {
+        let mut removals = Removals::new(object);
+        for member in object.written_members() {
+            removals.next(member.end, unwanted(&member.key.text()), self);
+        }
+        removals.has_kept
+    }
+
+    /// Removes the unwanted items of a list, each with one comma; whether items are left.
+    pub fn remove_items<'c>(
+        &mut self,
+        list: Cursor<'c>,
+        mut unwanted: impl FnMut(Cursor<'c>) -> bool,
+    ) -> bool {
+        let mut removals = Removals::new(list);
+        for item in list.items().filter(|_| list.kind() == Kind::Array) {
+            removals.next(end(item), unwanted(item), self);
+        }
+        removals.has_kept
     }
 
     /// Bytes behind a value.
@@ -83,26 +113,44 @@ impl<'d> Edits<'d> {
         }
     }
 
-    /// Sets a member of an object that has each key once; of another one the last occurrence.
+    /// Sets a member of an object. Where several are absent, [`Self::set_members`] sets them at once:
+    /// two calls on an empty object would both replace it.
     pub fn put(&mut self, object: Cursor<'_>, key: &str, json: impl AsRef<[u8]>) {
-        let json = json.as_ref();
-        if let Some(value) = object.get(key) {
-            self.replace(value, json);
-            return;
-        }
-        let mut member = Vec::new();
-        let at = match object.items().last() {
-            Some(last) => {
-                member.push(b',');
-                end(last)
+        self.set_members(object, &[(key, json)]);
+    }
+
+    /// Sets members of an object: replaces the value where the key is there, the last one where it
+    /// occurs twice; else adds the member behind the last, in the order given. Each key is given once.
+    ///
+    /// ```
+    /// use crossfeed_json::{Document, Edits};
+    ///
+    /// let document = Document::new(r#"{ "a": 1.50, "b": 2 }"#);
+    /// let mut edits = Edits::new(document.raw());
+    /// edits.set_members(document.root()?, &[("b", "3"), ("c", "4"), ("d", "5")]);
+    /// assert_eq!(&edits.done()[..], br#"{ "a": 1.50, "b": 3,"c":4,"d":5 }"#);
+    /// # Ok::<(), crossfeed_json::JsonError>(())
+    /// ```
+    pub fn set_members<V: AsRef<[u8]>>(&mut self, object: Cursor<'_>, members: &[(&str, V)]) {
+        let Some(last) = object.items().last() else {
+            if !members.is_empty() {
+                self.replace(object, self::object(members));
             }
-            // Behind the opening bracket.
-            None => object.offset() + 1,
+            return;
         };
-        member.extend_from_slice(quoted(key).as_bytes());
-        member.push(b':');
-        member.extend_from_slice(json);
-        self.edits.push((at..at, member));
+        let mut added = Vec::new();
+        for (key, json) in members {
+            match object.get(key) {
+                Some(value) => self.replace(value, json.as_ref()),
+                None => {
+                    added.push(b',');
+                    write_member(key, json.as_ref(), &mut added);
+                }
+            }
+        }
+        if !added.is_empty() {
+            self.insert_behind(last, added);
+        }
     }
 
     /// The bytes with the changes: borrowed if there are none.
@@ -133,10 +181,77 @@ impl<'d> Edits<'d> {
     }
 }
 
+/// A walk over the items of a list, or the members of an object, that removes some of them, each with
+/// one comma: the one before it if something before stays, else the one behind. For a walk that makes
+/// other edits on its way; [`Edits::remove_members`] and [`Edits::remove_items`] do without.
+#[derive(Debug)]
+pub struct Removals {
+    /// Behind the opening bracket or the value before the next one.
+    before: usize,
+    /// Behind the opening bracket or the comma before the next one.
+    from: usize,
+    has_kept: bool,
+}
+
+impl Removals {
+    /// A walk that begins behind the bracket of an object or a list.
+    #[must_use]
+    pub fn new(container: Cursor<'_>) -> Self {
+        let open = container.offset() + 1;
+        Self {
+            before: open,
+            from: open,
+            has_kept: false,
+        }
+    }
+
+    /// Continues behind the next one, which ends at `end` and goes or stays.
+    pub fn next(&mut self, end: usize, goes: bool, edits: &mut Edits<'_>) {
+        let rest = edits.raw().get(end..).unwrap_or_default();
+        let blanks = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count();
+        let is_last = rest.get(blanks) != Some(&b',');
+        let behind = if is_last { end } else { end + blanks + 1 };
+        if goes {
+            edits.remove(if self.has_kept {
+                self.before..end
+            } else {
+                self.from..behind
+            });
+        }
+        self.has_kept |= !goes;
+        (self.before, self.from) = (end, behind);
+    }
+}
+
+/// An object of these members.
+#[must_use]
+pub fn object<V: AsRef<[u8]>>(members: &[(&str, V)]) -> Vec<u8> {
+    let mut json = vec![b'{'];
+    for (key, value) in members {
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        write_member(key, value.as_ref(), &mut json);
+    }
+    json.push(b'}');
+    json
+}
+
+fn write_member(key: &str, value: &[u8], json: &mut Vec<u8>) {
+    json.extend_from_slice(quoted(key).as_bytes());
+    json.push(b':');
+    json.extend_from_slice(value);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Edits;
+    use super::{Edits, object};
     use crate::{Cursor, Document};
+    use proptest::prelude::*;
+    use serde_json::Value;
 
     /// What changes make of a list of lists.
     fn check(edit: impl Fn(&mut Edits<'_>, Cursor<'_>, Cursor<'_>), expected: &str) {
@@ -157,7 +272,7 @@ mod tests {
         check(
             |edits, root, list| {
                 edits.replace(list.at(0).unwrap(), "9");
-                edits.remove_behind(root.at(0).unwrap(), list);
+                edits.remove_items(root, |item| item.offset() == list.offset());
                 edits.replace(list, "9");
                 edits.replace(root.at(2).unwrap(), "9");
             },
@@ -195,5 +310,79 @@ mod tests {
             },
             "[1, 5, 6, 4]",
         );
+    }
+
+    /// What is left of an object without the members whose keys begin with an `x`.
+    fn without_x(json: &str) -> String {
+        let document = Document::new(json.to_owned());
+        let mut edits = Edits::new(document.raw());
+        edits.remove_members(document.root().unwrap(), |key| key.starts_with('x'));
+        String::from_utf8(edits.done().into_owned()).unwrap()
+    }
+
+    #[test]
+    fn members_go_and_all_other_bytes_stay() {
+        for (json, expected) in [
+            ("{}", "{}"),
+            ("[1]", "[1]"),
+            (r#"{ "a" : 1 }"#, r#"{ "a" : 1 }"#),
+            (r#"{ "x" : 1 }"#, "{ }"),
+            (r#"{"x":1,"y":2}"#, r#"{"y":2}"#),
+            (r#"{"y":2 , "x":1}"#, r#"{"y":2}"#),
+            (
+                r#"{"x":",","x2":2, "a":3,"x":4, "x3":5 ,"b":6}"#,
+                r#"{ "a":3 ,"b":6}"#,
+            ),
+            (r#"{"x":1,"x2":[{}]}"#, "{}"),
+            (r#"{"\u0078":1,"a":{"x":1}}"#, r#"{"a":{"x":1}}"#),
+        ] {
+            assert_eq!(without_x(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn members_are_set_in_what_has_some_and_in_what_has_none() {
+        for (json, expected) in [
+            ("{ }", r#"{"b":3,"c":4}"#),
+            (r#"{ "a": 1, "b": 2 }"#, r#"{ "a": 1, "b": 3,"c":4 }"#),
+            (r#"{"b":1,"\u0062":2}"#, r#"{"b":1,"\u0062":3,"c":4}"#),
+        ] {
+            let document = Document::new(json);
+            let mut edits = Edits::new(document.raw());
+            edits.set_members(document.root().unwrap(), &[("b", "3"), ("c", "4")]);
+            assert_eq!(String::from_utf8_lossy(&edits.done()), expected);
+        }
+    }
+
+    proptest! {
+        /// Removing and setting do to the bytes what they do to the value.
+        #[test]
+        fn edits_are_those_of_the_value(
+            keys in prop::collection::vec("[abx]{1,2}", 0..6),
+            set in prop::collection::btree_map("[abc]{1,2}", 10..20_u8, 0..4),
+        ) {
+            let members: Vec<_> = keys.iter().enumerate().map(|(n, key)| format!(" \"{key}\": {n}")).collect();
+            let json = format!("{{{}}}", members.join(" ,"));
+            let value = |json: &str| serde_json::from_str::<Value>(json).unwrap();
+            let mut expected = value(&json);
+            expected.as_object_mut().unwrap().retain(|key, _| !key.starts_with('x'));
+            prop_assert_eq!(value(&without_x(&json)), expected);
+
+            let mut expected = value(&json);
+            let set: Vec<_> = set.iter().map(|(key, n)| (key.as_str(), n.to_string())).collect();
+            expected.as_object_mut().unwrap().extend(set.iter().map(|(key, json)| ((*key).to_owned(), value(json))));
+            let document = Document::new(json);
+            let mut edits = Edits::new(document.raw());
+            edits.set_members(document.root().unwrap(), &set);
+            prop_assert_eq!(value(std::str::from_utf8(&edits.done()).unwrap()), expected);
+            let alone = object(&set);
+            prop_assert_eq!(value(std::str::from_utf8(&alone).unwrap()).as_object().unwrap().len(), set.len());
+
+            let list = Document::new(format!("[{}]", keys.iter().map(|key| format!("\"{key}\" ")).collect::<Vec<_>>().join(", ")));
+            let mut edits = Edits::new(list.raw());
+            edits.remove_items(list.root().unwrap(), |item| item.as_str().unwrap().starts_with('x'));
+            let kept: Vec<_> = keys.iter().filter(|key| !key.starts_with('x')).collect();
+            prop_assert_eq!(serde_json::from_slice::<Value>(&edits.done()).unwrap(), serde_json::json!(kept));
+        }
     }
 }

@@ -39,7 +39,7 @@ pub use chars::{count_bytes, count_chars, indexing_bytes};
 pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
 pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
-pub use edits::Edits;
+pub use edits::{Edits, Removals, object};
 pub use number::{compare as compare_numbers, is_number, short as short_number};
 pub use prune::{Prune, cuts, without};
 pub use rewrite::Change;

@@ -68,7 +68,7 @@ impl Projector {
             return Err(format!("path `{path}` is deeper than {most}"));
         }
         let own = root.get(STRUCTURED).filter(|own| own.kind() != Kind::Null);
-        let text = || parts::only_json(&parts::of(root)).map(Source::Text);
+        let text = || parts::only_json(root).map(Source::Text);
         let Some(source) = own.map(Source::Structured).or_else(text) else {
             return Err(NOTHING.to_owned());
         };

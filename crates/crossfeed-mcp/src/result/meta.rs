@@ -2,7 +2,7 @@
 
 use super::META;
 use crate::{BARE_KEY, KEY};
-use crossfeed_json::{Cursor, Edits, Kind, quoted};
+use crossfeed_json::{Cursor, Edits, Kind, object};
 
 /// Whether a result says that it was projected, or what else is ours to say.
 pub(super) fn is_claimed(root: Cursor<'_>) -> bool {
@@ -12,47 +12,18 @@ pub(super) fn is_claimed(root: Cursor<'_>) -> bool {
 
 /// Says `reply` and takes out whatever came under our keys.
 pub(super) fn say(root: Cursor<'_>, reply: Option<&[u8]>, edits: &mut Edits<'_>) {
-    let meta = root.get(META).filter(|meta| is_object(*meta));
-    match (meta, reply) {
-        (Some(meta), _) if is_claimed(root) => edits.replace(meta, without_claims(meta, reply)),
-        (Some(meta), Some(reply)) => edits.put(meta, KEY, reply),
-        (None, Some(reply)) => edits.put(root, META, object_of(KEY, reply)),
-        (_, None) => {}
-    }
-}
-
-fn without_claims(meta: Cursor<'_>, reply: Option<&[u8]>) -> Vec<u8> {
-    let mut json = vec![b'{'];
-    let mut put = |key: &str, value: &[u8]| {
-        if json.len() > 1 {
-            json.push(b',');
+    let meta = root.get(META).filter(|meta| meta.kind() == Kind::Object);
+    let Some(meta) = meta else {
+        if let Some(reply) = reply {
+            edits.put(root, META, object(&[(KEY, reply)]));
         }
-        json.extend_from_slice(quoted(key).as_bytes());
-        json.push(b':');
-        json.extend_from_slice(value);
+        return;
     };
-    for (key, value) in meta.members() {
-        let key = key.text();
-        if *key != *KEY && *key != *BARE_KEY {
-            put(&key, value.raw());
-        }
+    let is_left =
+        edits.remove_members(meta, |key| key == BARE_KEY || key == KEY && reply.is_none());
+    match reply {
+        Some(reply) if is_left => edits.put(meta, KEY, reply),
+        Some(reply) => edits.replace(meta, object(&[(KEY, reply)])),
+        None => {}
     }
-    if let Some(reply) = reply {
-        put(KEY, reply);
-    }
-    json.push(b'}');
-    json
-}
-
-/// An object of one member.
-fn object_of(key: &str, json: &[u8]) -> Vec<u8> {
-    let mut object = format!("{{{}:", quoted(key)).into_bytes();
-    object.extend_from_slice(json);
-    object.push(b'}');
-    object
-}
-
-/// Whether members can be put into a value.
-fn is_object(value: Cursor<'_>) -> bool {
-    value.kind() == Kind::Object
 }

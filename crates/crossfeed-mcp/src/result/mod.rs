@@ -200,7 +200,7 @@ impl Projector {
             let own = root.and_then(|root| Some((root, root.get(STRUCTURED)?)));
             if let Some((root, own)) = own.filter(|(_, own)| own.kind() != Kind::Null) {
                 let mut edits = Edits::new(document.raw());
-                parts::regenerate(&parts::of(root), own.raw(), &mut edits);
+                parts::regenerate(root, own.raw(), &mut edits);
                 hidden.json = edits.done().into_owned();
             }
         }
@@ -234,7 +234,7 @@ impl Projector {
         if !is_applied && hidden.is_some_and(|hidden| hidden.repeated) {
             let own = root.get(STRUCTURED).filter(|own| own.kind() != Kind::Null);
             if let Some(own) = own {
-                parts::regenerate(&parts::of(root), own.raw(), &mut edits);
+                parts::regenerate(root, own.raw(), &mut edits);
             }
         }
         let is_cut = hidden.is_some_and(|hidden| hidden.is_cut);
@@ -286,7 +286,7 @@ impl Projector {
                 }
             }
         }
-        parts::regenerate(&parts::of(root), &json, edits);
+        parts::regenerate(root, &json, edits);
         reply
     }
 }

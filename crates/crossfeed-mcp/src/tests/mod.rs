@@ -47,7 +47,12 @@ fn run(projector: &Projector, tool: &Tool, params: &Value, result: &str) -> (Str
         .and_then(|meta| meta.get(KEY))
         .unwrap();
     assert_eq!(written.to_value().unwrap(), reply);
-    let forms = [format!(",\"_meta\":{{{said}}}"), format!(",{said}"), said];
+    let forms = [
+        format!(",\"_meta\":{{{said}}}"),
+        format!(",{said}"),
+        format!("{said},"),
+        said,
+    ];
     let form = forms.iter().find(|form| json.contains(*form)).unwrap();
     (json.replacen(form, "", 1), reply)
 }

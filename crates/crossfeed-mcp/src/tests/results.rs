@@ -288,7 +288,7 @@ fn a_claim_of_another_is_none_of_ours() {
             r#"{{"_meta":{{"dev.crossfeed/projection":{claim},"a" : 1.0,"projection":{claim}}},{rest}}}"#
         )
     };
-    let without = |rest: &str| format!(r#"{{"_meta":{{"a":1.0}},{rest}}}"#);
+    let without = |rest: &str| format!(r#"{{"_meta":{{"a" : 1.0}},{rest}}}"#);
     let fine = r#""content":[],"structuredContent":{"id":1}"#;
     let failed = r#""content":[ ],"isError":true"#;
     let nothing = json!({});

@@ -12,7 +12,6 @@
 //! - What is not OTLP is refused, not passed on: nothing says where in it what stands.
 
 mod documents;
-mod siblings;
 mod structural_fields;
 mod value;
 mod walk;

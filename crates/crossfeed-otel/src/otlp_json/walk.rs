@@ -4,12 +4,12 @@
 //! attribute, in `attributes`, `filteredAttributes` and lists that are not thought of yet. Of spans and
 //! records it knows the names of their lists, since there the attributes of one say what the others hold.
 
-use super::{SanitizedJson, siblings::Siblings, structural_fields::is_structural, value::text_of};
+use super::{SanitizedJson, structural_fields::is_structural, value::text_of};
 use crate::{
     Outcome, Policy, Reader,
     event::{EVENT_NAME, Event},
 };
-use crossfeed_json::{Cursor, Edits, Kind, quoted};
+use crossfeed_json::{Cursor, Edits, Kind, Removals, quoted};
 use crossfeed_projection::WITHHELD;
 use crossfeed_wire::internal::is_internal;
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ impl<'d, 'p> Walk<'d, 'p> {
     }
 
     fn list(&mut self, list: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
-        let mut siblings = Siblings::of(list);
+        let mut removals = Removals::new(list);
         let mut dropped = 0;
         for item in list.items() {
             let goes = if is_attribute(item) {
@@ -95,7 +95,7 @@ impl<'d, 'p> Walk<'d, 'p> {
             };
             dropped += usize::from(goes);
             let end = item.offset() + item.raw().len();
-            siblings.next(end, goes, &mut self.edits);
+            removals.next(end, goes, &mut self.edits);
         }
         self.dropped += dropped;
         dropped
@@ -104,7 +104,7 @@ impl<'d, 'p> Walk<'d, 'p> {
     fn object(&mut self, object: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
         let own = self.own(object, field, within);
         let within = own.as_ref().unwrap_or(within);
-        let mut siblings = Siblings::of(object);
+        let mut removals = Removals::new(object);
         let mut lists = None;
         let mut dropped = 0;
         for member in object.written_members() {
@@ -125,7 +125,7 @@ impl<'d, 'p> Walk<'d, 'p> {
                     dropped += gone;
                 }
             }
-            siblings.next(member.end, goes, &mut self.edits);
+            removals.next(member.end, goes, &mut self.edits);
         }
         if let Some(list) = lists.filter(|_| dropped > 0)
             && COUNTED.contains(&field)
@@ -213,7 +213,7 @@ impl<'d, 'p> Walk<'d, 'p> {
         if value.is_some_and(|value| !self.value(&known, value, reader)) {
             return true;
         }
-        let mut siblings = Siblings::of(attribute);
+        let mut removals = Removals::new(attribute);
         for member in attribute.written_members() {
             let key = member.key.text();
             let goes = is_internal(&key);
@@ -222,7 +222,7 @@ impl<'d, 'p> Walk<'d, 'p> {
             } else if !matches!(&*key, "key" | "value") {
                 self.any(member.value, &key, within);
             }
-            siblings.next(member.end, goes, &mut self.edits);
+            removals.next(member.end, goes, &mut self.edits);
         }
         false
     }
