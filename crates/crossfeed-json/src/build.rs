@@ -1,8 +1,5 @@
-//! Building the index: one pass over the bytes, strict in grammar.
-//!
-//! What comes in: bytes. What goes out: their [`Tape`], or where they stop being JSON. The loop
-//! over values is iterative and keeps what it needs most (the offset, the innermost open container,
-//! the key at hand) in local variables.
+//! Builds the index ([`Tape`]) in one pass over the bytes, strict in grammar. The loop over values is
+//! iterative and keeps what it needs most in local variables.
 //!
 //! UTF-8 is checked last, and only if the scanner met a byte beyond ASCII: outside strings the
 //! grammar admits none, and within them the scanner sees every byte.

@@ -407,11 +407,7 @@ impl<'a> Cursor<'a> {
         if self.kind() == Kind::Object {
             return Members(self.items());
         }
-        Members(Items(Walk::Siblings {
-            tape: self.tape,
-            slot: 0,
-            left: 0,
-        }))
+        Members(self.siblings(0, 0))
     }
 
     /// The members of an object as they are written, each occurrence of a key on its own; none for

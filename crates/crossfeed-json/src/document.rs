@@ -1,4 +1,4 @@
-//! A document: raw bytes, and the index over them once somebody asked.
+//! A document: raw bytes, and the index over them once it is needed.
 
 use crate::{build, cursor::Cursor, index::Tape};
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// is accepted here can be read again wherever it is sent.
 pub const MAX_DEPTH: usize = 127;
 
-/// Why bytes are no document, and where.
+/// Why bytes are not a valid document, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]
 pub struct JsonError {
@@ -27,7 +27,7 @@ impl JsonError {
     }
 }
 
-/// What is wrong with bytes that are no document.
+/// What is wrong with bytes that are not a valid document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
@@ -90,7 +90,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`JsonError`] when the bytes are no strict JSON, nest deeper than [`MAX_DEPTH`] or are
+    /// [`JsonError`] when the bytes are not strict JSON, nest deeper than [`MAX_DEPTH`] or are
     /// 4 GiB or more.
     pub fn root(&self) -> Result<Cursor<'_>, JsonError> {
         let build = || build::build(self.raw.clone()).map(Box::new);
@@ -98,12 +98,6 @@ impl Document {
             Ok(tape) => Ok(Cursor::root(tape)),
             Err(error) => Err(*error),
         }
-    }
-
-    /// Whether the index has been built, or found to be impossible.
-    #[must_use]
-    pub fn is_indexed(&self) -> bool {
-        self.tape.get().is_some()
     }
 
     /// Bytes held: the raw bytes, and the index if there is one.

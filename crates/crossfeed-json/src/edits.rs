@@ -7,20 +7,6 @@ use std::{borrow::Cow, cmp::Reverse, ops::Range};
 /// Changes to a document. Of changes that overlap the one that begins first counts, of those that begin
 /// together the longest; what is put at one place stands in the order in which it was put, before what
 /// is changed there.
-///
-/// ```
-/// use crossfeed_json::{Document, Edits};
-///
-/// let document = Document::new(r#"{ "a": [1, 2], "b": 1.50 }"#);
-/// let root = document.root()?;
-/// let mut edits = Edits::new(document.raw());
-/// if let Some(list) = root.get("a") {
-///     edits.replace(list, "null");
-/// }
-/// edits.put(root, "c", "true");
-/// assert_eq!(&edits.done()[..], br#"{ "a": null, "b": 1.50,"c":true }"#);
-/// # Ok::<(), crossfeed_json::JsonError>(())
-/// ```
 #[derive(Debug)]
 pub struct Edits<'d> {
     raw: &'d [u8],
@@ -208,12 +194,9 @@ impl Removals {
     /// Continues behind the next one, which ends at `end` and goes or stays.
     pub fn next(&mut self, end: usize, goes: bool, edits: &mut Edits<'_>) {
         let rest = edits.raw().get(end..).unwrap_or_default();
-        let blanks = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count();
-        let is_last = rest.get(blanks) != Some(&b',');
-        let behind = if is_last { end } else { end + blanks + 1 };
+        let next = rest.iter().position(|byte| !byte.is_ascii_whitespace());
+        let comma = next.filter(|at| rest[*at] == b',');
+        let behind = comma.map_or(end, |at| end + at + 1);
         if goes {
             edits.remove(if self.has_kept {
                 self.before..end

@@ -2,8 +2,7 @@
 //!
 //! Each value has one [`Word`], in document order: its slot is its number. The children of a
 //! container are the words behind its own, reached sibling by sibling. What a word has no room for
-//! (long strings, wide containers) or what is seldom asked stands in small lists beside the tape,
-//! or is found again from the bytes, which are known to be JSON.
+//! stands in small lists beside the tape, or is found again from the bytes.
 //!
 //! # Invariants
 //!

@@ -1,6 +1,4 @@
 //! Are the keys of an object distinct? Answered from hashes, or from what was proven before.
-//!
-//! What comes in: the keys, in order. What goes out: "certainly distinct", or "look at the keys".
 //! Different hashes prove different keys, so the answer never rests on a hash being good; a bad one
 //! only costs time.
 //!

@@ -1,7 +1,4 @@
-//! Single pieces of grammar: strings, numbers, words, what stands behind blanks.
-//!
-//! What comes in: an offset at which a piece begins. What goes out: the offset behind it, or why it
-//! is none. How pieces follow each other is the business of [`crate::build`].
+//! Single pieces of grammar (strings, numbers, words, blanks): where each ends, or why it is invalid.
 
 use crate::{
     document::{JsonError, JsonErrorKind},

@@ -1,8 +1,5 @@
 //! A JSON document as untouched bytes with a structural index, built once, when first needed.
-//!
-//! What comes in: bytes. What goes out: [`Cursor`]s that borrow from them, and bytes copied span
-//! by span. Deliberately not here: expressions, schemas, and anything that knows what the data
-//! means.
+//! [`Cursor`]s borrow its values; [`Edits`] change single bytes of it.
 //!
 //! # Invariants
 //!

@@ -1,8 +1,5 @@
-//! Leaving members and items out of a text: every other byte stays as it is.
-//!
-//! What comes in: a text, and a [`Prune`] that says what goes. What goes out: which bytes go, so that
-//! the rest is JSON again. A comma goes with what it separated, the one behind if something behind
-//! stays. Deliberately not here: why something goes.
+//! Leaves members and items out of a text of any depth; every other byte stays. A comma goes with what
+//! it separated, the one behind if something behind stays.
 
 use crate::{
     document::JsonError,

@@ -1,9 +1,6 @@
-//! Objects and lists with some of their values gone or changed.
-//!
-//! What comes in: an object or a list, and what becomes of each value in it. What goes out: its JSON with
-//! that done, or that nothing changes. Deliberately not here: why something changes, and what lies deeper.
+//! Objects and lists with some of their values removed or replaced.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Key};
 
 /// What becomes of a value in an object or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,28 +44,11 @@ impl<'d> Cursor<'d> {
         self,
         mut change: impl FnMut(&str, Cursor<'d>) -> C,
     ) -> Option<Vec<u8>> {
-        let changes: Vec<_> = self
-            .members()
-            .map(|(key, value)| (key, value, change(&key.text(), value).into()))
-            .collect();
-        if changes.iter().all(|(.., change)| *change == Change::Keep) {
-            return None;
-        }
-        let mut json = vec![b'{'];
-        for (key, value, change) in changes {
-            if change == Change::Remove {
-                continue;
-            }
-            if json.len() > 1 {
-                json.push(b',');
-            }
-            json.push(b'"');
-            json.extend_from_slice(key.raw());
-            json.extend_from_slice(b"\":");
-            change.write(value, &mut json);
-        }
-        json.push(b'}');
-        Some(json)
+        let changes = self.members().map(|(key, value)| {
+            let change = change(&key.text(), value).into();
+            (Some(key), value, change)
+        });
+        rewritten(changes.collect(), [b'{', b'}'])
     }
 
     /// A list with `change` done to each item, in their order; `None` where all stay, and of what is not a list.
@@ -76,36 +56,39 @@ impl<'d> Cursor<'d> {
         self,
         mut change: impl FnMut(Cursor<'d>) -> C,
     ) -> Option<Vec<u8>> {
-        let changes: Vec<_> = self
-            .items()
-            .map(|item| (item, change(item).into()))
-            .collect();
-        if changes.iter().all(|(_, change)| *change == Change::Keep) {
-            return None;
-        }
-        let mut json = vec![b'['];
-        for (item, change) in changes {
-            if change == Change::Remove {
-                continue;
-            }
-            if json.len() > 1 {
-                json.push(b',');
-            }
-            change.write(item, &mut json);
-        }
-        json.push(b']');
-        Some(json)
+        let changes = self.items().map(|item| (None, item, change(item).into()));
+        rewritten(changes.collect(), [b'[', b']'])
     }
 }
 
-impl Change {
-    /// Writes what is left of a value that does not go.
-    fn write(&self, value: Cursor<'_>, json: &mut Vec<u8>) {
-        match self {
-            Self::Replace(changed) => json.extend_from_slice(changed),
-            Self::Keep | Self::Remove => value.write(json),
+/// What changes make of a container's values; `None` where all stay.
+fn rewritten(
+    changes: Vec<(Option<Key<'_>>, Cursor<'_>, Change)>,
+    [open, close]: [u8; 2],
+) -> Option<Vec<u8>> {
+    if changes.iter().all(|(.., change)| *change == Change::Keep) {
+        return None;
+    }
+    let mut json = vec![open];
+    for (key, value, change) in changes {
+        if change == Change::Remove {
+            continue;
+        }
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        if let Some(key) = key {
+            json.push(b'"');
+            json.extend_from_slice(key.raw());
+            json.extend_from_slice(b"\":");
+        }
+        match change {
+            Change::Replace(changed) => json.extend_from_slice(&changed),
+            _ => value.write(&mut json),
         }
     }
+    json.push(close);
+    Some(json)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //!
 //! A string's end is looked up in a bit mask of 64 bytes, so that neither its length nor that of
 //! the strings before it decides a branch: strings share the mask of the block they stand in, and
-//! the processor seldom guesses wrong. What comes out are offsets; what they mean is not known
-//! here.
+//! the processor seldom guesses wrong.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;

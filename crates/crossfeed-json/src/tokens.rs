@@ -1,9 +1,6 @@
-//! Reading JSON of any depth, token by token, without an index.
-//!
-//! What comes in: a text. What goes out: its tokens in the order of the bytes, told to a
-//! [`TokenVisitor`], and at the end whether the text is JSON. The grammar is that of a
-//! [`Document`](crate::Document), but nothing is too deep or too large: what is open is remembered
-//! with one bit a level. Deliberately not here: what the tokens mean.
+//! Reads JSON token by token, without an index. The grammar is that of a
+//! [`Document`](crate::Document), but nothing is too deep or too large: it remembers what is open with
+//! one bit a level.
 
 use crate::{
     document::{JsonError, JsonErrorKind},

@@ -1,7 +1,4 @@
-//! One value of the index in eight bytes.
-//!
-//! What comes in: what the build found. What goes out: the same, from bits. What there is no room
-//! for is not known here, only that it stands in a list of the [`Tape`].
+//! One value of the index in eight bytes. What has no room stands in a list of the [`Tape`].
 
 #[cfg(doc)]
 use crate::index::{Large, Tape};

@@ -1,8 +1,6 @@
-//! The members of objects: reading a key, and proving that it differs from the object's others.
+//! The members of objects: reads a key, and proves that it differs from the object's others.
 //!
-//! What comes in: the offset at which a member begins. What goes out: where its value begins, and
-//! what that value's word tells of the key. How keys are proven distinct is said in
-//! [`crate::keys`]; here is decided which way an object takes. It begins in the tree of known shapes,
+//! How keys are proven distinct is said in [`crate::keys`]; here is decided which way an object takes. It begins in the tree of known shapes,
 //! and leaves it where a key is not known and cannot be added. Then keys are either in ascending
 //! order, each greater than the last, or listed and checked when the object ends.
 

@@ -1,24 +1,14 @@
 //! Side tables: what repeated selections would otherwise find out again. They are built when they
 //! pay, beside the index, and shared by all readers.
 //!
-//! What comes in: a cursor, how readily tables are built, and who says whether building may go on.
-//! What goes out: the same places that a walk finds. Deliberately not here: what an evaluation
-//! costs, which is the same with and without tables, and the clock.
-//!
-//! - [`keys`]: hash to member, for an object of very many members.
-//! - [`places`]: every sixteenth item of a long list.
-//! - [`rows`]: the items of a list, and for a path of fields the place it leads to
-//!   in each of them, with its numbers read once.
-//!
 //! # Invariants
 //!
 //! - A table only says sooner what the document says anyway: no answer depends on whether there is
 //!   one. While one is made, is not worth making or was stopped, a walk says it.
-//! - Making a table is work that is counted, and who waits for it is asked every few thousand looks
-//!   at keys whether it may go on. What was stopped is not tried again, nor is a column whose
-//!   look-ups find little where they found it before.
-//! - An index of keys and places are made once, by one thread; columns of one list may be made by
-//!   several at once, of which one is kept and counted.
+//! - Making a table is work that is counted; every few thousand looks at keys the caller says whether
+//!   it may go on. What was stopped is not tried again, nor is a column whose look-ups find little.
+//! - One thread makes an index of keys or places; several may make columns of one list, of which one
+//!   is kept and counted.
 //! - Rows and columns together take at most a quarter of the raw bytes. An index of keys takes
 //!   about six bytes a member, of which the document has at least seven, and eight more while it
 //!   is made; places take a quarter of a byte an item.
