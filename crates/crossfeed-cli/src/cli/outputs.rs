@@ -58,7 +58,7 @@ pub(crate) struct Project {
     /// used where nothing is asked for
     #[arg(long)]
     pub(crate) operation: Option<Operation>,
-    /// Print what --types offers: presets, fields and computed fields of each type
+    /// Print what --types offers: presets, fields, envelopes and defaults of each type
     #[arg(long, requires = "types")]
     pub(crate) describe: bool,
     /// The schema of the result, to print the schema of what is left

@@ -1,7 +1,7 @@
 //! Resource types and views read from JSON documents, for hosts that keep them in files.
 
 use super::{
-    Computed, Defaults, Operation, ProjectionError, ResourceType, ResourceTypes, Views,
+    Operation, ProjectionError, ResourceType, ResourceTypes, Views,
     presets::{FULL, parse_each},
 };
 use crate::{Path, nearest};
@@ -9,7 +9,7 @@ use crossfeed_wire::reference::type_name;
 use serde_json::{Map, Value};
 
 /// What the document of a kind may say.
-const MEMBERS: [&str; 5] = ["presets", "fields", "computed", "envelopes", "defaults"];
+const MEMBERS: [&str; 4] = ["presets", "fields", "envelopes", "defaults"];
 
 impl Views {
     /// Reads `{"name": [paths] or null}`; null is everything, and a string is a comma list.
@@ -27,7 +27,7 @@ impl Views {
 }
 
 impl ResourceTypes {
-    /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults", "computed"}}}`, or
+    /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults"}}}`, or
     /// what stands under `types` alone. Each member may be left out; there are no others.
     ///
     /// # Errors
@@ -78,15 +78,13 @@ impl ResourceType {
                 }
                 "fields" => kind.fields = paths(key, value)?,
                 "envelopes" => kind = kind.with_envelopes(texts(key, value)?)?,
-                "computed" => kind = computed(kind, value)?,
-                "defaults" => kind.defaults = defaults(object(key, value)?)?,
+                "defaults" => kind = with_defaults(kind, object(key, value)?)?,
                 _ => return Err(unknown("member", key, &MEMBERS)),
             }
         }
         let presets = kind.preset_names();
-        let defaults = Operation::ALL.map(|of| kind.default_preset(of));
-        for name in defaults.into_iter().flatten() {
-            if !presets.contains(&name) {
+        for name in kind.defaults.values() {
+            if !presets.contains(&name.as_str()) {
                 return Err(unknown("preset", name, &presets));
             }
         }
@@ -94,31 +92,20 @@ impl ResourceType {
     }
 }
 
-fn computed(mut kind: ResourceType, value: &Value) -> Result<ResourceType, ProjectionError> {
-    const EXPECTED: &str = "a list of objects with a `name`";
-    let Value::Array(items) = value else {
-        return Err(form("computed", EXPECTED, value));
-    };
-    for item in items {
-        let text = |key: &str| item.get(key).and_then(Value::as_str);
-        let name = text("name").ok_or_else(|| form("computed", EXPECTED, item))?;
-        let description = text("description").unwrap_or_default();
-        kind = kind.with_computed(Computed::declared(name, description));
-    }
-    Ok(kind)
-}
-
-fn defaults(members: &Map<String, Value>) -> Result<Defaults, ProjectionError> {
-    let mut defaults = Defaults::default();
+fn with_defaults(
+    mut kind: ResourceType,
+    members: &Map<String, Value>,
+) -> Result<ResourceType, ProjectionError> {
     for (word, preset) in members.iter().filter(|(_, preset)| !preset.is_null()) {
         let valid = Operation::ALL.map(Operation::as_str);
-        let operation = Operation::from_word(word);
-        let operation = operation.ok_or_else(|| unknown("kind of operation", word, &valid))?;
-        let name = preset.as_str();
-        let name = name.ok_or_else(|| form(word, "a preset's name", preset))?;
-        defaults = defaults.with(operation, name);
+        let operation =
+            Operation::from_word(word).ok_or_else(|| unknown("kind of operation", word, &valid))?;
+        let name = preset
+            .as_str()
+            .ok_or_else(|| form(word, "a preset's name", preset))?;
+        kind = kind.with_default(operation, name);
     }
-    Ok(defaults)
+    Ok(kind)
 }
 
 fn paths_or_all(at: &str, value: &Value) -> Result<Option<Vec<Path>>, ProjectionError> {

@@ -1,85 +1,43 @@
-//! Fields of a resource that rules hide, wherever the resource may stand.
-//!
-//! What comes in: never-rules, and where resources may be. What goes out: whether a field is among
-//! what they name. Deliberately not here: hiding it in a value, which the engine does. Brackets do
-//! not count, so that more is hidden here than there: nothing is told of it.
+//! Fields of a resource that rules hide, wherever the resource may stand. Brackets do not count: more
+//! is hidden here than in a value, as nothing is said of it.
 
 use super::collection::Envelope;
-use crate::{RevealRules, Step, fold_case};
-use std::{collections::HashMap, sync::Arc};
+use crate::{Path, PathTree, RevealRules, Step};
+use std::sync::Arc;
 
 /// The never-paths as a tree of names, and the places of it where resources may be.
 #[derive(Clone, Debug)]
 pub(super) struct Hidden {
     rules: Arc<RevealRules>,
-    tree: Vec<Place>,
-    /// For the root, and each envelope: the places that its way leads to.
-    starts: Vec<Vec<usize>>,
+    /// The never-paths without brackets. A name alone holds at any depth, and is not among them.
+    tree: PathTree,
+    /// For the root, and each envelope: the nodes that its way leads to.
+    starts: Vec<Vec<u32>>,
     /// Whether an envelope is hidden itself, or all that is in it.
     is_all: bool,
 }
 
-/// A place of the tree.
-#[derive(Clone, Debug, Default)]
-struct Place {
-    /// By folded names: what is never shown is so in whatever case.
-    inner: HashMap<String, usize>,
-    /// Each key: `*`.
-    each: Option<usize>,
-    is_end: bool,
-}
-
 impl Hidden {
-    pub(super) fn of(rules: &Arc<RevealRules>, envelopes: &[Envelope]) -> Self {
+    pub(super) fn new(rules: &Arc<RevealRules>, envelopes: &[Envelope]) -> Self {
+        let longer = rules.never().iter().filter(|path| path.as_name().is_none());
         let mut hidden = Self {
             rules: Arc::clone(rules),
-            tree: vec![Place::default()],
-            starts: Vec::new(),
+            tree: PathTree::of_any_case(longer.filter_map(Path::without_brackets)),
+            starts: vec![vec![0]],
             is_all: false,
         };
-        for path in rules.never() {
-            // One name alone holds at any depth, and is asked for by itself.
-            if !matches!(path.steps(), [Step::Key(_)]) {
-                hidden.add(path.steps());
-            }
-        }
-        let root = vec![0];
         for envelope in envelopes {
-            match hidden.walk(root.clone(), &envelope.steps()) {
+            match hidden.walk(vec![0], &envelope.steps()) {
                 Some(start) => hidden.starts.push(start),
                 None => hidden.is_all = true,
             }
         }
-        hidden.starts.push(root);
         hidden
     }
 
-    fn add(&mut self, steps: &[Step]) {
-        let mut at = 0;
-        for step in steps {
-            let next = self.tree.len();
-            let Some(place) = self.tree.get_mut(at) else {
-                return;
-            };
-            at = match step {
-                Step::Key(name) => {
-                    let name = fold_case(name).into_owned();
-                    *place.inner.entry(name).or_insert(next)
-                }
-                Step::EachKey => *place.each.get_or_insert(next),
-                Step::EachItem | Step::Index(_) => continue,
-            };
-            if at == next {
-                self.tree.push(Place::default());
-            }
-        }
-        if let Some(place) = self.tree.get_mut(at) {
-            place.is_end = at != 0;
-        }
-    }
-
-    /// Where some steps lead from places; `None` where they lead to what is hidden, or into it.
-    fn walk(&self, mut places: Vec<usize>, steps: &[Step]) -> Option<Vec<usize>> {
+    /// Where some steps lead from nodes; `None` where they lead to what is hidden, or into it.
+    fn walk(&self, mut nodes: Vec<u32>, steps: &[Step]) -> Option<Vec<u32>> {
+        let branch = |node: &u32| &self.tree.branches[*node as usize];
         for step in steps {
             let name = match step {
                 Step::Key(name) => Some(name),
@@ -89,18 +47,16 @@ impl Hidden {
             if name.is_some_and(|name| self.rules.is_never_name(name)) {
                 return None;
             }
-            let next = places.iter().filter_map(|at| self.tree.get(*at));
-            let next = next.flat_map(|place| {
-                let own = name.and_then(|name| place.inner.get(&*fold_case(name)));
-                own.copied().into_iter().chain(place.each)
+            let next = nodes.iter().map(branch).flat_map(|branch| {
+                let own = name.and_then(|name| self.tree.child(branch, name));
+                own.into_iter().chain(branch.each_key)
             });
-            places = next.collect();
-            let mut ends = places.iter().filter_map(|at| self.tree.get(*at));
-            if ends.any(|place| place.is_end) {
+            nodes = next.collect();
+            if nodes.iter().any(|node| branch(node).whole) {
                 return None;
             }
         }
-        Some(places)
+        Some(nodes)
     }
 
     /// Whether a field of a resource is hidden, alone or in a collection.

@@ -1,12 +1,12 @@
-//! What may be asked for, told as a document.
+//! The document that lists what may be asked for.
 
-use super::{Operation, ResourceType, ResourceTypes, presets::FULL};
+use super::{ResourceType, ResourceTypes, presets::FULL};
 use crate::Path;
 use serde_json::{Map, Value, json};
 
 impl ResourceTypes {
-    /// The introspection document: presets, fields, computed fields, envelopes and defaults of
-    /// each kind. [`ResourceTypes::parse`] reads it back.
+    /// The introspection document: presets, fields, envelopes and defaults of each
+    /// kind. [`ResourceTypes::parse`] reads it back.
     ///
     /// ```
     /// use crossfeed_projection::{ResourceType, ResourceTypes};
@@ -18,7 +18,7 @@ impl ResourceTypes {
     /// let told = ResourceTypes::new().with(issue).introspect();
     /// assert_eq!(told, json!({"types": {"issue": {
     ///     "presets": {"minimal": ["id"], "full": null},
-    ///     "fields": [], "computed": [], "envelopes": ["issues"], "defaults": {},
+    ///     "fields": [], "envelopes": ["issues"], "defaults": {},
     /// }}}));
     /// # Ok::<(), crossfeed_projection::ProjectionError>(())
     /// ```
@@ -42,19 +42,15 @@ impl ResourceType {
             .map(|(name, paths)| (name.to_owned(), paths.map_or(Value::Null, texts)))
             .collect();
         presets.entry(FULL).or_insert(Value::Null);
-        let computed = self.computed.iter();
-        let computed: Vec<_> = computed
-            .map(|own| json!({"name": own.name(), "description": own.description()}))
-            .collect();
-        let defaults: Map<_, _> = Operation::ALL
-            .into_iter()
-            .filter_map(|kind| Some((kind.as_str().to_owned(), self.default_preset(kind)?.into())))
+        let defaults: Map<_, _> = self
+            .defaults
+            .iter()
+            .map(|(operation, preset)| (operation.as_str().to_owned(), preset.as_str().into()))
             .collect();
         let envelopes: Vec<_> = self.envelopes.iter().map(|at| at.to_string()).collect();
         json!({
             "presets": presets,
             "fields": texts(&self.fields),
-            "computed": computed,
             "envelopes": envelopes,
             "defaults": defaults,
         })

@@ -1,62 +1,33 @@
-//! Names judged by the fields that are known.
-//!
-//! What comes in: the paths that are asked for, and those that a kind of resource declares. What
-//! goes out: which of the first none of the second leads to, with those that may have been meant.
-//! Deliberately not here: what the data has. A field that is not known and there all the same is
-//! kept.
+//! Names judged by the fields that a kind of resource declares. A field that is not known and there all
+//! the same is kept.
 
 use super::{ResourceType, error::quoted, hidden::Hidden};
-use crate::{Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, Path, Step, nearest};
-use std::collections::{BTreeMap, HashSet};
+use crate::{
+    Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, Node, Path, PathTree, Step, nearest,
+};
+use std::collections::HashSet;
 
-/// Known fields, by name; within one that has none, anything may be.
-#[derive(Default)]
-struct Known<'p> {
-    inner: BTreeMap<&'p str, Known<'p>>,
-    any: bool,
-}
-
-impl<'p> Known<'p> {
-    fn of(paths: &'p [Path]) -> Self {
-        let mut root = Self::default();
-        for path in paths {
-            let mut at = &mut root;
-            for step in path.steps() {
-                match step {
-                    Step::Key(name) => at = at.inner.entry(name).or_default(),
-                    Step::EachKey => {
-                        at.any = true;
-                        break;
-                    }
-                    Step::EachItem | Step::Index(_) => {}
-                }
-            }
+/// The first name of a path that is not known: how many steps are before it, and what is known
+/// in its place. Within a field that has no known ones, anything may be.
+fn first_unknown<'t, 'p>(known: Node<'t>, path: &'p Path) -> Option<(usize, &'p str, Node<'t>)> {
+    let mut at = known;
+    for (before, step) in path.steps().iter().enumerate() {
+        match step {
+            Step::EachItem | Step::Index(_) => {}
+            _ if at.each_key().is_some() || at.keys().next().is_none() => return None,
+            Step::EachKey => return None,
+            Step::Key(name) => match at.key(name) {
+                Some(inner) => at = inner,
+                None => return Some((before, name, at)),
+            },
         }
-        root
     }
-
-    /// The first name of a path that is not known: how many steps are before it, and what is known
-    /// in its place.
-    fn missed(&self, path: &'p Path) -> Option<(usize, &'p str, &Self)> {
-        let mut at = self;
-        for (before, step) in path.steps().iter().enumerate() {
-            match step {
-                Step::Key(_) | Step::EachKey if at.any || at.inner.is_empty() => return None,
-                Step::Key(name) => match at.inner.get(name.as_str()) {
-                    Some(inner) => at = inner,
-                    None => return Some((before, name, at)),
-                },
-                Step::EachKey => return None,
-                Step::EachItem | Step::Index(_) => {}
-            }
-        }
-        None
-    }
+    None
 }
 
 /// What is not known of `paths`; nothing where no fields are known. Brackets do not count.
 pub(super) fn unknown<'p>(
-    kind: &'p ResourceType,
+    kind: &ResourceType,
     paths: impl IntoIterator<Item = &'p Path>,
     hidden: &Hidden,
 ) -> Diagnostics {
@@ -64,43 +35,41 @@ pub(super) fn unknown<'p>(
     if kind.fields.is_empty() {
         return diagnostics;
     }
-    let known = Known::of(&kind.fields);
+    let known = PathTree::of(kind.fields.iter().filter_map(Path::without_brackets));
     let mut seen = HashSet::new();
     for path in paths {
-        let Some((before, name, here)) = known.missed(path) else {
+        let Some((before, name, here)) = first_unknown(known.root(), path) else {
             continue;
         };
         if !seen.insert(path) {
             continue;
         }
         let text = path.to_string();
-        let said = format!(
+        let message = format!(
             "`{}` is not a known field of `{}`",
             quoted(&text),
             quoted(&kind.name)
         );
+        let prefix = path.steps().get(..before).unwrap_or_default();
+        let beside = |name: &str| -> Vec<Step> {
+            let name = Step::Key(name.to_owned());
+            prefix.iter().cloned().chain([name]).collect()
+        };
         // Beyond these they are only counted.
         let names = if seen.len() <= MAX_DIAGNOSTICS {
-            let prefix = path.steps().get(..before).unwrap_or_default();
-            let whole = |name: &&str| {
-                let steps = prefix
-                    .iter()
-                    .cloned()
-                    .chain([Step::Key((*name).to_owned())]);
-                !hidden.hides(&steps.collect::<Vec<_>>())
-            };
-            nearest(name, here.inner.keys().copied().filter(whole))
+            let mut names: Vec<_> = here.keys().map(|(name, _)| name).collect();
+            names.sort_unstable();
+            names.retain(|name| !hidden.hides(&beside(name)));
+            nearest(name, names)
         } else {
             Vec::new()
         };
-        let prefix = path.steps().get(..before).unwrap_or_default();
-        let nearest = names.into_iter().map(|name| {
-            let steps = prefix.iter().cloned().chain([Step::Key(name)]);
-            let steps = steps.collect();
+        let nearest = names.iter().map(|name| {
+            let steps = beside(name);
             Path { steps }.to_string()
         });
-        let made = Diagnostic::new(DiagnosticKind::UnknownName, text, said);
-        diagnostics.push(made.with_nearest(nearest));
+        let diagnostic = Diagnostic::new(DiagnosticKind::UnknownName, text, message);
+        diagnostics.push(diagnostic.with_nearest(nearest));
     }
     diagnostics
 }

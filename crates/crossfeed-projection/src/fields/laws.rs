@@ -1,8 +1,8 @@
 //! What holds of every request on every value.
 
 use crate::{
-    Applied, Computed, Operation, Path, PathTree, Plan, Projection, ProjectionError,
-    ProjectionRequest, ResourceType, ResourceTypes, RevealRules, Views,
+    Applied, Operation, Path, PathTree, Plan, Projection, ProjectionError, ProjectionRequest,
+    ResourceType, ResourceTypes, RevealRules, Views,
 };
 use crossfeed_json::{Cursor, Document};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -117,37 +117,7 @@ fn check(request: &ProjectionRequest, kind: &ResourceType, value: &Value) -> Str
     project(&plan, &value.to_string()).unwrap().0
 }
 
-/// What a computed field adds to each resource of a value.
-fn with_count(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(with_count).collect(),
-        Value::Object(members) => {
-            let mut members = members.clone();
-            let count = json!(members.len());
-            let own = members.entry("_computed").or_insert_with(|| json!({}));
-            if let Value::Object(own) = own {
-                own.entry("count").or_insert(count);
-            }
-            Value::Object(members)
-        }
-        other => other.clone(),
-    }
-}
-
 proptest! {
-    #[test]
-    fn what_is_computed_stands_beside_the_data(value in value(), wide in any::<bool>()) {
-        let counted = Computed::new("count", "members", |own| Some(json!(own.len()?)));
-        let kind = ResourceType::new("kind").with_computed(counted);
-        let request = ProjectionRequest::new().with_preset("full").with_fields(["_computed.count"]);
-        let plan = request
-            .plan(&Views::new(), Some(&kind), Some(Operation::Single), &Arc::default())
-            .unwrap();
-        let text = if wide { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
-        let read: Value = serde_json::from_str(&project(&plan, &text).unwrap().0).unwrap();
-        prop_assert_eq!(read.to_string(), with_count(&value).to_string());
-    }
-
     #[test]
     fn no_request_and_no_value_is_too_bad(request in request(), value in value(), op in 0..4_usize) {
         let (request, _) = ProjectionRequest::from_value(&request);

@@ -1,8 +1,5 @@
-//! What is asked for, in every spelling: paths, views, presets, `_select`.
-//!
-//! What comes in: a request as a model or a caller wrote it, the views and resource types of a
-//! host, and the value. What goes out: the one [`Projection`](crate::Projection) that answers it
-//! on that value. Deliberately not here: projecting, and the language of paths.
+//! What is asked for, in every spelling (paths, views, presets, `_select`), made the one
+//! [`Projection`](crate::Projection) that answers it on a value.
 //!
 //! # Invariants
 //!
@@ -12,10 +9,8 @@
 //! - A parameter of the wrong form is ignored with a diagnostic; an unknown preset or view is an
 //!   error that names the valid ones.
 
-mod answer;
+mod apply;
 mod collection;
-mod computed;
-mod defaults;
 mod document;
 mod error;
 mod hidden;
@@ -23,6 +18,7 @@ mod introspect;
 mod known;
 #[cfg(test)]
 mod laws;
+mod operation;
 mod plan;
 mod presets;
 mod request;
@@ -30,10 +26,9 @@ mod resource;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Applied, Resolved};
-pub use computed::Computed;
-pub use defaults::{Defaults, Operation};
+pub use apply::{Applied, Resolved};
 pub use error::ProjectionError;
+pub use operation::Operation;
 pub use plan::Plan;
 pub use presets::Views;
 pub use request::{FieldsValue, ProjectionRequest};

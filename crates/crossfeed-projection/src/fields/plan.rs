@@ -1,11 +1,7 @@
-//! A request whose names are looked up.
-//!
-//! What comes in: a request, and what its names mean. What goes out: a [`Plan`] of paths, for any
-//! value. Deliberately not here: what it is on a value.
+//! A request whose names are looked up: a [`Plan`] of paths, for any value.
 
 use super::{
     FieldsValue, Operation, ProjectionError, ProjectionRequest, ResourceType, Views,
-    answer::computed_name,
     hidden::Hidden,
     known::unknown,
     presets::{FULL, parse_each},
@@ -73,13 +69,13 @@ impl ProjectionRequest {
             everything: false,
             operation,
             presets: preset_names(&kind, views),
-            hidden: Hidden::of(rules, &kind.envelopes),
+            hidden: Hidden::new(rules, &kind.envelopes),
             kind,
             rules: Arc::clone(rules),
             diagnostics: Diagnostics::default(),
         };
         plan.read(self, views)?;
-        plan.diagnostics = unknown(&plan.kind, plan.judged(), &plan.hidden);
+        plan.diagnostics = unknown(&plan.kind, &plan.fields, &plan.hidden);
         Ok(plan)
     }
 }
@@ -156,12 +152,6 @@ impl Plan {
             nearest: nearest(name, names).into_iter().next(),
             valid,
         }
-    }
-
-    /// The paths that known fields judge: those of resources, but for computed fields.
-    fn judged(&self) -> impl Iterator<Item = &Path> {
-        let fields = self.fields.iter();
-        fields.filter(|path| computed_name(path.steps()).is_none())
     }
 }
 

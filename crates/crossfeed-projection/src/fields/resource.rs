@@ -1,13 +1,13 @@
 //! What a host says of the kinds of things that its tools return.
 
 use super::{
-    Computed, Defaults, Operation, ProjectionError, Views,
+    Operation, ProjectionError, Views,
     collection::Envelope,
     hidden::Hidden,
     presets::{FULL, parse_each},
 };
 use crate::{Path, RevealRules};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Where a collection's items are looked for unless a host says otherwise, the most common first.
 pub const ENVELOPES: [&str; 9] = [
@@ -39,9 +39,8 @@ pub struct ResourceType {
     pub(super) name: String,
     pub(super) presets: Views,
     pub(super) fields: Vec<Path>,
-    pub(super) computed: Vec<Computed>,
     pub(super) envelopes: Vec<Envelope>,
-    pub(super) defaults: Defaults,
+    pub(super) defaults: BTreeMap<Operation, String>,
 }
 
 impl ResourceType {
@@ -52,9 +51,8 @@ impl ResourceType {
             name: name.into(),
             presets: Views::new(),
             fields: Vec::new(),
-            computed: Vec::new(),
             envelopes: Envelope::usual(),
-            defaults: Defaults::default(),
+            defaults: BTreeMap::new(),
         }
     }
 
@@ -96,17 +94,6 @@ impl ResourceType {
         Ok(self)
     }
 
-    /// One more computed field; of two with one name the last counts.
-    #[must_use]
-    pub fn with_computed(mut self, computed: Computed) -> Self {
-        let own = &mut self.computed;
-        match own.iter_mut().find(|own| own.name() == computed.name()) {
-            Some(own) => *own = computed,
-            None => own.push(computed),
-        }
-        self
-    }
-
     /// Where the items of a collection are, in place of the usual [`ENVELOPES`]: names, and once
     /// `[]` where each item wraps the resource (`edges[].node`).
     ///
@@ -122,10 +109,10 @@ impl ResourceType {
         Ok(self)
     }
 
-    /// What is asked for where nothing is.
+    /// The preset for a kind of operation where nothing is asked for. Without one, results are whole.
     #[must_use]
-    pub fn with_defaults(mut self, defaults: Defaults) -> Self {
-        self.defaults = defaults;
+    pub fn with_default(mut self, operation: Operation, preset: impl Into<String>) -> Self {
+        self.defaults.insert(operation, preset.into());
         self
     }
 
@@ -134,12 +121,10 @@ impl ResourceType {
     #[must_use]
     pub fn without(&self, rules: &RevealRules) -> Self {
         let mut told = self.clone();
-        let hidden = Hidden::of(&Arc::new(rules.clone()), &self.envelopes);
+        let hidden = Hidden::new(&Arc::new(rules.clone()), &self.envelopes);
         let shown = |path: &Path| !hidden.hides(path.steps());
         told.fields.retain(shown);
         told.presets.retain(shown);
-        told.computed
-            .retain(|computed| !rules.is_never_name(computed.name()));
         told
     }
 
@@ -161,7 +146,7 @@ impl ResourceType {
     /// have is everything.
     #[must_use]
     pub fn default_preset(&self, operation: Operation) -> Option<&str> {
-        self.defaults.of(operation)
+        self.defaults.get(&operation).map(String::as_str)
     }
 }
 

@@ -122,6 +122,13 @@ impl Path {
         self.steps.iter().any(|step| matches!(step, Step::Index(_)))
     }
 
+    /// The same path without its brackets, if it has names.
+    pub(crate) fn without_brackets(&self) -> Option<Self> {
+        let is_name = |step: &&Step| matches!(step, Step::Key(_) | Step::EachKey);
+        let steps: Vec<_> = self.steps.iter().filter(is_name).cloned().collect();
+        (!steps.is_empty()).then_some(Self { steps })
+    }
+
     /// The path's only name, where it is one name and nothing else.
     #[must_use]
     pub fn as_name(&self) -> Option<&str> {

@@ -5,7 +5,7 @@ use super::{
     seen::{kind_of, met},
     state::{Given, State},
 };
-use crate::reveal::{Redacted, Suspects, WITHHELD};
+use crate::rules::{Redacted, Suspects, WITHHELD};
 use crossfeed_json::{Cursor, Document, Kind, escape_into};
 
 /// JSON within strings within JSON: levels that are looked into. What lies deeper is withheld.

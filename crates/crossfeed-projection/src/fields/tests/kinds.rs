@@ -1,10 +1,10 @@
-//! What a host says of its kinds of resources: envelopes, computed fields, defaults, and documents.
+//! What a host says of its kinds of resources: envelopes, defaults, and documents.
 
 use super::{ISSUE, ask, check, issue};
 use crate::fields::hidden::Hidden;
 use crate::{
-    Computed, Defaults, Operation, Path, ProjectionError, ProjectionRequest, ResourceType,
-    ResourceTypes, RevealRules, Views,
+    Operation, Path, ProjectionError, ProjectionRequest, ResourceType, ResourceTypes, RevealRules,
+    Views,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,79 +32,11 @@ fn envelopes_are_a_hosts_choice() {
 }
 
 #[test]
-fn computed_fields_are_computed_when_they_are_asked_for() {
-    let age = |fields: Value| ask(json!({"fields": fields})).of(issue());
-    let expected = r#"{"id":1,"_computed":{"age":10}}"#;
-    check(&age(json!(["id", "_computed.age"])), ISSUE, expected, &[]);
-    let list = format!("[{ISSUE},[{ISSUE}],3,{{}}]");
-    let expected = r#"[{"_computed":{"age":10}},[{"_computed":{"age":10}}],3,{}]"#;
-    check(
-        &age(json!(["_computed.age"])),
-        &list,
-        expected,
-        &["met_scalar _computed.age"],
-    );
-    let items = r#"{"n":1,"items":[{"id":3,"x":0}]}"#;
-    let expected = r#"{"n":1,"items":[{"id":3,"_computed":{"age":30}}]}"#;
-    check(&age(json!(["id", "_computed.age"])), items, expected, &[]);
-    // The data's own is data, and wins.
-    let own = r#"{"id":1,"_computed":{"age":"own","z":2}}"#;
-    check(
-        &age(json!(["_computed.age"])),
-        own,
-        r#"{"_computed":{"age":"own"}}"#,
-        &[],
-    );
-    let other = r#"{"id":1,"_computed":{"z":2}}"#;
-    check(
-        &age(json!(["_computed.age"])),
-        other,
-        r#"{"_computed":{"age":10}}"#,
-        &[],
-    );
-    check(
-        &age(json!(["_computed.z"])),
-        other,
-        r#"{"_computed":{"z":2}}"#,
-        &[],
-    );
-    let scalar = r#"{"id":1,"_computed":5}"#;
-    check(
-        &age(json!(["_computed.age"])),
-        scalar,
-        r#"{"_computed":5}"#,
-        &["met_scalar _computed.age"],
-    );
-    check(
-        &age(json!(["_computed.nope"])),
-        ISSUE,
-        "{}",
-        &["unknown_field _computed.nope"],
-    );
-    let include = ask(json!({"include": ["id", "_computed.age"]})).of(issue());
-    check(&include, ISSUE, r#"{"id":1,"_computed":{"age":10}}"#, &[]);
-    // Everything is what the data has; one that is asked for besides is there, too.
-    check(&age(json!("full")), r#"{"id":1}"#, r#"{"id":1}"#, &[]);
-    let with = ask(json!({"preset": "full", "fields": ["_computed.age"]})).of(issue());
-    check(
-        &with,
-        r#"{"id":1}"#,
-        r#"{"id":1,"_computed":{"age":10}}"#,
-        &[],
-    );
-}
-
-#[test]
-fn never_rules_hold_for_what_is_computed() {
-    let kind = ResourceType::new("user")
-        .with_everything("every")
-        .with_computed(Computed::new("all", "", |user| user.to_value().ok()));
-    let mut asked = ask(json!({"fields": ["_computed", "secret"]})).of(kind);
+fn nothing_is_told_of_what_is_never_shown() {
+    let kind = ResourceType::new("user").with_everything("every");
+    // Not whether it is there.
+    let mut asked = ask(json!({"fields": "secret"})).of(kind);
     asked.rules = RevealRules::parse([""; 0], ["secret"]).unwrap();
-    let (projected, _) = asked.answer(r#"{"id":1,"secret":2}"#).unwrap();
-    assert_eq!(projected, r#"{"_computed":{"all":{"id":1}}}"#);
-    // Neither is it told whether it is there.
-    asked.request = json!({"fields": "secret"});
     assert!(asked.answer(r#"{"id":1,"secret":2}"#).is_ok());
     assert!(asked.answer(r#"{"id":1}"#).is_ok());
     asked.request = json!({"fields": "secrit"});
@@ -147,20 +79,15 @@ fn what_may_not_be_shown_is_not_suggested() {
     );
 }
 
-#[test]
-fn what_is_computed_too_deep_is_left_out() {
-    let kind = ResourceType::new("x").with_computed(Computed::new("deep", "", |_| {
-        Some((0..127).fold(json!(1), |inner, _| json!([inner])))
-    }));
-    let asked = ask(json!({"fields": ["id", "_computed.deep"]})).of(kind);
-    let (projected, told) = asked.answer(r#"{"id":1}"#).unwrap();
-    assert_eq!(projected, r#"{"id":1}"#);
-    assert_eq!(told[0], "ignored _computed");
+fn with_usual_defaults(kind: ResourceType) -> ResourceType {
+    kind.with_default(Operation::Single, "full")
+        .with_default(Operation::Collection, "standard")
+        .with_default(Operation::Search, "minimal")
 }
 
 #[test]
 fn defaults_are_for_those_who_ask_for_nothing() {
-    let kind = || issue().with_defaults(Defaults::usual());
+    let kind = || with_usual_defaults(issue());
     let short = r#"{"id":1,"title":"a","owner":{"name":"n"}}"#;
     check(
         &ask(json!({})).of(kind()).when(Operation::Single),
@@ -200,7 +127,7 @@ fn defaults_are_for_those_who_ask_for_nothing() {
         &[],
     );
     check(&ask(json!({})).of(kind()), ISSUE, ISSUE, &[]);
-    let bare = ResourceType::new("x").with_defaults(Defaults::usual());
+    let bare = with_usual_defaults(ResourceType::new("x"));
     check(
         &ask(json!({})).of(bare).when(Operation::Search),
         ISSUE,
@@ -211,7 +138,7 @@ fn defaults_are_for_those_who_ask_for_nothing() {
 
 #[test]
 fn kinds_are_told_and_read_back() {
-    let types = ResourceTypes::new().with(issue().with_defaults(Defaults::usual()));
+    let types = ResourceTypes::new().with(with_usual_defaults(issue()));
     let told = types.introspect();
     assert_eq!(
         told,
@@ -219,8 +146,6 @@ fn kinds_are_told_and_read_back() {
             "presets": {"minimal": ["id", "title"], "standard": ["id", "title", "owner.name"],
                 "all": null, "full": null},
             "fields": ["id", "title", "body", "owner.name", "owner.mail"],
-            "computed": [{"name": "age", "description": "days since"},
-                {"name": "bomb", "description": "is never asked for"}],
             "envelopes": ["items", "results", "data", "edges[].node", "nodes", "records", "hits",
                 "hits.hits", "data.items"],
             "defaults": {"single": "full", "collection": "standard", "search": "minimal"},
@@ -260,10 +185,6 @@ fn documents_of_the_wrong_form_are_refused() {
             "`fields` must be a list of paths, not number",
         ),
         (
-            json!({"a": {"computed": [{}]}}),
-            "`computed` must be a list of objects with a `name`, not object",
-        ),
-        (
             json!({"a": {"defaults": {"delete": "p"}}}),
             "there is no kind of operation `delete`; there are `single`, `collection`, `search`",
         ),
@@ -287,7 +208,7 @@ fn a_document_says_nothing_that_is_not_read() {
     };
     refused(
         json!({"preset": {}}),
-        "there is no member `preset`; there are `presets`, `fields`, `computed`, `envelopes`, `defaults`",
+        "there is no member `preset`; there are `presets`, `fields`, `envelopes`, `defaults`",
     );
     refused(
         json!({"presets": {"small": ["id"]}, "defaults": {"search": "smal"}}),
@@ -311,7 +232,7 @@ fn a_hidden_field_is_hidden_wherever_its_resource_stands() {
     let rules = Arc::new(rules.unwrap());
     let hides = |envelopes: &[&str], field: &str| {
         let kind = ResourceType::new("x").with_envelopes(envelopes).unwrap();
-        Hidden::of(&rules, &kind.envelopes).hides(Path::parse(field).unwrap().steps())
+        Hidden::new(&rules, &kind.envelopes).hides(Path::parse(field).unwrap().steps())
     };
     for (envelopes, field, expected) in [
         (&["items"] as &[_], "pin", true),

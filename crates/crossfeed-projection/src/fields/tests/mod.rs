@@ -3,14 +3,12 @@
 mod kinds;
 mod requests;
 
-use crate::{
-    Computed, Operation, ProjectionError, ProjectionRequest, ResourceType, RevealRules, Views,
-};
+use crate::{Operation, ProjectionError, ProjectionRequest, ResourceType, RevealRules, Views};
 use crossfeed_json::Document;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// An issue with presets, known fields and a computed one.
+/// An issue with presets and known fields.
 fn issue() -> ResourceType {
     ResourceType::new("issue")
         .with_preset("minimal", ["id", "title"])
@@ -18,13 +16,6 @@ fn issue() -> ResourceType {
         .and_then(|kind| kind.with_fields(["id", "title", "body", "owner.name", "owner.mail"]))
         .unwrap()
         .with_everything("all")
-        .with_computed(Computed::new("age", "days since", |issue| {
-            let id: i64 = issue.get("id")?.as_number()?.parse().ok()?;
-            Some(json!(id * 10))
-        }))
-        .with_computed(Computed::new("bomb", "is never asked for", |_| {
-            panic!("computed although nobody asked")
-        }))
 }
 
 struct Asked {

@@ -155,9 +155,6 @@ fn an_envelope_may_hold_one_resource() {
     for operation in Operation::ALL {
         check(&asked().when(operation), &value, expected, &[]);
     }
-    let computed = ask(json!({"fields": ["id", "_computed.age"]})).of(issue());
-    let expected = r#"{"success":true,"data":{"id":1,"_computed":{"age":10}},"meta":{"id":7}}"#;
-    check(&computed, &value, expected, &[]);
     // A resource that has such a field is none.
     let own = r#"{"id":1,"title":"a","data":{"id":2}}"#;
     check(&asked(), own, r#"{"id":1,"title":"a"}"#, &[]);

@@ -1,9 +1,5 @@
-//! A tool result of MCP without what is never shown.
-//!
-//! What comes in: the object that a tool call came back with. What goes out: the same object without
-//! what is never shown, or that nothing of it is hidden. This is the one place that knows how rules
-//! hold within such a result, whoever shows it. Deliberately not here: what a result means, and
-//! projecting what is left.
+//! A tool result of MCP without what is never shown: the one place that knows how rules hold within
+//! such a result.
 //!
 //! - A name holds everywhere but of what makes a result and its parts readable: a rule that hides
 //!   `text` hides no part. A path begins at `structuredContent`, at what each part stands for, at the
@@ -22,11 +18,9 @@ mod laws;
 #[cfg(test)]
 mod tests;
 
-use super::RevealRules;
-use crate::{Path, Step, WITHHELD};
+use crate::rules::{PlacedRules, RevealRules, WITHHELD};
 use crossfeed_json::{Change, Cursor, Document, JsonError, Kind, quoted};
 use serde_json::json;
-use std::{collections::BTreeMap, sync::Arc};
 use text::withheld;
 
 const STRUCTURED: &str = "structuredContent";
@@ -89,41 +83,9 @@ struct Found {
     structured: bool,
 }
 
-/// The same rules by where they begin. They are made once for all results.
-pub(super) struct EnvelopeRules {
-    /// Those that are names: what holds where no path begins.
-    names: RevealRules,
-    /// All others.
-    paths: RevealRules,
-    /// Those paths that may begin at the result. It is not a list: what begins with brackets is about
-    /// something within.
-    from_here: RevealRules,
-    items: ItemRules,
-}
-
-impl EnvelopeRules {
-    fn of(rules: &RevealRules) -> Self {
-        let (names, paths): (Vec<_>, Vec<_>) = rules
-            .never()
-            .iter()
-            .cloned()
-            .partition(|path| path.as_name().is_some());
-        let begins_here = |path: &&Path| {
-            let first = path.steps().first();
-            matches!(first, Some(Step::Key(_) | Step::EachKey))
-        };
-        Self {
-            items: ItemRules::of(&paths),
-            names: RevealRules::new([], names),
-            from_here: RevealRules::new([], paths.iter().filter(begins_here).cloned()),
-            paths: RevealRules::new([], paths),
-        }
-    }
-}
-
 struct Envelope<'r> {
     rules: &'r RevealRules,
-    by_place: &'r EnvelopeRules,
+    by_place: &'r PlacedRules,
     /// What was found to be hidden.
     found: Found,
     /// What was found before, when all is gone through again.
@@ -133,12 +95,9 @@ struct Envelope<'r> {
 
 impl<'r> Envelope<'r> {
     fn new(rules: &'r RevealRules) -> Self {
-        let by_place = rules
-            .by_place
-            .get_or_init(|| Arc::new(EnvelopeRules::of(rules)));
         Self {
             rules,
-            by_place,
+            by_place: rules.by_place(),
             found: Found::default(),
             beside: Found::default(),
             repeated: false,
@@ -263,7 +222,7 @@ impl<'r> Envelope<'r> {
     /// What the part at a position stands for, as an item of the list of what all stand for: paths
     /// begin at the list, too.
     fn as_item(&mut self, at: usize, value: Cursor<'_>, shown: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let Some(rules) = self.by_place.items.rules(at) else {
+        let Some(rules) = self.by_place.item(at) else {
             return shown;
         };
         let item = shown.clone().unwrap_or_else(|| compact(value));
@@ -279,40 +238,6 @@ impl<'r> Envelope<'r> {
         self.found.any = true;
         let item = left.root().ok().and_then(|list| list.at(0));
         Some(item.map_or_else(withheld, compact))
-    }
-}
-
-/// The rules that begin at a list of parts, each for one part as the only item of a list.
-struct ItemRules {
-    each: Option<RevealRules>,
-    at: BTreeMap<usize, RevealRules>,
-}
-
-impl ItemRules {
-    fn of(paths: &[Path]) -> Self {
-        let mut each = Vec::new();
-        let mut at: BTreeMap<usize, Vec<Path>> = BTreeMap::new();
-        for path in paths {
-            match path.steps().first() {
-                Some(Step::EachItem) => each.push(path.clone()),
-                Some(Step::Index(index)) => {
-                    let mut steps = path.steps().to_vec();
-                    steps[0] = Step::EachItem;
-                    at.entry(*index).or_default().push(Path { steps });
-                }
-                _ => {}
-            }
-        }
-        let own = |own: Vec<Path>| RevealRules::new([], own.into_iter().chain(each.clone()));
-        let at = at.into_iter().map(|(at, paths)| (at, own(paths)));
-        Self {
-            at: at.collect(),
-            each: (!each.is_empty()).then(|| RevealRules::new([], each)),
-        }
-    }
-
-    fn rules(&self, at: usize) -> Option<&RevealRules> {
-        self.at.get(&at).or(self.each.as_ref())
     }
 }
 

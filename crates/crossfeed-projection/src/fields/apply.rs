@@ -1,15 +1,11 @@
-//! A plan on one value.
-//!
-//! What comes in: a [`Plan`], and a value. What goes out: one [`Projection`] from the root of that
-//! value, and the projected bytes. Deliberately not here: what names mean.
+//! A plan applied to one value: where its resources are decides where the fields are.
 
 use super::{
-    Computed, Plan, ProjectionError,
+    Plan, ProjectionError,
     collection::{Envelope, envelope_of},
-    computed::{self, COMPUTED},
 };
 use crate::{Diagnostic, DiagnosticKind, Diagnostics, Path, PathTree, Projection, Step, nearest};
-use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_json::{Cursor, Kind};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -30,8 +26,6 @@ pub struct Resolved {
     pub projection: Projection,
     /// Where the resources are, where the value is a collection in an envelope: `items[]`.
     pub envelope: Option<Path>,
-    /// The names of the computed fields that are asked for, in the order of their declaration.
-    pub computed: Vec<String>,
 }
 
 /// What was projected.
@@ -65,7 +59,6 @@ impl Plan {
         }
         Ok(Resolved {
             projection,
-            computed: self.computed(envelope),
             envelope: envelope.map(|envelope| Path {
                 steps: envelope.steps(),
             }),
@@ -83,28 +76,7 @@ impl Plan {
         out: &mut Vec<u8>,
     ) -> Result<Applied, ProjectionError> {
         let resolved = self.resolve(value)?;
-        let fields: Vec<_> = self.kind.computed.iter().collect();
-        let asked: Vec<&Computed> = fields
-            .into_iter()
-            .filter(|field| resolved.computed.iter().any(|name| name == field.name()))
-            .collect();
-        let mut found = Diagnostics::default();
-        if asked.is_empty() {
-            found = resolved.projection.write(value, out);
-        } else {
-            let envelope = self.envelope(value);
-            let bytes = computed::written(value, |see| each(value, envelope.as_ref(), see), &asked);
-            let document = Document::new(bytes);
-            match document.root() {
-                Ok(value) => found = resolved.projection.write(value, out),
-                // Only what was computed can nest too deep, or be too much.
-                Err(error) => {
-                    let said = format!("the computed fields cannot be written: {error}");
-                    found.push(Diagnostic::new(DiagnosticKind::Ignored, COMPUTED, said));
-                    found.extend(resolved.projection.write(value, out));
-                }
-            }
-        }
+        let found = resolved.projection.write(value, out);
         Ok(Applied {
             diagnostics: self.told(found, value, resolved.envelope.as_ref()),
             resolved,
@@ -115,10 +87,7 @@ impl Plan {
     #[must_use]
     pub fn is_everything(&self) -> bool {
         let asks = !(self.include.is_empty() && self.fields.is_empty());
-        (self.everything || !asks)
-            && self.exclude.is_empty()
-            && self.rules.never_is_empty()
-            && self.computed(None).is_empty()
+        (self.everything || !asks) && self.exclude.is_empty() && self.rules.never_is_empty()
     }
 
     /// What is known of the request before there is a value.
@@ -128,13 +97,13 @@ impl Plan {
     }
 
     fn envelope(&self, value: Cursor<'_>) -> Option<Envelope> {
-        if self.fields.is_empty() && self.kind.computed.is_empty() {
+        if self.fields.is_empty() {
             return None;
         }
         let first = |path: &'_ Path| -> Option<String> {
             let mut names = path.steps().iter();
             match names.find(|step| !matches!(step, Step::EachItem | Step::Index(_)))? {
-                Step::Key(name) if name != COMPUTED => Some(name.clone()),
+                Step::Key(name) => Some(name.clone()),
                 _ => None,
             }
         };
@@ -171,43 +140,6 @@ impl Plan {
         around.fold(tree, |tree, steps| tree.with_rest_at(&steps))
     }
 
-    /// The computed fields that some path asks for.
-    fn computed(&self, envelope: Option<&Envelope>) -> Vec<String> {
-        if self.kind.computed.is_empty() {
-            return Vec::new();
-        }
-        let mut names = HashSet::new();
-        let mut all = false;
-        let to = envelope.map(Envelope::steps).unwrap_or_default();
-        let to: Vec<_> = to.iter().filter(|step| !is_list_step(step)).collect();
-        let asked = self.include.iter().filter_map(|path| {
-            let own: Vec<Step> = path
-                .steps()
-                .iter()
-                .filter(|s| !is_list_step(s))
-                .cloned()
-                .collect();
-            let within = own.len() > to.len() && own.iter().zip(&to).all(|(own, to)| own == *to);
-            let own = own.get(to.len()..).filter(|_| within)?;
-            computed_name(own).map(|name| name.map(str::to_owned))
-        });
-        let of_fields = self
-            .fields
-            .iter()
-            .filter_map(|path| computed_name(path.steps()).map(|name| name.map(str::to_owned)));
-        for name in asked.chain(of_fields) {
-            match name {
-                Some(name) => {
-                    names.insert(name);
-                }
-                None => all = true,
-            }
-        }
-        let declared = self.kind.computed.iter().map(Computed::name);
-        let asked = declared.filter(|name| all || names.contains(*name));
-        asked.map(str::to_owned).collect()
-    }
-
     /// A word alone is a preset that is misspelt, unless it is a field.
     fn judge_word(
         &self,
@@ -226,7 +158,7 @@ impl Plan {
         let usual = ["minimal", "standard"].contains(&word.as_str());
         let has_presets = self.presets.iter().any(|name| name != super::presets::FULL);
         // Whether what is never shown is there is not told.
-        if is_known || word == COMPUTED || self.hidden.hides_name(word) || !(has_presets || usual) {
+        if is_known || self.hidden.hides_name(word) || !(has_presets || usual) {
             return Ok(());
         }
         let (mut looked, mut there) = (0_usize, false);
@@ -339,19 +271,5 @@ fn each_object(value: Cursor<'_>, see: &mut dyn FnMut(Cursor<'_>)) {
             }
         }
         _ => {}
-    }
-}
-
-fn is_list_step(step: &Step) -> bool {
-    matches!(step, Step::EachItem | Step::Index(_))
-}
-
-/// What a path asks of `_computed`: one field, or all; `None` where it asks for something else.
-pub(super) fn computed_name(steps: &[Step]) -> Option<Option<&str>> {
-    let mut names = steps.iter().filter(|step| !is_list_step(step));
-    match (names.next()?, names.next()) {
-        (Step::Key(name), Some(Step::Key(field))) if name == COMPUTED => Some(Some(field)),
-        (Step::Key(name), _) if name == COMPUTED => Some(None),
-        _ => None,
     }
 }

@@ -1,5 +1,4 @@
-use super::{Redacted, RevealRules, WITHHELD};
-use crate::Path;
+use crate::{Path, Redacted, RevealRules, WITHHELD};
 use crossfeed_json::Document;
 
 fn rules(never: &str) -> RevealRules {

@@ -1,27 +1,17 @@
 //! What is always kept and what is never shown, whatever is asked for.
 //!
-//! What comes in: two lists of entries that a host wrote. What goes out: [`RevealRules`], which
-//! every [`crate::Projection`] obeys, and [`RevealRules::redact`] for values that are shown whole.
-//! Deliberately not here: which tools a rule is for.
-//!
 //! An entry of one name holds at any depth; an entry with more steps is a path from the root. A
 //! never-rule beats everything, holds in whatever case a key is written, and reaches into JSON that a
 //! string holds. What cannot be looked into far enough to be sure is withheld.
 
-mod envelope;
+mod by_place;
 mod prose;
 mod scan;
-mod scrub;
 
-#[cfg(test)]
-mod tests;
-
-pub use envelope::RedactedResult;
+pub(crate) use by_place::PlacedRules;
 pub(crate) use scan::{Scan, Suspects};
 
-use crate::{Path, PathError, PathTree, Step, fold_case, project::redact};
-use crossfeed_json::Cursor;
-use envelope::EnvelopeRules;
+use crate::{Path, PathError, PathTree, Step, fold_case};
 use prose::Words;
 use std::{
     borrow::Cow,
@@ -60,7 +50,7 @@ pub struct RevealRules {
     /// Whether some never-rule names nothing: `[0]`, `*`.
     is_nameless: bool,
     /// What redacting tool results of MCP needs of them, made when the first is redacted.
-    by_place: OnceLock<Arc<EnvelopeRules>>,
+    by_place: OnceLock<Arc<PlacedRules>>,
 }
 
 /// What is never shown has no place in logs, nor its names.
@@ -194,12 +184,6 @@ impl RevealRules {
         self.never_names.has(&fold_case(name))
     }
 
-    /// Appends the value without what is never shown. A document in which nothing is to be hidden
-    /// is copied byte for byte.
-    pub fn redact(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-        redact(self, value, out)
-    }
-
     /// Whether a text that is not valid JSON names something that is never shown: one of the names, or the
     /// last name of a path, as a word of its own, whatever its case. Where a path has no name, any
     /// text could hold what it leads to.
@@ -237,6 +221,12 @@ impl RevealRules {
             || self.has_never_names()
                 && name.contains([':', '=', '\\', '%', '&', '/', '#'])
                 && self.holds_key(name, |key| self.is_never_name(key))
+    }
+
+    /// The same rules by where they begin, made once.
+    pub(crate) fn by_place(&self) -> &PlacedRules {
+        self.by_place
+            .get_or_init(|| Arc::new(PlacedRules::new(self)))
     }
 
     pub(crate) fn scan(&self) -> &Scan {

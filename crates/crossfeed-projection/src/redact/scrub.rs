@@ -1,15 +1,12 @@
-//! What is said of a request, without names that are never revealed.
-//!
-//! What comes in: diagnostics and errors of a request. What goes out: the same without what the
-//! request did not name itself. Deliberately not here: the value, see [`RevealRules::redact`].
+//! Diagnostics and errors of a request, without names that are never shown.
 //!
 //! A request may name what it will, and what it names is said back to it, as of a field that is not
 //! there. What else a host knows of, such as the known fields of a resource, is not said where it is
 //! never revealed.
 
-use super::RevealRules;
 use crate::{
     Diagnostic, DiagnosticKind, Diagnostics, FieldsValue, ProjectionError, ProjectionRequest,
+    RevealRules,
 };
 use std::collections::HashSet;
 
@@ -88,8 +85,9 @@ impl RevealRules {
 
 #[cfg(test)]
 mod tests {
-    use super::RevealRules;
-    use crate::{Diagnostic, DiagnosticKind, Diagnostics, ProjectionError, ProjectionRequest};
+    use crate::{
+        Diagnostic, DiagnosticKind, Diagnostics, ProjectionError, ProjectionRequest, RevealRules,
+    };
 
     fn rules() -> RevealRules {
         RevealRules::parse([] as [&str; 0], ["pin", "owner.mail", "\"a b\""]).unwrap()

@@ -1,7 +1,7 @@
 //! Texts, and bytes that may be texts: what is shown of them.
 
 use super::{Envelope, redact};
-use crate::{RevealRules, WITHHELD};
+use crate::rules::{RevealRules, WITHHELD};
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},

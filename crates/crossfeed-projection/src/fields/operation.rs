@@ -1,0 +1,34 @@
+//! Kinds of operations: they decide whether a result is a collection, and what is its default.
+
+/// The kind of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Operation {
+    /// It returns one resource: its result is never read as a collection.
+    Single,
+    /// It lists resources.
+    Collection,
+    /// It looks resources up.
+    Search,
+}
+
+impl Operation {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Single, Self::Collection, Self::Search];
+
+    /// The word as it is written: `single`, `collection`, `search`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Collection => "collection",
+            Self::Search => "search",
+        }
+    }
+
+    /// The kind of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
