@@ -4,10 +4,7 @@
 //! become an enum with their arity checked; literals keep the digits they were written with, which
 //! the parser's own tree does not.
 
-use crate::{
-    eval::{Function, Number},
-    expression::{ParseError, SpineStep},
-};
+use crate::{error::ParseError, function::Function, number::Number};
 use crossfeed_json::{Document, Kind, Wanted, quoted};
 use jmespath::ast::{Ast, Comparator, KeyValuePair};
 use std::num::NonZeroU32;
@@ -116,6 +113,21 @@ pub(crate) struct Hash {
     /// Each key as it is written, colon included.
     pub(crate) written: Box<[Box<[u8]>]>,
     pub(crate) values: Box<[Node]>,
+}
+
+/// One step of the path that an expression follows through a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a path has these three kinds of steps"
+)]
+pub enum SpineStep<'a> {
+    /// The member of this name.
+    Field(&'a str),
+    /// The item at this place, from the end if negative.
+    Index(i64),
+    /// Each item of a list or each value of an object.
+    Each,
 }
 
 /// Gives the tree and the number of field look-ups in it.

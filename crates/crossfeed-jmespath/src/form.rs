@@ -1,11 +1,8 @@
-//! What an expression is made of, for those who reason about expressions without evaluating them.
-//!
-//! What comes in: an expression. What goes out: its form, a tree that borrows from it. Deliberately
-//! not here: what the parts give (`eval`), and how they are written.
+//! What an expression is made of, for code that reasons about expressions without evaluating them.
 
 use crate::{
-    compile::{Node, Operator, Over, Part},
-    expression::{Expression, SpineStep},
+    compile::{Node, Operator, Over, Part, SpineStep},
+    expression::Expression,
 };
 use crossfeed_json::Document;
 

@@ -1,9 +1,8 @@
 //! JMESPath over borrowed JSON.
 //!
-//! What comes in: expression text and a [`View`] of a value. What goes out: a [`View`] that borrows
-//! from both. The grammar is that of the `jmespath` crate, whose parser is used behind a guard; the
-//! evaluation is our own. Deliberately not here: where values come from, which reading of a
-//! selector is tried when, and what a model is told.
+//! An expression is evaluated on a [`View`] of a value and gives a [`View`] that borrows from both. The
+//! grammar is that of the `jmespath` crate, whose parser is used behind a guard; the evaluation is our
+//! own.
 //!
 //! # Invariants
 //!
@@ -14,22 +13,27 @@
 //! - Objects keep the order of their source, numbers keep their digits, and numbers are compared by
 //!   value.
 
+mod budget;
 mod compile;
+mod error;
 mod eval;
 mod expression;
 mod form;
+mod function;
 pub mod guard;
 mod mask;
 mod memory;
+mod number;
 pub mod repair;
 mod token;
 mod view;
 
+pub use budget::{Budget, Cost, Limits};
+pub use compile::SpineStep;
 pub use crossfeed_json::Tables;
-pub use eval::{
-    Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty,
-};
-pub use expression::{Expression, ParseError, SpineStep};
+pub use error::ParseError;
+pub use eval::{Arena, EvalError, TypeMismatch, WhyEmpty, evaluate, why_empty};
+pub use expression::Expression;
 pub use form::{Form, FormOver};
 pub use mask::masked;
 pub use memory::{Memory, Reservation, Taken};

@@ -1,14 +1,11 @@
 //! Memory that evaluations share: what they build is charged to it before it is built.
 //!
-//! What comes in: the bytes that are to be built. What goes out: that they may be, or that there is no memory left.
-//! Deliberately not here: how much there is.
-//!
 //! # What holds
 //!
 //! - Bytes are taken before they are allocated, and given back when what was built is dropped.
 //! - What is small takes nothing.
 
-use crate::eval::Cost;
+use crate::budget::Cost;
 use std::{cell::Cell, fmt, sync::Arc};
 
 /// Memory of a host that everything built by selectors is charged to.

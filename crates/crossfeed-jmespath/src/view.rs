@@ -1,8 +1,8 @@
 //! A value as the evaluator sees it: borrowed JSON, or what an expression built from it.
 
 use crate::{
+    budget::{Budget, Cost},
     compile::{Hash, Node},
-    eval::{Budget, Cost},
 };
 pub use crossfeed_json::Kind;
 use crossfeed_json::{Cursor, count_chars, escape_into};

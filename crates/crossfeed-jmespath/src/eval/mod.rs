@@ -1,6 +1,5 @@
 //! Evaluation: a tree of nodes over borrowed JSON, within a budget.
 
-mod budget;
 mod compare;
 mod functions;
 mod number;
@@ -9,11 +8,8 @@ mod slice;
 #[cfg(test)]
 mod tests;
 
-pub use budget::{Budget, Cost, Limits};
-pub(crate) use functions::Function;
-pub(crate) use number::Number;
-
 use crate::{
+    budget::{Budget, Cost},
     compile::{Hash, Node, Over, Part, Path, Projection},
     expression::Expression,
     memory::{Memory, Reservation},

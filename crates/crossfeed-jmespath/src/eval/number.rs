@@ -1,45 +1,14 @@
-//! Numbers as they are compared: by value, and quickly where few digits allow it.
-//!
-//! Of decimals with at most 15 digits no two have the same nearest 64-bit float, and their floats
-//! have their order. Such a number is therefore compared as a float; any other by its digits.
+//! Numbers of views, compared by value.
 
-use crate::view::{Repr, View};
-use crossfeed_json::{Cursor, compare_numbers, short_number as short};
+use crate::{
+    number::order_short,
+    view::{Repr, View},
+};
+use crossfeed_json::{compare_numbers, short_number as short};
 use std::cmp::Ordering;
 
 /// Decimals of at most this many digits are told apart by floats, and are exact as integers.
 const DIGITS: usize = 15;
-
-/// A number that is compared with many others: read once.
-#[derive(Debug)]
-pub(crate) struct Number {
-    digits: Box<str>,
-    short: Option<f64>,
-}
-
-impl Number {
-    pub(crate) fn read(digits: &str) -> Self {
-        Self {
-            digits: digits.into(),
-            short: short(digits.as_bytes()),
-        }
-    }
-
-    /// The number as a float, if floats tell it apart.
-    #[inline]
-    pub(super) fn short(&self) -> Option<f64> {
-        self.short
-    }
-
-    /// How `number`, a place that holds a number, compares with this one.
-    #[inline]
-    pub(super) fn order_of(&self, number: Cursor<'_>) -> Ordering {
-        if let (Some(left), Some(right)) = (short(number.raw()), self.short) {
-            return order_short(left, right);
-        }
-        compare_numbers(number.as_number().unwrap_or_default(), &self.digits)
-    }
-}
 
 /// The order of two numbers.
 #[inline]
@@ -54,12 +23,6 @@ pub(super) fn order_numbers(left: &View<'_>, right: &View<'_>) -> Ordering {
 fn order_digits(left: &View<'_>, right: &View<'_>) -> Ordering {
     let (left, right) = (left.digits(), right.digits());
     compare_numbers(&left.unwrap_or_default(), &right.unwrap_or_default())
-}
-
-/// The order of what [`short_of`] gave; neither is NaN.
-#[inline]
-pub(super) fn order_short(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
 
 /// A number as a float, if floats tell it apart from all that this function gives for others.

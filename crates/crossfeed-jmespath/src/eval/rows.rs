@@ -12,10 +12,10 @@ use super::{
     compare::unordered,
     functions::{pay_sorting, sorted_places},
     is_truthy,
-    number::order_short,
 };
 use crate::{
     compile::{Comparison, Constant, Node, Over, Path, Projection},
+    number::order_short,
     view::{Repr, View},
 };
 use crossfeed_json::{Cell, Kind, Rows, Wanted};

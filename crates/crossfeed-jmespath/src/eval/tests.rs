@@ -1,7 +1,7 @@
 //! Side tables change nothing: neither what an evaluation gives nor what it costs.
 
-use super::{Arena, Budget, EvalError, Limits, evaluate};
-use crate::{Expression, View};
+use super::{Arena, EvalError, evaluate};
+use crate::{Budget, Expression, Limits, View};
 use crossfeed_json::{Document, Tables};
 use proptest::{collection::vec, prelude::*, sample::select};
 use std::time::{Duration, Instant};

@@ -1,0 +1,54 @@
+//! Why a text is not an expression.
+
+/// Why a text is not an expression that can be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// Not the grammar of JMESPath: `a..b`.
+    #[error("unexpected {found} at character {position}")]
+    Syntax {
+        /// The position of the first character at fault, from 1.
+        position: usize,
+        /// The text at that place, shortened; or "end".
+        found: String,
+    },
+    /// A function that JMESPath does not have: `upper(name)`.
+    #[error("there is no function `{name}`")]
+    UnknownFunction {
+        /// The name as it was written.
+        name: String,
+        /// The function whose name is nearest, if one is near.
+        nearest: Option<&'static str>,
+    },
+    /// A function with too few or too many arguments: `length()`.
+    #[error("`{name}` takes {expected}, not {found}")]
+    Arity {
+        /// The function.
+        name: &'static str,
+        /// What it takes, such as "1 argument".
+        expected: String,
+        /// Number of arguments that were given.
+        found: usize,
+    },
+    /// A slice with a step of zero: `[::0]`.
+    #[error("the step of a slice must not be 0")]
+    ZeroStep,
+    /// More operators within each other, or in all, than the parser can be trusted with.
+    #[error("{found} operators {how}, the limit is {limit}")]
+    TooDeep {
+        /// How many there are.
+        found: usize,
+        /// "nested in each other", or "in one expression".
+        how: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+impl ParseError {
+    /// Whether the expression may be right, but costs more than it may.
+    #[must_use]
+    pub fn is_too_costly(&self) -> bool {
+        matches!(self, Self::TooDeep { .. })
+    }
+}
