@@ -28,7 +28,7 @@ use tokio::{
 };
 
 /// How long a reader of a server, or of a client's standard output, waits for room.
-const WAIT: Duration = Duration::from_secs(5);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What is shorter is bounded by how many messages there may be, and is not charged.
 pub(crate) const UNCHARGED: usize = 4 << 10;
 
@@ -280,7 +280,7 @@ impl Charge {
         let budget = account.budget();
         // What is more than the share with what is held already does not fit in, however long it waits.
         if self.bytes.saturating_add(bytes) <= budget.share {
-            let deadline = Instant::now() + WAIT;
+            let deadline = Instant::now() + WAIT_TIMEOUT;
             let _waiter = Waiter::new(budget);
             loop {
                 let freed = budget.freed.notified();

@@ -9,11 +9,7 @@
 //!   there are several principals.
 //! - What was given out comes back exactly once, whichever way its holder ends.
 
-use crate::{
-    config::Limits,
-    principal::Principal,
-    sync::{Mutex, MutexGuard},
-};
+use crate::{config::Limits, principal::Principal, sync::Mutex};
 use std::{
     collections::HashMap,
     sync::{
@@ -101,7 +97,7 @@ impl Quotas {
             descriptors,
         } = self;
         // Always in this order.
-        let mut used = (processes.used_by(), descriptors.used_by());
+        let mut used = (processes.used.lock(), descriptors.used.lock());
         let checked = processes.check(&used.0, principal, needs.processes);
         checked.map_err(lack(true))?;
         let checked = descriptors.check(&used.1, principal, needs.descriptors);
@@ -196,10 +192,6 @@ impl Quota {
         })
     }
 
-    fn used_by(&self) -> MutexGuard<'_, Used> {
-        self.used.lock()
-    }
-
     /// How many there are.
     #[must_use]
     pub fn total(&self) -> usize {
@@ -209,17 +201,17 @@ impl Quota {
     /// How many are given out.
     #[must_use]
     pub fn used(&self) -> usize {
-        self.used_by().all
+        self.used.lock().all
     }
 
     /// How many a principal has.
     pub(crate) fn held_by(&self, principal: &Principal) -> usize {
-        self.used_by().of(principal)
+        self.used.lock().of(principal)
     }
 
     /// How many a principal could be given once everything that is ending has ended.
     pub(crate) fn left_soon(&self, principal: &Principal) -> usize {
-        let used = self.used_by();
+        let used = self.used.lock();
         let own_ending = used.ending.get(principal).copied().unwrap_or_default();
         let all_ending: usize = used.ending.values().sum();
         let of_share = self.share + own_ending - used.of(principal);
@@ -232,7 +224,7 @@ impl Quota {
         principal: &Principal,
         count: usize,
     ) -> Result<Permit, Shortage> {
-        let mut used = self.used_by();
+        let mut used = self.used.lock();
         self.check(&used, principal, count)?;
         Ok(self.give(&mut used, principal, count))
     }
@@ -286,7 +278,7 @@ impl Permit {
 
     /// Its holder is ending: these come back soon.
     pub(crate) fn ends(&self) {
-        let mut used = self.quota.used_by();
+        let mut used = self.quota.used.lock();
         if self.count > 0 && !self.is_ending.swap(true, Ordering::Relaxed) {
             *used.ending.entry(self.principal.clone()).or_default() += self.count;
         }
@@ -305,7 +297,7 @@ impl Drop for Permit {
             return;
         }
         {
-            let mut used = self.quota.used_by();
+            let mut used = self.quota.used.lock();
             used.all -= self.count;
             match used.of(&self.principal) - self.count {
                 0 => used.of.remove(&self.principal),
@@ -444,7 +436,7 @@ mod tests {
             }
             drop(permits);
             prop_assert_eq!(quota.used(), 0);
-            prop_assert!(quota.used_by().of.is_empty() && quota.used_by().ending.is_empty());
+            prop_assert!(quota.used.lock().of.is_empty() && quota.used.lock().ending.is_empty());
         }
     }
 }

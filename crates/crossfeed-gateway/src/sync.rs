@@ -4,12 +4,12 @@
 //! shuttle's take their place and try the interleavings of the very code that runs.
 
 #[cfg(not(test))]
-pub(crate) use parking_lot::{Mutex, MutexGuard};
+pub(crate) use parking_lot::Mutex;
 #[cfg(not(test))]
 pub(crate) use std::sync::atomic::AtomicUsize;
 
 #[cfg(test)]
-pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, explore, join_tasks};
+pub(crate) use model::{AtomicUsize, Mutex, explore, join_tasks};
 
 use std::future::Future;
 use tokio::{runtime::Handle, task::AbortHandle};

@@ -23,9 +23,9 @@ use std::{
 use tokio::runtime::{Builder, Handle};
 
 /// From when on a thread is stuck.
-const STUCK: Duration = Duration::from_millis(100);
+const STUCK_AFTER: Duration = Duration::from_millis(100);
 /// How often it is looked.
-const TICK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the log says so, at most.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// What stands for a thread that is parked.
@@ -71,7 +71,7 @@ impl Threads {
     fn rested(&self, now: Duration, workers: usize) -> usize {
         let slots = self.slots.lock();
         let new = workers.saturating_sub(slots.len());
-        let moment = nanos(now.saturating_sub(STUCK));
+        let moment = nanos(now.saturating_sub(STUCK_AFTER));
         let rested = slots.iter().map(|slot| slot.load(Ordering::Relaxed));
         new + rested.filter(|at| *at == PARKED || *at > moment).count()
     }
@@ -116,10 +116,10 @@ impl Watchdog {
             let workers = metrics.num_workers();
             let mut record = Record::new(workers);
             let mut before = self.threads.began.elapsed();
-            while !until.after(TICK) {
+            while !until.after(CHECK_INTERVAL) {
                 let now = self.threads.began.elapsed();
                 // Where this thread gets no processor either, nobody in here holds up the others.
-                let is_starved = now - before > TICK * 2;
+                let is_starved = now - before > CHECK_INTERVAL * 2;
                 before = now;
                 if is_starved {
                     record.forgive(now);
@@ -150,7 +150,7 @@ impl Watchdog {
                 target: "crossfeed::gateway",
                 stalls = std::mem::take(&mut record.untold),
                 "a thread that serves clients is stuck for more than {} ms",
-                STUCK.as_millis()
+                STUCK_AFTER.as_millis()
             );
         }
     }
@@ -199,7 +199,7 @@ impl Record {
             let own = busy(worker);
             if own != known.0 {
                 *known = (own, now);
-            } else if now.saturating_sub(known.1) >= STUCK {
+            } else if now.saturating_sub(known.1) >= STUCK_AFTER {
                 quiet += 1;
             }
         }
@@ -211,7 +211,7 @@ impl Record {
             ended.push(now.saturating_sub(since));
         }
         while self.stuck.len() < stuck {
-            self.stuck.push(now.saturating_sub(STUCK));
+            self.stuck.push(now.saturating_sub(STUCK_AFTER));
             self.begun += 1;
         }
         ended

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crossfeed::ErrorCode;
 use crossfeed_gateway::{
     Revision,
-    bridge::WithSession,
+    bridge::StatefulBridge,
     config::{Limits, ServerConfig},
     message::{Id, Kind, Message, RpcError},
     protocol::code,
@@ -108,7 +108,7 @@ pub(super) async fn probe(
         Ok((talk, begun)) => finish(talk, begun, bytes, "").await,
         Err(Refusal::Unanswered(unanswered)) => Err(unanswered),
         Err(refused) => {
-            let bridged = Arc::new(WithSession { server: connector });
+            let bridged = Arc::new(StatefulBridge { server: connector });
             // Where both are refused, what it said to `initialize` is what is wrong with it.
             let (talk, begun) = begin(bridged, deadline).await.map_err(|_| refused)?;
             finish(talk, begun, bytes, ", without sessions").await

@@ -19,7 +19,7 @@ use crate::{
     upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     pin::pin,
@@ -29,36 +29,36 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// One connection to the server.
-pub(super) type Link = u64;
+pub(super) type ConnectionId = u64;
 
 /// The connection that every bridge begins with.
-pub(super) const FIRST: Link = 0;
+pub(super) const FIRST: ConnectionId = 0;
 
 /// Messages of the client, and events of the server, that are on their way at once. Few: each may be as
 /// large as the limits allow.
-const ON_THEIR_WAY: usize = 32;
+const MAX_IN_FLIGHT: usize = 32;
 
 /// What may wait for a server that does not read: what the client sent holds permits, so that only a server
 /// that asks and asks, and does not read what it is answered, comes near.
-const UNREAD: usize = 1024;
+const MAX_UNREAD: usize = 1024;
 
 /// How long what waits for a server may take to be sent once its connection is to be closed.
-const GRACE: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is to be done.
 pub(super) enum Action {
     /// Send to the server.
-    Send(Link, Message, Vec<Header>),
+    Send(ConnectionId, Message, Vec<Header>),
     /// Nobody waits for this answer of the server.
-    Abandon(Link, Id),
+    Abandon(ConnectionId, Id),
     /// The revision of a connection is known.
-    Speak(Link, Revision),
+    Speak(ConnectionId, Revision),
     /// Tell the client.
     Tell(Event),
     /// Open another connection; if it takes the place of one, once that is closed.
-    Open(Link, Option<Link>),
+    Open(ConnectionId, Option<ConnectionId>),
     /// Close one.
-    Close(Link),
+    Close(ConnectionId),
     /// Be woken later.
     Wake(Duration, u64),
 }
@@ -75,13 +75,13 @@ pub(super) trait Era: Send + 'static {
     fn abandon(&mut self, id: &Id, actions: &mut Actions);
 
     /// Something happened on a connection. One that could not be opened is closed.
-    fn happen(&mut self, link: Link, event: Event, actions: &mut Actions);
+    fn on_event(&mut self, link: ConnectionId, event: Event, actions: &mut Actions);
 
     /// The time that was asked for has passed.
-    fn wake(&mut self, timer: u64, actions: &mut Actions);
+    fn on_timer(&mut self, timer: u64, actions: &mut Actions);
 
     /// The client is about to close: what has no end of its own is ended.
-    fn end(&mut self, _actions: &mut Actions) {}
+    fn on_close(&mut self, _actions: &mut Actions) {}
 }
 
 enum Outgoing {
@@ -105,7 +105,7 @@ type Written = (mpsc::Receiver<Outgoing>, oneshot::Receiver<Closing>);
 
 impl Writer {
     fn new() -> (Self, Written) {
-        let (queue, queued) = mpsc::channel(UNREAD);
+        let (queue, queued) = mpsc::channel(MAX_UNREAD);
         let (closing, closes) = oneshot::channel();
         (Self { queue, closing }, (queued, closes))
     }
@@ -129,9 +129,9 @@ struct Permits {
 
 struct State<E> {
     era: E,
-    links: HashMap<Link, Writer>,
+    links: HashMap<ConnectionId, Writer>,
     /// Requests that are in the queue of each connection, in their order.
-    unsent: HashMap<Link, VecDeque<Id>>,
+    unsent: HashMap<ConnectionId, VecDeque<Id>>,
     over: Option<UpstreamError>,
 }
 
@@ -163,27 +163,22 @@ impl<E: Era> Driver<E> {
                 over: None,
             }),
             server: Arc::clone(server),
-            from_client: Arc::new(Semaphore::new(ON_THEIR_WAY)),
-            from_server: Arc::new(Semaphore::new(ON_THEIR_WAY)),
+            from_client: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+            from_server: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             tell,
         });
         tokio::spawn(deliver(told, events));
         let (writer, written) = Writer::new();
-        driver.state().links.insert(FIRST, writer);
+        driver.state.lock().links.insert(FIRST, writer);
         let weak = Arc::downgrade(&driver);
         tokio::spawn(watch(Weak::clone(&weak), FIRST, happenings));
         tokio::spawn(write(weak, FIRST, first, written));
         Ok(Arc::new(Bridge(driver)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State<E>> {
-        // A panic within an era would be a defect; what it left is still the best that is known.
-        self.state.lock()
-    }
-
     /// Asks the era, and does what it says.
     fn act(self: &Arc<Self>, permits: &Permits, ask: impl FnOnce(&mut E, &mut Actions)) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut actions = Actions::new();
         ask(&mut state.era, &mut actions);
         let mut actions = VecDeque::from(actions);
@@ -230,7 +225,7 @@ impl<E: Era> Driver<E> {
                 // What is in its queue may still be sent before it is closed.
                 state.unsent.remove(&link);
                 let mut more = Actions::new();
-                state.era.happen(link, Event::Closed(error), &mut more);
+                state.era.on_event(link, Event::Closed(error), &mut more);
                 actions.extend(more);
             }
         }
@@ -240,7 +235,7 @@ impl<E: Era> Driver<E> {
     fn open(
         self: &Arc<Self>,
         state: &mut State<E>,
-        link: Link,
+        link: ConnectionId,
         before: Option<oneshot::Receiver<()>>,
     ) {
         let (writer, (queued, mut closing)) = Writer::new();
@@ -276,7 +271,9 @@ impl<E: Era> Driver<E> {
         tokio::spawn(async move {
             tokio::time::sleep(delay).await;
             if let Some(driver) = weak.upgrade() {
-                driver.act(&Permits::default(), |era, actions| era.wake(timer, actions));
+                driver.act(&Permits::default(), |era, actions| {
+                    era.on_timer(timer, actions)
+                });
             }
         });
     }
@@ -284,7 +281,7 @@ impl<E: Era> Driver<E> {
 
 impl<E> State<E> {
     /// Forgets a connection, and has it closed.
-    fn close(&mut self, link: Link, done: Closing) {
+    fn close(&mut self, link: ConnectionId, done: Closing) {
         self.unsent.remove(&link);
         if let Some(writer) = self.links.remove(&link) {
             writer.close(done);
@@ -293,7 +290,7 @@ impl<E> State<E> {
 
     /// Queues something for a connection; gives the connection back if it is overrun. What is for one that
     /// is closed goes nowhere.
-    fn put(&mut self, link: Link, outgoing: Outgoing) -> Option<Link> {
+    fn put(&mut self, link: ConnectionId, outgoing: Outgoing) -> Option<ConnectionId> {
         let writer = self.links.get(&link)?;
         let request = match &outgoing {
             Outgoing::Message(message, ..) => request_id(message),
@@ -313,7 +310,7 @@ impl<E> State<E> {
 
     /// The requests that were in the queue of a connection that is over, as their failures and the end
     /// of it.
-    fn end_of(&mut self, link: Link, error: UpstreamError) -> Vec<Event> {
+    fn end_of(&mut self, link: ConnectionId, error: UpstreamError) -> Vec<Event> {
         let unsent = self.unsent.remove(&link).unwrap_or_default();
         let failed = unsent.into_iter().map(|id| {
             let error = error.clone();
@@ -342,23 +339,27 @@ async fn deliver(
     }
 }
 
-fn closed<E: Era>(driver: &Weak<Driver<E>>, link: Link, error: UpstreamError) {
+fn closed<E: Era>(driver: &Weak<Driver<E>>, link: ConnectionId, error: UpstreamError) {
     if let Some(driver) = driver.upgrade() {
         let events = {
-            let mut state = driver.state();
+            let mut state = driver.state.lock();
             state.links.remove(&link);
             state.end_of(link, error)
         };
         driver.act(&Permits::default(), |era, actions| {
             for event in events {
-                era.happen(link, event, actions);
+                era.on_event(link, event, actions);
             }
         });
     }
 }
 
 /// Reads a connection.
-async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc::Receiver<Event>) {
+async fn watch<E: Era>(
+    driver: Weak<Driver<E>>,
+    link: ConnectionId,
+    mut happenings: mpsc::Receiver<Event>,
+) {
     let Some(permits) = driver
         .upgrade()
         .map(|driver| Arc::clone(&driver.from_server))
@@ -394,7 +395,7 @@ async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc
             tell: Some(Arc::new(permit)),
         };
         driver.act(&permits, |era, actions| {
-            era.happen(link, event, actions);
+            era.on_event(link, event, actions);
         });
     }
 }
@@ -402,7 +403,7 @@ async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc
 /// Writes to a connection until it is to be closed, and closes it.
 async fn write<E: Era>(
     driver: Weak<Driver<E>>,
-    link: Link,
+    link: ConnectionId,
     connection: Arc<dyn Upstream>,
     (queued, mut closing): Written,
 ) {
@@ -411,7 +412,7 @@ async fn write<E: Era>(
         biased;
         closing = &mut closing => {
             // A server that does not read is not waited for.
-            let _ = tokio::time::timeout(GRACE, sending).await;
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, sending).await;
             closing
         }
         () = &mut sending => closing.await,
@@ -429,7 +430,7 @@ async fn write<E: Era>(
 /// Sends what is queued for a connection.
 async fn send_queued<E: Era>(
     driver: &Weak<Driver<E>>,
-    link: Link,
+    link: ConnectionId,
     connection: &dyn Upstream,
     mut queued: mpsc::Receiver<Outgoing>,
 ) {
@@ -439,7 +440,7 @@ async fn send_queued<E: Era>(
                 let id = request_id(&message);
                 // From here on it may be sent.
                 if let (Some(_), Some(driver)) = (&id, driver.upgrade())
-                    && let Some(unsent) = driver.state().unsent.get_mut(&link)
+                    && let Some(unsent) = driver.state.lock().unsent.get_mut(&link)
                 {
                     unsent.pop_front();
                 }
@@ -447,7 +448,7 @@ async fn send_queued<E: Era>(
                 drop(permit);
                 if let (Err(error), Some(id), Some(driver)) = (sent, id, driver.upgrade()) {
                     driver.act(&Permits::default(), |era, actions| {
-                        era.happen(link, Event::Failed { id, error }, actions);
+                        era.on_event(link, Event::Failed { id, error }, actions);
                     });
                 }
             }
@@ -464,7 +465,7 @@ struct Bridge<E>(Arc<Driver<E>>);
 impl<E: Era> Upstream for Bridge<E> {
     async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
         let permit = Arc::clone(&self.0.from_client).acquire_owned().await;
-        if let Some(error) = self.0.state().over.clone() {
+        if let Some(error) = self.0.state.lock().over.clone() {
             return Err(error);
         }
         let permit = permit.ok().map(Arc::new);
@@ -488,8 +489,8 @@ impl<E: Era> Upstream for Bridge<E> {
 
     async fn close(&self) {
         self.0
-            .act(&Permits::default(), |era, actions| era.end(actions));
-        let links: Vec<_> = self.0.state().links.drain().collect();
+            .act(&Permits::default(), |era, actions| era.on_close(actions));
+        let links: Vec<_> = self.0.state.lock().links.drain().collect();
         let mut closing = Vec::new();
         for (_, writer) in links {
             let (done, is_done) = oneshot::channel();

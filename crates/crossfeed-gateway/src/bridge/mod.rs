@@ -13,8 +13,8 @@
 
 mod driver;
 mod members;
-mod with_session;
-mod without_session;
+mod stateful;
+mod stateless;
 
 #[cfg(test)]
 mod tests;
@@ -32,24 +32,24 @@ use tokio::sync::mpsc;
 
 /// A server without sessions, for clients that have them.
 #[derive(Clone)]
-pub struct WithSession {
+pub struct StatefulBridge {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
 }
 
 #[async_trait]
-impl Connector for WithSession {
+impl Connector for StatefulBridge {
     async fn connect(
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        Driver::connect(&self.server, with_session::Session::default(), events).await
+        Driver::connect(&self.server, stateful::Session::default(), events).await
     }
 }
 
 /// A server with sessions, for clients that have none.
 #[derive(Clone)]
-pub struct WithoutSession {
+pub struct StatelessBridge {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
     /// Whether several clients may be behind the requests: what one causes a server to ask is never
@@ -62,14 +62,13 @@ pub struct WithoutSession {
 }
 
 #[async_trait]
-impl Connector for WithoutSession {
+impl Connector for StatelessBridge {
     async fn connect(
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         let keeps_apart = self.is_shared && !self.names_requests;
-        let sessions =
-            without_session::Sessions::new(self.is_shared, keeps_apart, self.start_timeout);
+        let sessions = stateless::Sessions::new(self.is_shared, keeps_apart, self.start_timeout);
         Driver::connect(&self.server, sessions, events).await
     }
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use std::time::Duration;
 
 /// How long connections to servers may take to end when clients are gone.
-const FAREWELL: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is said of a message beyond the limit.
 fn too_large(limit: usize) -> RpcError {

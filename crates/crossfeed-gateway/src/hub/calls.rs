@@ -5,11 +5,11 @@
 
 use super::{
     Client,
-    begin::{SLOWER, some_settled},
+    connection::{Failure, PendingReply, ServerConnection},
+    connection_set::{ConnectionSet, Late},
     fault,
-    link::{Failure, Link, Waiting},
+    initialize::{START_GRACE, some_settled},
     read,
-    side::{Late, Side},
 };
 use crate::{
     apart::apart,
@@ -23,22 +23,22 @@ use futures_util::future::join_all;
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
 /// Pages of one server's list.
-const PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 /// Lists may change while they are fetched, but not for ever.
-const ATTEMPTS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// One request of a client on one side.
 #[derive(Clone)]
 pub(super) struct Request {
     pub(super) client: Arc<Client>,
-    pub(super) side: Arc<Side>,
+    pub(super) side: Arc<ConnectionSet>,
     pub(super) serial: u64,
 }
 
 impl Request {
     /// Answers by what a server answered, or did not.
-    pub(super) async fn fail(&self, link: &Link, failure: Failure) {
+    pub(super) async fn fail(&self, link: &ServerConnection, failure: Failure) {
         match failure {
             Failure::Error(message) => self.client.answer(self.serial, *message).await,
             Failure::Unavailable(error) => {
@@ -89,7 +89,7 @@ impl Request {
         params: Option<&Bytes>,
         is_asked_for: bool,
         reader: &Arc<Reader>,
-    ) -> Result<Bytes, (Arc<Link>, Failure)> {
+    ) -> Result<Bytes, (Arc<ServerConnection>, Failure)> {
         let side = &self.side;
         if side.only().is_none() {
             some_settled(side).await;
@@ -136,16 +136,16 @@ impl Request {
     /// announced once its list is there.
     async fn pages_in_time(
         &self,
-        link: &Arc<Link>,
+        link: &Arc<ServerConnection>,
         params: Option<&Bytes>,
     ) -> Result<Vec<Bytes>, Failure> {
         if self.side.only().is_some() {
             return self.pages(link, params).await;
         }
-        let too_slow = || Failure::Unavailable(UpstreamError::TimedOut { after: SLOWER });
+        let too_slow = || Failure::Unavailable(UpstreamError::TimedOut { after: START_GRACE });
         let server = link.server;
         {
-            let mut late = self.side.late();
+            let mut late = self.side.late.lock();
             match late.remove(&server) {
                 Some(Late::Here(pages)) => return Ok(pages),
                 Some(Late::Asked) => {
@@ -158,20 +158,20 @@ impl Request {
         let before = self.side.tool_changes();
         let (request, to, params) = (self.clone(), Arc::clone(link), params.cloned());
         let mut fetching = Box::pin(async move { request.pages(&to, params.as_ref()).await });
-        if let Ok(fetched) = tokio::time::timeout(SLOWER, &mut fetching).await {
+        if let Ok(fetched) = tokio::time::timeout(START_GRACE, &mut fetching).await {
             return fetched;
         }
-        self.side.late().insert(server, Late::Asked);
+        self.side.late.lock().insert(server, Late::Asked);
         let (request, link) = (self.clone(), Arc::clone(link));
         tokio::spawn(async move {
             let fetched = fetching.await;
-            request.side.late().remove(&server);
+            request.side.late.lock().remove(&server);
             let Ok(pages) = fetched else { return };
             let is_current = request.side.tool_changes() == before;
             request.side.tools_changed(server);
             // What changed meanwhile is asked for again.
             if is_current {
-                request.side.late().insert(server, Late::Here(pages));
+                request.side.late.lock().insert(server, Late::Here(pages));
             }
             request.announce(&link).await;
         });
@@ -179,7 +179,7 @@ impl Request {
     }
 
     /// Tells the client that there are other tools.
-    async fn announce(&self, link: &Link) {
+    async fn announce(&self, link: &ServerConnection) {
         let method = method::TOOLS_CHANGED;
         if link.stateless {
             return self.side.tell_listeners(&self.client, method).await;
@@ -190,7 +190,11 @@ impl Request {
     }
 
     /// All pages of one server's list; none if it has no tools.
-    async fn pages(&self, link: &Arc<Link>, params: Option<&Bytes>) -> Result<Vec<Bytes>, Failure> {
+    async fn pages(
+        &self,
+        link: &Arc<ServerConnection>,
+        params: Option<&Bytes>,
+    ) -> Result<Vec<Bytes>, Failure> {
         if self.side.only().is_some() || link.is_open() {
             link.settled().await.map_err(Failure::Unavailable)?;
         } else {
@@ -218,7 +222,7 @@ impl Request {
             let next = next.await.filter(|next| next.starts_with(b"\""));
             pages.push(page);
             let Some(next) = next else { return Ok(pages) };
-            if pages.len() >= PAGES || bytes > most || !seen.insert(next.clone()) {
+            if pages.len() >= MAX_PAGES || bytes > most || !seen.insert(next.clone()) {
                 return Err(Failure::Unavailable(UpstreamError::Invalid {
                     reason: "its list of tools has no end".to_owned(),
                 }));
@@ -247,7 +251,7 @@ impl Request {
                 None
             };
             let fetch = async {
-                for _ in 0..ATTEMPTS {
+                for _ in 0..MAX_ATTEMPTS {
                     self.fetch(meta.as_ref(), false, &reader).await?;
                     if self.side.tools.is_listed_for(&reader) {
                         break;
@@ -271,7 +275,7 @@ impl Request {
                     forward.pending.fail("no such server").await;
                     return self.client.refuse(self.serial, &error).await;
                 };
-                let waiting = Waiting::Call {
+                let waiting = PendingReply::Call {
                     serial: self.serial,
                     pending: forward.pending,
                 };
@@ -284,7 +288,7 @@ impl Request {
     }
 
     /// As [`fail`](Self::fail), but so that the model reads it.
-    async fn fail_call(&self, link: &Link, error: UpstreamError) {
+    async fn fail_call(&self, link: &ServerConnection, error: UpstreamError) {
         // Only its tools were asked for.
         let error = error.before_sending();
         let result = fault::tool(&link.name, &error, false, link.stateless);

@@ -3,7 +3,7 @@
 //! What comes in: a gateway's clients and their connections. What goes out: one line for each server.
 //! Deliberately not here: how it is shown.
 
-use super::{Client, Gateway, link::Phase};
+use super::{Client, Gateway, connection::Phase};
 use crate::port::ServerHealth;
 use std::sync::{Arc, Weak};
 
@@ -59,7 +59,7 @@ impl Gateway {
     }
 
     pub(super) fn every_client(&self) -> Vec<Arc<Client>> {
-        let clients = self.clients();
+        let clients = self.clients.lock();
         let stay = clients.all.values().filter_map(Weak::upgrade);
         stay.chain(clients.shared.values().cloned()).collect()
     }

@@ -13,27 +13,27 @@
 //!   reference to a call that runs, a list that must be fetched first) goes later.
 //! - A server that is slow, floods or ends holds up only what is asked of it.
 
-mod advance;
-mod begin;
 mod calls;
 mod client;
+mod connection;
+mod connection_set;
 mod fault;
+mod handshake;
 mod health;
-mod introduce;
-mod join;
-mod lane;
-mod life;
-mod link;
-mod listen;
+mod initialize;
+mod merge_lists;
+mod outbox;
 mod owners;
 mod pace;
+mod poll_then_spawn;
 mod port;
 mod read;
 mod resources;
 mod room;
-mod roomed;
+mod room_connector;
 mod route;
-mod side;
+mod subscriptions;
+mod supervisor;
 mod tasks;
 mod turns;
 
@@ -56,7 +56,7 @@ use crate::{
     withhold::without_withheld,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, Weak},
@@ -66,7 +66,7 @@ use tokio::sync::watch;
 
 /// How long the connections of a client may take to be closed when the gateway ends; who does not end by
 /// then is left to the end of the process.
-const CLOSING: Duration = Duration::from_secs(15);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A gateway: its servers, its tools, and its clients.
 pub struct Gateway {
@@ -91,19 +91,15 @@ struct Eras {
 }
 
 impl Eras {
-    fn known(&self) -> MutexGuard<'_, HashMap<(usize, bool), bool>> {
-        self.known.lock()
-    }
-
     /// Whether a server speaks the stateless era, or the one before.
     fn of(&self, server: usize, stateless: bool) -> Option<bool> {
-        self.known().get(&(server, stateless)).copied()
+        self.known.lock().get(&(server, stateless)).copied()
     }
 
     fn learn(&self, server: usize, stateless: bool, speaks: Option<bool>) {
         match speaks {
-            Some(speaks) => self.known().insert((server, stateless), speaks),
-            None => self.known().remove(&(server, stateless)),
+            Some(speaks) => self.known.lock().insert((server, stateless), speaks),
+            None => self.known.lock().remove(&(server, stateless)),
         };
         self.changes.send_modify(|changes| *changes += 1);
     }
@@ -231,10 +227,6 @@ impl Gateway {
             .map(|(server, connector)| (server, Arc::clone(connector)))
     }
 
-    fn clients(&self) -> MutexGuard<'_, Clients> {
-        self.clients.lock()
-    }
-
     /// A client that stays: a connection over standard input and output, or a session over HTTP.
     /// `outlet` takes what belongs to no request.
     #[must_use]
@@ -244,7 +236,7 @@ impl Gateway {
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<Client> {
         let client = self.client(principal, outlet, false);
-        let mut clients = self.clients();
+        let mut clients = self.clients.lock();
         if clients.is_closed {
             client.refuse_all();
         }
@@ -258,7 +250,7 @@ impl Gateway {
     /// The client behind requests without a session over HTTP, one for each principal.
     #[must_use]
     pub fn stateless(self: &Arc<Self>, principal: Principal) -> Arc<Client> {
-        let mut clients = self.clients();
+        let mut clients = self.clients.lock();
         if let Some(client) = clients.shared.get(&principal) {
             return Arc::clone(client);
         }
@@ -280,13 +272,13 @@ impl Gateway {
     }
 
     fn forget(&self, key: &str) {
-        self.clients().all.remove(key);
+        self.clients.lock().all.remove(key);
     }
 
     /// Ends every client and every connection to a server; calls that run may finish first, as long as
     /// the limits allow.
     pub async fn shut_down(&self) {
-        self.clients().is_closed = true;
+        self.clients.lock().is_closed = true;
         let all = self.every_client();
         for client in &all {
             client.refuse_all();
@@ -299,9 +291,9 @@ impl Gateway {
         let _ = tokio::time::timeout(self.config.limits.shutdown, finished).await;
         let closing = all
             .iter()
-            .map(|client| tokio::time::timeout(CLOSING, client.close()));
+            .map(|client| tokio::time::timeout(CLOSE_TIMEOUT, client.close()));
         futures_util::future::join_all(closing).await;
-        self.clients().shared.clear();
+        self.clients.lock().shared.clear();
     }
 }
 

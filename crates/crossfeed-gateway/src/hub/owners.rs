@@ -4,7 +4,7 @@
 //! claimed it. Each server has room of its own: what one claims takes nothing from another. Names are kept
 //! as fingerprints only, and charged to the account of the client.
 
-use super::side::LONGEST;
+use super::connection_set::MAX_KEY_BYTES;
 use crate::budget::{Account, Charge, Purpose};
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What a name and its origin take in their tables, with what these keep free.
-const ENTRY: usize = 160;
+const ENTRY_BYTES: usize = 160;
 
 /// 128 bits that stand for a name; which name they stand for cannot be found without the keys.
 pub(super) type Fingerprint = u128;
@@ -76,7 +76,7 @@ impl Owners {
 
     /// A server says that a name is its own.
     pub(super) fn claim(&mut self, name: &str, server: usize, by: By) -> Claim {
-        if name.len() > LONGEST {
+        if name.len() > MAX_KEY_BYTES {
             return Claim::NoRoom;
         }
         let name = self.fingerprints.of(name);
@@ -92,7 +92,7 @@ impl Owners {
             _ => {}
         }
         let count = self.counts.entry(server).or_default();
-        if *count >= self.most || !self.charge.more(ENTRY, Purpose::Remembered) {
+        if *count >= self.most || !self.charge.more(ENTRY_BYTES, Purpose::Remembered) {
             return Claim::NoRoom;
         }
         *count += 1;
@@ -100,7 +100,7 @@ impl Owners {
             if let Some(count) = self.counts.get_mut(&linking) {
                 *count -= 1;
             }
-            self.charge.keep(self.charge.bytes() - ENTRY);
+            self.charge.keep(self.charge.bytes() - ENTRY_BYTES);
         }
         Claim::Own
     }
@@ -128,7 +128,7 @@ mod tests {
         owners.claim("b", 1, By::List);
         assert_eq!(owners.claim("c", 1, By::List), Claim::NoRoom);
         assert_eq!(owners.claim("c", 2, By::List), Claim::Own);
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_KEY_BYTES + 1);
         assert_eq!(owners.claim(&long, 2, By::List), Claim::NoRoom);
         let known = ["a", "b", "c"].map(|name| owners.of(name).map(|(server, _)| server));
         assert_eq!(known, [Some(1), Some(1), Some(2)]);
@@ -143,17 +143,17 @@ mod tests {
         assert_eq!(owners.claim("a", 1, By::Link), Claim::OfAnother(2));
         assert_eq!(owners.of("a"), Some((2, By::List)));
         assert_eq!(owners.counts[&1], 0);
-        assert_eq!(owners.charge.bytes(), ENTRY);
+        assert_eq!(owners.charge.bytes(), ENTRY_BYTES);
     }
 
     #[test]
     fn names_are_charged_and_given_back() {
-        let budget = Budget::new(10 * ENTRY, 0, 0, &Metrics::new());
+        let budget = Budget::new(10 * ENTRY_BYTES, 0, 0, &Metrics::new());
         let mut owners = Owners::new(100, &budget.account(&Principal::Local));
         let claims = (0..12).map(|name| owners.claim(&name.to_string(), 1, By::List));
         let refused = claims.filter(|claim| *claim == Claim::NoRoom).count();
         assert_eq!(refused, 2);
-        assert_eq!(budget.held(), 10 * ENTRY);
+        assert_eq!(budget.held(), 10 * ENTRY_BYTES);
         drop(owners);
         assert_eq!(budget.held(), 0);
     }

@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 /// Notifications a second that are read for as long as the server goes on, and how many at once before
 /// that: more than any server says that has something to say.
-const PER_SECOND: u32 = 10_000;
-const BURST: u32 = 20_000;
+const MESSAGES_PER_SECOND: u32 = 10_000;
+const MESSAGES_BURST: u32 = 20_000;
 /// The same in bytes.
 const BYTES_PER_SECOND: u32 = 16 << 20;
 const BYTES_BURST: u32 = 64 << 20;
@@ -25,7 +25,7 @@ pub(super) struct Pace {
 
 #[derive(Debug)]
 struct Bucket {
-    /// Below zero, that much was read too early.
+    /// Below zero, that much was read too pre_init_queue.
     left: f64,
     burst: f64,
     per_second: f64,
@@ -57,7 +57,7 @@ impl Bucket {
 impl Pace {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            messages: Bucket::new(PER_SECOND, BURST, now),
+            messages: Bucket::new(MESSAGES_PER_SECOND, MESSAGES_BURST, now),
             bytes: Bucket::new(BYTES_PER_SECOND, BYTES_BURST, now),
         }
     }
@@ -73,7 +73,7 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::{BURST, MAX_REST, PER_SECOND, Pace};
+    use super::{MAX_REST, MESSAGES_BURST, MESSAGES_PER_SECOND, Pace};
     use std::time::Duration;
     use tokio::time::Instant;
 
@@ -92,10 +92,10 @@ mod tests {
 
     #[test]
     fn a_flood_is_read_at_a_rate() {
-        let most = BURST + 10 * PER_SECOND;
+        let most = MESSAGES_BURST + 10 * MESSAGES_PER_SECOND;
         let read = flood(100, 10);
         assert!(
-            read <= most + PER_SECOND && read >= most - PER_SECOND,
+            read <= most + MESSAGES_PER_SECOND && read >= most - MESSAGES_PER_SECOND,
             "{read}"
         );
         // By bytes: 64 MiB at once, then 16 MiB a second.

@@ -6,12 +6,12 @@
 //! one ([`super::join`]).
 
 use super::{
-    begin::{SLOWER, some_settled},
     calls::{Request, asking},
-    join::all_pages,
-    link::Link,
+    connection::ServerConnection,
+    connection_set::{ConnectionSet, MAX_KEY_BYTES},
+    initialize::{START_GRACE, some_settled},
+    merge_lists::all_pages,
     owners::{By, Claim, Fingerprint, Fingerprints, Owners},
-    side::{LONGEST, Side},
 };
 use crate::{
     apart::apart,
@@ -32,22 +32,19 @@ use std::{
 use tokio::time::Instant;
 
 /// Resources of one server whose owner is remembered.
-const RESOURCES: usize = 16_384;
+const MAX_RESOURCES: usize = 16_384;
 
 /// Templates of one server that are remembered.
-const TEMPLATES: usize = 1024;
+const MAX_TEMPLATES: usize = 1024;
 
 /// What a template takes beside its text.
-const TEMPLATE: usize = 160;
+const TEMPLATE_BYTES: usize = 160;
 
 /// Resources, or templates, of one server's list that are looked at.
-const LISTED: usize = 100_000;
+const MAX_LISTED: usize = 100_000;
 
 /// Links in one result whose owner is remembered.
-const LINKS: usize = 1024;
-
-/// The error of MCP for a resource that is not there, up to 2025-11-25.
-const RESOURCE_NOT_FOUND: i64 = -32002;
+const MAX_LINKS: usize = 1024;
 
 /// Whose resources are.
 pub(super) struct Resources {
@@ -134,8 +131,8 @@ impl Resources {
     /// None yet; what is remembered is charged to the account.
     pub(super) fn new(account: &Arc<Account>) -> Self {
         Self {
-            listed: Owners::new(RESOURCES, account),
-            templates: Owners::new(TEMPLATES, account),
+            listed: Owners::new(MAX_RESOURCES, account),
+            templates: Owners::new(MAX_TEMPLATES, account),
             in_order: Vec::new(),
             origins: HashMap::new(),
             fingerprints: Fingerprints::default(),
@@ -176,8 +173,10 @@ impl Resources {
             && claim == Claim::Own
             && let Some(template) = Template::of(template)
         {
-            let bytes =
-                TEMPLATE + template.fixed.len() + template.scheme.len() + template.authority.len();
+            let bytes = TEMPLATE_BYTES
+                + template.fixed.len()
+                + template.scheme.len()
+                + template.authority.len();
             if !self.charge.more(bytes, Purpose::Remembered) {
                 return Claim::NoRoom;
             }
@@ -214,27 +213,27 @@ impl Resources {
     }
 }
 
-impl Side {
+impl ConnectionSet {
     pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
-        self.resources().owner(uri).map(|(server, _)| server)
+        self.resources.lock().owner(uri).map(|(server, _)| server)
     }
 
     /// The server at which a resource is subscribed to.
     fn subscribed(&self, uri: &str) -> Option<usize> {
         let mut links = self.links().iter();
-        let link = links.find(|link| link.state().subscriptions.contains_key(uri))?;
+        let link = links.find(|link| link.state.lock().subscriptions.contains_key(uri))?;
         Some(link.server)
     }
 
     /// The same, unless it is known by a link only and lists are still to be read: another may list it.
     fn settled_owner(&self, uri: &str) -> Option<usize> {
-        let resources = self.resources();
+        let resources = self.resources.lock();
         let (server, by) = resources.owner(uri)?;
         (by == By::List || resources.is_learnt).then_some(server)
     }
 
     /// Remembers whose the resources, or templates, of a page are.
-    pub(super) fn learn_resources(&self, link: &Link, method: &str, result: &Bytes) {
+    pub(super) fn learn_resources(&self, link: &ServerConnection, method: &str, result: &Bytes) {
         let (member, key) = match method {
             method::LIST_RESOURCES => ("resources", "uri"),
             method::LIST_TEMPLATES => ("resourceTemplates", "uriTemplate"),
@@ -244,23 +243,23 @@ impl Side {
         let list = document.root().ok().and_then(|root| root.get(member));
         let mut items = list.into_iter().flat_map(Cursor::items).peekable();
         if items.peek().is_some() {
-            self.resources().listers.insert(link.server);
+            self.resources.lock().listers.insert(link.server);
         }
-        for item in items.take(LISTED) {
+        for item in items.take(MAX_LISTED) {
             let Some(name) = item.get(key).and_then(Cursor::as_str) else {
                 continue;
             };
             let claim = match key {
-                "uri" => self.resources().claim(link.server, &name, By::List),
-                _ => self.resources().claim_template(link.server, &name),
+                "uri" => self.resources.lock().claim(link.server, &name, By::List),
+                _ => self.resources.lock().claim_template(link.server, &name),
             };
             self.report(link, claim);
         }
     }
 
     /// A result of a server names a resource, or is the resource. Servers may link to what is another's.
-    fn claim_by_link(&self, link: &Link, uri: &str) {
-        let claim = self.resources().claim(link.server, uri, By::Link);
+    fn claim_by_link(&self, link: &ServerConnection, uri: &str) {
+        let claim = self.resources.lock().claim(link.server, uri, By::Link);
         if claim == Claim::NoRoom {
             self.report(link, claim);
         }
@@ -268,7 +267,7 @@ impl Side {
 
     /// Logs what a server does not get, once for each pair of servers; never an address, which may hold a
     /// secret.
-    fn report(&self, link: &Link, claim: Claim) {
+    fn report(&self, link: &ServerConnection, claim: Claim) {
         match claim {
             Claim::Own => {}
             Claim::OfAnother(owner) => {
@@ -287,7 +286,7 @@ impl Side {
                     tracing::warn!(
                         target: "crossfeed::gateway",
                         server = %link.name,
-                        most = RESOURCES,
+                        most = MAX_RESOURCES,
                         "a server lists more resources than are remembered: the rest cannot be read"
                     );
                 }
@@ -296,7 +295,11 @@ impl Side {
     }
 
     /// Remembers whose the resources are that a result links to, or holds.
-    pub(super) async fn learn_links(self: &Arc<Self>, link: &Arc<Link>, result: &Bytes) {
+    pub(super) async fn learn_links(
+        self: &Arc<Self>,
+        link: &Arc<ServerConnection>,
+        result: &Bytes,
+    ) {
         if self.only().is_some() {
             return;
         }
@@ -323,9 +326,9 @@ fn links_of(result: &Bytes) -> Vec<String> {
             _ => return None,
         };
         let uri = holder.get("uri")?.as_str()?;
-        (uri.len() <= LONGEST).then(|| uri.into_owned())
+        (uri.len() <= MAX_KEY_BYTES).then(|| uri.into_owned())
     });
-    uris.take(LINKS).collect()
+    uris.take(MAX_LINKS).collect()
 }
 
 impl Request {
@@ -360,7 +363,7 @@ impl Request {
             let code = if self.side.revision.is_stateless() {
                 code::INVALID_PARAMS
             } else {
-                RESOURCE_NOT_FOUND
+                code::RESOURCE_NOT_FOUND
             };
             let error = RpcError::new(code, "unknown resource: no server lists it")
                 .with_data(json!({"uri": uri}));
@@ -379,22 +382,22 @@ impl Request {
     /// Reads the lists of all servers, unless that was done since they last changed.
     pub(super) async fn learn_all_resources(&self, message: &Message) {
         some_settled(&self.side).await;
-        let is_needed = || !self.side.resources().is_learnt;
+        let is_needed = || !self.side.resources.lock().is_learnt;
         let read = self.read_all_resources(message);
         self.side.learning.take(is_needed, read).await;
     }
 
     async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
         // What changes meanwhile is read again.
-        self.side.resources().is_learnt = true;
+        self.side.resources.lock().is_learnt = true;
         let params = asking(message).await;
         let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
         let links = self.capable("resources");
         for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {
-            let until = Instant::now() + SLOWER;
+            let until = Instant::now() + START_GRACE;
             let lists = links
                 .iter()
-                .map(|link| all_pages(self, link, method, &params, LISTED, until));
+                .map(|link| all_pages(self, link, method, &params, MAX_LISTED, until));
             let lists = join_all(lists).await;
             for (link, pages) in links.iter().zip(lists) {
                 for page in pages.into_iter().flatten() {

@@ -21,10 +21,10 @@ use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::JoinHandle, time::Instant};
 
 /// How long a connection that is over may take to end in an orderly way.
-const CLOSING: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a session that never called a tool keeps its processes without use.
-const UNCALLED: Duration = Duration::from_secs(60);
+const UNCALLED_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What one connection to a server takes.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Connection {
         let upstream = Arc::clone(&self.upstream);
         let runtime = Handle::try_current().ok()?;
         Some(runtime.spawn(async move {
-            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
+            drop(tokio::time::timeout(CLOSE_TIMEOUT, upstream.close()).await);
             drop(room);
         }))
     }
@@ -140,7 +140,7 @@ impl Gateway {
         principal: &Principal,
         needs: &[Needs],
     ) -> Result<Vec<Arc<Room>>, Crowded> {
-        let until = Instant::now() + CLOSING;
+        let until = Instant::now() + CLOSE_TIMEOUT;
         let taken = self
             .quotas
             .take_when_there(principal, sum(needs), until, |lack| {
@@ -212,7 +212,7 @@ impl Gateway {
             let patience = if client.has_called() {
                 idle
             } else {
-                idle.min(UNCALLED)
+                idle.min(UNCALLED_IDLE_TIMEOUT)
             };
             let is_due = |since: Instant| since.elapsed() >= patience;
             if client.unused_since().is_some_and(is_due) {

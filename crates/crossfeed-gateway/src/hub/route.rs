@@ -6,12 +6,12 @@
 
 use super::{
     Client,
-    begin::{self, SLOWER, some_settled},
     calls::{Request, asking, cancelled},
-    fault, join,
-    link::{Answer, Failure, Link},
-    read,
-    side::Side,
+    connection::{Answer, Failure, ServerConnection},
+    connection_set::ConnectionSet,
+    fault,
+    initialize::{self, START_GRACE, some_settled},
+    merge_lists, read,
 };
 use crate::{
     Revision,
@@ -29,7 +29,7 @@ use tokio::{sync::oneshot, time::Instant};
 
 /// How long `server/discover` waits for servers: clients ask it to find out the era, and some take
 /// silence of ten seconds for an answer.
-const PROBED: Duration = Duration::from_secs(5);
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether requests of a method carry no data: one beyond [`LARGE`] is a mistake, or meant to keep others waiting
 /// while it is read.
@@ -43,13 +43,13 @@ fn is_short(method: &str) -> bool {
         method::DISCOVER,
         method::LIST_TOOLS,
     ];
-    join::listed(method).is_some() || OTHERS.contains(&method)
+    merge_lists::listed(method).is_some() || OTHERS.contains(&method)
 }
 
 /// Who was asked, and where the answer comes.
-type Asked = (Arc<Link>, oneshot::Receiver<Answer>);
+type Asked = (Arc<ServerConnection>, oneshot::Receiver<Answer>);
 
-impl Side {
+impl ConnectionSet {
     /// Takes a request of the client.
     pub(super) async fn request(
         self: &Arc<Self>,
@@ -120,7 +120,7 @@ impl Request {
         let method = message.method().unwrap_or_default();
         // Methods of sessions are for the servers to refuse where there are none.
         let has_sessions = !self.side.revision.is_stateless();
-        if join::listed(method).is_some() {
+        if merge_lists::listed(method).is_some() {
             return client.work(serial, self.join(message)).await;
         }
         let params = message.params().unwrap_or_default();
@@ -210,7 +210,7 @@ impl Request {
     async fn any_of(self, asked: Vec<Asked>) {
         let mut first = None;
         let mut result = None;
-        let until = Instant::now() + SLOWER;
+        let until = Instant::now() + START_GRACE;
         for (link, answer) in asked {
             let answer = async { answer.await.unwrap_or_else(|_| Err(cancelled())) };
             match self.in_time(&link, until, answer).await {
@@ -275,9 +275,12 @@ impl Request {
     }
 
     /// The first answer that is none of "unknown"; else the first error.
-    pub(super) async fn first_that_knows(&self, message: Message) -> Option<(Arc<Link>, Answer)> {
+    pub(super) async fn first_that_knows(
+        &self,
+        message: Message,
+    ) -> Option<(Arc<ServerConnection>, Answer)> {
         some_settled(&self.side).await;
-        let mut first: Option<(Arc<Link>, Answer)> = None;
+        let mut first: Option<(Arc<ServerConnection>, Answer)> = None;
         for link in self.side.links() {
             if !link.is_open() {
                 continue;
@@ -288,7 +291,9 @@ impl Request {
                 answer.unwrap_or_else(|_| Err(cancelled()))
             };
             // The next one is asked whether this one answers or not.
-            let answer = self.in_time(link, Instant::now() + SLOWER, asking).await;
+            let answer = self
+                .in_time(link, Instant::now() + START_GRACE, asking)
+                .await;
             if answer.is_ok() {
                 return Some((Arc::clone(link), answer));
             }
@@ -310,7 +315,7 @@ impl Request {
             .side
             .links()
             .iter()
-            .find_map(|link| Some((link, link.refused_because()?)));
+            .find_map(|link| Some((link, link.refusal()?)));
         let error = match down {
             Some((link, error)) => fault::rpc(&link.name, &error),
             None => RpcError::new(code::INTERNAL, "no server is there yet"),
@@ -330,7 +335,9 @@ impl Request {
             // Its own failure is the answer where it is not there.
             Some(link) => speaks.await || eras.of(link.server, true).is_none(),
             // Who asks this finds out the era, and does not wait for long.
-            None => tokio::time::timeout(PROBED, speaks).await.unwrap_or(false),
+            None => tokio::time::timeout(DISCOVER_TIMEOUT, speaks)
+                .await
+                .unwrap_or(false),
         }
     }
 
@@ -350,7 +357,7 @@ impl Request {
             let answer = link.pass(Some(self.serial), message).await.await;
             match answer.unwrap_or_else(|_| Err(cancelled())) {
                 Ok(result) => {
-                    let result = begin::of_one(&result, &guidance);
+                    let result = initialize::of_one(&result, &guidance);
                     self.client.respond(self.serial, &result).await;
                 }
                 Err(failure) => self.fail(&link, failure).await,
@@ -358,8 +365,8 @@ impl Request {
             return;
         }
         // Who asks this finds out the era, and does not wait for long.
-        let _ = tokio::time::timeout(PROBED, some_settled(&self.side)).await;
-        let result = begin::of_several(&self.side, &guidance);
+        let _ = tokio::time::timeout(DISCOVER_TIMEOUT, some_settled(&self.side)).await;
+        let result = initialize::of_several(&self.side, &guidance);
         self.client.respond(self.serial, &result).await;
     }
 }

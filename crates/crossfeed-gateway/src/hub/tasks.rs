@@ -11,7 +11,7 @@
 use super::{
     Client,
     calls::{Request, cancelled},
-    link::Link,
+    connection::ServerConnection,
     owners::{Fingerprint, Fingerprints},
     read,
 };
@@ -26,7 +26,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
 use lru::LruCache;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::json;
 use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc};
 
@@ -83,14 +83,10 @@ impl Tasks {
         })
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<usize, LruCache<Fingerprint, Claim>>> {
-        self.known.lock()
-    }
-
     /// A server began a task. If another began one of the same id, neither is asked about it.
     fn begun(&self, server: usize, task: &str) {
         let task = self.fingerprints.of(task);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let mut claim = Claim::Began;
         for (_, tasks) in known.iter_mut().filter(|(other, _)| **other != server) {
             // Without asking about it: that would keep it.
@@ -110,7 +106,7 @@ impl Tasks {
     /// A server lists a task.
     fn listed(&self, server: usize, task: &str) {
         let task = self.fingerprints.of(task);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let own = known.entry(server).or_insert_with(no_tasks);
         own.get_or_insert(task, || Claim::Listed);
     }
@@ -118,7 +114,7 @@ impl Tasks {
     /// The server that began a task; of one that none began, the only server that lists it.
     fn owner(&self, task: &str) -> Owner {
         let task = self.fingerprints.of(task);
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let mut owner = Owner::Nobody;
         let mut is_begun = false;
         for (server, tasks) in known.iter_mut() {
@@ -185,7 +181,7 @@ impl Tasks {
     /// Whether a server has a task of this id of the principal; others may have one, too.
     fn has(&self, server: usize, task: &str) -> bool {
         let task = self.fingerprints.of(task);
-        let known = self.known();
+        let known = self.known.lock();
         known
             .get(&server)
             .is_some_and(|tasks| tasks.contains(&task))
@@ -223,7 +219,12 @@ fn begun_by(result: &Bytes) -> Option<String> {
 
 impl Client {
     /// What is to be known of the result of a request: the task that it stands for.
-    pub(in crate::hub) async fn learn(&self, link: &Link, serial: u64, message: &Message) {
+    pub(in crate::hub) async fn learn(
+        &self,
+        link: &ServerConnection,
+        serial: u64,
+        message: &Message,
+    ) {
         let names_task = |member: &ResultMember| matches!(member.key, "task" | ID);
         let members = message.result_members();
         if members.is_some_and(|members| !members.iter().any(names_task)) {
@@ -237,7 +238,11 @@ impl Client {
     }
 
     /// Whether a client may be told what a server says of its own accord: not of the tasks of others.
-    pub(in crate::hub) async fn may_hear(&self, link: &Link, message: &Message) -> bool {
+    pub(in crate::hub) async fn may_hear(
+        &self,
+        link: &ServerConnection,
+        message: &Message,
+    ) -> bool {
         let method = message.method().unwrap_or_default();
         if !method.starts_with(method::TASK_CHANGED) {
             return true;

@@ -7,11 +7,11 @@ use std::{io, sync::Arc};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Room for most messages, and what a connection that is idle holds.
-const ROOM: usize = 8 << 10;
+const BUFFER_BYTES: usize = 8 << 10;
 /// Lines up to here are copied out of the buffer, which then serves on.
-const COPIED: usize = 4 << 10;
+const MAX_COPIED_BYTES: usize = 4 << 10;
 /// How much of a line that is skipped is read at once.
-const SKIPPED: usize = 64 << 10;
+const SKIP_BYTES: usize = 64 << 10;
 
 /// What a peer sent, up to a line break.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,12 +96,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Doubles, so that no byte is moved often however few come at once. Whether there is room for more.
     async fn make_room(&mut self) -> bool {
         let length = self.buffer.len();
-        if self.buffer.capacity() - length >= ROOM / 2 {
+        if self.buffer.capacity() - length >= BUFFER_BYTES / 2 {
             return true;
         }
         let room = match self.skipped {
-            Some(_) => SKIPPED,
-            None => length.min(self.limit.saturating_sub(length)).max(ROOM),
+            Some(_) => SKIP_BYTES,
+            None => length
+                .min(self.limit.saturating_sub(length))
+                .max(BUFFER_BYTES),
         };
         if let (None, Some((charge, purpose))) = (&self.skipped, &mut self.charge)
             && length > 0
@@ -134,10 +136,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 if let Some((charge, _)) = self.charge.as_mut().filter(|_| holds_none) {
                     charge.keep(0);
                 }
-                if self.buffer.is_empty() && self.buffer.capacity() > 2 * ROOM {
+                if self.buffer.is_empty() && self.buffer.capacity() > 2 * BUFFER_BYTES {
                     self.buffer = BytesMut::new();
                 }
-                if self.skipped.is_some() && self.buffer.capacity() > 2 * SKIPPED {
+                if self.skipped.is_some() && self.buffer.capacity() > 2 * SKIP_BYTES {
                     self.buffer = BytesMut::new();
                 } else if self.skipped.is_some() {
                     self.buffer.clear();
@@ -180,7 +182,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Takes a line out of the buffer. What is kept of it shall not hold its neighbours, nor they it:
     /// whichever is shorter, the line or what follows, is copied.
     fn take(&mut self, end: usize) -> Bytes {
-        let mut line = if end <= COPIED || end < self.buffer.len() - end {
+        let mut line = if end <= MAX_COPIED_BYTES || end < self.buffer.len() - end {
             let line = Bytes::copy_from_slice(&self.buffer[..end]);
             self.buffer.advance(end);
             self.charged(line)

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 /// A key or an id longer than this is not held: no key of the envelope is, and an id that is cannot be
 /// answered to.
-const HELD: usize = 1024;
+const MAX_HELD_BYTES: usize = 1024;
 
 /// What was seen of a message that was not held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Skim {
             return;
         }
         match &mut self.held {
-            Some(held) if held.len() + text.len() <= HELD => held.extend_from_slice(text),
+            Some(held) if held.len() + text.len() <= MAX_HELD_BYTES => held.extend_from_slice(text),
             held => *held = None,
         }
     }

@@ -9,9 +9,9 @@ use std::{
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 /// Pieces up to here are copied together; longer ones are written from where they are.
-const COPIED: usize = 4 << 10;
+const MAX_COPIED_BYTES: usize = 4 << 10;
 /// How many pieces are handed to the system at once.
-const AT_ONCE: usize = 32;
+const MAX_PIECES: usize = 32;
 
 /// Writes messages, each on a line of its own.
 ///
@@ -42,7 +42,7 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     pub fn put(&mut self, message: &Message) {
         for piece in message.pieces() {
             let line = on_one_line(&piece);
-            if line.len() <= COPIED {
+            if line.len() <= MAX_COPIED_BYTES {
                 self.small.extend_from_slice(&line);
                 continue;
             }
@@ -74,7 +74,7 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
             if !self.small.is_empty() {
                 self.pieces.push_back(self.small.split().freeze());
             }
-            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            let mut slices = [IoSlice::new(&[]); MAX_PIECES];
             let mut count = 0;
             for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
                 *slice = IoSlice::new(piece);

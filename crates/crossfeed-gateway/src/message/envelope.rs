@@ -33,7 +33,7 @@ enum Member {
     Error,
 }
 
-const MEMBERS: usize = 6;
+const MAX_MEMBERS: usize = 6;
 /// Members of a result that are noted: doubled ones could be any number.
 const MAX_NOTED: usize = 32;
 
@@ -43,7 +43,7 @@ struct Reader<'t> {
     depth: usize,
     is_object: bool,
     current: Option<(Member, usize)>,
-    found: [Option<Range<usize>>; MEMBERS],
+    found: [Option<Range<usize>>; MAX_MEMBERS],
     /// The member of `params` whose value comes, and where that begins.
     param: Option<(Param, usize)>,
     params: Option<Box<Params>>,
@@ -128,7 +128,7 @@ impl TokenVisitor for Reader<'_> {
 /// Whether a key is one of the envelope's for those who read keys whatever their case is: what they took
 /// the message for is not what was judged here.
 fn is_read_as_another(key: &str) -> bool {
-    const NAMES: [&str; MEMBERS] = ["JSONRPC", "ID", "METHOD", "PARAMS", "RESULT", "ERROR"];
+    const NAMES: [&str; MAX_MEMBERS] = ["JSONRPC", "ID", "METHOD", "PARAMS", "RESULT", "ERROR"];
     // The longest, of signs of up to three bytes.
     key.len() <= 3 * "jsonrpc".len() && NAMES.contains(&&*key.to_uppercase())
 }

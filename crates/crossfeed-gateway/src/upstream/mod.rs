@@ -215,7 +215,7 @@ pub enum Event {
 
 /// Bytes from which on a message waits until those before it were taken. A queue of events is bounded by
 /// their number: large ones would let one server fill the memory of everybody.
-const LARGE_EVENT: usize = 256 << 10;
+const LARGE_EVENT_BYTES: usize = 256 << 10;
 
 /// A place in a queue for an event; a large message gets one once the queue is empty.
 ///
@@ -226,7 +226,7 @@ pub(crate) async fn place<'q>(
     events: &'q mpsc::Sender<Event>,
     event: &Event,
 ) -> Result<mpsc::Permit<'q, Event>, mpsc::error::SendError<()>> {
-    if matches!(event, Event::Message { message, .. } if message.len() > LARGE_EVENT) {
+    if matches!(event, Event::Message { message, .. } if message.len() > LARGE_EVENT_BYTES) {
         drop(events.reserve_many(events.max_capacity()).await?);
     }
     events.reserve().await
@@ -278,7 +278,7 @@ pub trait Connector: Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, LARGE_EVENT, UpstreamError, place};
+    use super::{Event, LARGE_EVENT_BYTES, UpstreamError, place};
     use crate::message::Message;
     use futures_util::FutureExt as _;
     use std::time::Duration;
@@ -316,19 +316,19 @@ mod tests {
             let place = place(&sender, &event).now_or_never();
             place.map(|place| place.unwrap().send(event)).is_some()
         };
-        assert!(send(LARGE_EVENT));
-        assert!(!send(LARGE_EVENT), "one is there");
+        assert!(send(LARGE_EVENT_BYTES));
+        assert!(!send(LARGE_EVENT_BYTES), "one is there");
         assert!(send(1) && send(1) && send(1));
         assert!(!send(1), "four are there");
         for _ in 0..3 {
             assert!(events.try_recv().is_ok());
-            assert!(!send(LARGE_EVENT));
+            assert!(!send(LARGE_EVENT_BYTES));
         }
         assert!(events.try_recv().is_ok());
-        assert!(send(LARGE_EVENT));
+        assert!(send(LARGE_EVENT_BYTES));
         drop(events);
         assert!(
-            place(&sender, &event(LARGE_EVENT))
+            place(&sender, &event(LARGE_EVENT_BYTES))
                 .now_or_never()
                 .unwrap()
                 .is_err()

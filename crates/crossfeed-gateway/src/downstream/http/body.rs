@@ -1,6 +1,6 @@
 //! What a client sends, within a limit of bytes, a budget for all clients, and limits of time.
 
-use super::PATIENCE;
+use super::HEADER_TIMEOUT;
 use crate::budget::{Charge, Purpose};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a body may take in all.
-const IN_ALL: Duration = Duration::from_secs(300);
+const BODY_TIMEOUT: Duration = Duration::from_secs(300);
 /// How fast a body comes on average, in bytes a second, from this time on: what drips holds a connection for
 /// nothing.
-const SLOWEST: usize = 1 << 10;
-const JUDGED: Duration = Duration::from_secs(10);
+const MIN_BYTES_PER_SECOND: usize = 1 << 10;
+const MIN_RATE_AFTER: Duration = Duration::from_secs(10);
 /// What is held for a body at first, whatever it says of itself.
-const AT_FIRST: usize = 64 << 10;
+const FIRST_CHARGE_BYTES: usize = 64 << 10;
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) async fn read(
     limit: usize,
     charge: Charge,
 ) -> Result<Bytes, BodyError> {
-    timeout(IN_ALL, pieces(body, limit, charge))
+    timeout(BODY_TIMEOUT, pieces(body, limit, charge))
         .await
         .unwrap_or(Err(BodyError::TooSlow))
 }
@@ -57,9 +57,9 @@ async fn pieces(
     let mut length = 0;
     let mut has_room = true;
     loop {
-        let seconds = u64::try_from(length / SLOWEST).unwrap_or(u64::MAX);
-        let slowest = began + JUDGED.max(Duration::from_secs(seconds).min(IN_ALL));
-        let deadline = slowest.min(Instant::now() + PATIENCE);
+        let seconds = u64::try_from(length / MIN_BYTES_PER_SECOND).unwrap_or(u64::MAX);
+        let slowest = began + MIN_RATE_AFTER.max(Duration::from_secs(seconds).min(BODY_TIMEOUT));
+        let deadline = slowest.min(Instant::now() + HEADER_TIMEOUT);
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_) => return Err(BodyError::TooSlow),
             Ok(None) => break,
@@ -79,7 +79,8 @@ async fn pieces(
         if length > whole.capacity() {
             // What was said is not believed beyond what a client can make us hold for nothing.
             let room = if said >= length {
-                said.min(AT_FIRST.max(whole.capacity() * 2)).max(length)
+                said.min(FIRST_CHARGE_BYTES.max(whole.capacity() * 2))
+                    .max(length)
             } else {
                 limit.min(whole.capacity() * 2).max(length)
             };

@@ -15,10 +15,7 @@
 //! - Where few places are left, connections end with their answers, which say so: one that gives way while
 //!   its client is about to use it costs the client a request.
 
-use crate::{
-    principal::Principal,
-    sync::{Mutex, MutexGuard},
-};
+use crate::{principal::Principal, sync::Mutex};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -30,10 +27,10 @@ use tokio::{
 };
 
 /// Strangers among the connections: a part of them, and not so few that several cannot come at once.
-const STRANGERS: usize = 5;
-const FEW: usize = 16;
+const UNIDENTIFIED_PART: usize = 5;
+const MIN_UNIDENTIFIED: usize = 16;
 /// How long a stranger is left alone when others come: what it says is on its way by then.
-const GRACE: Duration = Duration::from_millis(20);
+const IDENTIFY_GRACE: Duration = Duration::from_millis(20);
 
 /// All connections.
 pub(super) struct Connections {
@@ -116,7 +113,10 @@ impl Connections {
     /// So many in all, shared by so many principals.
     pub(super) fn new(places: usize, principals: usize) -> Arc<Self> {
         let places = places.max(2);
-        let strangers = places.div_ceil(STRANGERS).max(FEW).min(places.div_ceil(2));
+        let strangers = places
+            .div_ceil(UNIDENTIFIED_PART)
+            .max(MIN_UNIDENTIFIED)
+            .min(places.div_ceil(2));
         let others = places - strangers;
         Arc::new(Self {
             places,
@@ -131,13 +131,9 @@ impl Connections {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// How many there are now.
     pub(super) fn counts(&self) -> Counts {
-        let state = self.state();
+        let state = self.state.lock();
         let idle = state.holders.values().map(|holder| holder.idle.len()).sum();
         Counts {
             places: self.places,
@@ -155,7 +151,7 @@ impl Connections {
             // Registered before it is looked: a place that comes free in between is not missed.
             changed.as_mut().enable();
             let first = {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.open.len() < self.places && state.strangers.len() < self.strangers {
                     return self.taken(&mut state);
                 }
@@ -164,28 +160,28 @@ impl Connections {
                 state.strangers.first().copied().filter(|_| !waits)
             };
             let came =
-                first.and_then(|number| Some((number, self.state().open.get(&number)?.came)));
+                first.and_then(|number| Some((number, self.state.lock().open.get(&number)?.came)));
             let Some((number, came)) = came else {
                 changed.await;
                 continue;
             };
             tokio::select! {
                 () = changed => {}
-                () = tokio::time::sleep_until(came + GRACE) => self.send_away(number),
+                () = tokio::time::sleep_until(came + IDENTIFY_GRACE) => self.send_away(number),
             }
         }
     }
 
     /// No descriptor is left: strangers give way at once.
     pub(super) fn send_strangers_away(&self) {
-        let strangers: Vec<u64> = self.state().strangers.iter().copied().collect();
+        let strangers: Vec<u64> = self.state.lock().strangers.iter().copied().collect();
         for number in strangers {
             self.send_away(number);
         }
     }
 
     fn send_away(&self, number: u64) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         // It may have been let in meanwhile.
         if state.strangers.remove(&number) {
             tracing::debug!("a connection that said nothing gives way");
@@ -216,7 +212,7 @@ impl Connections {
     /// Ends all connections once nothing is on its way over them, and waits until they have ended.
     pub(super) async fn end(&self) {
         {
-            let state = self.state();
+            let state = self.state.lock();
             for open in state.open.values() {
                 open.way.send_replace(Way::Close);
             }
@@ -225,7 +221,7 @@ impl Connections {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if self.state().open.is_empty() {
+            if self.state.lock().open.is_empty() {
                 return;
             }
             changed.await;
@@ -282,7 +278,7 @@ impl Place {
     /// where there is no place for it: then the connection is to end.
     pub(super) fn request(&self, principal: &Principal) -> Option<Busy> {
         let connections = &self.connections;
-        let mut guard = connections.state();
+        let mut guard = connections.state.lock();
         let state = &mut *guard;
         if state.leaving.contains(&self.number) {
             // It ends whatever is done, and takes no place.
@@ -349,7 +345,7 @@ impl Busy {
     /// principals have most of their places.
     pub(super) fn is_last(&self) -> bool {
         let connections = &self.connections;
-        let state = connections.state();
+        let state = connections.state.lock();
         let Some(open) = state.open.get(&self.number) else {
             return true;
         };
@@ -367,7 +363,7 @@ fn most_of(places: usize) -> usize {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let mut guard = self.connections.state();
+        let mut guard = self.connections.state.lock();
         let state = &mut *guard;
         let Some(open) = state.open.get_mut(&self.number) else {
             return;
@@ -385,7 +381,7 @@ impl Drop for Busy {
 impl Drop for Place {
     fn drop(&mut self) {
         {
-            let mut state = self.connections.state();
+            let mut state = self.connections.state.lock();
             state.release(self.number);
             state.open.remove(&self.number);
             state.strangers.remove(&self.number);

@@ -8,7 +8,7 @@ mod answer;
 mod body;
 mod connections;
 mod guard;
-mod listens;
+mod open_streams;
 mod post;
 mod rate;
 mod reply;
@@ -24,7 +24,7 @@ mod tests;
 
 pub use token::{ListenerToken, ListenerTokenError};
 
-use super::{FAREWELL, running::Running};
+use super::{CLOSE_TIMEOUT, running::Running};
 use crate::{
     budget::Budget,
     config::{Limits, ListenConfig, Rate},
@@ -50,7 +50,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use listens::Listens;
+use open_streams::Listens;
 use rate::{Exceeded, Rates};
 use serde_json::json;
 use session::Sessions;
@@ -63,13 +63,13 @@ use tokio::{
 };
 
 /// How long a client may take for its headers, and between pieces of what it sends.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of the headers of a request.
-const HEADERS: usize = 64 << 10;
+const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Headers of a request.
-const HEADER_COUNT: usize = 100;
+const MAX_HEADERS: usize = 100;
 /// How often sessions and their processes are looked at whether they are used.
-const SWEEP: Duration = Duration::from_secs(10);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A gateway's clients over HTTP.
 pub struct Http {
@@ -127,7 +127,7 @@ impl Http {
         stop: impl Future<Output = ()> + Send,
     ) {
         let idle = self.limits.session_idle.min(self.limits.process_idle);
-        let mut sweep = tokio::time::interval(SWEEP.min(idle));
+        let mut sweep = tokio::time::interval(SWEEP_INTERVAL.min(idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
@@ -190,9 +190,9 @@ impl Http {
         };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
-            .max_headers(HEADER_COUNT)
-            .max_buf_size(HEADERS)
+            .header_read_timeout(HEADER_TIMEOUT)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEADER_BYTES)
             .serve_connection(TokioIo::new(socket), service);
         tokio::spawn(async move {
             let mut connection = pin!(connection);
@@ -217,7 +217,7 @@ impl Http {
         if finished.is_err() {
             tracing::warn!("requests of clients were still running at the shutdown deadline");
         }
-        if timeout(FAREWELL, self.sessions.close()).await.is_err() {
+        if timeout(CLOSE_TIMEOUT, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not close in time");
         }
         self.listens.end();

@@ -36,11 +36,11 @@ use tokio::{task::JoinHandle, time::timeout};
 
 /// How long an answer is waited for before a stream is begun for it: one that is there at once goes as
 /// JSON, which costs less on both sides.
-const AT_ONCE: Duration = Duration::from_millis(50);
+const STREAM_AFTER: Duration = Duration::from_millis(50);
 /// The same where the status of the answer says what became of the request, and nothing else does.
-const AT_LEAST: Duration = Duration::from_secs(5);
+const STREAM_AFTER_AT_MOST: Duration = Duration::from_secs(5);
 /// When a client may try again for which there is no room, in seconds.
-const AGAIN: &str = "1";
+const RETRY_AFTER_SECONDS: &str = "1";
 
 /// What a client takes.
 #[derive(Clone, Copy)]
@@ -178,7 +178,11 @@ impl Http {
         });
         let reply = self.running.begin(&message, reply);
         start(&session.client, message, reply);
-        let wait = if begins { AT_LEAST } else { AT_ONCE };
+        let wait = if begins {
+            STREAM_AFTER_AT_MOST
+        } else {
+            STREAM_AFTER
+        };
         let mut response = match timeout(wait, stream.answered_at_once()).await {
             Ok(Some(answer)) if begins && answer.kind() == Kind::Error => {
                 return json(StatusCode::OK, &answer);
@@ -330,7 +334,7 @@ impl Http {
         let left = Arc::downgrade(&reply);
         let started = start(&client, message, reply);
         let mut leaving = Leaving(Some((Arc::clone(&client), id, left, started)));
-        let answer = timeout(AT_LEAST, stream.answered_at_once()).await;
+        let answer = timeout(STREAM_AFTER_AT_MOST, stream.answered_at_once()).await;
         if let Ok(Some(answer)) = answer {
             leaving.0 = None;
             if takes.json || answer.kind() == Kind::Error {
@@ -390,7 +394,7 @@ pub(super) fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Res
     let error = RpcError::new(code::INTERNAL, what).with_data(data);
     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
     let headers = response.headers_mut();
-    headers.insert(RETRY_AFTER, HeaderValue::from_static(AGAIN));
+    headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
     response
 }
 

@@ -7,7 +7,7 @@ use super::stream::{From, Stream, place};
 use crate::{
     port::{Hub, HubClient, MessageSink as _},
     principal::Principal,
-    sync::{AtomicUsize, Mutex, MutexGuard, spawn_if_possible},
+    sync::{AtomicUsize, Mutex, spawn_if_possible},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{
@@ -23,8 +23,8 @@ use tokio::time::Instant;
 
 /// What a session keeps of streams that are over, so that a client whose connection broke gets the answer
 /// after all.
-const OVER_STREAMS: usize = 64;
-const OVER_BYTES: usize = 4 << 20;
+const MAX_ENDED_STREAMS: usize = 64;
+const MAX_ENDED_BYTES: usize = 4 << 20;
 
 /// All sessions.
 pub(super) struct Sessions {
@@ -92,12 +92,8 @@ impl Sessions {
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.sessions.lock()
-    }
-
     pub(super) fn count(&self) -> usize {
-        self.all().len()
+        self.sessions.lock().len()
     }
 
     /// A session that begins; none when there are as many as there may be and all of them are at work, or
@@ -106,7 +102,7 @@ impl Sessions {
         let mut random = [0; 32];
         getrandom::fill(&mut random).ok()?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(random);
-        let mut all = self.all();
+        let mut all = self.sessions.lock();
         let has_share = count(&all, principal) >= self.share;
         if has_share || all.len() >= self.most {
             let idle = idlest(&all, principal, has_share)?;
@@ -133,7 +129,7 @@ impl Sessions {
 
     /// The session of this id. That of somebody else is none.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Busy> {
-        let all = self.all();
+        let all = self.sessions.lock();
         let session = all.get(id)?;
         // The list is free again once it is known that the session makes room for no other.
         (session.principal == *principal).then(|| Busy::new(session))
@@ -148,13 +144,13 @@ impl Sessions {
 
     /// Takes a session off the list: nobody finds it any more.
     pub(super) fn take(&self, id: &str) -> Option<Arc<Session>> {
-        self.all().remove(id)
+        self.sessions.lock().remove(id)
     }
 
     /// Ends sessions that nobody used for that long.
     pub(super) async fn sweep(&self, idle: Duration) {
         let unused: Vec<_> = {
-            let mut all = self.all();
+            let mut all = self.sessions.lock();
             let unused: Vec<_> = all
                 .iter()
                 .filter(|(_, session)| session.is_unused(idle))
@@ -170,7 +166,12 @@ impl Sessions {
 
     /// Ends all.
     pub(super) async fn close(&self) {
-        let all: Vec<_> = self.all().drain().map(|(_, session)| session).collect();
+        let all: Vec<_> = self
+            .sessions
+            .lock()
+            .drain()
+            .map(|(_, session)| session)
+            .collect();
         futures_util::future::join_all(all.iter().map(|session| session.close())).await;
     }
 }
@@ -217,10 +218,6 @@ impl Session {
         self.busy.load(Ordering::Acquire) == 0 && !self.standalone.is_read() && self.idle() >= idle
     }
 
-    fn streams(&self) -> MutexGuard<'_, VecDeque<Arc<Stream>>> {
-        self.streams.lock()
-    }
-
     /// A stream for a request.
     pub(super) fn stream(&self) -> Arc<Stream> {
         Stream::resumable(self.numbers.fetch_add(1, Ordering::Relaxed))
@@ -228,7 +225,7 @@ impl Session {
 
     /// Keeps a stream, so that it can be resumed.
     pub(super) fn keep(&self, stream: &Arc<Stream>) {
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         streams.push_back(Arc::clone(stream));
         drop(streams);
         self.trim();
@@ -236,7 +233,7 @@ impl Session {
 
     /// Of streams that are over, the newest stay while there is room.
     pub(super) fn trim(&self) {
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         let (mut count, mut bytes) = (0, 0);
         let mut at = streams.len();
         while at > 0 {
@@ -245,7 +242,7 @@ impl Session {
                 continue;
             };
             let of_it = kept.bytes();
-            if count == OVER_STREAMS || bytes + of_it > OVER_BYTES {
+            if count == MAX_ENDED_STREAMS || bytes + of_it > MAX_ENDED_BYTES {
                 streams.remove(at);
             } else {
                 count += 1;
@@ -263,7 +260,7 @@ impl Session {
         if number == 0 {
             return Some((Arc::clone(&self.standalone), from));
         }
-        let streams = self.streams();
+        let streams = self.streams.lock();
         let stream = streams.iter().find(|stream| stream.number() == number)?;
         Some((Arc::clone(stream), from))
     }
@@ -277,7 +274,7 @@ impl Session {
     async fn close(&self) {
         self.standalone.close();
         self.client.close().await;
-        for stream in self.streams().drain(..) {
+        for stream in self.streams.lock().drain(..) {
             stream.finish();
         }
     }
@@ -305,8 +302,8 @@ mod tests {
             stream.send(answer).await.unwrap();
             busy.trim();
         }
-        let kept: usize = session.streams().iter().map(|kept| kept.bytes()).sum();
-        assert!(0 < kept && kept <= OVER_BYTES, "{kept}");
+        let kept: usize = session.streams.lock().iter().map(|kept| kept.bytes()).sum();
+        assert!(0 < kept && kept <= MAX_ENDED_BYTES, "{kept}");
     }
 
     fn named(name: &str) -> Principal {
@@ -326,7 +323,7 @@ mod tests {
         }
         for (name, expected) in expected {
             assert_eq!(
-                count(&sessions.all(), &named(name)),
+                count(&sessions.sessions.lock(), &named(name)),
                 *expected,
                 "{came}: {name}"
             );

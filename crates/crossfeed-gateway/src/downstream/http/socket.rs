@@ -8,16 +8,16 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 /// How long a peer is silent before it is asked whether it is there, how long it is waited for, and how
-/// often it is asked: on Linux for as long as `UNTAKEN`, which there decides about silent peers, too.
+/// often it is asked: on Linux for as long as `UNACKNOWLEDGED_TIMEOUT_MS`, which there decides about silent peers, too.
 #[cfg(unix)]
-const SILENT: Duration = Duration::from_secs(30);
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 #[cfg(unix)]
-const BETWEEN: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 #[cfg(unix)]
-const ASKED: u32 = 3;
+const KEEPALIVE_PROBES: u32 = 3;
 /// How long in ms a peer may take nothing of what was sent: as long as a body may take.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const UNTAKEN: u32 = 300_000;
+const UNACKNOWLEDGED_TIMEOUT_MS: u32 = 300_000;
 
 /// Makes a socket notice that its peer has vanished, as far as the system can.
 pub(super) fn prepare(socket: &TcpStream) {
@@ -35,7 +35,7 @@ fn keep_alive(socket: &TcpStream) -> std::io::Result<()> {
 
     sockopt::set_socket_keepalive(socket, true)?;
     #[cfg(not(any(target_os = "haiku", target_os = "nto", target_os = "openbsd")))]
-    sockopt::set_tcp_keepidle(socket, SILENT)?;
+    sockopt::set_tcp_keepidle(socket, KEEPALIVE_AFTER)?;
     #[cfg(not(any(
         target_os = "haiku",
         target_os = "nto",
@@ -43,12 +43,12 @@ fn keep_alive(socket: &TcpStream) -> std::io::Result<()> {
         target_os = "redox"
     )))]
     {
-        sockopt::set_tcp_keepintvl(socket, BETWEEN)?;
-        sockopt::set_tcp_keepcnt(socket, ASKED)?;
+        sockopt::set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
+        sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
     }
     // Who has something unacknowledged is not asked: then this is what notices.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    sockopt::set_tcp_user_timeout(socket, UNTAKEN)?;
+    sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED_TIMEOUT_MS)?;
     Ok(())
 }
 
@@ -66,10 +66,13 @@ mod tests {
         let (socket, _) = accepted.unwrap();
         prepare(&socket);
         assert!(sockopt::socket_keepalive(&socket).unwrap());
-        assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), SILENT);
-        assert_eq!(sockopt::tcp_keepintvl(&socket).unwrap(), BETWEEN);
-        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), ASKED);
-        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), UNTAKEN);
+        assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), KEEPALIVE_AFTER);
+        assert_eq!(sockopt::tcp_keepintvl(&socket).unwrap(), KEEPALIVE_INTERVAL);
+        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), KEEPALIVE_PROBES);
+        assert_eq!(
+            sockopt::tcp_user_timeout(&socket).unwrap(),
+            UNACKNOWLEDGED_TIMEOUT_MS
+        );
         assert!(socket.nodelay().unwrap());
     }
 }

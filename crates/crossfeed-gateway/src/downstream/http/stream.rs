@@ -7,7 +7,7 @@
 use crate::{
     message::{Kind, Message, on_one_line},
     port::{Disconnected, MessageSink},
-    sync::{Mutex, MutexGuard},
+    sync::Mutex,
 };
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -27,17 +27,17 @@ use tokio::{
 };
 
 /// What a stream keeps.
-const KEPT_EVENTS: usize = 256;
-const KEPT_BYTES: usize = 1 << 20;
+const MAX_KEPT_EVENTS: usize = 256;
+const MAX_KEPT_BYTES: usize = 1 << 20;
 /// How long a stream is silent at most: what stands between might think it dead.
-const SILENCE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How long the stream of what belongs to no request holds up who sends, when its client does not read:
 /// everything else of the session comes behind.
-const UNREAD: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// When a client shall come again after its connection broke, in ms.
-const RETRY: u32 = 1000;
+const RETRY_MS: u32 = 1000;
 /// Pieces up to here are copied together.
-const COPIED: usize = 4 << 10;
+const MAX_COPIED_BYTES: usize = 4 << 10;
 
 /// Where somebody begins to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl State {
     }
 
     fn is_full(&self) -> bool {
-        self.kept.len() >= KEPT_EVENTS || self.kept_bytes >= KEPT_BYTES
+        self.kept.len() >= MAX_KEPT_EVENTS || self.kept_bytes >= MAX_KEPT_BYTES
     }
 
     /// Makes room, at the cost of what was read.
@@ -142,10 +142,6 @@ impl Stream {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Its number in its session.
     pub(super) fn number(&self) -> u64 {
         self.number
@@ -153,12 +149,12 @@ impl Stream {
 
     /// Bytes that it keeps.
     pub(super) fn bytes(&self) -> usize {
-        self.state().kept_bytes
+        self.state.lock().kept_bytes
     }
 
     /// Whether nothing follows, or nobody may read it any more.
     pub(super) fn is_over(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.done || state.closed
     }
 
@@ -189,7 +185,7 @@ impl Stream {
 
     fn change(&self, change: impl FnOnce(&mut State)) {
         let waker = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             change(&mut state);
             state.waker.take()
         };
@@ -207,7 +203,7 @@ impl Stream {
             tokio::pin!(first);
             first.as_mut().enable();
             {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 let is_answer = state.kept.front().map(answers);
                 match is_answer {
                     Some(true) => return state.forget_first(),
@@ -224,7 +220,7 @@ impl Stream {
     /// how to go on.
     pub(super) fn events(self: &Arc<Self>, from: From, primes: bool) -> Events {
         let reader = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.reader += 1;
             state.reading = true;
             match from {
@@ -239,20 +235,20 @@ impl Stream {
         // The one before sees that it is not the one any more.
         self.change(|_| {});
         let mut frames = VecDeque::new();
-        if primes && self.state().replays {
-            let at = self.state().next;
+        if primes && self.state.lock().replays {
+            let at = self.state.lock().next;
             // One before what comes first: what comes again begins there.
             let id = at.checked_sub(1).map_or_else(
                 || format!("{}-", self.number),
                 |last| format!("{}-{last}", self.number),
             );
-            frames.push_back(format!("id: {id}\nretry: {RETRY}\ndata: \n\n").into());
+            frames.push_back(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").into());
         }
         Events {
             stream: Arc::clone(self),
             reader,
             frames,
-            silence: Box::pin(tokio::time::sleep(SILENCE)),
+            silence: Box::pin(tokio::time::sleep(KEEPALIVE_INTERVAL)),
             left: None,
         }
     }
@@ -265,7 +261,7 @@ fn answers(message: &Message) -> bool {
 #[async_trait]
 impl MessageSink for Stream {
     fn is_read(&self) -> bool {
-        self.state().reading
+        self.state.lock().reading
     }
 
     async fn send(&self, message: Message) -> Result<(), Disconnected> {
@@ -275,7 +271,7 @@ impl MessageSink for Stream {
             tokio::pin!(read);
             read.as_mut().enable();
             let waker = {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.done {
                     return Err(Disconnected);
                 }
@@ -305,9 +301,9 @@ impl MessageSink for Stream {
                 self.first.notify_waiters();
                 return Ok(());
             }
-            if self.number > 0 || !self.state().replays {
+            if self.number > 0 || !self.state.lock().replays {
                 read.await;
-            } else if timeout(UNREAD, read).await.is_err() {
+            } else if timeout(READ_TIMEOUT, read).await.is_err() {
                 self.leave_unread();
             }
         }
@@ -361,7 +357,7 @@ impl Events {
         small.extend_from_slice(b"data: ");
         for piece in message.pieces() {
             let line = on_one_line(&piece);
-            if line.len() <= COPIED {
+            if line.len() <= MAX_COPIED_BYTES {
                 small.extend_from_slice(&line);
                 continue;
             }
@@ -388,12 +384,12 @@ impl Body for Events {
         let events = self.get_mut();
         loop {
             if let Some(frame) = events.frames.pop_front() {
-                let silence = Instant::now() + SILENCE;
+                let silence = Instant::now() + KEEPALIVE_INTERVAL;
                 events.silence.as_mut().reset(silence);
                 return Poll::Ready(Some(Ok(Frame::data(frame))));
             }
             let read = {
-                let mut state = events.stream.state();
+                let mut state = events.stream.state.lock();
                 if state.reader != events.reader || state.closed {
                     return Poll::Ready(None);
                 }
@@ -433,7 +429,7 @@ impl Body for Events {
 impl Drop for Events {
     fn drop(&mut self) {
         let is_reader = {
-            let mut state = self.stream.state();
+            let mut state = self.stream.state.lock();
             let is_reader = state.reader == self.reader;
             if is_reader {
                 state.reading = false;
@@ -456,7 +452,7 @@ mod tests {
     use super::*;
 
     fn large() -> Message {
-        let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(KEPT_BYTES)));
+        let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_KEPT_BYTES)));
         Message::notification("n", Some(&text))
     }
 
@@ -468,7 +464,7 @@ mod tests {
             stream.send(large()).await.unwrap();
         }
         assert!(!stream.is_read());
-        assert!(stream.bytes() < 2 * KEPT_BYTES);
+        assert!(stream.bytes() < 2 * MAX_KEPT_BYTES);
     }
 
     #[tokio::test]

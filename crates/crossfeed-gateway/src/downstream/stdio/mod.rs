@@ -11,7 +11,7 @@ mod tests;
 
 pub use standard::{StandardInput, StandardOutput, standard};
 
-use super::{FAREWELL, running::Running, too_large};
+use super::{CLOSE_TIMEOUT, running::Running, too_large};
 use crate::{
     budget::Purpose,
     config::Limits,
@@ -84,7 +84,7 @@ where
     if timeout(limits.shutdown, finished).await.is_err() {
         tracing::warn!("requests of the client were still running at the shutdown deadline");
     }
-    if timeout(FAREWELL, client.close()).await.is_err() {
+    if timeout(CLOSE_TIMEOUT, client.close()).await.is_err() {
         tracing::warn!("connections to servers did not close in time");
     }
     // A client that does not read holds nobody up.

@@ -4,7 +4,7 @@ use crate::{
     line::LineWriter,
     message::Message,
     port::{Disconnected, MessageSink},
-    sync::{Mutex, MutexGuard, spawn_if_possible},
+    sync::{Mutex, spawn_if_possible},
 };
 use async_trait::async_trait;
 use std::{
@@ -64,10 +64,6 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
         *self.gone.borrow()
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
-    }
-
     /// Writes what was sent up to `ticket`.
     async fn write(&self, ticket: u64) -> Result<(), Disconnected> {
         let mut writing = self.writing.lock().await;
@@ -79,7 +75,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
                 Ok(())
             };
         }
-        let messages = std::mem::take(&mut self.queue().messages);
+        let messages = std::mem::take(&mut self.queue.lock().messages);
         writing.taken += messages.len() as u64;
         for message in &messages {
             writing.lines.put(message);
@@ -114,7 +110,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> MessageSink for Outgoing<W> {
             return Err(Disconnected);
         }
         let ticket = {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.messages.push(message);
             queue.put += 1;
             queue.put

@@ -42,7 +42,7 @@ use {
 };
 
 /// How much lies between a thread and the rest.
-const BETWEEN: usize = 64 << 10;
+const PIPE_BYTES: usize = 64 << 10;
 
 /// Standard input.
 #[derive(Debug)]
@@ -245,10 +245,10 @@ fn threaded_output() -> io::Result<Output> {
 }
 
 fn read_on_thread(mut source: impl Read + Send + 'static) -> io::Result<DuplexStream> {
-    let (ours, mut theirs) = tokio::io::duplex(BETWEEN);
+    let (ours, mut theirs) = tokio::io::duplex(PIPE_BYTES);
     let runtime = Handle::current();
     let read = move || {
-        let mut buffer = vec![0; BETWEEN];
+        let mut buffer = vec![0; PIPE_BYTES];
         loop {
             match source.read(&mut buffer) {
                 Ok(0) => break,
@@ -276,11 +276,11 @@ fn read_on_thread(mut source: impl Read + Send + 'static) -> io::Result<DuplexSt
 fn write_on_thread(
     mut sink: impl Write + Send + 'static,
 ) -> io::Result<(DuplexStream, oneshot::Receiver<()>)> {
-    let (ours, mut theirs) = tokio::io::duplex(BETWEEN);
+    let (ours, mut theirs) = tokio::io::duplex(PIPE_BYTES);
     let (finish, done) = oneshot::channel();
     let runtime = Handle::current();
     let write = move || {
-        let mut buffer = vec![0; BETWEEN];
+        let mut buffer = vec![0; PIPE_BYTES];
         loop {
             let length = match runtime.block_on(theirs.read(&mut buffer)) {
                 Ok(0) | Err(_) => break,

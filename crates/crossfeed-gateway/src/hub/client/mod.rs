@@ -4,16 +4,16 @@
 //! where it belongs, under the id that it is known by there. Deliberately not here: which of several
 //! servers a request is for ([`super::route`]).
 
+mod notifications;
 mod requests;
-mod said;
 mod servers;
 
 use super::{
     Gateway,
-    link::{Link, Phase},
+    connection::{Phase, ServerConnection},
+    connection_set::ConnectionSet,
     owners::{Fingerprint, Fingerprints},
     room::{self, Room},
-    side::Side,
     tasks::Tasks,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -42,20 +42,24 @@ const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
 
 /// Bytes of a message that is kept as long as its session or its subscription is there: it holds all of
 /// the body that it came in.
-const LASTING: usize = 256 << 10;
+const MAX_KEPT_BYTES: usize = 256 << 10;
 /// Bytes of what waits for a session to begin, if it is more than one message.
-const EARLY: usize = 16 << 20;
+const MAX_EARLY_BYTES: usize = 16 << 20;
 
 /// Requests that ended whose progress tokens are remembered.
-pub(super) const ENDED: usize = 1024;
+pub(super) const MAX_ENDED: usize = 1024;
 
 /// Messages that wait, and where their answers go.
-type Early = VecDeque<(Message, Arc<dyn MessageSink>)>;
+type PreInitQueue = VecDeque<(Message, Arc<dyn MessageSink>)>;
 
 /// Whether a message may wait for the session to begin, where `most` may.
-fn has_room(early: &Early, message: &Message, most: usize) -> bool {
-    let held: usize = early.iter().map(|(early, _)| early.len()).sum();
-    early.len() < most && (early.is_empty() || held + message.len() <= EARLY)
+fn has_room(pre_init_queue: &PreInitQueue, message: &Message, most: usize) -> bool {
+    let held: usize = pre_init_queue
+        .iter()
+        .map(|(pre_init_queue, _)| pre_init_queue.len())
+        .sum();
+    pre_init_queue.len() < most
+        && (pre_init_queue.is_empty() || held + message.len() <= MAX_EARLY_BYTES)
 }
 
 /// Whether a notification carries no data and is too long to be read on the threads that serve others: it is
@@ -87,11 +91,11 @@ pub struct Client {
 struct State {
     is_closed: bool,
     /// What came while `initialize` ran.
-    early: Option<Early>,
+    pre_init_queue: Option<PreInitQueue>,
     /// Connections of a session that is beginning.
-    beginning: Option<Arc<Side>>,
-    session: Option<Arc<Side>>,
-    stateless: Option<Arc<Side>>,
+    beginning: Option<Arc<ConnectionSet>>,
+    session: Option<Arc<ConnectionSet>>,
+    stateless: Option<Arc<ConnectionSet>>,
     revision: Option<Revision>,
     running: HashMap<u64, Running>,
     by_id: HashMap<Id, u64>,
@@ -128,7 +132,7 @@ struct Running {
 
 /// A request of a server.
 struct Asked {
-    link: Arc<Link>,
+    link: Arc<ServerConnection>,
     /// The connection on which it asked.
     connection: u64,
     id: Id,
@@ -158,10 +162,6 @@ impl Client {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     pub(super) fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
     }
@@ -183,13 +183,13 @@ impl Client {
 
     /// The id of a request that runs, and where its answer goes.
     pub(super) fn id_and_reply(&self, serial: u64) -> Option<(Id, Arc<dyn MessageSink>)> {
-        let state = self.state();
+        let state = self.state.lock();
         let running = state.running.get(&serial)?;
         Some((running.id.clone(), Arc::clone(&running.reply)))
     }
 
     /// The link that this is, shared.
-    pub(super) fn link_of(&self, link: &Link) -> Option<Arc<Link>> {
+    pub(super) fn link_of(&self, link: &ServerConnection) -> Option<Arc<ServerConnection>> {
         let links = self.links();
         links.into_iter().find(|known| std::ptr::eq(&**known, link))
     }
@@ -212,7 +212,7 @@ impl Client {
     /// The revision that was agreed on, once it was.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.state().revision
+        self.state.lock().revision
     }
 
     /// The headers that a call of a tool must come with (`x-mcp-header`) where there is no session, by its
@@ -222,7 +222,7 @@ impl Client {
     ///
     /// There is no memory to read these.
     pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        let side = self.state().stateless.clone();
+        let side = self.state.lock().stateless.clone();
         match side {
             Some(side) => side.tools.headers(tool, params).await,
             None => Ok(Vec::new()),
@@ -232,12 +232,12 @@ impl Client {
     /// Takes a message; to be called in the order in which messages come. Does not wait for answers.
     /// What belongs to a request, its answer last, goes to `reply`.
     pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
-        self.take_in(message, reply, false).await;
+        self.handle(message, reply, false).await;
     }
 
     /// As `receive`; `is_next` if it waited for the session to begin, and does so no longer.
     /// Says whether a session begins by it.
-    async fn take_in(
+    async fn handle(
         self: &Arc<Self>,
         message: Message,
         reply: Arc<dyn MessageSink>,
@@ -252,14 +252,14 @@ impl Client {
     }
 
     /// A session is beginning.
-    pub(super) fn begins(&self, side: &Arc<Side>) {
-        self.state().beginning = Some(Arc::clone(side));
+    pub(super) fn begins(&self, side: &Arc<ConnectionSet>) {
+        self.state.lock().beginning = Some(Arc::clone(side));
     }
 
     /// The session begins: what was put off that came meanwhile is next.
-    pub(super) async fn begun(self: &Arc<Self>, side: Arc<Side>, revision: Revision) {
+    pub(super) async fn begun(self: &Arc<Self>, side: Arc<ConnectionSet>, revision: Revision) {
         let begins = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.beginning = None;
             let begins = !state.is_closed && state.session.is_none();
             if begins {
@@ -270,10 +270,10 @@ impl Client {
         };
         if !begins {
             // The client went meanwhile; what waited is refused.
-            self.release_early().await;
+            self.release_pre_init_queue().await;
             return side.close().await;
         }
-        self.release_early().await;
+        self.release_pre_init_queue().await;
         // Servers that came after the answer was made.
         for link in side.links() {
             self.back(link).await;
@@ -282,31 +282,31 @@ impl Client {
 
     /// The session does not begin.
     pub(super) async fn not_begun(self: &Arc<Self>) {
-        self.state().beginning = None;
-        self.release_early().await;
+        self.state.lock().beginning = None;
+        self.release_pre_init_queue().await;
     }
 
     /// What waited, in order; what comes while it is released stands behind it, and what comes behind
     /// another `initialize` waits for that.
-    async fn release_early(self: &Arc<Self>) {
+    async fn release_pre_init_queue(self: &Arc<Self>) {
         loop {
             let next = {
-                let mut state = self.state();
-                let next = state.early.as_mut().and_then(VecDeque::pop_front);
+                let mut state = self.state.lock();
+                let next = state.pre_init_queue.as_mut().and_then(VecDeque::pop_front);
                 if next.is_none() {
-                    state.early = None;
+                    state.pre_init_queue = None;
                 }
                 next
             };
             let Some((message, reply)) = next else { return };
             // Boxed: it may begin a session again, which ends here.
-            if Box::pin(self.take_in(message, reply, true)).await {
+            if Box::pin(self.handle(message, reply, true)).await {
                 return;
             }
         }
     }
 
-    pub(super) fn links(&self) -> Vec<Arc<Link>> {
+    pub(super) fn links(&self) -> Vec<Arc<ServerConnection>> {
         let sides = self.sides();
         sides
             .iter()
@@ -315,23 +315,23 @@ impl Client {
             .collect()
     }
 
-    fn sides(&self) -> Vec<Arc<Side>> {
-        let state = self.state();
+    fn sides(&self) -> Vec<Arc<ConnectionSet>> {
+        let state = self.state.lock();
         let sides = [&state.beginning, &state.session, &state.stateless];
         sides.into_iter().flatten().cloned().collect()
     }
 
     /// Ends the connections of the stateless era, if this is the only client on them and asks nothing there but
     /// this: it is told to begin a session.
-    pub(super) fn leave_stateless(&self, serial: u64, side: &Arc<Side>) {
+    pub(super) fn leave_stateless(&self, serial: u64, side: &Arc<ConnectionSet>) {
         if self.is_shared {
             return;
         }
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let others = state.running.iter().filter(|(of, _)| **of != serial);
             let mut others = others.filter(|(_, running)| !running.is_initialize);
-            let is_it = |known: &Arc<Side>| Arc::ptr_eq(known, side);
+            let is_it = |known: &Arc<ConnectionSet>| Arc::ptr_eq(known, side);
             if others.next().is_some() || !state.stateless.as_ref().is_some_and(is_it) {
                 return;
             }
@@ -363,18 +363,18 @@ impl Client {
             .map(|server| room::needs(config.servers.get(*server)));
         let needs: Vec<_> = needs.collect();
         let rooms = self.gateway.room(&self.principal, &needs).await?;
-        self.state().rooms = servers.into_iter().zip(rooms).collect();
+        self.state.lock().rooms = servers.into_iter().zip(rooms).collect();
         Ok(())
     }
 
     /// What was taken for its connection to a server, if anything was.
     pub(super) fn take_room(&self, server: usize) -> Option<Arc<Room>> {
-        self.state().rooms.remove(&server)
+        self.state.lock().rooms.remove(&server)
     }
 
     /// Whether it ever called a tool.
     pub(super) fn has_called(&self) -> bool {
-        self.state().has_called
+        self.state.lock().has_called
     }
 
     /// Since when it does not use its servers; nothing while it does, or may hear of them.
@@ -383,18 +383,18 @@ impl Client {
             return None;
         }
         let sides = self.sides();
-        let state = self.state();
+        let state = self.state.lock();
         let is_used = !state.running.is_empty()
             || !state.asked.is_empty()
-            || state.early.is_some()
+            || state.pre_init_queue.is_some()
             || state.beginning.is_some();
         let since = state.used.filter(|_| !is_used);
         drop(state);
         since.filter(|_| !sides.iter().any(|side| side.tools.runs_tasks()))
     }
 
-    pub(super) fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
-        let state = self.state();
+    pub(super) fn side_of(&self, link: &ServerConnection) -> Option<Arc<ConnectionSet>> {
+        let state = self.state.lock();
         if link.stateless {
             state.stateless.clone()
         } else {
@@ -404,9 +404,9 @@ impl Client {
 
     /// How many requests run that have an end.
     pub(super) fn running(&self) -> usize {
-        let state = self.state();
-        let early = state.early.iter().flatten();
-        let waiting = early.filter(|(message, _)| message.kind() == Kind::Request);
+        let state = self.state.lock();
+        let pre_init_queue = state.pre_init_queue.iter().flatten();
+        let waiting = pre_init_queue.filter(|(message, _)| message.kind() == Kind::Request);
         let endless = state.running.values().filter(|running| running.is_endless);
         let endless = endless.count();
         // Of those that share, each has a lane.
@@ -417,12 +417,12 @@ impl Client {
 
     /// Takes no more requests.
     pub(super) fn refuse_all(&self) {
-        self.state().is_closed = true;
+        self.state.lock().is_closed = true;
     }
 
     /// It is about to be closed: others may wait for what its connections take.
     pub(crate) fn ends(&self) {
-        for room in self.state().rooms.values() {
+        for room in self.state.lock().rooms.values() {
             room.ends();
         }
         for link in self.links() {
@@ -434,10 +434,10 @@ impl Client {
     /// that they may have run; its connections to servers are closed.
     pub async fn close(&self) {
         self.ends();
-        let (is_end_of_all, early, endless) = {
-            let mut state = self.state();
+        let (is_end_of_all, pre_init_queue, endless) = {
+            let mut state = self.state.lock();
             let is_end_of_all = std::mem::replace(&mut state.is_closed, true);
-            let early = state.early.take().unwrap_or_default();
+            let pre_init_queue = state.pre_init_queue.take().unwrap_or_default();
             state.asked.clear();
             state.by_id.clear();
             state.rooms.clear();
@@ -448,12 +448,12 @@ impl Client {
             }
             let endless = state.running.extract_if(|_, running| running.is_endless);
             let endless: Vec<_> = endless.map(|(_, running)| running).collect();
-            (is_end_of_all, early, endless)
+            (is_end_of_all, pre_init_queue, endless)
         };
         let sides = self.sides();
         let given_up = join_all(sides.iter().map(|side| side.give_up())).await;
         let unsent: Vec<_> = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.beginning = None;
             state.session = None;
             state.stateless = None;
@@ -468,7 +468,7 @@ impl Client {
             let refused = Message::failure(Some(&running.id), &refusal);
             self.send_soon(running.reply, refused).await;
         }
-        for (message, reply) in early {
+        for (message, reply) in pre_init_queue {
             if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
                 let refused = Message::failure(Some(id), &refusal);
                 self.send_soon(reply, refused).await;

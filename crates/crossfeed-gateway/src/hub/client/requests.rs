@@ -3,18 +3,18 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, ENDED, LASTING, Running, State, has_room};
+use super::{Client, MAX_ENDED, MAX_KEPT_BYTES, Running, State, has_room};
 use crate::{
     Revision,
     apart::apart,
     budget::{Purpose, UNCHARGED},
     config::ClientName,
     hub::{
-        advance::advance,
+        connection_set::{ConnectionSet, MAX_KEY_BYTES},
         fault,
-        lane::Lane,
+        outbox::Outbox,
+        poll_then_spawn::poll_then_spawn,
         read,
-        side::{LONGEST, Side},
     },
     lookalike::is_lookalike,
     message::{Id, Message, Param, RpcError, Token},
@@ -38,7 +38,7 @@ use tokio::time::Instant;
 /// What is to be done with a request.
 enum Admission {
     /// It runs, on this side.
-    Runs(u64, Arc<Side>),
+    Runs(u64, Arc<ConnectionSet>),
     /// It is the one that begins a session.
     Begins(u64),
     /// It is answered with nothing but that the gateway is there.
@@ -75,7 +75,8 @@ impl About {
         let text = |value: Cursor<'_>| value.as_str().map(Cow::into_owned);
         let token = root.get("progressToken").map(|token| {
             let raw = token.raw();
-            let kept = (raw.len() <= LONGEST).then(|| Token::new(Bytes::copy_from_slice(raw)));
+            let kept =
+                (raw.len() <= MAX_KEY_BYTES).then(|| Token::new(Bytes::copy_from_slice(raw)));
             (token.offset()..token.offset() + raw.len(), kept)
         });
         let revision = root.get(meta::PROTOCOL_VERSION).and_then(text);
@@ -140,7 +141,7 @@ impl Client {
         let refuse = |code, text: &str| Admission::Refused(RpcError::new(code, text));
         let method = message.method().unwrap_or_default();
         let most = self.gateway.config().limits.requests_per_client;
-        let mut guard = self.state();
+        let mut guard = self.state.lock();
         let state = &mut *guard;
         if state.is_closed {
             return Admission::Refused(shutting_down());
@@ -149,22 +150,22 @@ impl Client {
             let text = "unknown method: it differs from one of MCP in case, spaces or invisible characters";
             return refuse(code::METHOD_NOT_FOUND, text);
         }
-        if id.raw().len() > LONGEST {
+        if id.raw().len() > MAX_KEY_BYTES {
             return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
         }
         // Kept for as long as its session or subscription is there.
-        if matches!(method, method::INITIALIZE | method::LISTEN) && message.len() > LASTING {
-            let text = format!("{method} of more than {LASTING} bytes");
+        if matches!(method, method::INITIALIZE | method::LISTEN) && message.len() > MAX_KEPT_BYTES {
+            let text = format!("{method} of more than {MAX_KEPT_BYTES} bytes");
             return refuse(code::INVALID_REQUEST, &text);
         }
-        if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
+        if let Some(pre_init_queue) = state.pre_init_queue.as_mut().filter(|_| !is_next) {
             return match method {
                 method::PING => Admission::Ping,
-                _ if !has_room(early, message, most) => {
+                _ if !has_room(pre_init_queue, message, most) => {
                     Admission::Refused(fault::limit("too many requests"))
                 }
                 _ => {
-                    early.push_back((message.clone(), Arc::clone(reply)));
+                    pre_init_queue.push_back((message.clone(), Arc::clone(reply)));
                     Admission::Waits
                 }
             };
@@ -197,7 +198,7 @@ impl Client {
                 Some(side) => Some(Arc::clone(side)),
                 None if method == method::DISCOVER || self.is_shared || says.is_some() => {
                     Some(Arc::clone(state.stateless.get_or_insert_with(|| {
-                        Side::stateless(self, about.client.as_ref())
+                        ConnectionSet::stateless(self, about.client.as_ref())
                     })))
                 }
                 None if method == method::PING => return Admission::Ping,
@@ -217,7 +218,7 @@ impl Client {
             Running {
                 id: id.clone(),
                 reply: if self.is_shared {
-                    Lane::new(Arc::clone(reply), &self.leaving)
+                    Outbox::new(Arc::clone(reply), &self.leaving)
                 } else {
                     Arc::clone(reply)
                 },
@@ -232,7 +233,7 @@ impl Client {
         match side {
             Some(side) => Admission::Runs(serial, side),
             None => {
-                state.early.get_or_insert_default();
+                state.pre_init_queue.get_or_insert_default();
                 Admission::Begins(serial)
             }
         }
@@ -271,10 +272,10 @@ impl Client {
         serial: u64,
         work: impl Future<Output = ()> + Send + 'static,
     ) {
-        let Some(handle) = advance(Box::pin(work)).await else {
+        let Some(handle) = poll_then_spawn(Box::pin(work)).await else {
             return;
         };
-        match self.state().running.get_mut(&serial) {
+        match self.state.lock().running.get_mut(&serial) {
             Some(running) => running.work = Some(handle),
             // Given up meanwhile, or answered: nobody needs the rest.
             None => handle.abort(),
@@ -283,7 +284,7 @@ impl Client {
 
     /// Takes a request off the list of those that run.
     pub(super) fn take(&self, serial: u64) -> Option<Running> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let running = state.running.remove(&serial)?;
         state.used = Some(Instant::now());
         if !self.is_shared {
@@ -295,7 +296,7 @@ impl Client {
 
     /// The answer to a request is a task.
     pub(in crate::hub) fn goes_on(&self, serial: u64) {
-        if let Some(running) = self.state().running.get_mut(&serial) {
+        if let Some(running) = self.state.lock().running.get_mut(&serial) {
             running.goes_on = true;
         }
     }
@@ -329,7 +330,7 @@ impl Client {
     pub(super) async fn send_soon(&self, reply: Arc<dyn MessageSink>, message: Message) {
         self.leaving.fetch_add(1, Ordering::Relaxed);
         let leaving = Leaving(Arc::clone(&self.leaving));
-        advance(Box::pin(async move {
+        poll_then_spawn(Box::pin(async move {
             let _leaving = leaving;
             let _ = reply.send(message).await;
         }))
@@ -338,7 +339,7 @@ impl Client {
 
     pub(super) async fn cancelled(&self, id: &Bytes, params: Bytes) {
         let serial = {
-            let state = self.state();
+            let state = self.state.lock();
             if self.is_shared {
                 None
             } else {
@@ -370,11 +371,11 @@ impl Client {
             work.abort();
         }
         for side in self.sides() {
-            side.listenings().remove(&serial);
+            side.subscriptions.lock().remove(&serial);
         }
         for link in self.links() {
-            for minted in link.withdraw(serial) {
-                link.cancel(minted, params.clone()).await;
+            for upstream_id in link.withdraw(serial) {
+                link.cancel(upstream_id, params.clone()).await;
             }
         }
     }
@@ -394,7 +395,7 @@ impl Client {
     /// The client went away from where the answers to some of its requests go: that cancels them.
     pub async fn give_up(&self, reply: &Arc<dyn MessageSink>) {
         let serials: Vec<u64> = {
-            let state = self.state();
+            let state = self.state.lock();
             let theirs = state
                 .running
                 .iter()
@@ -415,7 +416,7 @@ impl State {
         // It may have been another's before.
         self.ended.retain(|ended| *ended != token);
         if !running.goes_on {
-            if self.ended.len() >= ENDED {
+            if self.ended.len() >= MAX_ENDED {
                 self.ended.pop_front();
             }
             self.ended.push_back(token);

@@ -6,7 +6,7 @@
 use super::{Asked, Client, PROGRESS_TOKEN, is_too_long};
 use crate::{
     apart::apart,
-    hub::{link::Link, read, side::LONGEST},
+    hub::{connection::ServerConnection, connection_set::MAX_KEY_BYTES, read},
     message::{Id, Message, RpcError, Token},
     port::MessageSink,
     protocol::{LIST_CHANGES, code, method},
@@ -15,22 +15,22 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// Requests of servers that a client may have unanswered: each server has the same share of them.
-const ASKED: usize = 1024;
+const MAX_PENDING: usize = 1024;
 
 /// What each server has, however many there are.
-const LEAST_ASKED: usize = 16;
+const MIN_PENDING_PER_SERVER: usize = 16;
 
 impl Client {
     /// A server asks the client.
     pub(in crate::hub) async fn asked(
         &self,
-        link: &Arc<Link>,
+        link: &Arc<ServerConnection>,
         message: Message,
         related: Option<&Id>,
     ) {
         let Some(id) = message.id() else { return };
         let connection = link.connection();
-        if id.raw().len() > LONGEST {
+        if id.raw().len() > MAX_KEY_BYTES {
             let error = RpcError::new(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
             let refused = Message::failure(Some(id), &error);
             return link.reply(refused, connection).await;
@@ -48,13 +48,13 @@ impl Client {
             Some(params) => apart(params.len(), move || read::kept(&params, &PROGRESS_TOKEN)).await,
             None => None,
         };
-        let token = token.filter(|token| token.len() <= LONGEST);
+        let token = token.filter(|token| token.len() <= MAX_KEY_BYTES);
         let has_token = token.is_some();
         let outlets = self.outlets(link, related, false);
         let number = {
             let servers = self.gateway.config().servers.len().max(1);
-            let share = (ASKED / servers).max(LEAST_ASKED);
-            let mut state = self.state();
+            let share = (MAX_PENDING / servers).max(MIN_PENDING_PER_SERVER);
+            let mut state = self.state.lock();
             let of_server = |asked: &&Asked| asked.link.server == link.server;
             if state.asked.values().filter(of_server).count() >= share {
                 None
@@ -90,7 +90,7 @@ impl Client {
                 return;
             }
         }
-        self.state().asked.remove(&number);
+        self.state.lock().asked.remove(&number);
         let refused = refuse(code::INTERNAL, "the client is gone");
         link.reply(refused, connection).await;
     }
@@ -98,7 +98,7 @@ impl Client {
     /// A server tells the client.
     pub(in crate::hub) async fn told(
         self: &Arc<Self>,
-        link: &Arc<Link>,
+        link: &Arc<ServerConnection>,
         message: Message,
         related: Option<&Id>,
     ) {
@@ -173,14 +173,14 @@ impl Client {
     /// A server does not want an answer any longer: the same with the id that the client knows.
     fn withdrawn(
         &self,
-        link: &Arc<Link>,
+        link: &Arc<ServerConnection>,
         message: &Message,
         related: Option<&Id>,
     ) -> Option<(Vec<Arc<dyn MessageSink>>, Message)> {
         let params = message.params()?;
         let id = read::raw(&params, &["requestId"])?;
         let number = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let number = state
                 .asked
                 .iter()
@@ -197,11 +197,11 @@ impl Client {
     }
 
     /// Which request a progress token is of.
-    fn of_token(&self, link: &Link, token: Option<Bytes>) -> Progress {
+    fn of_token(&self, link: &ServerConnection, token: Option<Bytes>) -> Progress {
         let Some(token) = token.map(Token::new) else {
             return Progress::Unknown;
         };
-        let state = self.state();
+        let state = self.state.lock();
         let mut found = Progress::Unknown;
         let own = std::str::from_utf8(token.raw())
             .ok()
@@ -230,7 +230,7 @@ impl Client {
     /// must not get lost); else where everything goes that belongs to no request.
     pub(super) fn outlets(
         &self,
-        link: &Link,
+        link: &ServerConnection,
         related: Option<&Id>,
         alone: bool,
     ) -> Vec<Arc<dyn MessageSink>> {
@@ -238,7 +238,7 @@ impl Client {
             Some(id) => link.serial_of(id),
             None => link.running(alone),
         };
-        let state = self.state();
+        let state = self.state.lock();
         let reply = serial
             .and_then(|serial| state.running.get(&serial))
             .map(|running| Arc::clone(&running.reply));
@@ -249,9 +249,9 @@ impl Client {
     }
 
     /// A server ended: what it asked is not to be answered any longer.
-    pub(in crate::hub) async fn lost(&self, link: &Arc<Link>) {
+    pub(in crate::hub) async fn lost(&self, link: &Arc<ServerConnection>) {
         let numbers: Vec<u64> = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let numbers = state
                 .asked
                 .iter()
@@ -271,12 +271,12 @@ impl Client {
     }
 
     /// A server is gone, and could not be reached again: what it had is listed no longer.
-    pub(in crate::hub) async fn gone(self: &Arc<Self>, link: &Arc<Link>) {
+    pub(in crate::hub) async fn gone(self: &Arc<Self>, link: &Arc<ServerConnection>) {
         let Some(side) = self.side_of(link) else {
             return;
         };
         // A list of the only server fails: that is no other list.
-        let is_beginning = !link.stateless && self.state().session.is_none();
+        let is_beginning = !link.stateless && self.state.lock().session.is_none();
         if is_beginning || side.only().is_some() || !link.make_gone() {
             return;
         }
@@ -293,12 +293,12 @@ impl Client {
     }
 
     /// A server is back, or there at last: what it lists may be new.
-    pub(in crate::hub) async fn back(self: &Arc<Self>, link: &Arc<Link>) {
+    pub(in crate::hub) async fn back(self: &Arc<Self>, link: &Arc<ServerConnection>) {
         let Some(side) = self.side_of(link) else {
             return;
         };
         // Before the session is there, its answer will say what the server is.
-        let is_beginning = !link.stateless && self.state().session.is_none();
+        let is_beginning = !link.stateless && self.state.lock().session.is_none();
         if is_beginning || !link.make_known() {
             return;
         }
@@ -310,7 +310,7 @@ impl Client {
             // Lists are announced to those only who asked for it.
             return side.listen_again(self, link).await;
         }
-        let about = link.state().about.clone().unwrap_or_default();
+        let about = link.state.lock().about.clone().unwrap_or_default();
         for (capability, method, _) in LIST_CHANGES {
             if read::raw(&about, &["capabilities", capability]).is_some() {
                 side.changed(method);

@@ -200,9 +200,9 @@ async fn what_is_told_for_a_subscription_is_read_elsewhere() {
     let client = world.stateless();
     client.send(r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("server/discover").await;
+    let handshake = server.expect("server/discover").await;
     let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
-    server.answer(&hello, about).await;
+    server.answer(&handshake, about).await;
     let listen = server.expect("subscriptions/listen").await;
     let id = listen.id().unwrap();
     let told = |method: &str, more: &str| {
@@ -259,9 +259,9 @@ fn nothing_is_told_for_a_subscription_that_ended_while_that_was_read() {
             let client = world.stateless();
             client.send(r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#).await;
             let mut server = world.server(0).await;
-            let hello = server.expect("server/discover").await;
+            let handshake = server.expect("server/discover").await;
             let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
-            server.answer(&hello, about).await;
+            server.answer(&handshake, about).await;
             let listen = server.expect("subscriptions/listen").await;
             let id = listen.id().unwrap();
             let told = |method: &str, more: &str| {
@@ -371,9 +371,9 @@ async fn a_large_request_is_read_elsewhere() {
     let receive = client.client.receive(request, Arc::clone(&client.outlet));
     check(timed(receive).await.1, indexed);
     let mut server = world.server(0).await;
-    let hello = server.expect("server/discover").await;
+    let handshake = server.expect("server/discover").await;
     let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}"#;
-    server.answer(&hello, about).await;
+    server.answer(&handshake, about).await;
     let came = server.expect("resources/read").await.params().unwrap();
     let came = String::from_utf8_lossy(&came);
     assert!(came.contains(r#""_meta":{"progressToken":"#) && came.ends_with(r#","uri":"a:1"}"#));

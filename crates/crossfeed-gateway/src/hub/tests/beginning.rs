@@ -20,8 +20,8 @@ async fn one_session_begins_at_a_time_and_ends_with_its_client() {
     // Neither era takes the first.
     for _ in 0..2 {
         let mut server = world.server(0).await;
-        let hello = server.next().await;
-        server.refuse(&hello, -32602).await;
+        let handshake = server.next().await;
+        server.refuse(&handshake, -32602).await;
     }
     let refused = client.next().await;
     assert!(
@@ -55,8 +55,8 @@ async fn what_one_client_says_wrongly_does_not_decide_the_era_for_all() {
     let client = world.client();
     client.send(INITIALIZE).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
-    server.refuse(&hello, -32602).await;
+    let handshake = server.expect("initialize").await;
+    server.refuse(&handshake, -32602).await;
     let mut server = world.server(0).await;
     let probe = server.expect("server/discover").await;
     server.answer(&probe, discover).await;
@@ -66,8 +66,8 @@ async fn what_one_client_says_wrongly_does_not_decide_the_era_for_all() {
     let third = world.client();
     third.send(INITIALIZE).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
-    server.refuse(&hello, -32602).await;
+    let handshake = server.expect("initialize").await;
+    server.refuse(&handshake, -32602).await;
     assert!(third.next().await.contains("-32602"));
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(world.try_server(0).await.is_none(), "another era was tried");
@@ -99,7 +99,7 @@ async fn what_a_server_asks_before_it_is_there_is_answered_for_the_client() {
     let client = world.client();
     client.send(INITIALIZE).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
+    let handshake = server.expect("initialize").await;
     // Also under the id that the gateway uses itself.
     for (id, method) in [(0, "ping"), (7, "roots/list")] {
         server
@@ -112,7 +112,7 @@ async fn what_a_server_asks_before_it_is_there_is_answered_for_the_client() {
     assert_eq!(pong, &br#"{"jsonrpc":"2.0","id":0,"result":{}}"#[..]);
     assert!(server.next().await.error().is_some());
     assert!(client.is_quiet().await);
-    server.answer(&hello, r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#).await;
+    server.answer(&handshake, r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#).await;
     assert!(client.next().await.contains("protocolVersion"));
 }
 

@@ -1,6 +1,6 @@
 //! Clients that connect again within a conversation.
 
-use super::fake::{Server, Side, World};
+use super::fake::{ConnectionSet, Server, World};
 use crate::config::TokenConfig;
 
 const TOOLS: &str = r#"{"tools":{}}"#;
@@ -16,7 +16,7 @@ fn world() -> World {
 }
 
 /// A client that has listed the tools of its server.
-async fn listed(world: &World, client: Side) -> (Side, Server) {
+async fn listed(world: &World, client: ConnectionSet) -> (ConnectionSet, Server) {
     let (client, mut servers) = world.begin(client, TOOLS).await;
     let mut server = servers.remove(0);
     client.request("tools/list", "{}").await;
@@ -27,14 +27,14 @@ async fn listed(world: &World, client: Side) -> (Side, Server) {
 }
 
 /// Calls the tool in a thread of Codex.
-async fn call(client: &Side, arguments: &str) {
+async fn call(client: &ConnectionSet, arguments: &str) {
     let params =
         format!(r#"{{"name":"t","arguments":{arguments},"_meta":{{"threadId":"thread"}}}}"#);
     client.request("tools/call", &params).await;
 }
 
 /// Has a result recorded, and gives what is shown of it.
-async fn recorded(client: &Side, server: &mut Server) -> String {
+async fn recorded(client: &ConnectionSet, server: &mut Server) -> String {
     call(client, "{}").await;
     let called = server.expect("tools/call").await;
     let result = r#"{"content":[{"type":"text","text":"mine"}]}"#;

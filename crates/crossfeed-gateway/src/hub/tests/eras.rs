@@ -318,8 +318,8 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
         if is_first {
             // Only for the first client this has to be found out.
             let mut server = world.server(0).await;
-            let hello = server.expect("initialize").await;
-            refuse(&server, &hello).await;
+            let handshake = server.expect("initialize").await;
+            refuse(&server, &handshake).await;
         }
         let mut server = world.server(0).await;
         discovered(&mut server).await;
@@ -346,8 +346,8 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
 /// A connection to a server that refused a session, and what it is asked instead.
 async fn probed(world: &World) -> (Server, Message) {
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
-    server.refuse(&hello, -32020).await;
+    let handshake = server.expect("initialize").await;
+    server.refuse(&handshake, -32020).await;
     let mut server = world.server(0).await;
     let probe = server.expect("server/discover").await;
     (server, probe)
@@ -441,14 +441,14 @@ async fn the_stateless_era_is_offered_only_where_servers_speak_it() {
     client.send(INITIALIZE).await;
     let mut server = loop {
         let mut opened = world.server(0).await;
-        let Ok(Some(hello)) = tokio::time::timeout(SOON, opened.inbox.recv()).await else {
+        let Ok(Some(handshake)) = tokio::time::timeout(SOON, opened.inbox.recv()).await else {
             continue;
         };
         // Not the bridge that was being opened.
-        if String::from_utf8_lossy(&hello.to_bytes()).contains("1.50") {
+        if String::from_utf8_lossy(&handshake.to_bytes()).contains("1.50") {
             opened
                 .answer(
-                    &hello,
+                    &handshake,
                     r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#,
                 )
                 .await;

@@ -66,9 +66,9 @@ impl Server {
 
     /// Takes part in the beginning of a session.
     pub(super) async fn begin(&mut self, capabilities: &str) {
-        let hello = self.expect("initialize").await;
+        let handshake = self.expect("initialize").await;
         self.answer(
-            &hello,
+            &handshake,
             &format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"serverInfo":{{"name":"fake","version":"1"}}}}"#),
         )
         .await;
@@ -156,13 +156,13 @@ impl MessageSink for Inbox {
 }
 
 /// A client, as itself sees it.
-pub(super) struct Side {
+pub(super) struct ConnectionSet {
     pub(super) client: Arc<Client>,
     pub(super) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
     pub(super) outlet: Arc<dyn MessageSink>,
 }
 
-impl Side {
+impl ConnectionSet {
     pub(super) async fn send(&self, text: &str) {
         self.client
             .receive(message(text), Arc::clone(&self.outlet))
@@ -247,12 +247,12 @@ impl World {
         }
     }
 
-    pub(super) fn client(&self) -> Side {
+    pub(super) fn client(&self) -> ConnectionSet {
         self.client_of(|outlet| self.gateway.connect(Principal::Local, outlet))
     }
 
     /// The session of a client over HTTP: of the holder of a token, or of nobody who is known.
-    pub(super) fn session_of(&self, holder: Option<&str>) -> Side {
+    pub(super) fn session_of(&self, holder: Option<&str>) -> ConnectionSet {
         let principal = holder.map_or(Principal::Anonymous, |name| {
             Principal::Named(name.to_owned())
         });
@@ -260,14 +260,14 @@ impl World {
     }
 
     /// One of several clients that have no sessions.
-    pub(super) fn stateless(&self) -> Side {
+    pub(super) fn stateless(&self) -> ConnectionSet {
         self.client_of(|_| self.gateway.stateless(Principal::Anonymous))
     }
 
-    fn client_of(&self, client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<Client>) -> Side {
+    fn client_of(&self, client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<Client>) -> ConnectionSet {
         let (sender, receiver) = mpsc::unbounded_channel();
         let outlet: Arc<dyn MessageSink> = Arc::new(Inbox(sender));
-        Side {
+        ConnectionSet {
             client: client(Arc::clone(&outlet)),
             inbox: Mutex::new(receiver),
             outlet,
@@ -287,12 +287,16 @@ impl World {
     }
 
     /// A client and its connection to each server, the session begun.
-    pub(super) async fn begun(&self, capabilities: &str) -> (Side, Vec<Server>) {
+    pub(super) async fn begun(&self, capabilities: &str) -> (ConnectionSet, Vec<Server>) {
         self.begin(self.client(), capabilities).await
     }
 
     /// The same for this client.
-    pub(super) async fn begin(&self, client: Side, capabilities: &str) -> (Side, Vec<Server>) {
+    pub(super) async fn begin(
+        &self,
+        client: ConnectionSet,
+        capabilities: &str,
+    ) -> (ConnectionSet, Vec<Server>) {
         client.send(INITIALIZE).await;
         let mut servers = Vec::new();
         for index in 0..self.opened.len() {

@@ -1,6 +1,6 @@
 //! What passes is counted, by names of the configuration only.
 
-use super::fake::{Server, Side, World, message};
+use super::fake::{ConnectionSet, Server, World, message};
 use crate::{
     metrics::families,
     upstream::{Event, UpstreamError},
@@ -25,7 +25,12 @@ fn check(world: &World, sample: &str, expected: usize) {
 }
 
 /// Calls the tool; gives the server's answer to it, and what the client sees.
-async fn call(client: &Side, server: &mut Server, arguments: &str, result: &str) -> String {
+async fn call(
+    client: &ConnectionSet,
+    server: &mut Server,
+    arguments: &str,
+    result: &str,
+) -> String {
     let request = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"one","arguments":{arguments}}}}}"#
     );

@@ -1,6 +1,6 @@
 //! Servers that end and are not back at once: what they listed is listed no longer, and clients hear of it.
 
-use super::fake::{INITIALIZE, Server, Side, World, message};
+use super::fake::{ConnectionSet, INITIALIZE, Server, World, message};
 use crate::upstream::{Event, UpstreamError};
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -26,7 +26,7 @@ fn changed(list: &str) -> String {
 }
 
 /// The client asks for every list; the first of the servers has something in each, the others nothing.
-async fn list_all(client: &Side, servers: &mut [Server]) {
+async fn list_all(client: &ConnectionSet, servers: &mut [Server]) {
     for (member, method, list) in LISTS {
         client.request(method, "{}").await;
         let empty = format!(r#"{{"{member}":[]}}"#);

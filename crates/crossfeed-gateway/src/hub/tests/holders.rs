@@ -48,8 +48,8 @@ async fn servers_that_a_holder_may_not_use_do_not_exist_for_it() {
     let mut files = world.server(0).await;
     files.begin(r#"{"tools":{}}"#).await;
     // One server, as far as it knows.
-    let hello = bob.next().await;
-    assert!(hello.contains(r#""name":"fake""#), "{hello}");
+    let handshake = bob.next().await;
+    assert!(handshake.contains(r#""name":"fake""#), "{handshake}");
     bob.send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#)
         .await;
     let asked = files.expect("resources/list").await;

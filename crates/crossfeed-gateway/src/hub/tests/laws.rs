@@ -1,6 +1,6 @@
 //! What holds whatever the order: each answer reaches its request, as it came, and nobody else's.
 
-use super::fake::{Server, Side, World, message};
+use super::fake::{ConnectionSet, Server, World, message};
 use crate::message::Message;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -49,7 +49,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// One client and the end of its connection at the server.
 struct Pair {
-    client: Side,
+    client: ConnectionSet,
     server: Server,
     /// Requests that the server has: the number that each carries, and whether it was cancelled.
     open: Vec<(Message, usize)>,

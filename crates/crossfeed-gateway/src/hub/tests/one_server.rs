@@ -10,13 +10,13 @@ async fn a_session_begins_with_the_clients_own_bytes() {
     let client = world.client();
     client.send(INITIALIZE).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
+    let handshake = server.expect("initialize").await;
     assert_eq!(
-        hello.params(),
+        handshake.params(),
         message(INITIALIZE).params(),
         "the parameters as they came"
     );
-    // What comes too early waits; a ping does not.
+    // What comes too pre_init_queue waits; a ping does not.
     client
         .send(r#"{"jsonrpc":"2.0","id":2,"method":"x/y"}"#)
         .await;
@@ -28,13 +28,13 @@ async fn a_session_begins_with_the_clients_own_bytes() {
         r#"{"jsonrpc":"2.0","id":3,"result":{}}"#
     );
     server
-        .answer(&hello, r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s"},"z":1.0}"#)
+        .answer(&handshake, r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s"},"z":1.0}"#)
         .await;
     let answer = client.next().await;
     let as_came = r#"{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s"},"z":1.0,"instructions":"#;
     assert!(answer.starts_with(as_came), "{answer}");
-    let early = server.expect("x/y").await;
-    server.answer(&early, "1").await;
+    let pre_init_queue = server.expect("x/y").await;
+    server.answer(&pre_init_queue, "1").await;
     assert_eq!(
         client.next().await,
         r#"{"jsonrpc":"2.0","id":2,"result":1}"#
@@ -49,8 +49,8 @@ async fn a_server_that_refuses_is_heard() {
     let client = world.client();
     client.send(INITIALIZE).await;
     let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
-    let id = hello.id().unwrap();
+    let handshake = server.expect("initialize").await;
+    let id = handshake.id().unwrap();
     server
         .say(message(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no","data":[1.0]}}}}"#
@@ -84,11 +84,11 @@ async fn a_client_of_an_older_revision_begins_as_with_the_server_itself() {
             let mut servers = Vec::new();
             for index in 0..names.len() {
                 let mut server = world.server(index).await;
-                let hello = server.expect("initialize").await;
-                let asked = String::from_utf8_lossy(&hello.to_bytes()).into_owned();
+                let handshake = server.expect("initialize").await;
+                let asked = String::from_utf8_lossy(&handshake.to_bytes()).into_owned();
                 assert!(asked.contains(revision), "{asked}");
                 let about = format!(r#"{{"protocolVersion":"{revision}","capabilities":{{}}}}"#);
-                server.answer(&hello, &about).await;
+                server.answer(&handshake, &about).await;
                 servers.push(server);
             }
             let answer = client.next().await;

@@ -1,6 +1,6 @@
 //! What clients are told of requests without an answer: that they were not sent, or that they may have run.
 
-use super::fake::{Server, Side, World};
+use super::fake::{ConnectionSet, Server, World};
 use crate::upstream::{Event, UpstreamError};
 use serde_json::{Value, json};
 use std::{sync::atomic::Ordering, time::Duration};
@@ -16,7 +16,7 @@ fn ended() -> UpstreamError {
 }
 
 /// A client and its server, whose tools were listed: one that changes things, one that only reads.
-async fn listed(world: &World) -> (Side, Server) {
+async fn listed(world: &World) -> (ConnectionSet, Server) {
     let (client, mut servers) = world.begun(TOOLS).await;
     let mut server = servers.remove(0);
     client
@@ -32,7 +32,7 @@ async fn listed(world: &World) -> (Side, Server) {
     (client, server)
 }
 
-async fn call(client: &Side, id: u64, name: &str) {
+async fn call(client: &ConnectionSet, id: u64, name: &str) {
     client
         .send(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
@@ -41,7 +41,7 @@ async fn call(client: &Side, id: u64, name: &str) {
 }
 
 /// What a call was answered: its id, the code, and the text.
-async fn told(client: &Side) -> (u64, String, String) {
+async fn told(client: &ConnectionSet) -> (u64, String, String) {
     let answer: Value = serde_json::from_str(&client.next().await).unwrap();
     let result = &answer["result"];
     assert_eq!(result["isError"], json!(true), "{answer}");

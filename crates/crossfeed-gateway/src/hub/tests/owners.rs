@@ -1,6 +1,6 @@
 //! Names belong to the server that they came from, whoever is away and whatever others list.
 
-use super::fake::{Server, Side, World};
+use super::fake::{ConnectionSet, Server, World};
 use crate::{
     config::Prefix,
     message::Message,
@@ -13,7 +13,7 @@ const ALL: &str = r#"{"tools":{"listChanged":true},"prompts":{}}"#;
 /// A bank, a weather service, and a client of both; names are prefixed where they collide.
 struct Both {
     world: World,
-    client: Side,
+    client: ConnectionSet,
     servers: Vec<Option<Server>>,
 }
 

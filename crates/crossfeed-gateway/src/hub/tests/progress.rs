@@ -1,7 +1,7 @@
 //! Progress, which says only by a token what it is about.
 
 use super::fake::{World, message};
-use crate::hub::{client::ENDED, read};
+use crate::hub::{client::MAX_ENDED, read};
 use std::time::Duration;
 
 const ALL: &str = r#"{"tools":{},"resources":{}}"#;
@@ -154,7 +154,7 @@ async fn a_token_is_the_same_however_it_is_spelled() {
 async fn the_tokens_of_the_last_requests_are_remembered() {
     let world = World::new(&["a"]);
     let (client, mut servers) = world.begun(r#"{"resources":{}}"#).await;
-    for id in 0..=ENDED {
+    for id in 0..=MAX_ENDED {
         client
             .send(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/read","params":{{"uri":"x:1","_meta":{{"progressToken":"t{id}"}}}}}}"#
@@ -164,7 +164,7 @@ async fn the_tokens_of_the_last_requests_are_remembered() {
         servers[0].answer(&request, r#"{"contents":[]}"#).await;
         client.answer().await;
     }
-    for id in [1, ENDED, 0] {
+    for id in [1, MAX_ENDED, 0] {
         let told = progress(&format!(r#""t{id}""#));
         servers[0].say(message(&told)).await;
         if id == 0 {

@@ -1,6 +1,6 @@
 //! Resources belong to the server that listed them first, and what nobody lists is shown to nobody.
 
-use super::fake::{Server, Side, World};
+use super::fake::{ConnectionSet, Server, World};
 use crate::config::Unlisted;
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ async fn answer_lists(servers: &mut [Server], method: &str, pages: &[String]) {
     }
 }
 
-async fn list(client: &Side, servers: &mut [Server], pages: &[String]) {
+async fn list(client: &ConnectionSet, servers: &mut [Server], pages: &[String]) {
     client.request("resources/list", "{}").await;
     answer_lists(servers, "resources/list", pages).await;
     client.answer().await;
 }
 
-async fn list_templates(client: &Side, servers: &mut [Server], pages: &[String]) {
+async fn list_templates(client: &ConnectionSet, servers: &mut [Server], pages: &[String]) {
     client.request("resources/templates/list", "{}").await;
     answer_lists(servers, "resources/templates/list", pages).await;
     client.answer().await;
@@ -52,12 +52,12 @@ async fn learn(servers: &mut [Server]) {
     answer_lists(servers, "resources/templates/list", &pages).await;
 }
 
-async fn read(client: &Side, uri: &str) {
+async fn read(client: &ConnectionSet, uri: &str) {
     let params = format!(r#"{{"uri":"{uri}"}}"#);
     client.request("resources/read", &params).await;
 }
 
-async fn assert_read_of(client: &Side, servers: &mut [Server], uri: &str, owner: usize) {
+async fn assert_read_of(client: &ConnectionSet, servers: &mut [Server], uri: &str, owner: usize) {
     read(client, uri).await;
     let request = servers[owner].expect("resources/read").await;
     servers[owner].answer(&request, r#"{"contents":[]}"#).await;
@@ -65,7 +65,7 @@ async fn assert_read_of(client: &Side, servers: &mut [Server], uri: &str, owner:
     assert!(servers.iter_mut().all(Server::is_quiet), "{uri}");
 }
 
-async fn assert_unknown(client: &Side, servers: &mut [Server], uri: &str) {
+async fn assert_unknown(client: &ConnectionSet, servers: &mut [Server], uri: &str) {
     read(client, uri).await;
     let refused = client.answer().await;
     assert!(
@@ -101,7 +101,7 @@ async fn a_link_takes_no_resource_from_the_server_that_lists_it() {
     let (client, mut servers) = world.begun(ALL).await;
     let call = r#"{"name":"evil__hello","arguments":{}}"#;
     client.request("tools/call", call).await;
-    let tools = r#"{"tools":[{"name":"hello","inputSchema":{"type":"object"}}]}"#;
+    let tools = r#"{"tools":[{"name":"handshake","inputSchema":{"type":"object"}}]}"#;
     answer_lists(
         &mut servers,
         "tools/list",

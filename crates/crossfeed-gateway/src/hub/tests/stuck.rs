@@ -161,7 +161,7 @@ async fn what_is_kept_of_a_subscription_is_its_address_and_only_if_it_is_one() {
         client.next().await;
     }
     let link = world.gateway.every_client()[0].links()[0].clone();
-    let kept: Vec<String> = link.state().subscriptions.keys().cloned().collect();
+    let kept: Vec<String> = link.state.lock().subscriptions.keys().cloned().collect();
     assert_eq!(kept, ["a:2"]);
 }
 

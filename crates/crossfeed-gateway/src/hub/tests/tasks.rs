@@ -1,13 +1,13 @@
 //! Tasks belong to the server and to the principal that began them.
 
-use super::fake::{Server, Side, World};
+use super::fake::{ConnectionSet, Server, World};
 
 const TASKS: &str = r#"{"tools":{},"tasks":{"list":{},"cancel":{}}}"#;
 
 const METHODS: [&str; 4] = ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"];
 
 /// Begins a task by a call.
-async fn begin(client: &Side, server: &mut Server, tool: &str, task: &str) {
+async fn begin(client: &ConnectionSet, server: &mut Server, tool: &str, task: &str) {
     let params = format!(r#"{{"name":"{tool}","arguments":{{}},"task":{{}}}}"#);
     client.request("tools/call", &params).await;
     let mut request = server.next().await;
@@ -24,7 +24,7 @@ async fn begin(client: &Side, server: &mut Server, tool: &str, task: &str) {
 }
 
 /// All that can be asked about a task is answered as of one that never was, and no server hears of it.
-async fn assert_unknown(client: &Side, servers: &mut [Server], task: &str) {
+async fn assert_unknown(client: &ConnectionSet, servers: &mut [Server], task: &str) {
     for method in METHODS
         .iter()
         .chain(&["TASKS/GET", "tasks/get ", "Tasks/other"])
@@ -46,7 +46,7 @@ async fn assert_unknown(client: &Side, servers: &mut [Server], task: &str) {
 }
 
 /// What a client sees of the tasks that a server lists.
-async fn listed(client: &Side, server: &mut Server) -> String {
+async fn listed(client: &ConnectionSet, server: &mut Server) -> String {
     client.request("tasks/list", "{}").await;
     let request = server.expect("tasks/list").await;
     let list = r#"{ "tasks": [{"taskId":"t1", "x": 1.50},{"taskId":"t2"},{"taskId":"t3"}],"_meta":{"k":1.0}}"#;
@@ -124,7 +124,7 @@ async fn a_task_that_nobody_is_known_to_have_is_shown_to_nobody() {
 }
 
 /// Begins a task by a call of the tool `job` of one of two servers.
-async fn begin_at(client: &Side, servers: &mut [Server], at: usize, task: &str) {
+async fn begin_at(client: &ConnectionSet, servers: &mut [Server], at: usize, task: &str) {
     let name = ["bank", "evil"][at];
     let params = format!(r#"{{"name":"{name}__job","arguments":{{}},"task":{{}}}}"#);
     client.request("tools/call", &params).await;
@@ -144,7 +144,7 @@ async fn begin_at(client: &Side, servers: &mut [Server], at: usize, task: &str) 
 }
 
 /// Both servers list tasks of these ids.
-async fn list_both(client: &Side, servers: &mut [Server], ids: [&str; 2]) {
+async fn list_both(client: &ConnectionSet, servers: &mut [Server], ids: [&str; 2]) {
     client.request("tasks/list", "{}").await;
     for (server, id) in servers.iter_mut().zip(ids) {
         let request = server.expect("tasks/list").await;
@@ -154,7 +154,7 @@ async fn list_both(client: &Side, servers: &mut [Server], ids: [&str; 2]) {
     client.answer().await;
 }
 
-async fn assert_ambiguous(client: &Side, servers: &mut [Server], task: &str) {
+async fn assert_ambiguous(client: &ConnectionSet, servers: &mut [Server], task: &str) {
     for method in METHODS {
         client
             .request(method, &format!(r#"{{"taskId":"{task}"}}"#))

@@ -9,7 +9,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 /// What a scope, or a list of them, may be long: they are shown and kept.
-const SCOPES: usize = 1024;
+const MAX_SCOPE_BYTES: usize = 1024;
 
 /// What a `WWW-Authenticate` header says (RFC 6750, RFC 9728).
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub(super) fn scopes(text: &str) -> Vec<String> {
         .filter(is_scope)
         .take_while(|scope| {
             length += scope.len() + 1;
-            length <= SCOPES
+            length <= MAX_SCOPE_BYTES
         })
         .map(ToOwned::to_owned)
         .collect()

@@ -13,9 +13,9 @@ use std::{net::IpAddr, pin::Pin, time::Duration};
 use tokio::time::timeout;
 
 /// What a document may hold.
-const DOCUMENT: usize = 1 << 20;
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// How long an authorization server may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a document cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -165,7 +165,7 @@ pub(in crate::upstream) fn check(url: &Url) -> Result<(), FetchError> {
 }
 
 pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, FetchError> {
-    match timeout(PATIENCE, request.send()).await {
+    match timeout(FETCH_TIMEOUT, request.send()).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) => Err(FetchError::Unreachable(wire::cause(&error))),
         Err(_) => Err(FetchError::Unreachable("it takes too long".to_owned())),
@@ -185,14 +185,14 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, FetchError> {
     let mut body = BytesMut::new();
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
-            if body.len() + chunk.len() > DOCUMENT {
+            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
                 return Err(FetchError::Unreadable);
             }
             body.extend_from_slice(&chunk);
         }
         Ok(())
     };
-    timeout(PATIENCE, reading)
+    timeout(FETCH_TIMEOUT, reading)
         .await
         .map_err(|_| FetchError::Unreadable)??;
     Ok(body.to_vec())

@@ -12,9 +12,9 @@ use tokio::{
 };
 
 /// What a request may hold: browsers send cookies of other programs on this host.
-const REQUEST: usize = 64 << 10;
+const MAX_REQUEST_BYTES: usize = 64 << 10;
 /// How long one connection may take: browsers open some that say nothing.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Listener {
     listener: TcpListener,
@@ -45,10 +45,10 @@ impl Listener {
     pub(super) async fn answer(&self, state: &str) -> io::Result<Answer> {
         loop {
             let (mut stream, _) = self.listener.accept().await?;
-            let answer = timeout(PATIENCE, self.read(&mut stream)).await;
+            let answer = timeout(READ_TIMEOUT, self.read(&mut stream)).await;
             let answer = answer.ok().flatten();
             let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
-            let told = timeout(PATIENCE, async {
+            let told = timeout(READ_TIMEOUT, async {
                 let (status, text) = match &answer {
                     Some(answer) if answer.code.is_some() => ("200 OK", "You are logged in."),
                     Some(_) => ("200 OK", "The login was refused."),
@@ -76,7 +76,7 @@ impl Listener {
         let mut chunk = [0; 4096];
         while !head.windows(4).any(|end| end == b"\r\n\r\n") {
             let read = stream.read(&mut chunk).await.ok()?;
-            if read == 0 || head.len() > REQUEST {
+            if read == 0 || head.len() > MAX_REQUEST_BYTES {
                 return None;
             }
             head.extend_from_slice(&chunk[..read]);

@@ -23,7 +23,7 @@ use std::{io, time::Duration};
 use tokio::time::timeout;
 
 /// How long a person may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Brings an address before a person's eyes.
 #[async_trait]
@@ -328,9 +328,9 @@ async fn authorize(
         .open(address.as_str())
         .await
         .map_err(LoginError::Browser)?;
-    let answer = timeout(PATIENCE, listener.answer(state.secret()))
+    let answer = timeout(LOGIN_TIMEOUT, listener.answer(state.secret()))
         .await
-        .map_err(|_| LoginError::TimedOut(PATIENCE.as_secs()))?
+        .map_err(|_| LoginError::TimedOut(LOGIN_TIMEOUT.as_secs()))?
         .map_err(LoginError::Browser)?;
     let must_say = issuer.authorization_response_iss_parameter_supported;
     match &answer.issuer {

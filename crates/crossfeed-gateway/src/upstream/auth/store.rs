@@ -13,11 +13,11 @@ use std::{
 };
 
 /// How much earlier a token is taken to be over than it is: on its way it grows older.
-const EARLY: Duration = Duration::from_secs(30);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
 /// How long another process is waited for that renews tokens.
 #[cfg(unix)]
-const LOCKED: Duration = Duration::from_secs(60);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits for the lock without a thread that nobody could end.
 #[cfg(unix)]
@@ -67,7 +67,7 @@ pub(super) struct Login {
 
 impl Login {
     pub(super) fn is_over(&self, now: SystemTime) -> bool {
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default() + EARLY;
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default() + EXPIRY_MARGIN;
         self.expires_at.is_some_and(|at| at <= now.as_secs())
     }
 }
@@ -132,7 +132,7 @@ impl Store {
         options.write(true).create(true).truncate(false);
         let file = options.open(self.path.with_extension("lock"))?;
         #[cfg(unix)]
-        tokio::time::timeout(LOCKED, locked(&file))
+        tokio::time::timeout(LOCK_TIMEOUT, locked(&file))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         Ok(file)

@@ -20,7 +20,7 @@ use std::{
 use tokio::sync::Notify;
 
 /// Up to here a body is one piece: to copy it is cheaper than to write pieces.
-const COPIED: usize = 16 << 10;
+const MAX_COPIED_BYTES: usize = 16 << 10;
 
 /// A message on its way.
 pub(super) struct Outgoing {
@@ -33,7 +33,7 @@ impl Outgoing {
     /// The body, which tells `sent` when it was written or given up.
     pub(super) fn body(message: &Message, sent: &Arc<Notify>) -> reqwest::Body {
         let length = message.len();
-        let pieces = if length <= COPIED {
+        let pieces = if length <= MAX_COPIED_BYTES {
             VecDeque::from([message.to_bytes()])
         } else {
             message.pieces().collect()

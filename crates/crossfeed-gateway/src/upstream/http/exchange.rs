@@ -6,7 +6,7 @@
 
 use super::{
     body,
-    link::{self, Link},
+    connection::{self, HttpConnection},
     session::{self, Refusal},
     sse::{Block, Data, Decoder},
     wire::rejected,
@@ -23,19 +23,19 @@ use tokio::{
 };
 
 /// How long to wait before a stream is resumed whose server does not say.
-const WAIT: Duration = Duration::from_secs(1);
+const RESUME_AFTER: Duration = Duration::from_secs(1);
 /// The shortest such wait: a server that asks for none is not asked without a pause.
-const SHORTEST: Duration = Duration::from_millis(10);
+const MIN_RESUME_AFTER: Duration = Duration::from_millis(10);
 /// The longest: a server that says more does not mean it.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_RESUME_AFTER: Duration = Duration::from_secs(3600);
 /// How often a stream is resumed without anything coming.
-const ATTEMPTS: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 /// How long the end of a stream may follow its answer: read to its end, its connection can be used again.
-const LINGER: Duration = Duration::from_secs(1);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Posts a request and waits for its answer.
 pub(super) async fn run(
-    link: Arc<Link>,
+    link: Arc<HttpConnection>,
     message: Message,
     headers: Vec<Header>,
     sent: Arc<Notify>,
@@ -64,7 +64,7 @@ pub(super) async fn run(
 
 /// Posts a message that has no answer.
 pub(super) async fn tell(
-    link: Arc<Link>,
+    link: Arc<HttpConnection>,
     message: Message,
     headers: Vec<Header>,
     sent: Arc<Notify>,
@@ -73,7 +73,9 @@ pub(super) async fn tell(
     match link.post(&message, &headers, &sent).await {
         Ok(response) if response.status().is_success() => {}
         // It may be the message that is not known, and not the session.
-        Ok(response) if link::is_over(response.status(), had_session) => session::ask(&link).await,
+        Ok(response) if connection::is_over(response.status(), had_session) => {
+            session::ask(&link).await
+        }
         Ok(response) => {
             let (server, status) = (&*link.server, response.status().as_u16());
             tracing::warn!(
@@ -90,12 +92,16 @@ pub(super) async fn tell(
     }
 }
 
-async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), UpstreamError> {
+async fn answer(
+    link: &Arc<HttpConnection>,
+    id: &Id,
+    response: Response,
+) -> Result<(), UpstreamError> {
     let status = response.status();
-    if link::is_stream(&response) {
+    if connection::is_stream(&response) {
         return stream(link, id, response).await;
     }
-    if !link::is_json(&response) {
+    if !connection::is_json(&response) {
         let reason = format!("HTTP {} without a message", status.as_u16());
         return Err(UpstreamError::Invalid { reason });
     }
@@ -113,7 +119,7 @@ async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Ups
 
 /// A status that says no, which may have an error of JSON-RPC with it.
 async fn refused(
-    link: &Arc<Link>,
+    link: &Arc<HttpConnection>,
     id: &Id,
     response: Response,
     (message, headers): (Message, Vec<Header>),
@@ -184,7 +190,7 @@ impl Default for Resume {
     fn default() -> Self {
         Self {
             behind: None,
-            wait: WAIT,
+            wait: RESUME_AFTER,
         }
     }
 }
@@ -196,7 +202,7 @@ impl Resume {
             self.behind = Some(id).filter(|id| !id.is_empty());
         }
         if let Some(wait) = block.retry {
-            self.wait = wait.clamp(SHORTEST, LONGEST);
+            self.wait = wait.clamp(MIN_RESUME_AFTER, MAX_RESUME_AFTER);
         }
         let is_message = block
             .event
@@ -210,7 +216,7 @@ impl Resume {
 
 /// Reads a stream to its end or, if it is that of a request, to its answer. Whether that came.
 pub(super) async fn read(
-    link: &Arc<Link>,
+    link: &Arc<HttpConnection>,
     response: &mut Response,
     decoder: &mut Decoder,
     resume: &mut Resume,
@@ -244,7 +250,11 @@ pub(super) async fn read(
 }
 
 /// The stream of a request, resumed where it breaks before the answer.
-async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(), UpstreamError> {
+async fn stream(
+    link: &Arc<HttpConnection>,
+    id: &Id,
+    mut response: Response,
+) -> Result<(), UpstreamError> {
     let mut resume = Resume::default();
     let mut attempts = 0;
     loop {
@@ -253,7 +263,7 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
             read(link, &mut response, &mut decoder, &mut resume, Some(id)).await;
         if is_answered {
             let rest = read(link, &mut response, &mut decoder, &mut resume, Some(id));
-            drop(timeout(LINGER, rest).await);
+            drop(timeout(LINGER_TIMEOUT, rest).await);
             return Ok(());
         }
         if blocks > 0 {
@@ -264,14 +274,16 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                 let reason = "its stream ended before the answer".to_owned();
                 return Err(UpstreamError::Ended { reason });
             };
-            if attempts == ATTEMPTS {
+            if attempts == MAX_ATTEMPTS {
                 let reason = "its stream cannot be resumed".to_owned();
                 return Err(UpstreamError::Ended { reason });
             }
             attempts += 1;
             sleep(resume.wait).await;
             match link.get(Some(behind)).await {
-                Ok(response) if link::is_stream(&response) && response.status().is_success() => {
+                Ok(response)
+                    if connection::is_stream(&response) && response.status().is_success() =>
+                {
                     break response;
                 }
                 Ok(response) if !response.status().is_server_error() => {
@@ -281,7 +293,7 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                         status.as_u16()
                     );
                     let error = UpstreamError::Ended { reason };
-                    if link::is_over(status, link.has_session()) {
+                    if connection::is_over(status, link.has_session()) {
                         link.fail(id, error.after_sending()).await;
                         session::ask(link).await;
                         return Ok(());
@@ -339,8 +351,8 @@ mod tests {
             });
             assert_eq!(resume.wait, expected);
         }
-        check(Duration::ZERO, SHORTEST);
+        check(Duration::ZERO, MIN_RESUME_AFTER);
         check(Duration::from_millis(20), Duration::from_millis(20));
-        check(Duration::MAX, LONGEST);
+        check(Duration::MAX, MAX_RESUME_AFTER);
     }
 }

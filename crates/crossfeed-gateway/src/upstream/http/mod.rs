@@ -13,12 +13,12 @@
 //! - Memory is bounded: bodies and events beyond the limit fail their request and are not kept.
 
 mod body;
+mod connection;
 mod exchange;
-mod link;
 mod routing;
+mod server_stream;
 mod session;
 pub mod sse;
-mod standing;
 pub(super) mod wire;
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ use crate::{
     protocol::method,
 };
 use async_trait::async_trait;
-use link::Link;
+use connection::HttpConnection;
 use parking_lot::Mutex;
 use reqwest::Url;
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
@@ -43,11 +43,11 @@ use tokio::{
 use wire::Wire;
 
 /// Messages that may wait to be posted before a sender has to.
-const WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 /// How long a message may hold up those behind it.
-const ORDER: Duration = Duration::from_secs(2);
+const ORDER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what waits at the end may take, and then the end of a session.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reaches a server over streamable HTTP.
 #[derive(Clone)]
@@ -120,14 +120,14 @@ impl Connector for HttpConnector {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        let link = Arc::new(Link::new(
+        let link = Arc::new(HttpConnection::new(
             Arc::clone(&self.server),
             Arc::clone(&self.wire),
             self.limit,
             Arc::clone(&self.account),
             events,
         ));
-        let (queue, waiting) = mpsc::channel(WAITING);
+        let (queue, waiting) = mpsc::channel(MAX_WAITING);
         let (done, ended) = watch::channel(());
         let closing = Arc::new(Notify::new());
         tokio::spawn(dispatch(
@@ -155,7 +155,7 @@ impl Connector for HttpConnector {
 type Waiting = (Message, Vec<Header>);
 
 struct HttpUpstream {
-    link: Arc<Link>,
+    link: Arc<HttpConnection>,
     /// None once it was closed.
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
     /// What waits is posted soon, or not any more.
@@ -187,7 +187,7 @@ impl Upstream for HttpUpstream {
         let queue = self.queue();
         let ended = || {
             let over = self.link.over.borrow().clone();
-            over.unwrap_or_else(link::closed)
+            over.unwrap_or_else(connection::closed)
         };
         let queue = queue.ok_or_else(ended)?;
         // A place first: who gives up before there is one has handed over nothing.
@@ -215,7 +215,7 @@ impl Upstream for HttpUpstream {
 
 /// Posts messages one behind the other until the connection is closed or over, and ends it.
 async fn dispatch(
-    link: Arc<Link>,
+    link: Arc<HttpConnection>,
     mut waiting: mpsc::Receiver<Waiting>,
     closing: Arc<Notify>,
     done: watch::Sender<()>,
@@ -229,7 +229,7 @@ async fn dispatch(
     // What waits when the connection is closed has its time in all, not each of it.
     let late = async {
         closing.notified().await;
-        sleep(FAREWELL).await;
+        sleep(CLOSE_TIMEOUT).await;
     };
     tokio::select! {
         biased;
@@ -250,8 +250,8 @@ async fn dispatch(
     let error = match error {
         Some(error) => error,
         None => {
-            drop(timeout(FAREWELL, link.delete()).await);
-            link::closed()
+            drop(timeout(CLOSE_TIMEOUT, link.delete()).await);
+            connection::closed()
         }
     };
     // Who waits for the end is not held up by who does not take events.
@@ -259,11 +259,11 @@ async fn dispatch(
     link.close(error).await;
 }
 
-async fn post(link: &Arc<Link>, message: Message, headers: Vec<Header>) {
+async fn post(link: &Arc<HttpConnection>, message: Message, headers: Vec<Header>) {
     let sent = Arc::new(Notify::new());
     if let (Kind::Request, Some(id)) = (message.kind(), message.id().cloned()) {
         if link.start(&id, message, headers, &sent) {
-            drop(timeout(ORDER, sent.notified()).await);
+            drop(timeout(ORDER_TIMEOUT, sent.notified()).await);
         }
         return;
     }
@@ -273,10 +273,10 @@ async fn post(link: &Arc<Link>, message: Message, headers: Vec<Header>) {
     }
     let begins = message.method() == Some(method::INITIALIZED);
     if let Some(told) = link.tell(message, headers, sent, usize::MAX) {
-        drop(timeout(ORDER, told).await);
+        drop(timeout(ORDER_TIMEOUT, told).await);
     }
     if begins && link.has_session_era() {
-        let task = tokio::spawn(standing::run(Arc::clone(link)));
+        let task = tokio::spawn(server_stream::run(Arc::clone(link)));
         link.stand(task.abort_handle());
     }
 }

@@ -3,15 +3,18 @@
 //! What comes in: a message. What goes out: the revision it names, `Mcp-Method` and `Mcp-Name`. Deliberately
 //! not here: headers for parameters of tools, which take the tool's schema ([`crate::tools`]).
 
-use crate::{message::Message, protocol::method};
+use crate::{
+    message::Message,
+    protocol::{header, method},
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::VERSION);
+const METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+const NAME: HeaderName = HeaderName::from_static(header::NAME);
 
 /// What is read of parameters.
 #[derive(Default, Deserialize)]

@@ -7,7 +7,7 @@
 
 use super::{
     body,
-    link::{self, Link},
+    connection::{self, HttpConnection},
 };
 use crate::{
     message::{Id, Kind, Message},
@@ -19,9 +19,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
 /// What an answer may hold that says why there is none.
-const REASON: usize = 1 << 20;
+const MAX_REASON_BYTES: usize = 1 << 20;
 /// How long the server may take to say whether it knows the session, and to say all of a 404.
-const ASKING: Duration = Duration::from_secs(2);
+const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a status that says no says of its request.
 pub(super) enum Refusal {
@@ -37,18 +37,18 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// Reads what came for a request.
-    pub(super) async fn read(link: &Link, id: &Id, response: Response) -> Self {
+    pub(super) async fn read(link: &HttpConnection, id: &Id, response: Response) -> Self {
         let status = response.status();
         let has_session = link.has_session();
-        let is_over = link::is_over(status, has_session);
+        let is_over = connection::is_over(status, has_session);
         let text = if is_over {
-            let whole = body::whole(response, REASON.min(link.limit), &link.account);
-            match timeout(ASKING, whole).await {
+            let whole = body::whole(response, MAX_REASON_BYTES.min(link.limit), &link.account);
+            match timeout(ASK_TIMEOUT, whole).await {
                 Ok(Ok(text)) => Some(text),
                 _ => return Self::Cut,
             }
-        } else if link::is_json(&response) {
-            let whole = body::whole(response, REASON.min(link.limit), &link.account);
+        } else if connection::is_json(&response) {
+            let whole = body::whole(response, MAX_REASON_BYTES.min(link.limit), &link.account);
             whole.await.ok()
         } else {
             None
@@ -87,7 +87,7 @@ fn may_mean_session(status: StatusCode, error: &Message) -> bool {
 }
 
 /// Asks the server whether it knows the session, which is over if it does not.
-pub(super) async fn ask(link: &Link) {
+pub(super) async fn ask(link: &HttpConnection) {
     let since = Instant::now();
     let id = Id::of(bytes::Bytes::from_static(br#""crossfeed-session""#));
     let ping = Message::request(&id, method::PING, None);
@@ -99,7 +99,7 @@ pub(super) async fn ask(link: &Link) {
         Some(Refusal::read(link, &id, response).await)
     };
     // Where nothing is learnt in time, the next request will learn it.
-    let is_over = match timeout(ASKING, answer).await {
+    let is_over = match timeout(ASK_TIMEOUT, answer).await {
         Ok(Some(Refusal::Session | Refusal::Cut)) => true,
         Ok(Some(Refusal::Error { is_doubt, .. })) => is_doubt,
         Ok(Some(Refusal::Status) | None) | Err(_) => false,
@@ -110,7 +110,7 @@ pub(super) async fn ask(link: &Link) {
 }
 
 /// The session is over, as the server said to what was posted then.
-pub(super) fn end(link: &Link, posted: Instant) {
+pub(super) fn end(link: &HttpConnection, posted: Instant) {
     link.takes_to_refuse(posted.elapsed());
     link.end(UpstreamError::SessionOver);
 }

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// What a line may hold that is not data: names, ids and times are short, and comments say nothing.
-const FIELD: usize = 8 << 10;
+const MAX_FIELD_BYTES: usize = 8 << 10;
 
 /// What may stand before the first line, and is not part of it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -206,7 +206,7 @@ impl Decoder {
             let line = self.line.split();
             self.skim(value_of(&line, b"data".len()));
             self.rest = Rest::Skimmed;
-        } else if self.line.len() > FIELD {
+        } else if self.line.len() > MAX_FIELD_BYTES {
             self.line.clear();
             self.rest = Rest::Skipped;
         }
@@ -232,7 +232,7 @@ impl Decoder {
         if line.is_empty() {
             return self.end_of_block();
         }
-        if line.len() > FIELD && !is_data(&line) {
+        if line.len() > MAX_FIELD_BYTES && !is_data(&line) {
             return;
         }
         let colon = memchr::memchr(b':', &line).unwrap_or(line.len());
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_field_is_as_long_wherever_it_is_cut() {
-        for length in FIELD - 6..FIELD + 6 {
+        for length in MAX_FIELD_BYTES - 6..MAX_FIELD_BYTES + 6 {
             let text = format!("id: 1\nid: {}\ndata: a\n\n", "x".repeat(length));
             let whole = decode(100, text.as_bytes(), &[]);
             assert_eq!(decode(100, text.as_bytes(), &[length]), whole, "{length}");

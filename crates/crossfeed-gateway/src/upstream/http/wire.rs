@@ -11,6 +11,7 @@
 
 use crate::{
     message::Message,
+    protocol::header as name,
     quota::UNUSED_SOCKETS,
     upstream::{
         UpstreamError,
@@ -25,12 +26,12 @@ use std::{collections::BTreeMap, error::Error as _, sync::Arc, time::Duration};
 use tokio::sync::Notify;
 
 /// Redirections that are followed; more of them are a circle.
-const REDIRECTIONS: usize = 3;
+const MAX_REDIRECTIONS: usize = 3;
 /// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept without use: Node's servers close theirs after 5 s, and a request that
 /// meets the end of its connection cannot be sent again.
-const IDLE: Duration = Duration::from_secs(4);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Headers that are the transport's own.
 const RESERVED: &[&str] = &[
@@ -39,11 +40,11 @@ const RESERVED: &[&str] = &[
     "content-length",
     "content-type",
     "host",
-    "last-event-id",
-    "mcp-method",
-    "mcp-name",
-    "mcp-protocol-version",
-    "mcp-session-id",
+    name::LAST_EVENT,
+    name::METHOD,
+    name::NAME,
+    name::VERSION,
+    name::SESSION,
     "transfer-encoding",
 ];
 
@@ -141,7 +142,9 @@ impl Wire {
         let location = location.and_then(|location| location.to_str().ok());
         let to = location.and_then(|location| from.join(location).ok());
         match to {
-            Some(to) if to.origin() == self.url.origin() && redirections <= REDIRECTIONS => Ok(to),
+            Some(to) if to.origin() == self.url.origin() && redirections <= MAX_REDIRECTIONS => {
+                Ok(to)
+            }
             _ => Err(rejected(response.status(), "its address is another")),
         }
     }
@@ -202,8 +205,8 @@ pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamErr
         .retry(reqwest::retry::never())
         .referer(false)
         .user_agent(concat!("crossfeed/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(UNUSED_SOCKETS)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))

@@ -18,9 +18,9 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::{io::AsyncRead, sync::mpsc, time::timeout};
 
 /// How long a line may take when the process has ended: its children may hold its output open.
-const LINGER: Duration = Duration::from_millis(500);
+const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
 /// How much is logged of a line that is not a message.
-const SHOWN: usize = 200;
+const MAX_LOGGED_BYTES: usize = 200;
 
 pub(super) struct Inbox {
     pub(super) server: Arc<str>,
@@ -79,7 +79,7 @@ impl Inbox {
         let next = tokio::select! {
             biased;
             next = lines.next() => next,
-            _ = self.signals.ended() => match timeout(LINGER, lines.next()).await {
+            _ = self.signals.ended() => match timeout(LINGER_TIMEOUT, lines.next()).await {
                 Ok(next) => next,
                 Err(_) => Ok(None),
             },
@@ -112,7 +112,7 @@ impl Inbox {
         self.no_messages.add(1);
         let server = &*self.server;
         if !matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
-            let text = printable(line, SHOWN);
+            let text = printable(line, MAX_LOGGED_BYTES);
             tracing::info!(target: "crossfeed::gateway::server", server, "{text}");
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl Inbox {
                 let answer = Message::failure(Some(&id), &answer);
                 // A server that does not read its input must not keep us from reading its output.
                 let outbox = Arc::clone(&self.outbox);
-                drop(timeout(LINGER, outbox.send(&answer)).await);
+                drop(timeout(LINGER_TIMEOUT, outbox.send(&answer)).await);
                 Ok(())
             }
             Some(Kind::Notification) => Ok(()),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// How much of a line is logged; the rest is passed over.
-const LINE: usize = 4 << 10;
+const MAX_LINE_BYTES: usize = 4 << 10;
 
 /// Logs until the end.
 pub(super) async fn run(server: Arc<str>, mut stderr: impl AsyncRead + Unpin) {
@@ -18,7 +18,7 @@ pub(super) async fn run(server: Arc<str>, mut stderr: impl AsyncRead + Unpin) {
         let mut lines = chunk[..read].split(|byte| *byte == b'\n').peekable();
         while let Some(part) = lines.next() {
             // One byte more than is shown, so that it shows that there is more.
-            let room = (LINE + 1).saturating_sub(line.len());
+            let room = (MAX_LINE_BYTES + 1).saturating_sub(line.len());
             line.extend_from_slice(&part[..part.len().min(room)]);
             if lines.peek().is_some() {
                 write(&server, &mut line);
@@ -29,7 +29,7 @@ pub(super) async fn run(server: Arc<str>, mut stderr: impl AsyncRead + Unpin) {
 }
 
 fn write(server: &str, line: &mut Vec<u8>) {
-    let text = printable(line.trim_ascii_end(), LINE);
+    let text = printable(line.trim_ascii_end(), MAX_LINE_BYTES);
     if !text.is_empty() {
         tracing::info!(target: "crossfeed::gateway::server", server, "{text}");
     }

@@ -15,7 +15,7 @@ use crate::{
     upstream::UpstreamError,
 };
 use bytes::{Buf, Bytes};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     borrow::Cow,
     collections::VecDeque,
@@ -25,9 +25,9 @@ use std::{
 use tokio::{net::unix::pipe, sync::Notify};
 
 /// Bytes that may wait before a sender has to: as much as a pipe holds.
-const WAITING_BYTES: usize = 64 << 10;
+const MAX_QUEUED_BYTES: usize = 64 << 10;
 /// Pieces that are written at once; Linux takes 1,024, and a message has a handful.
-const PIECES: usize = 64;
+const MAX_PIECES: usize = 64;
 
 pub(super) struct Outbox {
     /// Held by whoever hands over a message, so that those who wait for room keep their order.
@@ -69,23 +69,19 @@ impl Outbox {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Takes a message, when those before it have left room.
     pub(super) async fn send(&self, message: &Message) -> Result<(), UpstreamError> {
         let _turn = self.turn.lock().await;
         loop {
             let room = self.room.notified();
             {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.finishing || state.pipe.is_none() {
                     return Err(UpstreamError::Ended {
                         reason: "its standard input is closed".to_owned(),
                     });
                 }
-                if state.bytes < WAITING_BYTES {
+                if state.bytes < MAX_QUEUED_BYTES {
                     let idle = state.waiting.is_empty();
                     let begins = state.written + state.bytes as u64;
                     state.take(message);
@@ -104,14 +100,14 @@ impl Outbox {
 
     /// Takes nothing more; [`run`](Self::run) closes the pipe when everything is written.
     pub(super) fn finish(&self) {
-        self.state().finishing = true;
+        self.state.lock().finishing = true;
         self.work.notify_one();
         self.room.notify_waiters();
     }
 
     /// Closes the pipe as it is.
     pub(super) fn close(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.pipe = None;
         state.waiting.clear();
         state.bytes = 0;
@@ -123,7 +119,7 @@ impl Outbox {
     /// The requests that were taken and of which no byte was written. Once the outbox is closed, none
     /// ever will be.
     pub(super) fn unsent(&self) -> Vec<Id> {
-        let state = self.state();
+        let state = self.state.lock();
         state.unsent.iter().map(|(_, id)| id.clone()).collect()
     }
 
@@ -133,9 +129,9 @@ impl Outbox {
             self.work.notified().await;
             loop {
                 let pipe = {
-                    let mut state = self.state();
+                    let mut state = self.state.lock();
                     let is_empty = state.write()?;
-                    if state.bytes < WAITING_BYTES {
+                    if state.bytes < MAX_QUEUED_BYTES {
                         self.room.notify_waiters();
                     }
                     if is_empty && state.finishing {
@@ -184,7 +180,7 @@ impl State {
             let Some(pipe) = &self.pipe else {
                 return Ok(true);
             };
-            let mut slices = [IoSlice::new(&[]); PIECES];
+            let mut slices = [IoSlice::new(&[]); MAX_PIECES];
             let mut count = 0;
             for (slice, piece) in slices.iter_mut().zip(&self.waiting) {
                 *slice = IoSlice::new(piece);

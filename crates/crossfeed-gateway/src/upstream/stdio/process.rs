@@ -11,7 +11,7 @@ use tokio::{process::Child, sync::watch, time::timeout};
 
 /// How long output may still come behind the end of a process, and how long the end may take that
 /// nothing can refuse.
-const DRAIN: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The processes of a group of their own. They are killed when this is dropped.
 pub(super) struct Group(Option<Pid>);
@@ -118,7 +118,7 @@ pub(super) async fn supervise(
             until(&signals.drained).await;
             until(&signals.logged).await;
         };
-        drop(timeout(DRAIN, drained).await);
+        drop(timeout(DRAIN_TIMEOUT, drained).await);
     }
     group.kill();
     let reason = describe(status);
@@ -140,7 +140,7 @@ async fn end(
         return Some(status);
     }
     group.signal(Signal::KILL);
-    timeout(DRAIN, child.wait()).await.ok()
+    timeout(DRAIN_TIMEOUT, child.wait()).await.ok()
 }
 
 fn describe(status: Option<io::Result<ExitStatus>>) -> String {

@@ -13,7 +13,7 @@ fn everyone_gets_a_place_in_the_end_and_gives_it_back() {
             let connections = Arc::clone(&connections);
             thread::spawn(move || {
                 let place = block_on(connections.place());
-                assert!(connections.state().open.len() <= 2);
+                assert!(connections.state.lock().open.len() <= 2);
                 let busy = place.request(&Principal::Anonymous);
                 if busy.is_some() {
                     // Nobody takes the place of a request that runs.
@@ -29,7 +29,7 @@ fn everyone_gets_a_place_in_the_end_and_gives_it_back() {
         }
         let counts = connections.counts();
         assert_eq!((counts.strangers, counts.idle, counts.busy), (0, 0, 0));
-        let state = connections.state();
+        let state = connections.state.lock();
         assert!(state.holders.is_empty() && state.leaving.is_empty());
     });
 }
@@ -44,7 +44,7 @@ fn the_end_comes_once_every_connection_has_ended() {
             let connections = Arc::clone(&connections);
             thread::spawn(move || {
                 block_on(connections.end());
-                assert!(connections.state().open.is_empty());
+                assert!(connections.state.lock().open.is_empty());
             })
         };
         assert_eq!(block_on(place.gives_way()), Way::Close);

@@ -20,7 +20,7 @@ async fn who_says_nothing_gives_way_to_who_comes() {
     let began = Instant::now();
     assert!(poll_immediate(connections.place()).await.is_none());
     let next = connections.place().await;
-    assert!(began.elapsed() >= GRACE, "{:?}", began.elapsed());
+    assert!(began.elapsed() >= IDENTIFY_GRACE, "{:?}", began.elapsed());
     assert_eq!(ended(&places[0]), Some(Way::Cut));
     assert_eq!(ended(&places[1]), None);
     // One that is let in makes room at once, and gives way to nobody.
@@ -35,7 +35,7 @@ async fn who_says_nothing_gives_way_to_who_comes() {
 }
 
 fn is_empty(connections: &Connections) {
-    let state = connections.state();
+    let state = connections.state.lock();
     assert!(state.open.is_empty() && state.strangers.is_empty());
     assert!(state.holders.is_empty() && state.leaving.is_empty());
 }
@@ -51,12 +51,12 @@ async fn one_gives_way_to_one() {
         let connections = Arc::clone(&connections);
         async move { connections.place().await }
     });
-    tokio::time::sleep(GRACE * 9).await;
+    tokio::time::sleep(IDENTIFY_GRACE * 9).await;
     assert_eq!(ended(&places[0]), Some(Way::Cut));
     assert_eq!(ended(&places[1]), None);
     places.remove(0);
     comes.await.unwrap();
-    assert!(connections.state().leaving.is_empty());
+    assert!(connections.state.lock().leaving.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -176,7 +176,7 @@ async fn there_are_never_more_than_places() {
         busy: 16,
     };
     assert_eq!(connections.counts(), counts);
-    let came = tokio::time::timeout(GRACE * 60, connections.place()).await;
+    let came = tokio::time::timeout(IDENTIFY_GRACE * 60, connections.place()).await;
     assert!(came.is_err());
     let waits = tokio::spawn({
         let connections = Arc::clone(&connections);
@@ -241,7 +241,7 @@ fn every_order_keeps_the_bounds() {
                 _ => connections.send_strangers_away(),
             }
             rest /= KINDS;
-            let state = connections.state();
+            let state = connections.state.lock();
             assert!(state.open.len() <= 4, "{order}");
             assert!(state.strangers.len() <= 2, "{order}");
             let held: usize = state.holders.values().map(|holder| holder.count).sum();

@@ -104,7 +104,7 @@ fn a_reader_whose_place_is_taken_ends() {
 
 #[test]
 fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
-    let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(KEPT_BYTES)));
+    let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_KEPT_BYTES)));
     let large = Message::notification("n", Some(&text));
     explore(move || {
         let stream = Stream::resumable(1);
@@ -114,7 +114,7 @@ fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
             thread::spawn(move || {
                 for _ in 0..3 {
                     block_on(stream.send(large.clone())).unwrap();
-                    assert!(stream.bytes() < 2 * KEPT_BYTES);
+                    assert!(stream.bytes() < 2 * MAX_KEPT_BYTES);
                 }
                 block_on(stream.send(answer())).unwrap();
             })

@@ -1,0 +1,254 @@
+//! An answer that wants input: the client is asked, and the request is sent again with what it said.
+
+use super::{At, Call, Session};
+use crate::{
+    bridge::{
+        cancelled,
+        driver::{Action, Actions},
+        members, tell,
+    },
+    message::{Id, Kind, Message, RpcError},
+    protocol::{self, code},
+};
+use bytes::Bytes;
+use crossfeed_json::{Document, Kind as Json};
+use std::time::Duration;
+
+/// How often one request may be answered by asking for more, as in the SDKs.
+const MAX_ROUNDS: u32 = 10;
+
+/// What may be asked for at once.
+const MAX_REQUESTS: usize = 32;
+
+/// How long is waited before a request is sent again to a server that only asks for that: doubled each
+/// time, up to the longest.
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_millis(800);
+
+/// What a client was asked for one request.
+#[derive(Default)]
+pub(super) struct Round {
+    state: Option<Bytes>,
+    /// The task that asks, where one does.
+    task: Option<Bytes>,
+    asks: Vec<Ask>,
+}
+
+impl Round {
+    pub(super) fn of_task(task: Bytes) -> Self {
+        Self {
+            task: Some(task),
+            ..Self::default()
+        }
+    }
+}
+
+struct Ask {
+    /// The key as it was written, without its quotes.
+    key: Bytes,
+    number: u64,
+    answer: Option<Bytes>,
+}
+
+/// What a server asks for: the key, the method, the parameters.
+pub(super) type Asked = (Bytes, String, Option<Bytes>);
+
+impl Call {
+    /// The server asks for input once more, if it may.
+    pub(super) fn begin_round(&mut self) -> Result<(), RpcError> {
+        self.rounds += 1;
+        if self.rounds > MAX_ROUNDS {
+            Err(wrong(format!(
+                "the server asked for input more than {MAX_ROUNDS} times"
+            )))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn input_required(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
+        let state = members::get(result, &["requestState"]);
+        let asked = match members::get(result, &["inputRequests"]).map(|asks| self.read_asks(asks))
+        {
+            Some(Ok(asked)) => asked,
+            Some(Err(reason)) => return self.fail(call, &wrong(reason), actions),
+            None => Vec::new(),
+        };
+        let Some(running) = self.calls.get_mut(&call) else {
+            return;
+        };
+        if let Err(error) = running.begin_round() {
+            return self.fail(call, &error, actions);
+        }
+        if asked.is_empty() {
+            if state.is_none() {
+                let reason = "the server asks for input, and does not say for which".to_owned();
+                return self.fail(call, &wrong(reason), actions);
+            }
+            running.at = At::Pause(state);
+            let pause = MIN_PAUSE * 2_u32.saturating_pow(running.pauses);
+            running.pauses += 1;
+            actions.push(Action::Wake(pause.min(MAX_PAUSE), call));
+            return;
+        }
+        running.pauses = 0;
+        let round = Round {
+            state,
+            ..Round::default()
+        };
+        self.ask_client(call, asked, round, actions);
+    }
+
+    /// Asks the client what a call, or the task that it became, needs.
+    pub(super) fn ask_client(
+        &mut self,
+        call: u64,
+        asked: Vec<Asked>,
+        mut round: Round,
+        actions: &mut Actions,
+    ) {
+        let Some(client) = self.calls.get(&call).map(|call| call.client.clone()) else {
+            return;
+        };
+        for (key, method, params) in asked {
+            let number = self.number();
+            self.asks.insert(number, call);
+            round.asks.push(Ask {
+                key,
+                number,
+                answer: None,
+            });
+            let request = Message::request(&Id::number(number), &method, params.as_ref());
+            actions.push(tell(request, Some(client.clone())));
+        }
+        if let Some(running) = self.calls.get_mut(&call) {
+            running.at = At::Client(round);
+        }
+    }
+
+    pub(super) fn read_asks(&self, asks: Bytes) -> Result<Vec<Asked>, String> {
+        let document = Document::new(asks);
+        let root = document.root().map_err(|error| error.to_string())?;
+        if root.kind() != Json::Object {
+            return Err("`inputRequests` is not an object".to_owned());
+        }
+        if root.len().unwrap_or_default() > MAX_REQUESTS {
+            return Err(format!(
+                "the server asks for more than {MAX_REQUESTS} things at once"
+            ));
+        }
+        let read = |(key, ask): (crossfeed_json::Key<'_>, crossfeed_json::Cursor<'_>)| {
+            let method = ask.get("method").and_then(|method| method.as_str());
+            let method = method.unwrap_or_default().into_owned();
+            match protocol::required_capability(&method) {
+                None => Err(format!("the server asks for `{method}`, which it may not")),
+                Some(capability) if !self.client.can(capability) => Err(format!(
+                    "the server asks for `{method}`, which this client does not offer"
+                )),
+                Some(_) => {
+                    let params = ask.get("params").map(|params| params.shared());
+                    Ok((Bytes::copy_from_slice(key.raw()), method, params))
+                }
+            }
+        };
+        root.members().map(read).collect()
+    }
+
+    /// The client answered what it was asked.
+    pub(super) fn input_came(&mut self, message: &Message, actions: &mut Actions) {
+        let number = message.id().and_then(Id::as_number);
+        let Some((number, call)) = number.and_then(|number| self.asks.remove_entry(&number)) else {
+            return;
+        };
+        let Some(At::Client(round)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
+            return;
+        };
+        if message.kind() == Kind::Error {
+            if let Some(call) = self.finish(call) {
+                let refused = message.clone().with_id(call.client);
+                actions.push(tell(refused, None));
+                if let At::Client(round) = call.at {
+                    self.take_back(round, actions);
+                }
+            }
+            return;
+        }
+        if let Some(ask) = round.asks.iter_mut().find(|ask| ask.number == number) {
+            ask.answer = message.result();
+        }
+        if round.asks.iter().all(|ask| ask.answer.is_some()) {
+            let responses = responses(&round.asks);
+            let state = round.state.take();
+            match round.task.take() {
+                Some(task) => self.update_task(call, task, &responses, actions),
+                None => self.send_again(call, Some(&responses), state.as_ref(), actions),
+            }
+        }
+    }
+
+    pub(super) fn pause_over(&mut self, call: u64, actions: &mut Actions) {
+        if let Some(At::Pause(state)) = self.calls.get_mut(&call).map(|call| &mut call.at) {
+            let state = state.take();
+            self.send_again(call, None, state.as_ref(), actions);
+        }
+    }
+
+    fn send_again(
+        &mut self,
+        call: u64,
+        responses: Option<&Bytes>,
+        state: Option<&Bytes>,
+        actions: &mut Actions,
+    ) {
+        let Some(running) = self.calls.get(&call) else {
+            return;
+        };
+        let said = [("inputResponses", responses), ("requestState", state)];
+        let said: Vec<_> = said
+            .iter()
+            .filter_map(|(key, json)| json.map(|json| (*key, json.as_ref())))
+            .collect();
+        match members::with(running.request.params().as_ref(), &said, &[]) {
+            Some(params) => {
+                let request = running.request.clone().with_body(params);
+                self.send(call, request, actions);
+            }
+            // They were an object when they came.
+            None => self.fail(call, &wrong("no parameters".to_owned()), actions),
+        }
+    }
+
+    /// Nobody waits for what the client was asked.
+    pub(super) fn take_back(&mut self, round: Round, actions: &mut Actions) {
+        if let Some(task) = &round.task {
+            self.cancel_task(task, actions);
+        }
+        for ask in round.asks {
+            if self.asks.remove(&ask.number).is_some() {
+                actions.push(tell(cancelled(&Id::number(ask.number)), None));
+            }
+        }
+    }
+}
+
+/// The answers under the keys of the questions, as these were written.
+fn responses(asks: &[Ask]) -> Bytes {
+    let mut out = vec![b'{'];
+    for ask in asks {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.push(b'"');
+        out.extend_from_slice(&ask.key);
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(ask.answer.as_deref().unwrap_or(b"null"));
+    }
+    out.push(b'}');
+    out.into()
+}
+
+fn wrong(reason: String) -> RpcError {
+    RpcError::new(code::INTERNAL, reason)
+}

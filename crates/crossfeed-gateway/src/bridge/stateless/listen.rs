@@ -1,0 +1,231 @@
+//! Subscriptions of clients, fed by what the server tells in its session.
+
+use super::{Asker, Running, Sent, Sessions, session::Held};
+use crate::{
+    bridge::{
+        driver::{Actions, ConnectionId},
+        members, refuse, tell,
+    },
+    message::{Id, Message, RpcError},
+    protocol::{LIST_CHANGES, code, meta, method},
+};
+use bytes::Bytes;
+use crossfeed_json::quoted;
+use std::collections::BTreeSet;
+
+/// Subscriptions of one bridge, and resources of one of them.
+const MAX_LISTENS: usize = 64;
+const MAX_RESOURCES: usize = 256;
+
+/// A subscription.
+pub(super) struct Listen {
+    pub(super) client: Id,
+    pub(super) link: ConnectionId,
+    /// The notifications that are wanted, of those that say that a list has changed.
+    wanted: Vec<&'static str>,
+    uris: BTreeSet<String>,
+    honoured: BTreeSet<String>,
+    /// How many resources the server has not answered about.
+    waiting: usize,
+    acknowledged: bool,
+}
+
+impl Sessions {
+    pub(super) fn listen(&mut self, id: Id, asker: Asker, params: &Bytes, actions: &mut Actions) {
+        let filter = members::get(params, &["notifications"]).unwrap_or_default();
+        let uris = members::get_texts(&filter, &["resourceSubscriptions"]);
+        let uris: BTreeSet<_> = uris.into_iter().collect();
+        let reason = if !filter.starts_with(b"{") {
+            Some("`notifications` is not an object".to_owned())
+        } else if uris.len() > MAX_RESOURCES {
+            Some(format!(
+                "more than {MAX_RESOURCES} resources in a subscription"
+            ))
+        } else if self.listens.len() >= MAX_LISTENS {
+            Some(format!("more than {MAX_LISTENS} subscriptions"))
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            actions.push(refuse(&id, &RpcError::new(code::INVALID_PARAMS, reason)));
+            return;
+        }
+        let wanted = LIST_CHANGES
+            .iter()
+            .filter(|(_, _, flag)| members::is_true(&filter, &[flag]));
+        let wanted = wanted.map(|(list, _, _)| *list).collect();
+        let number = self.number();
+        let Some(link) = self.in_session(&id, (asker, false), Held::Listen(number), actions) else {
+            return;
+        };
+        self.by_client.insert(id.clone(), Running::Listen(number));
+        let listen = Listen {
+            client: id,
+            link,
+            wanted,
+            uris,
+            honoured: BTreeSet::new(),
+            waiting: 0,
+            acknowledged: false,
+        };
+        self.listens.insert(number, listen);
+        self.go_on(link, Held::Listen(number), actions);
+    }
+
+    pub(super) fn begin_listening(&mut self, number: u64, actions: &mut Actions) {
+        let Some(listen) = self.listens.get_mut(&number) else {
+            return;
+        };
+        let Some(session) = self.sessions.get(&listen.link) else {
+            return;
+        };
+        listen
+            .wanted
+            .retain(|list| session.has(&[list, "listChanged"]));
+        let uris = if session.has(&["resources", "subscribe"]) {
+            listen.uris.clone()
+        } else {
+            BTreeSet::new()
+        };
+        listen.waiting = uris.len();
+        let link = listen.link;
+        for uri in uris {
+            let params = members::object(&[("uri", quoted(&uri).as_bytes())]);
+            let sent = Sent::Subscribe {
+                listen: number,
+                uri,
+            };
+            self.ask_server(link, method::SUBSCRIBE, &params, sent, actions);
+        }
+        self.acknowledge(number, actions);
+    }
+
+    /// The server answered about a resource.
+    pub(super) fn subscribed(
+        &mut self,
+        link: ConnectionId,
+        number: u64,
+        uri: String,
+        admitted: bool,
+        actions: &mut Actions,
+    ) {
+        if admitted && let Some(session) = self.sessions.get_mut(&link) {
+            *session.subscriptions.entry(uri.clone()).or_default() += 1;
+        }
+        let Some(listen) = self.listens.get_mut(&number) else {
+            if admitted {
+                self.unsubscribe(link, &uri, actions);
+            }
+            return;
+        };
+        listen.waiting = listen.waiting.saturating_sub(1);
+        if admitted {
+            listen.honoured.insert(uri);
+        }
+        self.acknowledge(number, actions);
+    }
+
+    fn acknowledge(&mut self, number: u64, actions: &mut Actions) {
+        let Some(listen) = self.listens.get_mut(&number) else {
+            return;
+        };
+        if listen.waiting > 0 || listen.acknowledged {
+            return;
+        }
+        listen.acknowledged = true;
+        let uris: Vec<_> = listen.honoured.iter().map(|uri| quoted(uri)).collect();
+        let uris = format!("[{}]", uris.join(","));
+        let mut filter: Vec<(&str, &[u8])> = LIST_CHANGES
+            .iter()
+            .filter(|(list, _, _)| listen.wanted.contains(list))
+            .map(|(_, _, flag)| (*flag, b"true".as_slice()))
+            .collect();
+        if !listen.honoured.is_empty() {
+            filter.push(("resourceSubscriptions", uris.as_bytes()));
+        }
+        let about = members::object(&[(meta::SUBSCRIPTION_ID, listen.client.raw())]);
+        let params = members::object(&[
+            ("_meta", &about),
+            ("notifications", &members::object(&filter)),
+        ]);
+        let message = Message::notification(method::ACKNOWLEDGED, Some(&params));
+        actions.push(tell(message, Some(listen.client.clone())));
+    }
+
+    /// Tells those who listen that a list has changed.
+    pub(super) fn list_changed(
+        &self,
+        link: ConnectionId,
+        list: &str,
+        message: &Message,
+        actions: &mut Actions,
+    ) {
+        self.tell_listeners(link, message, actions, |listen| {
+            listen.wanted.contains(&list)
+        });
+    }
+
+    /// Tells those who listen that a resource was updated. Which of a server's resources are parts of
+    /// others, only the server knows: it tells of what was subscribed to.
+    pub(super) fn updated(&self, link: ConnectionId, message: &Message, actions: &mut Actions) {
+        let params = message.params().unwrap_or_default();
+        let uri = members::get_text(&params, &["uri"]).unwrap_or_default();
+        let mut here = self.listens.values().filter(|listen| listen.link == link);
+        let known = here.any(|listen| listen.honoured.contains(&uri));
+        self.tell_listeners(link, message, actions, |listen| {
+            if known {
+                listen.honoured.contains(&uri)
+            } else {
+                !listen.honoured.is_empty()
+            }
+        });
+    }
+
+    fn tell_listeners(
+        &self,
+        link: ConnectionId,
+        message: &Message,
+        actions: &mut Actions,
+        wants: impl Fn(&Listen) -> bool,
+    ) {
+        let listens = self.listens.values();
+        for listen in listens.filter(|listen| listen.link == link && listen.acknowledged) {
+            if wants(listen) {
+                let about = [(meta::SUBSCRIPTION_ID, listen.client.raw().as_ref())];
+                let params = members::with(message.params().as_ref(), &[], &about);
+                if let Some(params) = params {
+                    let message = message.clone().with_body(params);
+                    actions.push(tell(message, Some(listen.client.clone())));
+                }
+            }
+        }
+    }
+
+    /// A client does not listen any longer.
+    pub(super) fn stop_listening(&mut self, number: u64, actions: &mut Actions) {
+        let Some(listen) = self.listens.remove(&number) else {
+            return;
+        };
+        self.by_client.remove(&listen.client);
+        self.forget_held(listen.link, Running::Listen(number));
+        for uri in listen.honoured {
+            self.unsubscribe(listen.link, &uri, actions);
+        }
+    }
+
+    /// One listens less to a resource.
+    fn unsubscribe(&mut self, link: ConnectionId, uri: &str, actions: &mut Actions) {
+        let Some(session) = self.sessions.get_mut(&link) else {
+            return;
+        };
+        let Some(count) = session.subscriptions.get_mut(uri) else {
+            return;
+        };
+        *count -= 1;
+        if *count == 0 {
+            session.subscriptions.remove(uri);
+            let params = members::object(&[("uri", quoted(uri).as_bytes())]);
+            self.ask_server(link, method::UNSUBSCRIBE, &params, Sent::Unasked, actions);
+        }
+    }
+}
