@@ -25,7 +25,7 @@ pub(super) struct Pace {
 
 #[derive(Debug)]
 struct Bucket {
-    /// Below zero, that much was read too pre_init_queue.
+    /// Below zero, that much was read too early.
     left: f64,
     burst: f64,
     per_second: f64,

@@ -36,7 +36,7 @@ use parking_lot::Mutex;
 use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
-/// Events that wait for the client to read: few, so that a server that floods is held up pre_init_queue.
+/// Events that wait for the client to read: few, so that a server that floods is held up early.
 const MAX_EVENTS: usize = 64;
 
 /// Results beyond this are made ready by a task of their own, so that what comes behind need not wait.

@@ -16,7 +16,7 @@ async fn a_session_begins_with_the_clients_own_bytes() {
         message(INITIALIZE).params(),
         "the parameters as they came"
     );
-    // What comes too pre_init_queue waits; a ping does not.
+    // What comes too early waits; a ping does not.
     client
         .send(r#"{"jsonrpc":"2.0","id":2,"method":"x/y"}"#)
         .await;

@@ -101,7 +101,7 @@ async fn a_link_takes_no_resource_from_the_server_that_lists_it() {
     let (client, mut servers) = world.begun(ALL).await;
     let call = r#"{"name":"evil__hello","arguments":{}}"#;
     client.request("tools/call", call).await;
-    let tools = r#"{"tools":[{"name":"handshake","inputSchema":{"type":"object"}}]}"#;
+    let tools = r#"{"tools":[{"name":"hello","inputSchema":{"type":"object"}}]}"#;
     answer_lists(
         &mut servers,
         "tools/list",
