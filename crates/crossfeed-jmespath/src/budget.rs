@@ -1,13 +1,15 @@
 //! What an evaluation may cost.
 
 use crossfeed_json::Tables;
+use derive_setters::Setters;
 use std::{
     cell::Cell,
     time::{Duration, Instant},
 };
 
 /// How much one selection may cost; the defaults are those of the specification.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Limits {
     /// Steps that every selection has: 1,000,000, some tens of milliseconds.
@@ -33,43 +35,6 @@ impl Default for Limits {
             time: Duration::from_secs(1),
             tables: Tables::WherePaying,
         }
-    }
-}
-
-impl Limits {
-    /// The limits with another number of steps that every selection has.
-    #[must_use]
-    pub fn with_base_steps(mut self, steps: u64) -> Self {
-        self.base_steps = steps;
-        self
-    }
-
-    /// The limits with another number of steps for each value of the document.
-    #[must_use]
-    pub fn with_steps_per_value(mut self, steps: u64) -> Self {
-        self.steps_per_value = steps;
-        self
-    }
-
-    /// The limits with another number of bytes of output.
-    #[must_use]
-    pub fn with_output_bytes(mut self, bytes: usize) -> Self {
-        self.output_bytes = bytes;
-        self
-    }
-
-    /// The limits with another time.
-    #[must_use]
-    pub fn with_time(mut self, time: Duration) -> Self {
-        self.time = time;
-        self
-    }
-
-    /// The limits with another rule for side tables.
-    #[must_use]
-    pub fn with_tables(mut self, tables: Tables) -> Self {
-        self.tables = tables;
-        self
     }
 }
 

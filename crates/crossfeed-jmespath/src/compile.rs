@@ -130,6 +130,15 @@ pub enum SpineStep<'a> {
     Each,
 }
 
+impl<'a> From<&'a Part> for SpineStep<'a> {
+    fn from(part: &'a Part) -> Self {
+        match part {
+            Part::Field(name, _) => Self::Field(name),
+            Part::Index(index) => Self::Index(*index),
+        }
+    }
+}
+
 /// Gives the tree and the number of field look-ups in it.
 pub(crate) fn compile(ast: Ast, text: &str) -> Result<(Node, usize), ParseError> {
     let mut compiler = Compiler { text, sites: 0 };
@@ -518,10 +527,7 @@ impl Node {
         match self {
             Self::Current => true,
             Self::Path(path) => {
-                steps.extend(path.parts.iter().map(|part| match part {
-                    Part::Field(name, _) => SpineStep::Field(name),
-                    Part::Index(index) => SpineStep::Index(*index),
-                }));
+                steps.extend(path.parts.iter().map(SpineStep::from));
                 true
             }
             Self::Chain(parts) => parts.iter().all(|part| part.spine(steps)),

@@ -1,7 +1,7 @@
 //! What an expression is made of, for code that reasons about expressions without evaluating them.
 
 use crate::{
-    compile::{Node, Operator, Over, Part, SpineStep},
+    compile::{Node, Operator, Over, SpineStep},
     expression::Expression,
 };
 use crossfeed_json::Document;
@@ -88,15 +88,7 @@ impl<'a> Form<'a> {
         let all = |nodes: &'a [Node]| nodes.iter().map(Self::of).collect();
         match node {
             Node::Current => Self::Current,
-            Node::Path(path) => Self::Path(
-                path.parts
-                    .iter()
-                    .map(|part| match part {
-                        Part::Field(name, _) => SpineStep::Field(name),
-                        Part::Index(index) => SpineStep::Index(*index),
-                    })
-                    .collect(),
-            ),
+            Node::Path(path) => Self::Path(path.parts.iter().map(SpineStep::from).collect()),
             Node::Literal(document) => Self::Literal(document),
             Node::Text(text) => Self::Text(text),
             Node::Chain(parts) => Self::Chain(all(parts)),

@@ -1,14 +1,11 @@
-//! Expressions as they may be said in traces: without what may be data.
+//! Expressions as traces may show them: literals, and words that may have been meant as literals, become
+//! `…`; a text that does not parse shows nothing.
 //!
-//! What comes in: an expression as a model wrote it, which may hold data: a name it filters by. What
-//! goes out: the expression with its literals, and what may have been meant as one, replaced by `…`;
-//! nothing of a text that does not parse. Deliberately not here: who is told.
-//!
-//! A word where JMESPath reads a key is taken for a key, and keys are said, unless they look like data:
-//! objects are also maps by ids, addresses and names of people. So no name in quotes is said, and no word
-//! that is long or mostly a number. Models also write words where they mean text, and what is such a word
-//! cannot be told from the expression alone; so words are not said in the places where that is usual:
-//! beside a comparison, behind `||` and behind the first argument of a function.
+//! A word where JMESPath reads a key is taken for a key, and keys are shown unless they look like data
+//! (objects are also maps by ids, addresses and names of people): names in quotes and words that are
+//! long or mostly a number are masked. Models also write words where they mean text, which the expression
+//! alone does not tell apart; so words are masked where that is usual: beside a comparison, behind `||`
+//! and behind the first argument of a function.
 
 use crate::{
     expression::Expression,

@@ -331,13 +331,7 @@ impl<'a> View<'a> {
     ///
     /// [`OutputTooLarge`] when more than `limit` bytes would be appended; `out` then holds a part.
     pub fn write(&self, out: &mut Vec<u8>, limit: usize) -> Result<(), OutputTooLarge> {
-        let mut writer = Writer {
-            end: out.len().saturating_add(limit),
-            limit,
-            compact: false,
-            out,
-        };
-        writer.view(self)
+        self.write_with(out, limit, false)
     }
 
     pub(crate) fn write_compact(
@@ -345,10 +339,19 @@ impl<'a> View<'a> {
         out: &mut Vec<u8>,
         limit: usize,
     ) -> Result<(), OutputTooLarge> {
+        self.write_with(out, limit, true)
+    }
+
+    fn write_with(
+        &self,
+        out: &mut Vec<u8>,
+        limit: usize,
+        compact: bool,
+    ) -> Result<(), OutputTooLarge> {
         let mut writer = Writer {
             end: out.len().saturating_add(limit),
             limit,
-            compact: true,
+            compact,
             out,
         };
         writer.view(self)

@@ -44,7 +44,7 @@ pub(super) struct Table {
 struct Column {
     path: Box<[Box<str>]>,
     /// Finding the cells is too much work.
-    dear: AtomicBool,
+    too_costly: AtomicBool,
     cells: OnceLock<Box<[u32]>>,
     numbers: OnceLock<Box<[f64]>>,
 }
@@ -191,7 +191,7 @@ impl Table {
     /// A column that is built, or that may still be.
     fn may_be(&self, column: &Arc<Column>) -> Option<Arc<Column>> {
         let given_up =
-            || column.dear.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed);
+            || column.too_costly.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed);
         (column.cells.get().is_some() || !given_up()).then(|| Arc::clone(column))
     }
 }
@@ -302,7 +302,7 @@ fn build(
         if is_made(&made) {
             made.keep(built, len);
         } else {
-            made.column.dear.store(true, Ordering::Relaxed);
+            made.column.too_costly.store(true, Ordering::Relaxed);
             built.release_rows(made.bytes);
         }
     }

@@ -1,9 +1,9 @@
 //! The walk: over a value and its states at once, writing what stays.
 
 use super::{
-    known::{Fate, States, text_of},
+    known::{Action, States, text_of},
     seen::{kind_of, met},
-    state::{Given, State},
+    state::{Spec, State},
 };
 use crate::rules::{Redacted, Suspects, WITHHELD};
 use crossfeed_json::{Cursor, Document, Kind, escape_into};
@@ -14,7 +14,7 @@ const MAX_LEVELS: usize = 16;
 const MAX_NESTING: usize = 400;
 
 pub(super) struct Engine<'p> {
-    given: Given<'p>,
+    spec: Spec<'p>,
     pub(super) states: States<'p>,
     pub(super) redacted: Redacted,
     nesting: usize,
@@ -44,10 +44,10 @@ enum Opened {
 }
 
 impl<'p> Engine<'p> {
-    pub(super) fn new(given: Given<'p>) -> Self {
+    pub(super) fn new(spec: Spec<'p>) -> Self {
         Self {
-            given,
-            states: States::new(given),
+            spec,
+            states: States::new(spec),
             redacted: Redacted::default(),
             nesting: 0,
             level: 0,
@@ -55,13 +55,13 @@ impl<'p> Engine<'p> {
     }
 
     pub(super) fn run(&mut self, value: Cursor<'_>, out: &mut Vec<u8>) {
-        let root = self.states.number(State::root(self.given));
+        let root = self.states.number(State::root(self.spec));
         let mut within = self.within(value);
         self.value(value, root, &mut within, out);
     }
 
     fn within(&self, value: Cursor<'_>) -> Within {
-        let rules = self.given.rules;
+        let rules = self.spec.rules;
         let scan = || rules.scan().suspects(value.raw(), value.offset());
         Within {
             suspects: rules.has_never_names().then(scan),
@@ -96,20 +96,20 @@ impl<'p> Engine<'p> {
         let first = out.len();
         let mut kept = 0;
         for (at, item) in list.items().enumerate() {
-            let fate = self.states.item(number, at, &mut kept);
+            let action = self.states.item(number, at, &mut kept);
             let known = self.states.at(number);
-            if fate != Fate::Hidden && !known.hides_each {
+            if action != Action::Hidden && !known.hides_each {
                 known.met |= met::LIST;
             }
-            match fate {
-                Fate::State(child) => {
+            match action {
+                Action::State(child) => {
                     if out.len() > first {
                         out.push(b',');
                     }
                     self.value(item, child, within, out);
                 }
-                Fate::Hidden => self.redacted.fields += 1,
-                Fate::Gone => {}
+                Action::Hidden => self.redacted.fields += 1,
+                Action::Gone => {}
             }
         }
         out.push(b']');
@@ -120,13 +120,13 @@ impl<'p> Engine<'p> {
         let first = out.len();
         if self.states.at(number).few.is_some() {
             let (members, count) = self.wanted(object, number);
-            for &(member, fate) in members.iter().flatten().take(count) {
-                self.member(member, fate, first, within, out);
+            for &(member, action) in members.iter().flatten().take(count) {
+                self.member(member, action, first, within, out);
             }
         } else {
             for (place, (key, member)) in object.members().enumerate() {
-                let fate = self.states.member(number, place, key.raw());
-                self.member(member, fate, first, within, out);
+                let action = self.states.member(number, place, key.raw());
+                self.member(member, action, first, within, out);
             }
         }
         out.push(b'}');
@@ -136,13 +136,13 @@ impl<'p> Engine<'p> {
     fn member(
         &mut self,
         member: Cursor<'_>,
-        fate: Fate,
+        action: Action,
         first: usize,
         within: &mut Within,
         out: &mut Vec<u8>,
     ) {
-        match fate {
-            Fate::State(child) => {
+        match action {
+            Action::State(child) => {
                 if out.len() > first {
                     out.push(b',');
                 }
@@ -151,8 +151,8 @@ impl<'p> Engine<'p> {
                 out.extend_from_slice(b"\":");
                 self.value(member, child, within, out);
             }
-            Fate::Hidden => self.redacted.fields += 1,
-            Fate::Gone => {}
+            Action::Hidden => self.redacted.fields += 1,
+            Action::Gone => {}
         }
     }
 
@@ -162,7 +162,7 @@ impl<'p> Engine<'p> {
         &mut self,
         object: Cursor<'a>,
         number: u32,
-    ) -> ([Option<(Cursor<'a>, Fate)>; 8], usize) {
+    ) -> ([Option<(Cursor<'a>, Action)>; 8], usize) {
         let mut found = [None; 8];
         let mut count = 0;
         let Some(mut few) = self.states.at(number).few.take() else {
@@ -171,7 +171,7 @@ impl<'p> Engine<'p> {
         for wanted in &few {
             match object.get_at(&wanted.name, wanted.prediction) {
                 Some(member) => {
-                    found[count] = Some((member, wanted.fate.unwrap_or(Fate::Gone)));
+                    found[count] = Some((member, wanted.action.unwrap_or(Action::Gone)));
                     count += 1;
                 }
                 None => break,
@@ -194,13 +194,13 @@ impl<'p> Engine<'p> {
                 let Some(wanted) = few.iter_mut().find(|wanted| is_it(&wanted.name)) else {
                     continue;
                 };
-                let fate = match wanted.fate {
-                    Some(fate) => fate,
+                let action = match wanted.action {
+                    Some(action) => action,
                     None => self.states.named(number, &wanted.name),
                 };
-                wanted.fate = Some(fate);
+                wanted.action = Some(action);
                 wanted.prediction = object.prediction(member);
-                found[count] = Some((member, fate));
+                found[count] = Some((member, action));
                 count += 1;
                 if count == few.len() {
                     break;
@@ -238,7 +238,7 @@ impl<'p> Engine<'p> {
     /// Looks into a string. JSON is taken apart like the value it stands for; of what is not valid JSON
     /// nothing can be taken out, so it stays or goes.
     fn open(&mut self, text: &str, number: u32, suspect: bool) -> Opened {
-        let rules = self.given.rules;
+        let rules = self.spec.rules;
         let state = self.states.at(number).state.revealed();
         let paths = !state.never.is_empty();
         let json = text.trim_start_matches(['\u{feff}', ' ', '\t', '\n', '\r']);

@@ -5,7 +5,7 @@
 
 use super::{
     seen::Seen,
-    state::{Given, State},
+    state::{Spec, State},
     steps::{Held, Onward, Steps, held, wants_list},
 };
 use crossfeed_json::Prediction;
@@ -20,7 +20,7 @@ const MOST_OTHERS: usize = 4096;
 
 /// What happens to a child: the number of its state, or that it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Action {
     State(u32),
     /// Nobody asked for it, or it is excluded.
     Gone,
@@ -33,7 +33,7 @@ pub(super) enum Fate {
 pub(super) struct Wanted {
     pub(super) name: Box<str>,
     /// What was found out when data first had it.
-    pub(super) fate: Option<Fate>,
+    pub(super) action: Option<Action>,
     pub(super) prediction: Prediction,
 }
 
@@ -48,10 +48,10 @@ pub(super) struct Known<'p> {
     pub(super) met: u8,
     /// The wanted names, where they are few and nothing else stays.
     pub(super) few: Option<Vec<Wanted>>,
-    by_name: HashMap<Box<[u8]>, Fate>,
-    sequence: Vec<(Box<[u8]>, Fate)>,
-    other: Option<Fate>,
-    each_item: Option<Fate>,
+    by_name: HashMap<Box<[u8]>, Action>,
+    sequence: Vec<(Box<[u8]>, Action)>,
+    other: Option<Action>,
+    each_item: Option<Action>,
     /// Whether items are included that no position names.
     includes_each: bool,
     /// Whether every item is hidden.
@@ -62,19 +62,19 @@ pub(super) struct Known<'p> {
 
 #[derive(Debug)]
 pub(super) struct States<'p> {
-    given: Given<'p>,
+    spec: Spec<'p>,
     known: Vec<Known<'p>>,
     numbers: HashMap<State, u32>,
     pub(super) seen: Seen,
 }
 
 impl<'p> States<'p> {
-    pub(super) fn new(given: Given<'p>) -> Self {
+    pub(super) fn new(spec: Spec<'p>) -> Self {
         Self {
-            given,
+            spec,
             known: Vec::new(),
             numbers: HashMap::new(),
-            seen: Seen::new(given),
+            seen: Seen::new(spec),
         }
     }
 
@@ -93,14 +93,14 @@ impl<'p> States<'p> {
         }
         // Each state but the first comes of a value of the data: there are fewer than 2^32.
         let number = self.known.len() as u32;
-        let (sources, kept) = state.positions(self.given);
+        let (sources, kept) = state.positions(self.spec);
         let copies = state.keeps_all() && state.never.is_empty();
-        let steps = Steps::to_item(&state, self.given, None, None);
+        let steps = Steps::to_item(&state, self.spec, None, None);
         self.known.push(Known {
-            onward: Onward::of(self.given.rules.never_tree(), &state.never),
+            onward: Onward::of(self.spec.rules.never_tree(), &state.never),
             copies,
             met: 0,
-            few: few(&state, self.given),
+            few: few(&state, self.spec),
             by_name: HashMap::new(),
             sequence: Vec::new(),
             other: None,
@@ -117,96 +117,96 @@ impl<'p> States<'p> {
 
     /// What happens to the member whose name is written `raw`, the `place`th of its object.
     #[inline]
-    pub(super) fn member(&mut self, number: u32, place: usize, raw: &[u8]) -> Fate {
+    pub(super) fn member(&mut self, number: u32, place: usize, raw: &[u8]) -> Action {
         let known = &self.known[number as usize];
-        if let Some((name, fate)) = known.sequence.get(place)
+        if let Some((name, action)) = known.sequence.get(place)
             && **name == *raw
         {
-            return *fate;
+            return *action;
         }
-        let fate = match known.by_name.get(raw) {
-            Some(&fate) => fate,
+        let action = match known.by_name.get(raw) {
+            Some(&action) => action,
             None => self.new_member(number, raw),
         };
         let sequence = &mut self.at(number).sequence;
         if place == sequence.len() && place < SEQUENCE {
-            sequence.push((raw.into(), fate));
+            sequence.push((raw.into(), action));
         }
-        fate
+        action
     }
 
-    fn new_member(&mut self, number: u32, raw: &[u8]) -> Fate {
+    fn new_member(&mut self, number: u32, raw: &[u8]) -> Action {
         let name = text_of(raw);
-        let named = is_named(&self.known[number as usize].state, self.given, &name);
-        let fate = if named {
+        let named = is_named(&self.known[number as usize].state, self.spec, &name);
+        let action = if named {
             self.named(number, &name)
-        } else if let Some(fate) = self.at(number).other {
-            fate
+        } else if let Some(action) = self.at(number).other {
+            action
         } else {
             let state = &self.known[number as usize].state;
-            let steps = Steps::to_key(state, self.given, None);
-            let fate = self.fate(number, steps, None);
-            self.at(number).other = Some(fate);
-            fate
+            let steps = Steps::to_key(state, self.spec, None);
+            let action = self.action(number, steps, None);
+            self.at(number).other = Some(action);
+            action
         };
         let known = self.at(number);
         if named || known.by_name.len() < MOST_OTHERS {
-            known.by_name.insert(raw.into(), fate);
+            known.by_name.insert(raw.into(), action);
         }
-        fate
+        action
     }
 
     /// What happens to the member of this name.
-    pub(super) fn named(&mut self, number: u32, name: &str) -> Fate {
+    pub(super) fn named(&mut self, number: u32, name: &str) -> Action {
         let state = &self.known[number as usize].state;
-        let steps = Steps::to_key(state, self.given, Some(name));
-        self.fate(number, steps, Some(name))
+        let steps = Steps::to_key(state, self.spec, Some(name));
+        self.action(number, steps, Some(name))
     }
 
     /// What happens to the item at `source` of its list; `kept` counts those that are included.
     #[inline]
-    pub(super) fn item(&mut self, number: u32, source: usize, kept: &mut usize) -> Fate {
+    pub(super) fn item(&mut self, number: u32, source: usize, kept: &mut usize) -> Action {
         let known = &self.known[number as usize];
         if known.sources.is_empty()
             && known.kept.is_empty()
-            && let Some(fate) = known.each_item
+            && let Some(action) = known.each_item
         {
-            return fate;
+            return action;
         }
         self.item_by_position(number, source, kept)
     }
 
-    fn item_by_position(&mut self, number: u32, source: usize, kept: &mut usize) -> Fate {
-        let given = self.given;
+    fn item_by_position(&mut self, number: u32, source: usize, kept: &mut usize) -> Action {
+        let spec = self.spec;
         let known = &self.known[number as usize];
         let source = known.sources.contains(&source).then_some(source);
         let included = match source {
-            Some(_) => Steps::to_item(&known.state, given, source, None).is_kept(&known.state),
+            Some(_) => Steps::to_item(&known.state, spec, source, None).is_kept(&known.state),
             None => known.includes_each,
         };
         if !included {
-            return Fate::Gone;
+            return Action::Gone;
         }
         let position = known.kept.contains(kept).then_some(*kept);
         *kept += 1;
-        if let (None, None, Some(fate)) = (source, position, known.each_item) {
-            return fate;
+        if let (None, None, Some(action)) = (source, position, known.each_item) {
+            return action;
         }
-        let steps = Steps::to_item(&known.state, given, source, position);
-        let fate = self.fate(number, steps, None);
+        let steps = Steps::to_item(&known.state, spec, source, position);
+        let action = self.action(number, steps, None);
         if source.is_none() && position.is_none() {
-            self.at(number).each_item = Some(fate);
+            self.at(number).each_item = Some(action);
         }
-        fate
+        action
     }
 
-    fn fate(&mut self, number: u32, steps: Steps, name: Option<&str>) -> Fate {
+    fn action(&mut self, number: u32, steps: Steps, name: Option<&str>) -> Action {
         let state = &self.known[number as usize].state;
         self.seen.step(state, &steps, name);
         match state.child(&steps) {
-            Some(child) => Fate::State(self.number(child)),
-            None if steps.is_kept(state) && steps.is_hidden() => Fate::Hidden,
-            None => Fate::Gone,
+            Some(child) => Action::State(self.number(child)),
+            None if steps.is_kept(state) && steps.is_hidden() => Action::Hidden,
+            None => Action::Gone,
         }
     }
 }
@@ -225,13 +225,13 @@ pub(super) fn text_of(raw: &[u8]) -> std::borrow::Cow<'_, str> {
 }
 
 /// Whether a name is treated by itself at an object.
-fn is_named(state: &State, given: Given<'_>, name: &str) -> bool {
-    let rules = given.rules;
+fn is_named(state: &State, spec: Spec<'_>, name: &str) -> bool {
+    let rules = spec.rules;
     let include = state.include.as_deref().unwrap_or_default();
     let trees = [
-        (given.include, include),
+        (spec.include, include),
         (Some(rules.always_tree()), &*state.always),
-        (given.exclude, &*state.exclude),
+        (spec.exclude, &*state.exclude),
     ];
     let in_tree = trees.into_iter().any(|(tree, set)| {
         let tree = tree.into_iter();
@@ -250,11 +250,11 @@ fn is_named(state: &State, given: Given<'_>, name: &str) -> bool {
 }
 
 /// The wanted names, where they are few and everything else goes.
-fn few(state: &State, given: Given<'_>) -> Option<Vec<Wanted>> {
-    let rules = given.rules;
+fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
+    let rules = spec.rules;
     let include = state.include.as_deref()?;
     let trees = [
-        (given.include, include),
+        (spec.include, include),
         (Some(rules.always_tree()), &*state.always),
     ];
     let mut names: Vec<&str> = rules.always_names().take(FEW + 1).collect();
@@ -267,7 +267,7 @@ fn few(state: &State, given: Given<'_>) -> Option<Vec<Wanted>> {
             names.extend(branch.keys.iter().map(|(name, _)| &**name));
         }
     }
-    let passes = given.include.is_some_and(|tree| wants_list(tree, include));
+    let passes = spec.include.is_some_and(|tree| wants_list(tree, include));
     if passes || names.len() > FEW {
         return None;
     }
@@ -275,7 +275,7 @@ fn few(state: &State, given: Given<'_>) -> Option<Vec<Wanted>> {
     names.dedup();
     let wanted = names.into_iter().map(|name| Wanted {
         name: name.into(),
-        fate: None,
+        action: None,
         prediction: Prediction::default(),
     });
     Some(wanted.collect())

@@ -29,7 +29,7 @@ pub use place::{MAX_ITEM_PLACES, Place};
 use crate::{Redacted, RevealRules, tree::PathTree};
 use crossfeed_json::Cursor;
 use engine::Engine;
-use state::Given;
+use state::Spec;
 use std::sync::Arc;
 
 /// Which fields of a value are kept: included, then excluded, then withheld.
@@ -118,16 +118,16 @@ impl Projection {
 
     /// Appends the projected value. Paths that met nothing are noted, never refused.
     pub fn write(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Diagnostics {
-        let given = Given::from(self);
-        let mut engine = Engine::new(given);
+        let spec = Spec::from(self);
+        let mut engine = Engine::new(spec);
         engine.run(value, out);
-        notes::notes(&engine, given, value)
+        notes::notes(&engine, spec, value)
     }
 }
 
 /// Appends the value without what is never shown.
 pub(crate) fn redact(rules: &RevealRules, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-    let mut engine = Engine::new(Given {
+    let mut engine = Engine::new(Spec {
         include: None,
         exclude: None,
         rules,

@@ -6,7 +6,7 @@ use super::{
     known::Known,
     nearest::nearest,
     seen::met,
-    state::{Given, State},
+    state::{Spec, State},
     steps::CROSSED,
 };
 use crate::{
@@ -33,10 +33,10 @@ struct Asked<'e> {
     names: HashMap<u32, Vec<String>>,
 }
 
-pub(super) fn notes(engine: &Engine<'_>, given: Given<'_>, value: Cursor<'_>) -> Diagnostics {
+pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> Diagnostics {
     let seen = &engine.states.seen;
     let mut notes = Diagnostics::default();
-    if let Some(tree) = given.include {
+    if let Some(tree) = spec.include {
         let met = met_by(tree, engine.states.all(), |known| {
             known.state.include.as_deref().unwrap_or_default()
         });
@@ -47,9 +47,9 @@ pub(super) fn notes(engine: &Engine<'_>, given: Given<'_>, value: Cursor<'_>) ->
             passes: "it was kept as it is",
             names: HashMap::new(),
         };
-        asked.note(given, value, &HashSet::new(), &mut notes);
+        asked.note(spec, value, &HashSet::new(), &mut notes);
     }
-    if let Some(tree) = given.exclude {
+    if let Some(tree) = spec.exclude {
         let met = met_by(tree, engine.states.all(), |known| &known.state.exclude);
         let mut asked = Asked {
             tree,
@@ -58,9 +58,9 @@ pub(super) fn notes(engine: &Engine<'_>, given: Given<'_>, value: Cursor<'_>) ->
             passes: "nothing was left out of it",
             names: HashMap::new(),
         };
-        asked.note(given, value, &seen.shielded, &mut notes);
+        asked.note(spec, value, &seen.shielded, &mut notes);
     }
-    withheld(engine, given, &mut notes);
+    withheld(engine, spec, &mut notes);
     notes
 }
 
@@ -79,14 +79,12 @@ fn met_by<'e>(
     met
 }
 
-fn withheld(engine: &Engine<'_>, given: Given<'_>, notes: &mut Diagnostics) {
+fn withheld(engine: &Engine<'_>, spec: Spec<'_>, notes: &mut Diagnostics) {
     let seen = &engine.states.seen;
-    for rule in given.rules.never() {
+    for rule in spec.rules.never() {
         let held = match rule.as_name() {
             Some(name) => seen.never_names.contains(&*fold_case(name)),
-            None => {
-                node_of(given.rules.never_tree(), rule).is_some_and(|n| seen.never.contains(&n))
-            }
+            None => node_of(spec.rules.never_tree(), rule).is_some_and(|n| seen.never.contains(&n)),
         };
         if held {
             let message = "withheld by a rule of the host; no request can show it";
@@ -125,7 +123,7 @@ fn child(tree: &PathTree, at: u32, step: &Step) -> Option<u32> {
 impl Asked<'_> {
     fn note(
         &mut self,
-        given: Given<'_>,
+        spec: Spec<'_>,
         value: Cursor<'_>,
         shielded: &HashSet<u32>,
         notes: &mut Diagnostics,
@@ -148,7 +146,7 @@ impl Asked<'_> {
                 let names = self
                     .names
                     .entry(node)
-                    .or_insert_with(|| names_around(given, value, &path.steps()[..at]));
+                    .or_insert_with(|| names_around(spec, value, &path.steps()[..at]));
                 if names.contains(name) {
                     note.message = "it is not among what is included".to_owned();
                 } else {
@@ -242,34 +240,34 @@ fn text(steps: &[Step]) -> String {
 type Shown<'v> = (Cursor<'v>, State);
 
 /// Names that objects have where a path missed one, as far as few steps tell.
-fn names_around(given: Given<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
-    let given = Given {
+fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
+    let spec = Spec {
         include: None,
         exclude: None,
-        rules: given.rules,
+        rules: spec.rules,
     };
-    let mut places = vec![(value, State::root(given))];
+    let mut places = vec![(value, State::root(spec))];
     for step in steps {
         let crossed = matches!(step, Step::Key(_) | Step::EachKey);
         let from = if crossed {
-            through_lists(given, places)
+            through_lists(spec, places)
         } else {
             places
         };
         places = from
             .iter()
             .flat_map(|place| match step {
-                Step::Key(name) => member(given, place, name).into_iter().collect(),
-                Step::EachKey => members(given, place).map(|(_, shown)| shown).collect(),
-                Step::EachItem => items(given, place),
-                Step::Index(index) => item(given, place, *index).into_iter().collect(),
+                Step::Key(name) => member(spec, place, name).into_iter().collect(),
+                Step::EachKey => members(spec, place).map(|(_, shown)| shown).collect(),
+                Step::EachItem => items(spec, place),
+                Step::Index(index) => item(spec, place, *index).into_iter().collect(),
             })
             .take(MOST_PLACES)
             .collect();
     }
     let mut seen = HashSet::new();
-    let places = through_lists(given, places);
-    let names = places.iter().flat_map(|place| members(given, place));
+    let places = through_lists(spec, places);
+    let names = places.iter().flat_map(|place| members(spec, place));
     names
         .map(|(name, _)| name)
         .filter(|name| seen.insert(name.clone()))
@@ -277,37 +275,37 @@ fn names_around(given: Given<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<Stri
         .collect()
 }
 
-fn member<'v>(given: Given<'_>, (value, state): &Shown<'v>, name: &str) -> Option<Shown<'v>> {
-    Some((value.get(name)?, state.key(given, Some(name))?))
+fn member<'v>(spec: Spec<'_>, (value, state): &Shown<'v>, name: &str) -> Option<Shown<'v>> {
+    Some((value.get(name)?, state.key(spec, Some(name))?))
 }
 
 fn members<'v>(
-    given: Given<'_>,
+    spec: Spec<'_>,
     (value, state): &Shown<'v>,
 ) -> impl Iterator<Item = (String, Shown<'v>)> {
     let members = value.members().take(MOST_NAMES);
     members.filter_map(move |(key, member)| {
         let name = key.text().into_owned();
-        let state = state.key(given, Some(&name))?;
+        let state = state.key(spec, Some(&name))?;
         Some((name, (member, state)))
     })
 }
 
-fn item<'v>(given: Given<'_>, (list, state): &Shown<'v>, at: usize) -> Option<Shown<'v>> {
-    Some((list.at(at)?, state.item(given, Some(at), Some(at))?))
+fn item<'v>(spec: Spec<'_>, (list, state): &Shown<'v>, at: usize) -> Option<Shown<'v>> {
+    Some((list.at(at)?, state.item(spec, Some(at), Some(at))?))
 }
 
-fn items<'v>(given: Given<'_>, place: &Shown<'v>) -> Vec<Shown<'v>> {
+fn items<'v>(spec: Spec<'_>, place: &Shown<'v>) -> Vec<Shown<'v>> {
     match place.0.kind() {
         Kind::Array => (0..MOST_PLACES)
-            .filter_map(|at| item(given, place, at))
+            .filter_map(|at| item(spec, place, at))
             .collect(),
         _ => Vec::new(),
     }
 }
 
 /// Lists crossed to their items, and theirs.
-fn through_lists<'v>(given: Given<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>> {
+fn through_lists<'v>(spec: Spec<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>> {
     let mut open = places;
     open.reverse();
     let mut through = Vec::new();
@@ -318,7 +316,7 @@ fn through_lists<'v>(given: Given<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>>
             break;
         }
         match place.0.kind() {
-            Kind::Array => open.extend(items(given, &place).into_iter().rev()),
+            Kind::Array => open.extend(items(spec, &place).into_iter().rev()),
             _ => through.push(place),
         }
     }

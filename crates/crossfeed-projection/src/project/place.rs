@@ -6,7 +6,7 @@
 
 use super::{
     Projection,
-    state::{Given, State},
+    state::{Spec, State},
 };
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub const MAX_ITEM_PLACES: usize = 20_000;
 /// finitely many places.
 #[derive(Clone, Debug)]
 pub struct Place<'p> {
-    given: Given<'p>,
+    spec: Spec<'p>,
     /// `None` for what goes.
     state: Option<State>,
 }
@@ -45,16 +45,16 @@ impl std::hash::Hash for Place<'_> {
 
 impl<'p> Place<'p> {
     pub(super) fn root(projection: &'p Projection) -> Self {
-        let given = Given::from(projection);
+        let spec = Spec::from(projection);
         Self {
-            given,
-            state: Some(State::root(given)),
+            spec,
+            state: Some(State::root(spec)),
         }
     }
 
     fn other(&self, state: Option<State>) -> Self {
         Self {
-            given: self.given,
+            spec: self.spec,
             state,
         }
     }
@@ -78,19 +78,19 @@ impl<'p> Place<'p> {
     pub fn rewrites_strings(&self) -> bool {
         self.state
             .as_ref()
-            .is_some_and(|state| self.given.rules.has_never_names() || !state.never.is_empty())
+            .is_some_and(|state| self.spec.rules.has_never_names() || !state.never.is_empty())
     }
 
     /// What happens to the member `name` of an object at this place.
     #[must_use]
     pub fn key(&self, name: &str) -> Self {
-        self.step(|state| state.key(self.given, Some(name)))
+        self.step(|state| state.key(self.spec, Some(name)))
     }
 
     /// What happens to a member whose name is not among [`Self::named_keys`].
     #[must_use]
     pub fn other_key(&self) -> Self {
-        self.step(|state| state.key(self.given, None))
+        self.step(|state| state.key(self.spec, None))
     }
 
     /// The names that are treated by themselves at an object here, each once: all others fare as
@@ -99,7 +99,7 @@ impl<'p> Place<'p> {
     #[must_use]
     pub fn named_keys(&self) -> Vec<&'p str> {
         match &self.state {
-            Some(state) => state.named_keys(self.given),
+            Some(state) => state.named_keys(self.spec),
             None => Vec::new(),
         }
     }
@@ -108,20 +108,20 @@ impl<'p> Place<'p> {
     /// `kept` among the items that are included (what exclude paths count).
     #[must_use]
     pub fn item(&self, source: usize, kept: usize) -> Self {
-        self.step(|state| state.item(self.given, Some(source), Some(kept)))
+        self.step(|state| state.item(self.spec, Some(source), Some(kept)))
     }
 
     /// What happens to an item of a list at this place whose position no path names: to every item
     /// unless [`Self::has_indexes`].
     #[must_use]
     pub fn each_item(&self) -> Self {
-        self.step(|state| state.item(self.given, None, None))
+        self.step(|state| state.item(self.spec, None, None))
     }
 
     /// Whether positions matter at a list here.
     #[must_use]
     pub fn has_indexes(&self) -> bool {
-        let positions = self.state.as_ref().map(|state| state.positions(self.given));
+        let positions = self.state.as_ref().map(|state| state.positions(self.spec));
         positions.is_some_and(|(sources, kept)| !(sources.is_empty() && kept.is_empty()))
     }
 
@@ -133,13 +133,13 @@ impl<'p> Place<'p> {
         let Some(state) = &self.state else {
             return Some(vec![self.clone()]);
         };
-        let (sources, kept) = state.positions(self.given);
-        let kept = state.different_kept(self.given, kept);
+        let (sources, kept) = state.positions(self.spec);
+        let kept = state.different_kept(self.spec, kept);
         let mut seen = HashSet::new();
         let mut places = Vec::new();
-        for source in state.different_sources(self.given, sources) {
+        for source in state.different_sources(self.spec, sources) {
             for &kept in &kept {
-                let child = state.item(self.given, source, kept);
+                let child = state.item(self.spec, source, kept);
                 if !seen.insert(child.clone()) {
                     continue;
                 }

@@ -1,7 +1,7 @@
 //! What a run over a value met, in terms of the paths that were asked for.
 
 use super::{
-    state::{Given, State},
+    state::{Spec, State},
     steps::{Reached, Steps},
 };
 use crate::fold_case;
@@ -41,11 +41,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(given: Given<'_>) -> Self {
+    pub(super) fn new(spec: Spec<'_>) -> Self {
         let none = |nodes: usize| vec![false; nodes];
         Self {
-            include: none(given.include.map_or(0, |tree| tree.branches.len())),
-            exclude: none(given.exclude.map_or(0, |tree| tree.branches.len())),
+            include: none(spec.include.map_or(0, |tree| tree.branches.len())),
+            exclude: none(spec.exclude.map_or(0, |tree| tree.branches.len())),
             ..Self::default()
         }
     }

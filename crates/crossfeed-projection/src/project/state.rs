@@ -12,13 +12,13 @@ use std::collections::{BTreeSet, HashSet};
 
 /// What was asked for, borrowed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given<'p> {
+pub(crate) struct Spec<'p> {
     pub(crate) include: Option<&'p PathTree>,
     pub(crate) exclude: Option<&'p PathTree>,
     pub(crate) rules: &'p RevealRules,
 }
 
-impl<'p> From<&'p Projection> for Given<'p> {
+impl<'p> From<&'p Projection> for Spec<'p> {
     fn from(projection: &'p Projection) -> Self {
         Self {
             include: projection.include(),
@@ -40,16 +40,16 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn root(given: Given<'_>) -> Self {
+    pub(crate) fn root(spec: Spec<'_>) -> Self {
         let start = |tree: Option<&PathTree>| match tree {
             Some(tree) if !tree.is_empty() => vec![0],
             _ => Set::new(),
         };
-        let rules = given.rules;
+        let rules = spec.rules;
         Self {
-            include: given.include.map(|_| vec![0]),
+            include: spec.include.map(|_| vec![0]),
             always: start(Some(rules.always_tree())),
-            exclude: start(given.exclude),
+            exclude: start(spec.exclude),
             never: start(Some(rules.never_tree())),
             protected: false,
         }
@@ -114,29 +114,29 @@ impl State {
     }
 
     /// The state of a member, `None` if it goes; the name `None` stands for all that nothing names.
-    pub(crate) fn key(&self, given: Given<'_>, name: Option<&str>) -> Option<Self> {
-        self.child(&Steps::to_key(self, given, name))
+    pub(crate) fn key(&self, spec: Spec<'_>, name: Option<&str>) -> Option<Self> {
+        self.child(&Steps::to_key(self, spec, name))
     }
 
     /// The state of an item by its position in the source and among the kept ones, `None` if it
     /// goes; the position `None` stands for all that nothing names.
     pub(crate) fn item(
         &self,
-        given: Given<'_>,
+        spec: Spec<'_>,
         source: Option<usize>,
         kept: Option<usize>,
     ) -> Option<Self> {
-        self.child(&Steps::to_item(self, given, source, kept))
+        self.child(&Steps::to_item(self, spec, source, kept))
     }
 
     /// The names that are treated by themselves at an object, each once, in the order given.
-    pub(crate) fn named_keys<'p>(&self, given: Given<'p>) -> Vec<&'p str> {
-        let rules = given.rules;
+    pub(crate) fn named_keys<'p>(&self, spec: Spec<'p>) -> Vec<&'p str> {
+        let rules = spec.rules;
         let include = self.include.as_deref().unwrap_or_default();
         let trees: [(Option<&'p PathTree>, &[u32]); 4] = [
-            (given.include, include),
+            (spec.include, include),
             (Some(rules.always_tree()), &self.always),
-            (given.exclude, &self.exclude),
+            (spec.exclude, &self.exclude),
             (Some(rules.never_tree()), &self.never),
         ];
         let mut seen = HashSet::new();
@@ -164,7 +164,7 @@ impl State {
     /// before anything is excluded.
     pub(crate) fn different_sources(
         &self,
-        given: Given<'_>,
+        spec: Spec<'_>,
         positions: BTreeSet<usize>,
     ) -> Vec<Option<usize>> {
         let of = |tree: Option<&PathTree>, set: &[u32], position| {
@@ -175,9 +175,9 @@ impl State {
         let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
         let different = positions.filter(|&position| {
             seen.insert([
-                of(given.include, include, position),
-                of(Some(given.rules.always_tree()), &self.always, position),
-                of(Some(given.rules.never_tree()), &self.never, position),
+                of(spec.include, include, position),
+                of(Some(spec.rules.always_tree()), &self.always, position),
+                of(Some(spec.rules.never_tree()), &self.never, position),
             ])
         });
         different.collect()
@@ -186,13 +186,13 @@ impl State {
     /// The same for positions among the kept items.
     pub(crate) fn different_kept(
         &self,
-        given: Given<'_>,
+        spec: Spec<'_>,
         positions: BTreeSet<usize>,
     ) -> Vec<Option<usize>> {
         let mut seen = HashSet::new();
         let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
         let reach = |position| {
-            let tree = given.exclude;
+            let tree = spec.exclude;
             tree.map(|tree| reach_item(tree, &self.exclude, position))
         };
         positions
@@ -202,15 +202,15 @@ impl State {
 
     /// The positions that are treated by themselves at a list: those in the source, and those among
     /// the kept items.
-    pub(crate) fn positions(&self, given: Given<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    pub(crate) fn positions(&self, spec: Spec<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let of = |tree: Option<&PathTree>, set: &[u32]| -> BTreeSet<usize> {
             let held = tree.into_iter().flat_map(|tree| held(tree, set));
             held.flat_map(Held::positions).collect()
         };
         let include = self.include.as_deref().unwrap_or_default();
-        let mut sources = of(given.include, include);
-        sources.extend(of(Some(given.rules.always_tree()), &self.always));
-        sources.extend(of(Some(given.rules.never_tree()), &self.never));
-        (sources, of(given.exclude, &self.exclude))
+        let mut sources = of(spec.include, include);
+        sources.extend(of(Some(spec.rules.always_tree()), &self.always));
+        sources.extend(of(Some(spec.rules.never_tree()), &self.never));
+        (sources, of(spec.exclude, &self.exclude))
     }
 }

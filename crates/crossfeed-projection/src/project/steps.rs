@@ -3,7 +3,7 @@
 //! What comes in: a [`State`] and a step. What goes out: what it reaches in each tree. What that makes
 //! of the child together is the state's business.
 
-use super::state::{Given, State};
+use super::state::{Spec, State};
 use crate::tree::{Branch, PathTree};
 use std::collections::HashSet;
 
@@ -189,9 +189,9 @@ impl Steps {
         self.exclude.whole && self.protects(state)
     }
 
-    pub(crate) fn to_key(state: &State, given: Given<'_>, name: Option<&str>) -> Self {
-        let rules = given.rules;
-        let include = match (&state.include, given.include) {
+    pub(crate) fn to_key(state: &State, spec: Spec<'_>, name: Option<&str>) -> Self {
+        let rules = spec.rules;
+        let include = match (&state.include, spec.include) {
             (Some(set), Some(tree)) => {
                 let mut reached = reach_key(tree, set, name);
                 // Brackets behind an object: it passes as it is.
@@ -201,7 +201,7 @@ impl Steps {
             (Some(_), None) => Some(Reached::default()),
             (None, _) => None,
         };
-        let exclude = match given.exclude {
+        let exclude = match spec.exclude {
             Some(tree) => reach_key(tree, &state.exclude, name),
             None => Reached::default(),
         };
@@ -227,17 +227,17 @@ impl Steps {
 
     pub(crate) fn to_item(
         state: &State,
-        given: Given<'_>,
+        spec: Spec<'_>,
         source: Option<usize>,
         kept: Option<usize>,
     ) -> Self {
-        let rules = given.rules;
-        let include = match (&state.include, given.include) {
+        let rules = spec.rules;
+        let include = match (&state.include, spec.include) {
             (Some(set), Some(tree)) => Some(reach_item(tree, set, source)),
             (Some(_), None) => Some(Reached::default()),
             (None, _) => None,
         };
-        let exclude = match given.exclude {
+        let exclude = match spec.exclude {
             Some(tree) => reach_item(tree, &state.exclude, kept),
             None => Reached::default(),
         };
