@@ -1,7 +1,4 @@
-//! The keys of a table, and the values that they may have.
-//!
-//! What comes in: a table. What goes out: its values as they were asked for; a key that nobody asked for
-//! is a problem that names the nearest one. Deliberately not here: what the values are for.
+//! Values of a document with their place in it: read as what they should be, or reported as problems.
 
 use super::Reader;
 use crate::config::{
@@ -14,210 +11,185 @@ use crossfeed_tools::{Profile, Style};
 use crossfeed_wire::View;
 use std::time::Duration;
 
-/// How like a word must be to be offered, of 1.
+/// How similar a word must be to be suggested, of 1.
 const LIKE: f64 = 0.5;
 
-/// A table whose keys are taken one by one. `never_chain` is the same key as `neverChain`.
-pub(super) struct Fields<'n> {
+/// A value, and where it stands.
+#[derive(Clone)]
+pub(super) struct Field<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    /// Its keys from the root: `mcpServers.files.command`.
     at: String,
-    entries: &'n [Entry],
-    taken: Vec<bool>,
-    known: Vec<&'static str>,
+    /// The byte whose line is reported: that of the key, or of the value where it has none.
+    offset: usize,
+    pub(super) node: &'a Node,
 }
 
-impl<'n> Fields<'n> {
-    pub(super) fn of(reader: &mut Reader<'_>, at: &str, node: &'n Node) -> Option<Self> {
-        let entries = table(reader, at, node)?;
-        Some(Self {
-            at: at.to_owned(),
-            entries,
-            taken: vec![false; entries.len()],
-            known: Vec::new(),
-        })
+impl<'a> Field<'a> {
+    pub(super) fn root(reader: &'a Reader<'a>, node: &'a Node) -> Self {
+        Self {
+            reader,
+            at: String::new(),
+            offset: node.span.start,
+            node,
+        }
     }
 
-    /// Where a key stands.
-    pub(super) fn at(&self, key: &str) -> String {
+    /// Where a key below it stands.
+    fn below(&self, key: &str) -> String {
         match self.at.as_str() {
             "" => key.to_owned(),
             at => format!("{at}.{key}"),
         }
     }
 
-    /// Takes the value of a key; null is as good as absent.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.known.push(key);
-        let mut found = None;
-        for (entry, taken) in self.entries.iter().zip(&mut self.taken) {
-            // The second spelling of a key that is there twice stays, and is reported.
-            if found.is_none() && (entry.key == key || camel(&entry.key) == key) {
-                *taken = true;
-                found = Some(&entry.node);
-            }
-        }
-        found.filter(|node| node.value != Value::Null)
-    }
-
-    /// Reports what nobody asked for.
-    pub(super) fn finish(self, reader: &mut Reader<'_>) {
-        for (entry, _) in self
-            .entries
-            .iter()
-            .zip(&self.taken)
-            .filter(|(_, taken)| !**taken)
-        {
-            let at = self.at(&key(&entry.key));
-            let offset = entry.key_span.start;
-            if self.known.contains(&&*camel(&entry.key)) {
-                reader.problem(&at, offset, "the key is there twice, in two spellings");
-                continue;
-            }
-            let advice = match nearest(&entry.key, self.known.iter().copied()) {
-                Some(near) => format!("the nearest known key is `{}`", alike(near, &entry.key)),
-                None => format!("known keys: {}", self.known.join(", ")),
-            };
-            reader.advise(&at, offset, "the key is unknown", Some(advice));
+    fn child(&self, key: &str, entry: &'a Entry) -> Self {
+        Self {
+            at: self.below(key),
+            offset: entry.key_span.start,
+            node: &entry.node,
+            ..*self
         }
     }
 
-    pub(super) fn text(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
-        let node = self.take(key)?;
-        text(reader, &self.at(key), node)
+    pub(super) fn problem(&self, what: impl Into<String>) {
+        self.reader.problem(&self.at, self.offset, what, None);
     }
 
-    pub(super) fn truth(
-        &mut self,
-        reader: &mut Reader<'_>,
-        key: &'static str,
-        default: bool,
-    ) -> bool {
-        let Some(node) = self.take(key) else {
-            return default;
+    pub(super) fn advise(&self, what: impl Into<String>, advice: Option<String>) {
+        self.reader.problem(&self.at, self.offset, what, advice);
+    }
+
+    /// Reports a value of the wrong kind.
+    pub(super) fn wrong(&self, expected: &str) {
+        self.problem(match self.node.value {
+            // The kind is right, but not the value, which may be a secret.
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) => format!("expected {expected}"),
+            _ => format!("expected {expected}, found {}", self.node.value.kind()),
+        });
+    }
+
+    /// What was read, or else a report of what was expected.
+    pub(super) fn expect<T>(&self, read: Option<T>, expected: &str) -> Option<T> {
+        if read.is_none() {
+            self.wrong(expected);
+        }
+        read
+    }
+
+    /// The entries of a table, with their names.
+    pub(super) fn table(&self) -> Option<Vec<(&'a str, Self)>> {
+        let entries = self.expect(self.node.entries(), "a table")?.iter();
+        let named = entries.map(|entry| (entry.key.as_str(), self.child(&key(&entry.key), entry)));
+        Some(named.collect())
+    }
+
+    /// The items of a list.
+    pub(super) fn list(&self, expected: &str) -> Option<Vec<Self>> {
+        let Value::List(items) = &self.node.value else {
+            self.wrong(expected);
+            return None;
         };
-        match node.value {
-            Value::Bool(truth) => truth,
-            _ => {
-                wrong(reader, &self.at(key), node, "true or false");
-                default
-            }
+        let items = items.iter().enumerate().map(|(index, node)| Self {
+            at: format!("{}[{index}]", self.at),
+            offset: node.span.start,
+            node,
+            ..*self
+        });
+        Some(items.collect())
+    }
+
+    /// The keys of a table, to be taken one by one.
+    pub(super) fn fields(self) -> Option<Fields<'a>> {
+        let entries = self.expect(self.node.entries(), "a table")?;
+        Some(Fields {
+            taken: vec![false; entries.len()],
+            field: self,
+            entries,
+            known: Vec::new(),
+        })
+    }
+
+    /// A text with its variables replaced.
+    pub(super) fn text(&self) -> Option<String> {
+        let Value::Text(text) = &self.node.value else {
+            self.wrong("a text");
+            return None;
+        };
+        match expand(text, &self.reader.sources.environment) {
+            Ok(text) if text.contains('\0') => self.problem("the text contains a NUL character"),
+            Ok(text) => return Some(text),
+            Err(why) => self.problem(why),
         }
+        None
+    }
+
+    pub(super) fn texts(&self) -> Vec<String> {
+        let items = self.list("a list of texts").unwrap_or_default();
+        items.iter().filter_map(Self::text).collect()
+    }
+
+    /// The items of a list of texts that, empty, would not mean what it says.
+    pub(super) fn some_items(&self, if_empty: &str) -> Vec<Self> {
+        let items = self.list("a list of texts");
+        if items.as_ref().is_some_and(Vec::is_empty) {
+            self.problem(if_empty);
+        }
+        items.unwrap_or_default()
+    }
+
+    pub(super) fn flag(&self) -> Option<bool> {
+        let flag = match self.node.value {
+            Value::Bool(flag) => Some(flag),
+            _ => None,
+        };
+        self.expect(flag, "true or false")
     }
 
     /// One of several words.
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        reader: &mut Reader<'_>,
-        key: &'static str,
-        words: &[(&str, T)],
-    ) -> Option<T> {
-        let node = self.take(key)?;
-        let known = words.iter().find(|(word, _)| match &node.value {
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let known = words.iter().find(|(word, _)| match &self.node.value {
             Value::Text(text) => text == word,
             _ => false,
         });
-        if known.is_none() {
-            let words: Vec<_> = words
-                .iter()
-                .map(|(word, _)| format!("\"{word}\""))
-                .collect();
-            wrong(reader, &self.at(key), node, &words.join(" or "));
-        }
-        known.map(|(_, value)| *value)
+        let quoted = |(word, _): &(&str, T)| format!("\"{word}\"");
+        let expected: Vec<_> = words.iter().map(quoted).collect();
+        self.expect(known.map(|(_, value)| *value), &expected.join(" or "))
     }
 
-    /// How results are handed to clients.
-    pub(super) fn view(
-        &mut self,
-        reader: &mut Reader<'_>,
-        key: &'static str,
-    ) -> Option<ViewChoice> {
-        let auto = ("auto", ViewChoice::Auto);
-        let views = View::ALL.map(|view| (view.as_str(), ViewChoice::Always(view)));
-        let [model, program, ask] = views;
-        self.word(reader, key, &[auto, model, program, ask])
-    }
-
-    /// Says what stands for a key that there was.
-    pub(super) fn refuse_previews(&mut self, reader: &mut Reader<'_>) {
-        const OLD: &str = "previews";
-        let at = self.at(OLD);
-        let own = self.entries.iter().zip(&mut self.taken);
-        for (entry, taken) in own.filter(|(entry, _)| entry.key == OLD) {
-            *taken = true;
-            let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
-                        `previews = true` out";
-            reader.problem(&at, entry.key_span.start, what);
-        }
-    }
-
-    /// A list of texts.
-    pub(super) fn texts(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
-        match self.take(key) {
-            Some(node) => texts(reader, &self.at(key), node),
-            None => Vec::new(),
-        }
-    }
-
-    /// A list of paths to fields, as projection writes them.
-    pub(super) fn paths(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Vec<Path> {
-        let Some(node) = self.take(key) else {
-            return Vec::new();
-        };
-        let at = self.at(key);
-        let Value::List(items) = &node.value else {
-            wrong(reader, &at, node, "a list of paths");
-            return Vec::new();
-        };
-        if items.len() > MAX_PATHS {
-            let what = format!("it has more than {MAX_PATHS} paths");
-            reader.problem(&at, node.span.start, what);
-            return Vec::new();
-        }
-        let mut paths = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let at = format!("{at}[{index}]");
-            let Some(written) = text(reader, &at, item) else {
-                continue;
-            };
-            match Path::parse(&written) {
-                // Other languages write the root so. Here it would name a field that is never there.
-                Ok(_) if names_the_root(&written) => {
-                    let what = "the path begins with a sign for the root".to_owned();
-                    let advice = "a path begins at the root: write `user.email` for `$.user.email` and \
-                                  `/user/email`, and quote a name that begins so: `\"/user\"`";
-                    reader.advise(&at, item.span.start, what, Some(advice.to_owned()));
-                }
-                Ok(path) => paths.push(path),
-                // Without the text: no error shows a value of the configuration.
-                Err(error) => {
-                    let what = format!("the path {}", error.kind);
-                    let advice = Some(error.advice().to_owned());
-                    reader.advise(&at, item.span.start, what, advice);
-                }
+    /// A path to fields, as projection writes them.
+    fn path(&self) -> Option<Path> {
+        let written = self.text()?;
+        match Path::parse(&written) {
+            // Other languages write the root so. Here it would name a field that never exists.
+            Ok(_) if names_the_root(&written) => {
+                let advice = "a path begins at the root: write `user.email` for `$.user.email` and \
+                              `/user/email`, and quote a name that begins so: `\"/user\"`";
+                let what = "the path begins with a sign for the root";
+                self.advise(what, Some(advice.to_owned()));
+                None
+            }
+            Ok(path) => Some(path),
+            // Without the text: no error shows a value of the configuration.
+            Err(error) => {
+                let advice = Some(error.advice().to_owned());
+                self.advise(format!("the path {}", error.kind), advice);
+                None
             }
         }
-        paths
     }
 
-    /// A number of things, at least one.
-    pub(super) fn count(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<usize> {
-        let node = self.take(key)?;
-        let count = match node.value {
+    /// A whole number from 1.
+    fn count(&self) -> Option<usize> {
+        let count = match self.node.value {
             Value::Integer(count) => usize::try_from(count).ok().filter(|count| *count > 0),
             _ => None,
         };
-        if count.is_none() {
-            wrong(reader, &self.at(key), node, "a whole number from 1");
-        }
-        count
+        self.expect(count, "a whole number from 1")
     }
 
-    /// A number of bytes, and where it stands: `1048576`, `"64 MiB"`.
-    pub(super) fn bytes(
-        &mut self,
-        reader: &mut Reader<'_>,
-        key: &'static str,
-    ) -> Option<(usize, &'n Node)> {
+    /// A number of bytes: `1048576`, `"64 MiB"`.
+    fn bytes(&self) -> Option<usize> {
         const UNITS: [(&str, f64); 7] = [
             ("B", 1.0),
             ("kB", 1e3),
@@ -227,28 +199,20 @@ impl<'n> Fields<'n> {
             ("MiB", 1_048_576.0),
             ("GiB", 1_073_741_824.0),
         ];
-        let node = self.take(key)?;
         // Beyond 2^53 a size would be rounded, and is nonsense.
-        let read = quantity(&node.value, 1.0, &UNITS).filter(|bytes| (1.0..=9e15).contains(bytes));
-        if read.is_none() {
-            wrong(
-                reader,
-                &self.at(key),
-                node,
-                "a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
-            );
-        }
+        let read = quantity(&self.node.value, &UNITS).filter(|own| (1.0..=9e15).contains(own));
+        let expected = "a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB";
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "the range was checked"
         )]
-        let bytes = read.and_then(|bytes| usize::try_from(bytes as u64).ok());
-        bytes.map(|bytes| (bytes, node))
+        let bytes = self.expect(read, expected)? as u64;
+        usize::try_from(bytes).ok()
     }
 
     /// A time: `30`, `0.5`, `"500 ms"`, `"5 min"`.
-    pub(super) fn time(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<Duration> {
+    fn time(&self) -> Option<Duration> {
         const UNITS: [(&str, f64); 7] = [
             ("ms", 1e-3),
             ("s", 1.0),
@@ -258,102 +222,156 @@ impl<'n> Fields<'n> {
             ("d", 86_400.0),
             ("days", 86_400.0),
         ];
-        let node = self.take(key)?;
-        // A year is as good as forever, and no clock overflows by it.
-        let read = quantity(&node.value, 1.0, &UNITS)
-            .filter(|seconds| (1e-3..=31_536_000.0).contains(seconds));
-        if read.is_none() {
-            let expected = "a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"";
-            wrong(reader, &self.at(key), node, expected);
-        }
-        read.map(Duration::from_secs_f64)
+        // A year is as good as forever, and overflows no clock.
+        let read = quantity(&self.node.value, &UNITS);
+        let read = read.filter(|seconds| (1e-3..=31_536_000.0).contains(seconds));
+        let expected = "a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"";
+        self.expect(read, expected).map(Duration::from_secs_f64)
     }
 
     /// The name of a profile, or of a style.
-    pub(super) fn profile(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
-        let node = self.take(key)?;
-        let at = self.at(key);
-        let name = text(reader, &at, node)?;
-        let known = || {
-            let profiles = Profile::ALL.iter().map(|profile| profile.as_str());
-            profiles.chain(Style::ALL.iter().map(|style| style.as_str()))
-        };
-        if known().any(|known| known == name) {
+    fn profile(&self) -> Option<String> {
+        let name = self.text()?;
+        let profiles = Profile::ALL.iter().map(|profile| profile.as_str());
+        let known: Vec<_> = profiles
+            .chain(Style::ALL.iter().map(|style| style.as_str()))
+            .collect();
+        if known.contains(&name.as_str()) {
             return Some(name);
         }
-        let names: Vec<_> = known().collect();
-        let advice = match nearest(&name, known()) {
-            Some(near) => format!("the nearest known one is `{near}`"),
-            None => format!("known ones: {}", names.join(", ")),
+        let advice = match nearest(&name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known profiles: {}", known.join(", ")),
         };
-        let what = "there is no such profile";
-        reader.advise(&at, node.span.start, what, Some(advice));
+        self.advise("unknown profile", Some(advice));
         None
     }
 }
 
-/// The entries of a table.
-pub(super) fn table<'n>(reader: &mut Reader<'_>, at: &str, node: &'n Node) -> Option<&'n [Entry]> {
-    let entries = node.entries();
-    if entries.is_none() {
-        wrong(reader, at, node, "a table");
+/// A table whose keys are taken one by one. `never_chain` is the same key as `neverChain`.
+pub(super) struct Fields<'a> {
+    pub(super) field: Field<'a>,
+    entries: &'a [Entry],
+    taken: Vec<bool>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// Takes the value of a key; null counts as absent.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Field<'a>> {
+        self.known.push(key);
+        // Where a key has two spellings, the second stays, and is reported.
+        let mut entries = self.entries.iter().zip(&mut self.taken);
+        let (entry, taken) =
+            entries.find(|(entry, _)| entry.key == key || camel(&entry.key) == key)?;
+        *taken = true;
+        (entry.node.value != Value::Null).then(|| self.field.child(key, entry))
     }
-    entries
-}
 
-/// A text, with its variables put in.
-pub(super) fn text(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<String> {
-    let Value::Text(text) = &node.value else {
-        wrong(reader, at, node, "a text");
-        return None;
-    };
-    match expand(text, &reader.sources.environment) {
-        Ok(text) if text.contains('\0') => {
-            reader.problem(at, node.span.start, "the text holds a NUL");
-            None
+    /// Takes the value of a key that must be there.
+    pub(super) fn require(&mut self, key: &'static str, why: &str) -> Option<Field<'a>> {
+        let field = self.take(key);
+        if field.is_none() {
+            self.field.problem(format!("`{key}` is missing{why}"));
         }
-        Ok(text) => Some(text),
-        Err(why) => {
-            reader.problem(at, node.span.start, why);
-            None
+        field
+    }
+
+    /// Reports the keys that were not taken.
+    pub(super) fn finish(self) {
+        let left = self.entries.iter().zip(&self.taken);
+        for (entry, _) in left.filter(|(_, taken)| !**taken) {
+            let field = self.field.child(&key(&entry.key), entry);
+            if self.known.contains(&&*camel(&entry.key)) {
+                field.problem("duplicate key, in two spellings");
+                continue;
+            }
+            let advice = match nearest(&entry.key, self.known.iter().copied()) {
+                Some(near) => format!("did you mean `{}`?", alike(near, &entry.key)),
+                None => format!("known keys: {}", self.known.join(", ")),
+            };
+            field.advise("unknown key", Some(advice));
         }
     }
-}
 
-/// A list of texts.
-pub(super) fn texts(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<String> {
-    let Value::List(items) = &node.value else {
-        wrong(reader, at, node, "a list of texts");
-        return Vec::new();
-    };
-    let read = |(index, item)| text(reader, &format!("{at}[{index}]"), item);
-    items.iter().enumerate().filter_map(read).collect()
-}
+    pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
+        self.take(key)?.text()
+    }
 
-/// Whether a list is written, and nothing in it. One whose items cannot be read is not empty.
-pub(super) fn is_empty(list: &Node) -> bool {
-    matches!(&list.value, Value::List(items) if items.is_empty())
-}
+    pub(super) fn texts(&mut self, key: &'static str) -> Vec<String> {
+        self.take(key).map(|own| own.texts()).unwrap_or_default()
+    }
 
-/// Says that a value is of the wrong kind.
-pub(super) fn wrong(reader: &mut Reader<'_>, at: &str, node: &Node, expected: &str) {
-    let what = match node.value {
-        // It is of the kind, but not what is admitted.
-        Value::Text(_) | Value::Integer(_) | Value::Float(_) => format!("it is not {expected}"),
-        _ => format!("it is {}, not {expected}", node.value.kind()),
-    };
-    reader.problem(at, node.span.start, what);
+    pub(super) fn flag(&mut self, key: &'static str, default: bool) -> bool {
+        self.take(key).and_then(|own| own.flag()).unwrap_or(default)
+    }
+
+    /// One of several words, else the default.
+    pub(super) fn word<T: Copy + Default>(&mut self, key: &'static str, words: &[(&str, T)]) -> T {
+        let word = self.take(key).and_then(|own| own.word(words));
+        word.unwrap_or_default()
+    }
+
+    /// How results are handed to clients.
+    pub(super) fn view(&mut self, key: &'static str) -> Option<ViewChoice> {
+        let auto = ("auto", ViewChoice::Auto);
+        let [model, program, ask] = View::ALL.map(|view| (view.as_str(), ViewChoice::Always(view)));
+        self.take(key)?.word(&[auto, model, program, ask])
+    }
+
+    /// Reports a key of earlier versions, and what replaces it.
+    pub(super) fn refuse_previews(&mut self) {
+        const OLD: &str = "previews";
+        let own = self.entries.iter().zip(&mut self.taken);
+        for (entry, taken) in own.filter(|(entry, _)| entry.key == OLD) {
+            *taken = true;
+            let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
+                        `previews = true` out";
+            self.field.child(OLD, entry).problem(what);
+        }
+    }
+
+    /// A list of paths to fields, as projection writes them.
+    pub(super) fn paths(&mut self, key: &'static str) -> Vec<Path> {
+        let Some(field) = self.take(key) else {
+            return Vec::new();
+        };
+        let items = field.list("a list of paths").unwrap_or_default();
+        if items.len() > MAX_PATHS {
+            field.problem(format!("more than {MAX_PATHS} paths"));
+            return Vec::new();
+        }
+        items.iter().filter_map(Field::path).collect()
+    }
+
+    pub(super) fn count(&mut self, key: &'static str) -> Option<usize> {
+        self.take(key)?.count()
+    }
+
+    /// A number of bytes, and where it stands.
+    pub(super) fn bytes(&mut self, key: &'static str) -> Option<(usize, Field<'a>)> {
+        let field = self.take(key)?;
+        Some((field.bytes()?, field))
+    }
+
+    pub(super) fn time(&mut self, key: &'static str) -> Option<Duration> {
+        self.take(key)?.time()
+    }
+
+    pub(super) fn profile(&mut self, key: &'static str) -> Option<String> {
+        self.take(key)?.profile()
+    }
 }
 
 /// A number, or one with a unit behind it.
-fn quantity(value: &Value, plain: f64, units: &[(&str, f64)]) -> Option<f64> {
+fn quantity(value: &Value, units: &[(&str, f64)]) -> Option<f64> {
     match value {
         #[expect(
             clippy::cast_precision_loss,
             reason = "what would be rounded is refused"
         )]
-        Value::Integer(number) => Some(*number as f64 * plain),
-        Value::Float(number) => Some(number * plain),
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
         Value::Text(text) => {
             let text = text.trim();
             let digits = |c: char| !c.is_ascii_digit() && c != '.';
@@ -361,7 +379,7 @@ fn quantity(value: &Value, plain: f64, units: &[(&str, f64)]) -> Option<f64> {
             let number: f64 = number.parse().ok()?;
             let unit = unit.trim();
             if unit.is_empty() {
-                return Some(number * plain);
+                return Some(number);
             }
             let (_, times) = units
                 .iter()
@@ -412,25 +430,21 @@ fn camel(key: &str) -> String {
 
 /// A known key in the spelling of another.
 fn alike(known: &str, like: &str) -> String {
-    if !like.contains('_') {
-        return known.to_owned();
-    }
-    let mut snake = String::with_capacity(known.len() + 2);
-    for c in known.chars() {
-        if c.is_ascii_uppercase() {
-            snake.push('_');
+    let mut spelled = known.to_owned();
+    if like.contains('_') {
+        for upper in 'A'..='Z' {
+            spelled = spelled.replace(upper, &format!("_{}", upper.to_ascii_lowercase()));
         }
-        snake.push(c.to_ascii_lowercase());
     }
-    snake
+    spelled
 }
 
-/// Bytes of words that are compared: nobody means longer ones by mistake.
+/// Bytes of words that are compared: longer ones are not typing mistakes.
 const MAX_WORD: usize = 200;
-/// Steps that looking for the nearest word takes: those known beyond are not looked at.
+/// The most steps that a search takes; candidates beyond are skipped.
 const MAX_STEPS: usize = 4 << 20;
 
-/// The known word that another may be meant for. Comparing two takes as many steps as both are long, multiplied.
+/// The known word that is most similar. Comparing two words takes the product of their lengths in steps.
 pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if word.len() > MAX_WORD {
         return None;

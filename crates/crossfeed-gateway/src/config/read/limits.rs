@@ -1,47 +1,43 @@
 //! The limits of a configuration.
 
-use super::{Reader, fields::Fields};
-use crate::config::{Limits, node::Node};
+use super::fields::Field;
+use crate::config::Limits;
 
 /// The least that messages and arguments may take.
-const LEAST: usize = 64 << 10;
+const MIN_BYTES: usize = 64 << 10;
 /// The least of which one message, an eighth, may still take that much.
-const LEAST_MEMORY: usize = 8 * LEAST;
+const MIN_MEMORY_BYTES: usize = 8 * MIN_BYTES;
 
-pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
-    let mut limits = Limits::of_machine(&reader.sources.machine);
-    let Some(mut fields) = Fields::of(reader, "limits", node) else {
-        return limits;
-    };
+pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
+    let mut limits = Limits::of_machine(&field.reader.sources.machine);
+    let mut fields = field.fields()?;
     // The sizes of the rest follow from it.
-    let memory = fields.bytes(reader, "memoryBytes");
-    if let Some((bytes, _)) = memory {
-        limits = limits.with_memory(bytes);
+    let memory = fields.bytes("memoryBytes");
+    if let Some((bytes, _)) = &memory {
+        limits = limits.with_memory(*bytes);
     }
     let readable = [
         ("messageBytes", &mut limits.message_bytes),
         ("argumentBytes", &mut limits.argument_bytes),
     ];
     for (key, limit) in readable {
-        if let Some((bytes, node)) = fields.bytes(reader, key) {
+        if let Some((bytes, field)) = fields.bytes(key) {
             *limit = bytes;
-            if bytes < LEAST {
-                let what =
-                    "it is less than 64 KiB: ordinary lists of tools and calls would be refused";
-                reader.problem(&fields.at(key), node.span.start, what);
+            if bytes < MIN_BYTES {
+                let what = "less than 64 KiB: ordinary lists of tools and calls would be refused";
+                field.problem(what);
             }
         }
     }
-    if let Some((bytes, _)) = fields.bytes(reader, "totalBytes") {
+    if let Some((bytes, _)) = fields.bytes("totalBytes") {
         limits = limits.with_total(bytes);
     }
-    if let Some((bytes, node)) = fields.bytes(reader, "sessionBytes") {
+    if let Some((bytes, field)) = fields.bytes("sessionBytes") {
         limits.session_bytes = bytes;
         if bytes > limits.total_bytes {
-            let what = "it is more than `totalBytes`, which all sessions share";
             let advice = "lower it, or leave it out: it follows from `totalBytes`".to_owned();
-            let at = fields.at("sessionBytes");
-            reader.advise(&at, node.span.start, what, Some(advice));
+            let what = "more than `totalBytes`, which all sessions share";
+            field.advise(what, Some(advice));
         }
     }
     let counts = [
@@ -51,9 +47,7 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
         ("sessionResults", &mut limits.session_results),
     ];
     for (key, limit) in counts {
-        if let Some(count) = fields.count(reader, key) {
-            *limit = count;
-        }
+        *limit = fields.count(key).unwrap_or(*limit);
     }
     let times = [
         ("sessionIdle", &mut limits.session_idle),
@@ -64,26 +58,20 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
         ("resultAge", &mut limits.result_age),
     ];
     for (key, limit) in times {
-        if let Some(time) = fields.time(reader, key) {
-            *limit = time;
-        }
+        *limit = fields.time(key).unwrap_or(*limit);
     }
     // What is written counts: nothing raises it behind the operator's back.
-    if let Some((_, node)) = memory.filter(|(bytes, _)| *bytes < LEAST_MEMORY) {
-        let what = "it is less than 512 KiB, of which one message may take an eighth";
-        let advice = "write at least \"512 KiB\"".to_owned();
-        let at = fields.at("memoryBytes");
-        reader.advise(&at, node.span.start, what, Some(advice));
-    } else if let Some((_, node)) = memory.filter(|(bytes, _)| limits.held_bytes() > *bytes) {
-        let what = "it is less than four times `messageBytes`, or than twice `totalBytes`";
-        let advice = "lower these, or leave them out: they follow from it".to_owned();
-        reader.advise(
-            &fields.at("memoryBytes"),
-            node.span.start,
-            what,
-            Some(advice),
-        );
+    if let Some((bytes, field)) = memory {
+        if bytes < MIN_MEMORY_BYTES {
+            let advice = "write at least \"512 KiB\"".to_owned();
+            let what = "less than 512 KiB, of which one message may take an eighth";
+            field.advise(what, Some(advice));
+        } else if limits.held_bytes() > bytes {
+            let advice = "lower these, or leave them out: they follow from it".to_owned();
+            let what = "less than four times `messageBytes`, or less than twice `totalBytes`";
+            field.advise(what, Some(advice));
+        }
     }
-    fields.finish(reader);
-    limits
+    fields.finish();
+    Some(limits)
 }

@@ -1,7 +1,4 @@
-//! From a document to a configuration.
-//!
-//! What comes in: a document as text. What goes out: the configuration, or every problem with its place.
-//! Deliberately not here: how values are spelled ([`fields`]), and what a server may say ([`server`]).
+//! Reads a document into a configuration, or reports every problem with its place.
 
 mod clients;
 mod fields;
@@ -11,12 +8,14 @@ mod server;
 mod tokens;
 
 use super::{
-    ConfigError, Eras, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, Unlisted,
+    ConfigError, Eras, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Prefix, Problem,
+    Unlisted,
     node::{self, Malformed, Node, Value},
 };
-use fields::Fields;
+use fields::Field;
 pub(crate) use fields::nearest;
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -99,21 +98,17 @@ impl std::fmt::Debug for Sources {
     }
 }
 
-/// Collects problems while a document is read.
+/// The document that is read, and the problems found so far.
 struct Reader<'a> {
     text: &'a str,
     sources: &'a Sources,
-    problems: Vec<Problem>,
+    problems: RefCell<Vec<Problem>>,
 }
 
 impl Reader<'_> {
-    fn problem(&mut self, at: &str, offset: usize, what: impl Into<String>) {
-        self.advise(at, offset, what, None);
-    }
-
-    fn advise(&mut self, at: &str, offset: usize, what: impl Into<String>, advice: Option<String>) {
+    fn problem(&self, at: &str, offset: usize, what: impl Into<String>, advice: Option<String>) {
         let before = self.text.as_bytes().get(..offset).unwrap_or_default();
-        self.problems.push(Problem {
+        self.problems.borrow_mut().push(Problem {
             at: at.to_owned(),
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
             what: what.into(),
@@ -127,130 +122,118 @@ pub(super) fn read(
     format: Format,
     sources: &Sources,
 ) -> Result<GatewayConfig, ConfigError> {
-    let mut reader = Reader {
+    let reader = Reader {
         text,
         sources,
-        problems: Vec::new(),
+        problems: RefCell::default(),
     };
-    let document = match format {
-        Format::Toml => node::toml(text),
-        Format::Json => node::json(text),
+    let (document, language) = match format {
+        Format::Toml => (node::toml(text), "TOML"),
+        Format::Json => (node::json(text), "JSON"),
     };
-    let config = match document {
-        Ok(document) => config(&mut reader, &document),
+    let read = match document {
+        Ok(document) => config(&reader, &document),
         Err(errors) => {
-            let language = match format {
-                Format::Toml => "TOML",
-                Format::Json => "JSON",
-            };
             for Malformed { at, why } in errors {
-                reader.problem("", at, format!("this is not valid {language}: {why}"));
+                reader.problem("", at, format!("not valid {language}: {why}"), None);
             }
-            GatewayConfig::default()
+            None
         }
     };
-    if reader.problems.is_empty() {
-        Ok(config)
-    } else {
-        Err(ConfigError::new(reader.problems))
+    let problems = reader.problems.into_inner();
+    match read {
+        Some(config) if problems.is_empty() => Ok(config),
+        _ => Err(ConfigError::new(problems)),
     }
 }
 
-fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
-    let mut config = GatewayConfig::default().with_machine(&reader.sources.machine);
-    let Some(mut fields) = Fields::of(reader, "", document) else {
-        return config;
-    };
-    let never = fields.paths(reader, "never");
-    match fields.take("mcpServers") {
-        Some(node) => config.servers = server::servers(reader, "mcpServers", node, &never),
-        None => reader.problem(
-            "",
-            0,
-            "`mcpServers` is missing: the servers, each by its name",
-        ),
-    }
-    config.never = never;
-    if let Some(node) = fields.take("tokens") {
-        config.tokens = tokens::tokens(reader, node, &config.servers);
-    }
-    if let Some(node) = fields.take("anonymous") {
-        config.anonymous = anonymous(reader, node, !config.tokens.is_empty());
-    }
-    if let Some(node) = fields.take("listen") {
-        config.listen = listen(reader, node).map(|listen| ListenConfig {
-            tokens: config.tokens.clone(),
-            anonymous: config.anonymous,
-            ..listen
-        });
-    }
-    if let Some(node) = fields.take("limits") {
-        config.limits = limits::limits(reader, node);
-    }
-    if let Some(node) = fields.take("extraTools") {
-        config.extra_tools = extra_tools(reader, node);
-    }
-    if let Some(node) = fields.take("flows") {
-        config.flows = flows::flows(reader, node, &config.servers);
-    }
-    config.profile = fields.profile(reader, "profile");
-    config.view = fields.view(reader, "view").unwrap_or_default();
-    fields.refuse_previews(reader);
-    if let Some(node) = fields.take("clients") {
-        config.clients = clients::clients(reader, node);
-    }
-    let prefixes = [
+fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
+    let mut fields = Field::root(reader, document).fields()?;
+    let never = fields.paths("never");
+    let servers = fields.require("mcpServers", ": the servers, each by its name");
+    let servers = servers.map(|field| server::servers(&field, &never));
+    let servers = servers.unwrap_or_default();
+    let tokens = fields.take("tokens");
+    let tokens = tokens.map(|field| tokens::tokens(&field, &servers));
+    let tokens = tokens.unwrap_or_default();
+    let anonymous = fields.take("anonymous").is_some_and(|field| {
+        let anonymous = field.flag() == Some(true);
+        if anonymous && !tokens.is_empty() {
+            field.problem("`anonymous` lets clients in without a token, but there are `tokens`: remove one of them");
+        }
+        anonymous
+    });
+    let listen = fields.take("listen").and_then(listen);
+    let limits = fields.take("limits").and_then(limits::limits);
+    let extra_tools = fields.take("extraTools").and_then(extra_tools);
+    let flows = fields.take("flows");
+    let flows = flows.map(|field| flows::flows(&field, &servers));
+    let profile = fields.profile("profile");
+    let view = fields.view("view").unwrap_or_default();
+    fields.refuse_previews();
+    let clients = fields.take("clients");
+    let clients = clients.map(|field| clients::clients(&field));
+    let prefix = [
         ("always", Prefix::Always),
         ("collisions", Prefix::Collisions),
     ];
-    config.prefix = fields.word(reader, "prefix", &prefixes).unwrap_or_default();
     let unlisted = [("refuse", Unlisted::Refuse), ("ask-all", Unlisted::AskAll)];
-    config.unlisted = fields
-        .word(reader, "unlisted", &unlisted)
-        .unwrap_or_default();
     let eras = [("servers", Eras::Servers), ("all", Eras::All)];
-    config.eras = fields.word(reader, "eras", &eras).unwrap_or_default();
-    config.context_window = fields.count(reader, "contextWindow");
+    let config = GatewayConfig {
+        never,
+        listen: listen.map(|listen| ListenConfig {
+            tokens: tokens.clone(),
+            anonymous,
+            ..listen
+        }),
+        limits: limits.unwrap_or_else(|| Limits::of_machine(&reader.sources.machine)),
+        extra_tools: extra_tools.unwrap_or_default(),
+        flows: flows.unwrap_or_default(),
+        profile,
+        view,
+        clients: clients.unwrap_or_default(),
+        context_window: fields.count("contextWindow"),
+        tokens,
+        anonymous,
+        prefix: fields.word("prefix", &prefix),
+        unlisted: fields.word("unlisted", &unlisted),
+        eras: fields.word("eras", &eras),
+        servers,
+    };
     // Editors find the schema of a file by this.
     let _ = fields.take("$schema");
-    fields.finish(reader);
-    config
+    fields.finish();
+    Some(config)
 }
 
-fn listen(reader: &mut Reader<'_>, node: &Node) -> Option<ListenConfig> {
+fn listen(field: Field<'_>) -> Option<ListenConfig> {
     let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
-    if matches!(node.value, Value::Text(_)) {
-        listen.address = address(reader, "listen", node)?;
+    if matches!(field.node.value, Value::Text(_)) {
+        listen.address = address(&field)?;
         return Some(listen);
     }
-    let mut fields = Fields::of(reader, "listen", node)?;
-    if let Some(node) = fields.take("address") {
-        listen.address = address(reader, "listen.address", node)?;
+    let mut fields = field.fields()?;
+    if let Some(field) = fields.take("address") {
+        listen.address = address(&field)?;
     }
-    if let Some(node) = fields.take("path") {
-        match fields::text(reader, "listen.path", node) {
-            Some(path) if path.starts_with('/') && !path.contains(['?', '#', '{', '*']) => {
-                listen.path = path;
-            }
-            Some(_) => reader.problem(
-                "listen.path",
-                node.span.start,
-                "it is not a path: write one like `/mcp`",
-            ),
-            None => {}
+    if let Some(field) = fields.take("path")
+        && let Some(path) = field.text()
+    {
+        if !path.starts_with('/') || path.contains(['?', '#', '{', '*']) {
+            field.problem("not a valid path: write one like `/mcp`");
         }
+        listen.path = path;
     }
-    listen.hosts = fields.texts(reader, "hosts");
-    if let Some(node) = fields.take("origins") {
-        let at = fields.at("origins");
-        listen.origins = fields::texts(reader, &at, node);
+    listen.hosts = fields.texts("hosts");
+    if let Some(field) = fields.take("origins") {
+        listen.origins = field.texts();
         if !listen.origins.iter().all(|origin| is_origin(origin)) {
-            let what = "one of them is not an origin: write it as browsers do, like `https://app.example` \
-                        or `http://localhost:3000`";
-            reader.problem(&at, node.span.start, what);
+            let what = "not a valid origin: write each as browsers do, like `https://app.example` or \
+                        `http://localhost:3000`";
+            field.problem(what);
         }
     }
-    fields.finish(reader);
+    fields.finish();
     Some(listen)
 }
 
@@ -265,43 +248,28 @@ fn is_origin(text: &str) -> bool {
 }
 
 /// An address: `127.0.0.1:8807`, `localhost:8807`, or a port alone.
-fn address(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<SocketAddr> {
-    let text = fields::text(reader, at, node)?;
-    let address = ListenConfig::parse_address(&text);
+fn address(field: &Field<'_>) -> Option<SocketAddr> {
+    let address = ListenConfig::parse_address(&field.text()?);
     if address.is_none() {
-        let what = "it is not an address with a port: write one like `127.0.0.1:8807`";
-        reader.problem(at, node.span.start, what);
+        field.problem("not a valid address with a port: write one like `127.0.0.1:8807`");
     }
     address
 }
 
-/// Whether clients need no token; tokens would then mean nothing.
-fn anonymous(reader: &mut Reader<'_>, node: &Node, has_tokens: bool) -> bool {
-    let Value::Bool(anonymous) = node.value else {
-        fields::wrong(reader, "anonymous", node, "true or false");
-        return false;
-    };
-    if anonymous && has_tokens {
-        let what = "`anonymous` lets clients in without a token, but there are `tokens`: leave one of them out";
-        reader.problem("anonymous", node.span.start, what);
+fn extra_tools(field: Field<'_>) -> Option<ExtraTools> {
+    if let Value::Bool(offered) = field.node.value {
+        return Some(ExtraTools {
+            inspect: offered,
+            read: offered,
+            list: offered,
+        });
     }
-    anonymous
-}
-
-fn extra_tools(reader: &mut Reader<'_>, node: &Node) -> ExtraTools {
-    let mut tools = ExtraTools::default();
-    if let Value::Bool(offered) = node.value {
-        tools.inspect = offered;
-        tools.read = offered;
-        tools.list = offered;
-        return tools;
-    }
-    let Some(mut fields) = Fields::of(reader, "extraTools", node) else {
-        return tools;
+    let mut fields = field.fields()?;
+    let tools = ExtraTools {
+        inspect: fields.flag("inspectToolOutput", true),
+        read: fields.flag("readResult", true),
+        list: fields.flag("listResults", true),
     };
-    tools.inspect = fields.truth(reader, "inspectToolOutput", true);
-    tools.read = fields.truth(reader, "readResult", true);
-    tools.list = fields.truth(reader, "listResults", true);
-    fields.finish(reader);
-    tools
+    fields.finish();
+    Some(tools)
 }
