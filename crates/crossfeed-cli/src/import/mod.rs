@@ -133,7 +133,7 @@ fn wire(
     let before = read(&target.file)?;
     let planned = import::plan(&before, wiring);
     // What cannot be read is told by the plan.
-    let elsewhere = import::elsewhere(&before, wiring).unwrap_or_default();
+    let elsewhere = import::unmanaged(&before, wiring).unwrap_or_default();
     let plan = match planned {
         Ok(plan) => plan,
         Err(ImportError::Done) => {

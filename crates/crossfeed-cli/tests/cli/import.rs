@@ -615,7 +615,7 @@ fn what_cannot_be_done_is_said() {
     let Run { status, err, .. } =
         home.import(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
     assert_eq!(status, 1);
-    assert!(err.contains("line 1: this is not valid JSON"), "{err}");
+    assert!(err.contains("line 1: not valid JSON"), "{err}");
     assert!(!err.contains("s3cret"), "{err}");
     home.write(
         "mine.json",

@@ -164,9 +164,7 @@ fn servers_of_codex_without_a_section_stay() {
     );
     let broken = plan("[mcp_servers\n", &of_user(ClientKind::Codex)).expect_err("it is broken");
     assert!(
-        broken
-            .to_string()
-            .starts_with("line 1: this is not valid TOML: "),
+        broken.to_string().starts_with("line 1: not valid TOML: "),
         "{broken}"
     );
 }

@@ -1,7 +1,5 @@
-//! A server as a client writes it, as the gateway reads it.
-//!
-//! What comes in: an entry of a client's configuration. What goes out: the same for the gateway, or why
-//! the server stays where it is: what is not understood is not moved.
+//! Converts a server from a client's configuration to the gateway's, or says why it stays: what is not
+//! understood is not moved.
 
 use super::{
     ClientKind, PROJECT_NAME, Wiring,
@@ -68,7 +66,7 @@ pub(super) struct Moved {
 /// A server as the gateway reads it, or why it stays: all that is in the way.
 pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     let Some(parts) = entry.node.entries() else {
-        return Err("it is not a table".to_owned());
+        return Err("expected a table".to_owned());
     };
     let (mut config, mut remarks) = (Map::new(), Vec::new());
     let mut reading = Reading {
@@ -88,18 +86,18 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
             "cwd" => {
                 let before = reading.in_the_way.len();
                 let cwd = reading.value(&part.node);
-                // Of one that could not be read nobody knows.
+                // One that could not be read is unknown.
                 if reading.in_the_way.len() == before && cwd.as_str().is_some_and(is_relative) {
-                    reading.refuse("its `cwd` is relative, and to the gateway to another folder");
+                    reading.refuse("its `cwd` is relative, and would mean another folder to the gateway");
                 }
                 config.insert(key.to_owned(), cwd);
             }
             "type" | "transport" => match &part.node.value {
                 Value::Text(kind) if is_spoken(kind) => {}
                 Value::Text(kind) if kind == "sse" => reading.refuse(format!(
-                    "its `{key}` is not spoken by the gateway: most servers that have `sse` have `http`, too"
+                    "its `{key}` is not supported by the gateway: most servers that have `sse` also have `http`"
                 )),
-                _ => reading.refuse(format!("its `{key}` is not spoken by the gateway")),
+                _ => reading.refuse(format!("its `{key}` is not supported by the gateway")),
             },
             "disabled" if part.node.value == Value::Bool(false) => {}
             "enabled" if part.node.value == Value::Bool(true) => {}
@@ -120,11 +118,11 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
                 || wiring.client == ClientKind::Codex && OF_CODEX.contains(&key) =>
             {
                 remarks.push(format!(
-                    "`{}`: `{key}` is left out: it is for the client",
+                    "`{}`: `{key}` is left out: only the client uses it",
                     entry.key
                 ));
             }
-            _ => reading.refuse(format!("the gateway has nothing for its `{key}`")),
+            _ => reading.refuse(format!("the gateway does not support its `{key}`")),
         }
     }
     let moved = Moved {
@@ -238,7 +236,7 @@ fn origin(url: &str) -> &str {
     url.get(..behind_scheme + length).unwrap_or(url)
 }
 
-/// How much of what stands in `${…}` is named: nobody calls a variable by more.
+/// How much of what stands in `${…}` is named: names of variables are shorter.
 const NAMED: usize = 64;
 
 /// The reading of one server.
@@ -272,7 +270,7 @@ impl Reading<'_> {
                 config.insert("url".to_owned(), self.value(node));
             }
             (GeminiCli, "url") if !is_http(parts) => self.refuse(
-                "its `url` is for `sse`, which is not spoken by the gateway: most servers that have `sse` have \
+                "its `url` is for `sse`, which is not supported by the gateway: most servers that have `sse` have \
                  `http`, too, and are written with `httpUrl`",
             ),
             (Windsurf, "serverUrl" | "url") => {
@@ -280,8 +278,8 @@ impl Reading<'_> {
                     && url.trim_end_matches('/').ends_with("/sse")
                 {
                     self.refuse(
-                        "its address is for `sse`, which is not spoken by the gateway: most servers that have \
-                         `sse` have `http`, too",
+                        "its address is for `sse`, which is not supported by the gateway: most servers that have \
+                         `sse` also have `http`",
                     );
                 }
                 config.insert("url".to_owned(), self.value(node));
@@ -292,7 +290,7 @@ impl Reading<'_> {
             }
             (Zed, "source") => match &node.value {
                 Value::Text(source) if source == "custom" => {}
-                _ => self.refuse("it is of an extension of the editor"),
+                _ => self.refuse("it belongs to an extension of the editor"),
             },
             // As Zed wrote it before 2025-10.
             (Zed, "command") if node.entries().is_some() => {
@@ -302,7 +300,7 @@ impl Reading<'_> {
                         "path" => config.insert("command".to_owned(), value),
                         "args" | "env" => config.insert(part.key.clone(), value),
                         key => {
-                            self.refuse(format!("the gateway has nothing for its `command.{key}`"));
+                            self.refuse(format!("the gateway does not support its `command.{key}`"));
                             None
                         }
                     };
@@ -320,14 +318,11 @@ impl Reading<'_> {
         node: &Node,
         config: &mut Map<String, serde_json::Value>,
     ) -> bool {
-        let name = |node: &Node| match &node.value {
-            Value::Text(name) if is_name(name) => Some(name.clone()),
-            _ => None,
-        };
         match key {
-            "env" => {
-                let env = self.value(node);
-                merge(config, "env", env);
+            "env" | "http_headers" => {
+                let members = self.value(node);
+                let table = if key == "env" { "env" } else { "headers" };
+                merge(config, table, members);
             }
             "env_vars" => {
                 let Value::List(items) = &node.value else {
@@ -335,42 +330,32 @@ impl Reading<'_> {
                     return true;
                 };
                 for item in items {
-                    match name(item) {
-                        Some(name) => {
-                            merge(config, "env", json!({ &name: format!("${{{name}:-}}") }));
-                            self.needs.add(&name, false);
-                        }
-                        None => self.refuse("the gateway has nothing for its `env_vars`"),
+                    let name = self.variable_named(
+                        item,
+                        false,
+                        "the gateway does not support its `env_vars`",
+                    );
+                    if let Some(name) = name {
+                        merge(config, "env", json!({ &name: format!("${{{name}:-}}") }));
                     }
                 }
-            }
-            "http_headers" => {
-                let headers = self.value(node);
-                merge(config, "headers", headers);
             }
             "env_http_headers" => {
                 for pair in node.entries().unwrap_or_default() {
-                    match name(&pair.node) {
-                        Some(name) => {
-                            merge(
-                                config,
-                                "headers",
-                                json!({ &pair.key: format!("${{{name}}}") }),
-                            );
-                            self.needs.add(&name, true);
-                        }
-                        None => self.refuse("its `env_http_headers` names no variable"),
+                    let wrong = "its `env_http_headers` names no variable";
+                    if let Some(name) = self.variable_named(&pair.node, true, wrong) {
+                        let header = json!({ &pair.key: format!("${{{name}}}") });
+                        merge(config, "headers", header);
                     }
                 }
             }
-            "bearer_token_env_var" => match name(node) {
-                Some(name) => {
+            "bearer_token_env_var" => {
+                let wrong = "its `bearer_token_env_var` names no variable";
+                if let Some(name) = self.variable_named(node, true, wrong) {
                     let header = json!({ "Authorization": format!("Bearer ${{{name}}}") });
                     merge(config, "headers", header);
-                    self.needs.add(&name, true);
                 }
-                None => self.refuse("its `bearer_token_env_var` names no variable"),
-            },
+            }
             "tool_timeout_sec" | "startup_timeout_sec" | "startup_timeout_ms" => {
                 let unit = if key.ends_with("_ms") { 1.0 } else { 1000.0 };
                 let Some(millis) = millis(&node.value, unit) else {
@@ -389,6 +374,20 @@ impl Reading<'_> {
         true
     }
 
+    /// Notes the variable that a value names; `wrong` says that it names none.
+    fn variable_named(&mut self, node: &Node, needed: bool, wrong: &str) -> Option<String> {
+        match &node.value {
+            Value::Text(name) if is_name(name) => {
+                self.needs.add(name, needed);
+                Some(name.clone())
+            }
+            _ => {
+                self.refuse(wrong);
+                None
+            }
+        }
+    }
+
     /// Names of tools that are offered, or not. To the gateway they are patterns.
     fn tools(&mut self, key: &str, part: &Entry, config: &mut Map<String, serde_json::Value>) {
         let odd =
@@ -398,7 +397,7 @@ impl Reading<'_> {
                 config.insert(key.to_owned(), self.value(&part.node));
             }
             _ => self.refuse(format!(
-                "the gateway has nothing for what its `{}` names",
+                "the gateway does not support what its `{}` names",
                 part.key
             )),
         }
@@ -423,7 +422,7 @@ impl Reading<'_> {
             }
             Value::Null => serde_json::Value::Null,
             other => {
-                self.refuse(format!("it holds {}", other.kind()));
+                self.refuse(format!("it contains {}", other.kind()));
                 serde_json::Value::Null
             }
         }
@@ -431,7 +430,7 @@ impl Reading<'_> {
 
     fn text(&mut self, text: &str) -> String {
         if text.contains("$${") {
-            self.refuse("it holds `$${`, which the gateway reads in another way");
+            self.refuse("it contains `$${`, which the gateway reads differently");
             return String::new();
         }
         let spelling = Spelling::of(self.wiring.client);
@@ -474,7 +473,7 @@ impl Reading<'_> {
             let (name, behind) = after.split_at(end);
             if is_name(name) {
                 if out.ends_with('$') {
-                    self.refuse("it holds `$$`, which the gateway reads in another way");
+                    self.refuse("it contains `$$`, which the gateway reads differently");
                 }
                 self.needs.add(name, true);
                 out.push_str(&format!("${{{name}}}"));
@@ -501,12 +500,12 @@ impl Reading<'_> {
         }
         match inside {
             "workspaceFolder" if knows_folders => wiring.workspace.clone().ok_or_else(|| {
-                "`${workspaceFolder}` is not known here, for this file is of no project: write the path, or \
-                 have the server in a file of the project"
+                "`${workspaceFolder}` is not known here, since this file belongs to no project: write the path, or \
+                 move the server to a file of the project"
                     .to_owned()
             }),
             "userHome" if knows_folders => wiring.home.clone().ok_or_else(|| {
-                "`${userHome}` is not known here, for `HOME` is not set: write the path".to_owned()
+                "`${userHome}` is not known here, since `HOME` is not set: write the path".to_owned()
             }),
             "pathSeparator" | "/" if knows_folders => Ok("/".to_owned()),
             _ if inside.starts_with("input:") => Err(format!(
@@ -514,13 +513,13 @@ impl Reading<'_> {
                 named(inside),
                 instead(wiring.client)
             )),
-            // A variable of the editor's, or of a shell's: nobody can tell.
+            // A variable of the editor's, or of a shell's: that is unknown.
             name if of_the_editor
                 && !inside.starts_with("env:")
                 && (is_name(name) || name.contains(':')) =>
             {
                 Err(format!(
-                    "{} is not known here, but to the editor: write what it stands for; if it is a variable of \
+                    "{} is known only to the editor: write its value; if it is a variable of \
                      the environment, {}",
                     named(inside),
                     instead(wiring.client)
@@ -537,7 +536,7 @@ impl Reading<'_> {
     }
 }
 
-/// A variable as it is told of. What is not a name may be a secret at the wrong place.
+/// A variable for messages. What is not a name may be a secret at the wrong place.
 fn named(inside: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
     if inside.len() <= NAMED && inside.chars().all(plain) {

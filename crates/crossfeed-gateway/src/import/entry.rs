@@ -1,7 +1,4 @@
-//! The server that stands for all, as each client writes one.
-//!
-//! What comes in: what the servers need that it stands for. What goes out: an entry of the client's
-//! configuration. Clients give servers few variables: those that are needed are named.
+//! The gateway's entry in a client's configuration, with the variables that its servers need: clients pass on few.
 
 use super::{ClientKind, Wiring};
 use serde_json::{Map, Value};

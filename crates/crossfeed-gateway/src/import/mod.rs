@@ -1,21 +1,19 @@
-//! From the configuration of an MCP client to one that goes through the gateway, and back.
+//! Puts the gateway in place of the servers in an MCP client's configuration, and back.
 //!
-//! What comes in: the text of a client's configuration. What goes out: the same text with one server in
-//! place of those that can be reached through the gateway, every other byte kept, comments included; and
-//! the gateway's configuration with the servers that were there. Deliberately not here: files.
+//! Every other byte of the client's text is kept, comments included; the servers go to the gateway's configuration.
 
 mod convert;
-mod elsewhere;
 mod entry;
 mod sections;
 mod splice;
+mod unmanaged;
 
 #[cfg(test)]
 mod client_tests;
 #[cfg(test)]
 mod tests;
 
-pub use elsewhere::elsewhere;
+pub use unmanaged::unmanaged;
 
 use crate::{
     config::node::{self, Entry, Node, Value},
@@ -23,7 +21,7 @@ use crate::{
 };
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 /// The name of the server that stands for all of a user.
 pub const NAME: &str = "crossfeed";
@@ -54,34 +52,30 @@ pub enum ClientKind {
 }
 
 impl ClientKind {
+    /// The word as it is written, and the key under which servers stand.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ClaudeCode => ("claude-code", "mcpServers"),
+            Self::Cursor => ("cursor", "mcpServers"),
+            Self::VsCode => ("vscode", "servers"),
+            Self::ClaudeDesktop => ("claude-desktop", "mcpServers"),
+            Self::Codex => ("codex", "mcp_servers"),
+            Self::GeminiCli => ("gemini-cli", "mcpServers"),
+            Self::Windsurf => ("windsurf", "mcpServers"),
+            Self::Zed => ("zed", "context_servers"),
+        }
+    }
+
     /// The word as it is written.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Codex => "codex",
-            Self::GeminiCli => "gemini-cli",
-            Self::Windsurf => "windsurf",
-            Self::Zed => "zed",
-        }
+        self.words().0
     }
 
     /// The key under which servers stand.
     #[must_use]
     pub fn key(self) -> &'static str {
-        match self {
-            Self::ClaudeCode
-            | Self::Cursor
-            | Self::ClaudeDesktop
-            | Self::GeminiCli
-            | Self::Windsurf => "mcpServers",
-            Self::VsCode => "servers",
-            Self::Codex => "mcp_servers",
-            Self::Zed => "context_servers",
-        }
+        self.words().1
     }
 
     /// Whether its configuration is TOML, and not JSON with comments.
@@ -159,12 +153,12 @@ impl Wiring {
         let path = self.shared_config.as_ref()?;
         let is_relative = !path.starts_with("${");
         is_relative.then(|| {
-            format!("the gateway's configuration is named `{path}`: start the client in the project's folder")
+            format!("the gateway's configuration has the relative path `{path}`: start the client in the project's folder")
         })
     }
 
     /// The arguments of the gateway. What stands in a project comes with the project, and may be changed
-    /// by whoever changes the project: the client's approval of these arguments covers the bytes of the
+    /// by anyone who can change the project: the client's approval of these arguments covers the bytes of the
     /// configuration, too.
     fn args(&self, config: &str) -> Vec<String> {
         let path = self.shared_config.as_ref().unwrap_or(&self.config);
@@ -203,10 +197,11 @@ pub struct Plan {
 }
 
 /// Why a configuration cannot be changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is not valid JSON, or no TOML.
+    /// It is not valid JSON or TOML.
+    #[error("line {line}: {why}")]
     Malformed {
         /// The line, from 1.
         line: usize,
@@ -214,55 +209,36 @@ pub enum ImportError {
         why: String,
     },
     /// It has no servers that could go through the gateway.
+    #[error("{}", if stay.is_empty() { "there is no server" } else { "no server can go through the gateway" })]
     NoServers {
         /// The servers that there are, and why they stay.
         stay: Vec<(String, String)>,
     },
     /// Its servers go through the gateway already.
+    #[error("the servers go through the gateway already")]
     Done,
     /// Servers were added since.
+    #[error("servers were added since the last import: {}", names.join(", "))]
     Added {
         /// Their names.
         names: Vec<String>,
     },
     /// It has a server of the gateway's name that is another.
+    #[error("another server is already named `{name}`")]
     Taken {
         /// The name.
         name: String,
     },
     /// What would be put back is there again.
+    #[error("servers that would be restored exist again: {}", names.join(", "))]
     Conflict {
         /// The servers.
         names: Vec<String>,
     },
     /// There is nothing to undo: the gateway is not there.
+    #[error("there is no gateway to undo")]
     NotThere,
 }
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed { line, why } => write!(f, "line {line}: {why}"),
-            Self::NoServers { stay } if stay.is_empty() => f.write_str("there is no server"),
-            Self::NoServers { .. } => f.write_str("no server can go through the gateway"),
-            Self::Done => f.write_str("the servers go through the gateway already"),
-            Self::Added { names } => write!(
-                f,
-                "servers were added since the last import: {}",
-                names.join(", ")
-            ),
-            Self::Taken { name } => write!(f, "there is a server `{name}` that is another"),
-            Self::Conflict { names } => write!(
-                f,
-                "servers that would be put back are there again: {}",
-                names.join(", ")
-            ),
-            Self::NotThere => f.write_str("there is no server that would be undone"),
-        }
-    }
-}
-
-impl std::error::Error for ImportError {}
 
 /// Puts the gateway in place of the servers of a client.
 ///
@@ -285,7 +261,7 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
             let name = entry.key.clone();
             return Err(ImportError::Taken { name });
         }
-        let read = match elsewhere::in_the_way(text, &document, entry, wiring) {
+        let read = match unmanaged::in_the_way(text, &document, entry, wiring) {
             Some(why) => Err(why),
             None => convert::server(entry, wiring),
         };
@@ -306,27 +282,29 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         (false, false) => {}
     }
     let gone: BTreeSet<&str> = moved.iter().map(String::as_str).collect();
-    if loses(text, entries, &gone, wiring) {
+    let file = File {
+        text,
+        entries,
+        wiring,
+    };
+    if file.loses(&gone) {
         remarks.push(
-            "comments among the servers that go may be left out; the file as it was is kept"
-                .to_owned(),
+            "comments among the servers that go may be lost; the original file is kept".to_owned(),
         );
     }
     remarks.extend(renamed(&moved, wiring));
-    remarks.extend(elsewhere::not_admitted(&document, wiring));
+    remarks.extend(unmanaged::not_admitted(&document, wiring));
     // A map of texts can always be written.
     let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
     let config = config + "\n";
     let server = entry::of(wiring, &needs, &config);
-    let client = if wiring.client.is_toml() {
-        let put = entry::as_toml(wiring, &server, sections::newline(text));
-        sections::replace(text, wiring.client.key(), &gone, &put)
+    let put = if wiring.client.is_toml() {
+        entry::as_toml(wiring, &server, sections::newline(text))
     } else {
-        splice::replace(text, entries, &gone, |style| {
-            style.entry(wiring.name, &server)
-        })
+        let style = splice::style(text, entries, &gone);
+        style.map_or_else(String::new, |style| style.entry(wiring.name, &server))
     };
-    let client = client.ok_or(ImportError::NotThere)?;
+    let client = file.replace(&gone, &put).ok_or(ImportError::NotThere)?;
     Ok(Plan {
         client,
         config,
@@ -343,7 +321,7 @@ fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
     let own = moved.first()?;
     let (mut remark, shown) = if moved.len() == 1 {
         let remark = format!(
-            "the client knows the tools of the server by the name `{}`, and no longer by `{own}`: rules of the client that name the server or its tools have to be changed",
+            "the client now knows the server's tools by the name `{}` instead of `{own}`: change rules of the client that name the server or its tools",
             wiring.name
         );
         (remark, "…".to_owned())
@@ -354,7 +332,7 @@ fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
             .collect();
         let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
         let remark = format!(
-            "tools are shown with the name of their server ({}), unless the gateway's configuration says `\"prefix\": \"collisions\"`: rules of the client that name tools have to be changed",
+            "tools are shown with the name of their server ({}), unless the gateway's configuration says `\"prefix\": \"collisions\"`: change rules of the client that name tools",
             quoted.join(", ")
         );
         (remark, names.first()?.clone())
@@ -377,54 +355,42 @@ fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
 /// [`ImportError`] when the gateway is not there, or other servers of the same names are.
 pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportError> {
     let (now_node, before_node) = (parse(now, wiring)?, parse(before, wiring)?);
-    let (now_entries, before_entries) = (servers(&now_node, wiring), servers(&before_node, wiring));
-    let Some(gateway) = now_entries
-        .iter()
-        .find(|entry| is_ours(&entry.node, wiring))
-    else {
-        return if has_servers(now, before, wiring) {
-            Ok(now.to_owned())
+    let now = File::new(now, &now_node, wiring);
+    let before = File::new(before, &before_node, wiring);
+    let mut entries = now.entries.iter();
+    let Some(gateway) = entries.find(|entry| is_ours(&entry.node, wiring)) else {
+        return if now.has_all_of(&before) {
+            Ok(now.text.to_owned())
         } else {
             Err(ImportError::NotThere)
         };
     };
-    // Not by the rules of today: those by which they were moved may have been others.
-    let (there, moved): (Vec<&Entry>, Vec<&Entry>) = before_entries
+    // Not by today's rules: the servers may have been moved by others.
+    let (there, moved): (Vec<&Entry>, Vec<&Entry>) = before
+        .entries
         .iter()
-        .partition(|entry| now_entries.iter().any(|now| now.key == entry.key));
+        .partition(|entry| now.entries.iter().any(|now| now.key == entry.key));
     let again = |entry: &&&Entry| {
-        let is_other = !is_among(now, now_entries, before, entry, wiring);
+        let is_other = !now.has(&before, entry);
         moved.is_empty() || (is_other && convert::server(entry, wiring).is_ok())
     };
-    let names: Vec<String> = there
-        .iter()
-        .filter(again)
-        .map(|entry| entry.key.clone())
-        .collect();
+    let conflicts = there.iter().filter(again);
+    let names: Vec<String> = conflicts.map(|entry| entry.key.clone()).collect();
     if !names.is_empty() || moved.is_empty() {
         return Err(ImportError::Conflict { names });
     }
     let gone: BTreeSet<&str> = moved.iter().map(|entry| entry.key.as_str()).collect();
     let ours: BTreeSet<&str> = [gateway.key.as_str()].into();
-    if wiring.client.is_toml() {
-        let table = wiring.client.key();
-        let put = sections::joined(now, table, &ours);
-        if sections::replace(before, table, &gone, &put).as_deref() == Some(now) {
-            return Ok(before.to_owned());
-        }
-        let back = sections::joined(before, table, &gone);
-        return sections::replace(now, table, &ours, &back).ok_or(ImportError::NotThere);
+    if before.replace(&gone, &now.joined(&ours)).as_deref() == Some(now.text) {
+        return Ok(before.text.to_owned());
     }
-    let put = now.get(gateway.key_span.start..gateway.node.span.end);
-    let put = put.unwrap_or_default();
-    if splice::replace(before, before_entries, &gone, |_| put.to_owned()).as_deref() == Some(now) {
-        return Ok(before.to_owned());
+    let mut back = before.joined(&gone);
+    if !wiring.client.is_toml()
+        && let Some(style) = splice::style(now.text, now.entries, &ours)
+    {
+        back = style.reindent(&back, before.text, &moved);
     }
-    let back = splice::joined(before, before_entries, &gone);
-    splice::replace(now, now_entries, &ours, |style| {
-        style.reindent(&back, before, &moved)
-    })
-    .ok_or(ImportError::NotThere)
+    now.replace(&ours, &back).ok_or(ImportError::NotThere)
 }
 
 /// Whether nothing of what `before` says of servers is missing in `now`: neither a server nor, where it may
@@ -438,47 +404,73 @@ pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
             serde_json::from_str::<serde::de::IgnoredAny>(before).is_err()
         }
     };
-    now == before || (!comments() && has_servers(now, before, wiring))
-}
-
-/// Whether every server of `before` is in `now` with the same text.
-fn has_servers(now: &str, before: &str, wiring: &Wiring) -> bool {
-    let (Ok(now_node), Ok(before_node)) = (parse(now, wiring), parse(before, wiring)) else {
-        return false;
-    };
-    let now_entries = servers(&now_node, wiring);
-    servers(&before_node, wiring)
-        .iter()
-        .all(|entry| is_among(now, now_entries, before, entry, wiring))
-}
-
-/// Whether comments in the entries that go, or beside them, may be lost.
-fn loses(text: &str, entries: &[Entry], gone: &BTreeSet<&str>, wiring: &Wiring) -> bool {
-    if wiring.client.is_toml() {
-        sections::joined(text, wiring.client.key(), gone).contains('#')
-    } else {
-        splice::loses(text, entries, gone)
-    }
-}
-
-/// Whether an entry of `before` is among those of `now`, however it is laid out.
-fn is_among(now: &str, entries: &[Entry], before: &str, entry: &Entry, wiring: &Wiring) -> bool {
-    let laid = |text: &str, entry: &Entry| -> String {
-        let written = if wiring.client.is_toml() {
-            sections::joined(text, wiring.client.key(), &[entry.key.as_str()].into())
-        } else {
-            written(text, entry).to_owned()
+    let has_servers = || {
+        let (Ok(now_node), Ok(before_node)) = (parse(now, wiring), parse(before, wiring)) else {
+            return false;
         };
-        written.split_whitespace().collect()
+        let before = File::new(before, &before_node, wiring);
+        File::new(now, &now_node, wiring).has_all_of(&before)
     };
-    entries
-        .iter()
-        .any(|other| other.key == entry.key && laid(now, other) == laid(before, entry))
+    now == before || (!comments() && has_servers())
 }
 
-/// The value of an entry as it stands in its text.
-fn written<'t>(text: &'t str, entry: &Entry) -> &'t str {
-    text.get(entry.node.span.clone()).unwrap_or_default()
+/// A client's configuration, and the servers in it.
+struct File<'f> {
+    text: &'f str,
+    entries: &'f [Entry],
+    wiring: &'f Wiring,
+}
+
+impl<'f> File<'f> {
+    fn new(text: &'f str, document: &'f Node, wiring: &'f Wiring) -> Self {
+        Self {
+            text,
+            entries: servers(document, wiring),
+            wiring,
+        }
+    }
+
+    /// The text with `put` in place of these servers; none if none of them is there.
+    fn replace(&self, gone: &BTreeSet<&str>, put: &str) -> Option<String> {
+        if self.wiring.client.is_toml() {
+            sections::replace(self.text, self.wiring.client.key(), gone, put)
+        } else {
+            splice::replace(self.text, self.entries, gone, put)
+        }
+    }
+
+    /// Servers as they stand in the text, with what is between those that stand together.
+    fn joined(&self, servers: &BTreeSet<&str>) -> String {
+        if self.wiring.client.is_toml() {
+            sections::joined(self.text, self.wiring.client.key(), servers)
+        } else {
+            splice::joined(self.text, self.entries, servers)
+        }
+    }
+
+    /// Whether comments in the entries that go, or beside them, may be lost.
+    fn loses(&self, gone: &BTreeSet<&str>) -> bool {
+        if self.wiring.client.is_toml() {
+            self.joined(gone).contains('#')
+        } else {
+            splice::loses(self.text, self.entries, gone)
+        }
+    }
+
+    /// Whether every server of another file is in this one with the same text.
+    fn has_all_of(&self, other: &Self) -> bool {
+        other.entries.iter().all(|entry| self.has(other, entry))
+    }
+
+    /// Whether an entry of another file is in this one, however it is laid out.
+    fn has(&self, other: &Self, entry: &Entry) -> bool {
+        let words = |file: &Self, entry: &Entry| -> String {
+            let written = file.joined(&[entry.key.as_str()].into());
+            written.split_whitespace().collect()
+        };
+        let mut same = self.entries.iter().filter(|own| own.key == entry.key);
+        same.any(|own| words(self, own) == words(other, entry))
+    }
 }
 
 /// Servers of a client's configuration as they may be shown: what starts one and what its variables are
@@ -546,7 +538,7 @@ fn parse(text: &str, wiring: &Wiring) -> Result<Node, ImportError> {
         let before = text.as_bytes().get(..at).unwrap_or_default();
         ImportError::Malformed {
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            why: format!("this is not valid {format}: {why}"),
+            why: format!("not valid {format}: {why}"),
         }
     })
 }
@@ -556,7 +548,7 @@ fn servers<'n>(document: &'n Node, wiring: &Wiring) -> &'n [Entry] {
     servers.and_then(Node::entries).unwrap_or_default()
 }
 
-/// Whether a server is the gateway with the configuration that is meant, whatever else it is told.
+/// Whether a server is the gateway with the configuration that is meant, whatever its other arguments.
 fn is_ours(node: &Node, wiring: &Wiring) -> bool {
     let Some(Value::List(args)) = node.get("args").map(|args| &args.value) else {
         return false;

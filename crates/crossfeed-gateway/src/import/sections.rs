@@ -1,8 +1,5 @@
-//! Changes of a text of TOML that leave every other byte alone, for servers that stand in sections of their
-//! own: `[mcp_servers.NAME]` and what is below it.
-//!
-//! What comes in: a text that was read as TOML before, and names of servers. What goes out: the text with
-//! another section at the place of the first of theirs. Deliberately not here: what the sections say.
+//! Replaces sections of servers (`[mcp_servers.NAME]` and what is below it) in a text that was read as TOML,
+//! leaving every other byte alone.
 
 use crate::config::node;
 use std::{collections::BTreeSet, ops::Range};
@@ -15,11 +12,6 @@ struct Section {
 }
 
 impl Section {
-    /// Whether it is of a server in this table.
-    fn is_of(&self, table: &str, server: &str) -> bool {
-        matches!(self.keys.as_slice(), [first, second, ..] if first == table && second == server)
-    }
-
     /// The server in this table whose section it is, or a part of it.
     fn server(&self, table: &str) -> Option<&str> {
         match self.keys.as_slice() {
@@ -27,13 +19,18 @@ impl Section {
             _ => None,
         }
     }
+
+    fn is_of(&self, table: &str, servers: &BTreeSet<&str>) -> bool {
+        let server = self.server(table);
+        server.is_some_and(|server| servers.contains(server))
+    }
 }
 
 /// Whether a server has a section of its own.
 pub(super) fn has(text: &str, table: &str, server: &str) -> bool {
     let sections = sections(text);
     let mut own = sections.iter().filter(|section| section.keys.len() == 2);
-    own.any(|section| section.is_of(table, server))
+    own.any(|section| section.server(table) == Some(server))
 }
 
 /// The sections of servers as they stand in a text, with what is between those that stand together.
@@ -41,10 +38,7 @@ pub(super) fn joined(text: &str, table: &str, servers: &BTreeSet<&str>) -> Strin
     let mut joined = String::new();
     let mut last: Option<usize> = None;
     for section in sections(text) {
-        let is_picked = section
-            .server(table)
-            .is_some_and(|server| servers.contains(server));
-        if !is_picked {
+        if !section.is_of(table, servers) {
             last = None;
             continue;
         }
@@ -73,10 +67,7 @@ pub(super) fn replace(
     let mut at = 0;
     let mut put = Some(put);
     for section in sections(text) {
-        if !section
-            .server(table)
-            .is_some_and(|server| servers.contains(server))
-        {
+        if !section.is_of(table, servers) {
             continue;
         }
         out.push_str(text.get(at..section.span.start)?);
@@ -169,10 +160,8 @@ fn end_of_statement(text: &str) -> usize {
             }
             b'#' => {
                 let line = bytes.get(at..).unwrap_or_default();
-                at += line
-                    .iter()
-                    .position(|byte| *byte == b'\n')
-                    .unwrap_or(line.len());
+                let end = line.iter().position(|byte| *byte == b'\n');
+                at += end.unwrap_or(line.len());
                 continue;
             }
             b'[' | b'{' => depth += 1,
@@ -206,12 +195,7 @@ fn length_of_text(text: &str) -> usize {
             let own = own
                 .bytes()
                 .take_while(|byte| quote.as_bytes().contains(byte));
-            return at
-                + if fence.len() == 3 {
-                    own.take(2).count()
-                } else {
-                    0
-                };
+            return at + own.take(if fence.len() == 3 { 2 } else { 0 }).count();
         } else {
             at += rest.chars().next().map_or(1, char::len_utf8);
         }

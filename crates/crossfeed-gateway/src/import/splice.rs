@@ -1,7 +1,4 @@
-//! Changes of a text of JSON that leave every other byte alone.
-//!
-//! What comes in: a text, the entries of one of its tables, and which of them go. What goes out: the text
-//! with another entry at the place of the first of them.
+//! Replaces entries of a table in a text of JSON, leaving every other byte alone.
 
 use crate::config::node::Entry;
 use std::collections::BTreeSet;
@@ -71,12 +68,23 @@ impl<'t> Style<'t> {
     }
 }
 
-/// The text with what `put` writes in place of the entries that go; none if none of them is there.
+/// How the first of the entries that go is written.
+pub(super) fn style<'t>(
+    text: &'t str,
+    entries: &[Entry],
+    gone: &BTreeSet<&str>,
+) -> Option<Style<'t>> {
+    let mut entries = entries.iter();
+    let first = entries.find(|entry| gone.contains(entry.key.as_str()))?;
+    Some(Style::of(text, first))
+}
+
+/// The text with `put` in place of the entries that go; none if none of them is there.
 pub(super) fn replace(
     text: &str,
     entries: &[Entry],
     gone: &BTreeSet<&str>,
-    put: impl FnOnce(&Style<'_>) -> String,
+    put: &str,
 ) -> Option<String> {
     let goes = |index: &usize| {
         let entry = entries.get(*index);
@@ -95,22 +103,18 @@ pub(super) fn replace(
     for (first, last) in runs {
         let (head, tail) = (entries.get(first)?, entries.get(last)?);
         let (start, end, new) = match put.take() {
-            Some(put) => (
-                head.key_span.start,
-                tail.node.span.end,
-                put(&Style::of(text, head)),
-            ),
+            Some(put) => (head.key_span.start, tail.node.span.end, put),
             // The comma goes with them: that behind, or the one before where they are the last.
             None => match (entries.get(last + 1), first.checked_sub(1)) {
-                (Some(next), _) => (head.key_span.start, next.key_span.start, String::new()),
+                (Some(next), _) => (head.key_span.start, next.key_span.start, ""),
                 (None, before) => {
                     let before = entries.get(before?)?;
-                    (before.node.span.end, tail.node.span.end, String::new())
+                    (before.node.span.end, tail.node.span.end, "")
                 }
             },
         };
         out.push_str(text.get(at..start)?);
-        out.push_str(&new);
+        out.push_str(new);
         at = end;
     }
     if put.is_some() {
@@ -123,10 +127,9 @@ pub(super) fn replace(
 /// Entries as they stand in a text: with what is between those that stand together, comments included.
 pub(super) fn joined(text: &str, entries: &[Entry], picked: &BTreeSet<&str>) -> String {
     let is_picked = |entry: &&Entry| picked.contains(entry.key.as_str());
-    let Some(first) = entries.iter().find(is_picked) else {
+    let Some(style) = style(text, entries, picked) else {
         return String::new();
     };
-    let style = Style::of(text, first);
     let between = match style.indent {
         Some(indent) => format!(",{}{indent}", style.newline),
         None => ", ".to_owned(),

@@ -137,7 +137,7 @@ fn what_is_not_understood_stays() {
     check(
         ClaudeCode,
         &json!({"type": "sse", "url": url}),
-        "`type` is not spoken by the gateway: most servers that have `sse` have `http`, too",
+        "`type` is not supported by the gateway: most servers that have `sse` also have `http`",
     );
     check(
         ClaudeCode,
@@ -147,19 +147,19 @@ fn what_is_not_understood_stays() {
     check(
         ClaudeCode,
         &json!({"command": "x", "args": ["$${A}"]}),
-        "reads in another way",
+        "which the gateway reads differently",
     );
     check(
         ClaudeCode,
         &json!({"url": "ftp://s3cret"}),
-        "it is not a URL",
+        "not a valid URL",
     );
     check(
         ClaudeCode,
         &json!({"args": []}),
         "`command` or `url` is missing",
     );
-    check(ClaudeCode, &json!([]), "it is not a table");
+    check(ClaudeCode, &json!([]), "expected a table");
     check(
         VsCode,
         &json!({"command": "x", "envFile": "s3cret"}),
@@ -210,12 +210,12 @@ fn all_that_is_in_the_way_is_said_at_once() {
     for says in [
         "the client asks for `${input:a}`, and the gateway cannot: write `${env:NAME}`",
         "the client asks for `${input:b}`",
-        "`${config:c.d}` is not known here",
-        "`${…}` is not known here",
-        "`${workspaceFolderBasename}` is not known here, but to the editor: write what it stands for",
-        "`${workspaceFolder}` is not known here, for this file is of no project: write the path",
+        "`${config:c.d}` is known only to the editor",
+        "`${…}` is known only to the editor",
+        "`${workspaceFolderBasename}` is known only to the editor: write its value",
+        "`${workspaceFolder}` is not known here, since this file belongs to no project: write the path",
         "its `cwd` is relative",
-        "the gateway has nothing for its `envFile`",
+        "the gateway does not support its `envFile`",
     ] {
         assert_eq!(why.matches(says).count(), 1, "{says}: {why}");
     }
@@ -475,7 +475,7 @@ fn what_is_no_json_is_said() {
     let refused = plan("{\n\"a\": s3cret}", &wiring(ClientKind::Cursor)).expect_err("no JSON");
     assert_eq!(
         refused.to_string(),
-        "line 2: this is not valid JSON: this is not a value of JSON"
+        "line 2: not valid JSON: not a JSON value"
     );
     for nothing in ["{}", "[]", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#] {
         let refused = plan(nothing, &wiring(ClientKind::Cursor));

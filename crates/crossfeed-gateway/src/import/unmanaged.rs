@@ -16,7 +16,7 @@ const PROJECTS: usize = 20;
 /// # Errors
 ///
 /// [`ImportError::Malformed`].
-pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError> {
+pub fn unmanaged(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError> {
     let document = parse(text, wiring)?;
     let has_servers = |key| {
         let servers = document.get(key).and_then(Node::entries);
@@ -32,7 +32,7 @@ pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError
         );
         if !is_settings && other != key && has_servers(other) {
             said.push(format!(
-                "left alone, for {client} has its servers under `{key}`: those under `{other}`; the file may \
+                "left alone: the servers under `{other}`, since {client} has its servers under `{key}`; the file may \
                  be another client's"
             ));
         }
@@ -60,7 +60,7 @@ pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError
         told += 1;
         let folder = project.key.trim_end_matches('/');
         said.push(format!(
-            "left alone, for they are of the project `{}` alone: {}; to have them go through the gateway, \
+            "left alone: {1}, since they belong to the project `{0}` alone; to have them go through the gateway, \
              move them to `mcpServers` in `{folder}/.mcp.json` and import in that folder",
             project.key,
             names.join(", ")
@@ -93,14 +93,14 @@ pub(super) fn in_the_way(
     is_excluded.then(|| "it is switched off under `mcp.excluded`".to_owned())
 }
 
-/// That the client does not start the gateway, because it starts those servers only that it is told.
+/// That the client does not start the gateway, because it starts only the servers that its settings allow.
 pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
     let name = wiring.name;
     let allowed = of_gemini(document, wiring, "allowed")?;
     let is_it = |own: &Node| matches!(&own.value, Value::Text(own) if own == name);
     let is_missing = !allowed.is_empty() && !allowed.iter().any(is_it);
     is_missing.then(|| {
-        format!("the client starts the servers under `mcp.allowed` only: write `{name}` there")
+        format!("the client starts only the servers under `mcp.allowed`: add `{name}` there")
     })
 }
 
@@ -129,12 +129,12 @@ fn is_wrapped(server: &Node) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientKind, Wiring, elsewhere};
+    use super::{ClientKind, Wiring, unmanaged};
     use serde_json::{Value, json};
 
     fn said(file: &Value) -> Vec<String> {
         let wiring = Wiring::new(ClientKind::ClaudeCode, "/crossfeed", "/c.json");
-        elsewhere(&file.to_string(), &wiring).expect("it is JSON")
+        unmanaged(&file.to_string(), &wiring).expect("it is JSON")
     }
 
     #[test]
@@ -169,18 +169,18 @@ mod tests {
         assert_eq!(said[20], "10 more projects have servers of their own");
         let file = json!({ "projects": projects }).to_string();
         let cursor = Wiring::new(ClientKind::Cursor, "/crossfeed", "/c.json");
-        assert_eq!(elsewhere(&file, &cursor), Ok(Vec::new()));
+        assert_eq!(unmanaged(&file, &cursor), Ok(Vec::new()));
     }
 
     #[test]
     fn the_key_of_another_client_is_told() {
         let file = json!({"mcpServers": {"a": {"command": "x"}}}).to_string();
         let vscode = Wiring::new(ClientKind::VsCode, "/crossfeed", "/c.json");
-        let said = elsewhere(&file, &vscode).expect("it is JSON");
+        let said = unmanaged(&file, &vscode).expect("it is JSON");
         assert_eq!(
             said,
             [
-                "left alone, for vscode has its servers under `servers`: those under `mcpServers`; the file may be another client's"
+                "left alone: the servers under `mcpServers`, since vscode has its servers under `servers`; the file may be another client's"
             ]
         );
     }
