@@ -540,8 +540,8 @@ fn patterns_that_fit_no_tool_are_said() {
     assert_eq!(
         said,
         [
-            "  error: `deny[0]` fits no tool of the server; the nearest one is `say` (\"sya\")",
-            "  notice: `deny[1]` fits no tool of the server (\"delete_*\")",
+            "  error: `deny[0]` matches no tool of the server; did you mean `say`? (\"sya\")",
+            "  notice: `deny[1]` matches no tool of the server (\"delete_*\")",
         ]
     );
     let Run { out, .. } = run(&["--json", "gateway", "--config", &path, "--check"], "");
@@ -565,7 +565,7 @@ fn patterns_that_fit_no_tool_are_said() {
     let Run { status, out, .. } = run(&["gateway", "--config", &never, "--check"], "");
     let declares = "for all servers, names a field that no tool of any server declares";
     let notice = format!("  notice: `never[1]`, {declares} (\"telephone\")\n");
-    let error = format!("  error: `never[2]`, {declares}; the nearest one is `mail` (\"mial\")\n");
+    let error = format!("  error: `never[2]`, {declares}; did you mean `mail`? (\"mial\")\n");
     assert!(
         status == 1 && out.contains(&notice) && out.contains(&error),
         "{out}"
@@ -587,7 +587,7 @@ fn patterns_that_fit_no_tool_are_said() {
     client.ask(2, "tools/list", &json!({}));
     let (_, err) = client.leave();
     let told = err
-        .matches(": `deny[0]` fits no tool of the server")
+        .matches(": `deny[0]` matches no tool of the server")
         .count();
     assert_eq!(told, 1, "{err}");
     assert_eq!(err.matches("neverChain").count(), 0, "{err}");
@@ -760,9 +760,9 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
     assert_eq!(
         err,
         "error[config.invalid]: line 1, `mcpServers.a`: `command` or `url` is missing: how the server is reached\n\
-         error[config.invalid]: line 2, `mcpServers.a.comand`: the key is unknown\n\
-         the nearest known key is `command`\n\
-         error[config.invalid]: line 4, `mcpServers.a.profile`: there is no such profile\n\
+         error[config.invalid]: line 2, `mcpServers.a.comand`: unknown key\n\
+         did you mean `command`?\n\
+         error[config.invalid]: line 4, `mcpServers.a.profile`: unknown profile\n\
          known ones: mcp, anthropic, anthropic-strict, openai, openai-strict, gemini, inline, refs, refs-list\n"
     );
     let Run { status, out, err } = run(&["--json", "gateway", "--config", &path, "--check"], "");

@@ -25,7 +25,7 @@ fn a_check_says_which_view_each_client_gets_and_why() {
     );
     assert_eq!(status, 0, "{out}{err}");
     for line in [
-        "view of Bot: program, by its entry in `clients`\n",
+        "view of Bot: program, by the client's entry in `clients`\n",
         "view of claude-code: ask, by `--view`, else the `view` at the top of the configuration\n",
         "view of any other client: ask, by `--view`, else the `view` at the top of the configuration\n",
     ] {
@@ -38,7 +38,7 @@ fn a_check_says_which_view_each_client_gets_and_why() {
         let row = json!({"client": client, "version": null, "server": "a", "view": view, "reason": reason});
         assert!(views.contains(&row), "{row}: {out}");
     };
-    row(json!("Bot"), "program", "its entry in `clients`");
+    row(json!("Bot"), "program", "the client's entry in `clients`");
     row(
         json!("codex-mcp-client"),
         "ask",
@@ -47,7 +47,7 @@ fn a_check_says_which_view_each_client_gets_and_why() {
     row(
         Value::Null,
         "model",
-        "default, as it is not in the table of known clients",
+        "the default, since the client is not in the table of known clients",
     );
 }
 

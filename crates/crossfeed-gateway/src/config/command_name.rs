@@ -1,168 +1,45 @@
-//! What a server that is a command is called: by the package or image that a launcher fetches, for `npx`
-//! says nothing of a server.
-//!
-//! What comes in: a program and its arguments. What goes out: a name for messages.
+//! Names a server after its command: after the package or image that a launcher such as `npx` fetches, else
+//! after the program.
 
 use std::path::Path;
 
 /// The most bytes of a name.
-const LONGEST: usize = 48;
+const MAX_NAME_BYTES: usize = 48;
 
 /// Options of `npx` and its like that take no value.
-const NPM_SWITCHES: [&str; 14] = [
-    "--bun",
-    "--ignore-existing",
-    "--include-workspace-root",
-    "--no",
-    "--no-install",
-    "--offline",
-    "--prefer-offline",
-    "--prefer-online",
-    "--quiet",
-    "--silent",
-    "--verbose",
-    "--yes",
-    "-q",
-    "-y",
-];
+const NPM_SWITCHES: &str = "\
+    --bun --ignore-existing --include-workspace-root --no --no-install --offline \
+    --prefer-offline --prefer-online --quiet --silent --verbose --yes -q -y";
 
 /// Options of `npx` and its like whose value is the next word.
-const NPM_OPTIONS: [&str; 9] = [
-    "--cache",
-    "--loglevel",
-    "--node-options",
-    "--package",
-    "--prefix",
-    "--registry",
-    "--userconfig",
-    "--workspace",
-    "-p",
-];
+const NPM_OPTIONS: &str = "\
+    --cache --loglevel --node-options --package --prefix --registry --userconfig --workspace \
+    -p";
 
 /// Options of `uvx`, of its like and of Python that take no value.
-const PYTHON_SWITCHES: [&str; 18] = [
-    "--isolated",
-    "--native-tls",
-    "--no-build",
-    "--no-cache",
-    "--no-config",
-    "--no-env-file",
-    "--no-index",
-    "--no-progress",
-    "--offline",
-    "--quiet",
-    "--refresh",
-    "--reinstall",
-    "--upgrade",
-    "--verbose",
-    "-U",
-    "-n",
-    "-q",
-    "-v",
-];
+const PYTHON_SWITCHES: &str = "\
+    --isolated --native-tls --no-build --no-cache --no-config --no-env-file --no-index \
+    --no-progress --offline --quiet --refresh --reinstall --upgrade --verbose -U -n -q -v";
 
 /// Options of `uvx` and its like whose value is the next word.
-const PYTHON_OPTIONS: [&str; 25] = [
-    "--allow-insecure-host",
-    "--cache-dir",
-    "--config-file",
-    "--default-index",
-    "--directory",
-    "--env-file",
-    "--extra-index-url",
-    "--find-links",
-    "--from",
-    "--index",
-    "--index-strategy",
-    "--index-url",
-    "--link-mode",
-    "--pip-args",
-    "--prerelease",
-    "--project",
-    "--python",
-    "--refresh-package",
-    "--spec",
-    "--with",
-    "--with-editable",
-    "--with-requirements",
-    "-i",
-    "-p",
-    "-w",
-];
+const PYTHON_OPTIONS: &str = "\
+    --allow-insecure-host --cache-dir --config-file --default-index --directory --env-file \
+    --extra-index-url --find-links --from --index --index-strategy --index-url --link-mode \
+    --pip-args --prerelease --project --python --refresh-package --spec --with \
+    --with-editable --with-requirements -i -p -w";
 
 /// Options of `docker run` and its like that take no value.
-const IMAGE_SWITCHES: [&str; 20] = [
-    "--detach",
-    "--init",
-    "--interactive",
-    "--no-healthcheck",
-    "--oom-kill-disable",
-    "--privileged",
-    "--publish-all",
-    "--quiet",
-    "--read-only",
-    "--rm",
-    "--sig-proxy",
-    "--tty",
-    "-P",
-    "-d",
-    "-i",
-    "-it",
-    "-q",
-    "-t",
-    "-ti",
-    "-dit",
-];
+const IMAGE_SWITCHES: &str = "\
+    --detach --init --interactive --no-healthcheck --oom-kill-disable --privileged \
+    --publish-all --quiet --read-only --rm --sig-proxy --tty -P -d -i -it -q -t -ti -dit";
 
 /// Options of `docker run` and its like whose value is the next word.
-const IMAGE_OPTIONS: [&str; 46] = [
-    "--add-host",
-    "--attach",
-    "--cap-add",
-    "--cap-drop",
-    "--cidfile",
-    "--cpus",
-    "--device",
-    "--dns",
-    "--entrypoint",
-    "--env",
-    "--env-file",
-    "--expose",
-    "--gpus",
-    "--group-add",
-    "--hostname",
-    "--ip",
-    "--ipc",
-    "--label",
-    "--label-file",
-    "--link",
-    "--log-driver",
-    "--log-opt",
-    "--memory",
-    "--mount",
-    "--name",
-    "--net",
-    "--network",
-    "--pid",
-    "--pids-limit",
-    "--platform",
-    "--publish",
-    "--pull",
-    "--restart",
-    "--runtime",
-    "--security-opt",
-    "--shm-size",
-    "--tmpfs",
-    "--ulimit",
-    "--user",
-    "--volume",
-    "--volumes-from",
-    "--workdir",
-    "-e",
-    "-p",
-    "-u",
-    "-v",
-];
+const IMAGE_OPTIONS: &str = "\
+    --add-host --attach --cap-add --cap-drop --cidfile --cpus --device --dns --entrypoint \
+    --env --env-file --expose --gpus --group-add --hostname --ip --ipc --label --label-file \
+    --link --log-driver --log-opt --memory --mount --name --net --network --pid --pids-limit \
+    --platform --publish --pull --restart --runtime --security-opt --shm-size --tmpfs \
+    --ulimit --user --volume --volumes-from --workdir -e -p -u -v";
 
 /// What a launcher starts.
 enum Fetched {
@@ -220,9 +97,9 @@ fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
         _ => return None,
     };
     let word = match kind {
-        Fetched::Npm => first_argument(words, &NPM_SWITCHES, &NPM_OPTIONS),
-        Fetched::Python => first_argument(words, &PYTHON_SWITCHES, &PYTHON_OPTIONS),
-        Fetched::Image => first_argument(words, &IMAGE_SWITCHES, &IMAGE_OPTIONS),
+        Fetched::Npm => first_argument(words, NPM_SWITCHES, NPM_OPTIONS),
+        Fetched::Python => first_argument(words, PYTHON_SWITCHES, PYTHON_OPTIONS),
+        Fetched::Image => first_argument(words, IMAGE_SWITCHES, IMAGE_OPTIONS),
         Fetched::Module => words.first().copied(),
     }?;
     Some(match kind {
@@ -241,14 +118,15 @@ fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
 
 /// The first word that is neither an option nor its value. None behind an option that is not known: the word
 /// after it may be its value or what is looked for, and what follows that may be a secret.
-fn first_argument<'w>(words: &[&'w str], switches: &[&str], options: &[&str]) -> Option<&'w str> {
+fn first_argument<'w>(words: &[&'w str], switches: &str, options: &str) -> Option<&'w str> {
+    let has = |list: &str, option: &str| list.split(' ').any(|own| own == option);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "--" => return words.next().copied(),
             option if !option.starts_with('-') => return Some(option),
-            option if option.contains('=') || switches.contains(&option) => {}
-            option if options.contains(&option) => {
+            option if option.contains('=') || has(switches, option) => {}
+            option if has(options, option) => {
                 words.next();
             }
             _ => return None,
@@ -260,13 +138,9 @@ fn first_argument<'w>(words: &[&'w str], switches: &[&str], options: &[&str]) ->
 /// As a configuration would admit it.
 fn tidy(name: &str) -> String {
     let plain = |c: &char| !c.is_control() && *c != '*';
-    let mut tidy = String::new();
-    for c in name.chars().filter(plain) {
-        if tidy.len() + c.len_utf8() > LONGEST {
-            break;
-        }
-        tidy.push(c);
-    }
+    let mut tidy: String = name.chars().filter(plain).collect();
+    let end = (0..=tidy.len().min(MAX_NAME_BYTES)).rfind(|end| tidy.is_char_boundary(*end));
+    tidy.truncate(end.unwrap_or_default());
     tidy
 }
 

@@ -74,7 +74,7 @@ impl ConfigError {
         };
         let mut bodies: Vec<_> = self.problems.iter().map(body).collect();
         if self.left_out > 0 {
-            let more = format!("{} more problems are left out", self.left_out);
+            let more = format!("{} more problems", self.left_out);
             bodies.push(ErrorBody::new(self.code(), more));
         }
         bodies

@@ -1,8 +1,4 @@
-//! Variables in the texts of a configuration.
-//!
-//! What comes in: a text with `${VAR}`, `${VAR:-default}` or `${env:VAR}`, and the variables. What goes
-//! out: the text with their values, or which variable is missing; never a value in an error. Deliberately
-//! not here: the environment of the process, which is passed in.
+//! Variables in the texts of a configuration: `${VAR}`, `${VAR:-default}` or `${env:VAR}`. Errors never show a value.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +70,7 @@ pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
         }
         parts.push(Part::Text(before));
         let Some((inside, behind)) = after.split_once('}') else {
-            return Err("`${` has no `}`; write `$${` for the characters themselves".to_owned());
+            return Err("`${` has no `}`: write `$${` for the characters themselves".to_owned());
         };
         let inside = inside.strip_prefix("env:").unwrap_or(inside);
         let (name, default) = match inside.split_once(":-") {
@@ -84,13 +80,13 @@ pub(crate) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
         if !is_name(name) {
             // What stands there may be a secret that was pasted at the wrong place.
             return Err(
-                "`${…}` holds no name of a variable: write `${VAR}` or `${VAR:-default}`"
+                "`${…}` has no valid name of a variable: write `${VAR}` or `${VAR:-default}`"
                     .to_owned(),
             );
         }
         if default.is_some_and(|default| default.contains("${")) {
             return Err(format!(
-                "the default of `{name}` holds a variable, which is not put in"
+                "the default of `{name}` contains a variable, which is not supported"
             ));
         }
         parts.push(Part::Variable { name, default });

@@ -1,8 +1,6 @@
-//! JSON as people write it into configurations: with comments, and a comma behind the last item.
+//! JSON as people write it in configurations: with comments, and a comma behind the last item.
 //!
-//! What comes in: text. What goes out: a tree whose parts know their bytes, so that a file can be changed
-//! in one place and kept in all others. Deliberately not here: anything that is not JSON otherwise; keys
-//! and texts stand in double quotes.
+//! The parts of the tree know their bytes, so that a file can be changed in one place and kept in all others.
 
 use super::node::{Entry, Malformed, Node, Value};
 use std::ops::Range;
@@ -21,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
     parser.blank()?;
     match parser.peek() {
         None => Ok(node),
-        Some(_) => Err(parser.wrong("something stands behind the document")),
+        Some(_) => Err(parser.wrong("unexpected text behind the document")),
     }
 }
 
@@ -56,7 +54,7 @@ impl Parser<'_> {
             } else if rest.starts_with(b"/*") {
                 let close = rest.windows(2).skip(2).position(|two| two == b"*/");
                 let Some(close) = close else {
-                    return Err(self.wrong("a comment does not end"));
+                    return Err(self.wrong("unterminated comment"));
                 };
                 self.at += close + 4;
             } else if matches!(rest.first(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -70,7 +68,7 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<Node, Malformed> {
         self.blank()?;
         if depth > DEPTH {
-            return Err(self.wrong("it is nested too deep"));
+            return Err(self.wrong("nested too deep"));
         }
         let start = self.at;
         let value = match self.peek() {
@@ -78,7 +76,7 @@ impl Parser<'_> {
             Some(b'[') => self.list(depth)?,
             Some(b'"') => Value::Text(self.string()?.0),
             Some(_) => self.word()?,
-            None => return Err(self.wrong("a value is missing")),
+            None => return Err(self.wrong("expected a value")),
         };
         Ok(Node {
             value,
@@ -98,17 +96,17 @@ impl Parser<'_> {
                     return Ok(Value::Table(entries));
                 }
                 Some(b'"') => {}
-                _ => return Err(self.wrong("a key in double quotes or `}` is missing")),
+                _ => return Err(self.wrong("expected a key in double quotes or `}`")),
             }
             let begin = self.at;
             let (key, key_span) = self.string()?;
             if !keys.insert(key.clone()) {
                 self.at = begin;
-                return Err(self.wrong("the key was there before"));
+                return Err(self.wrong("duplicate key"));
             }
             self.blank()?;
             if self.peek() != Some(b':') {
-                return Err(self.wrong("`:` is missing"));
+                return Err(self.wrong("expected `:`"));
             }
             self.at += 1;
             let node = self.value(depth + 1)?;
@@ -117,7 +115,7 @@ impl Parser<'_> {
                 key_span,
                 node,
             });
-            self.comma(b'}', "`,` or `}` is missing")?;
+            self.comma(b'}', "expected `,` or `}`")?;
         }
     }
 
@@ -131,7 +129,7 @@ impl Parser<'_> {
                 return Ok(Value::List(items));
             }
             items.push(self.value(depth + 1)?);
-            self.comma(b']', "`,` or `]` is missing")?;
+            self.comma(b']', "expected `,` or `]`")?;
         }
     }
 
@@ -156,7 +154,7 @@ impl Parser<'_> {
             ends
         });
         let Some(end) = end else {
-            return Err(self.wrong("a text does not end on its line"));
+            return Err(self.wrong("the text does not end on its line"));
         };
         let span = start..start + end + 2;
         let text = self.text.get(span.clone()).unwrap_or_default();
@@ -165,7 +163,9 @@ impl Parser<'_> {
                 self.at = span.end;
                 Ok((text, span))
             }
-            Err(_) => Err(self.wrong("a text has an escape or a character that JSON has not")),
+            Err(_) => {
+                Err(self.wrong("the text has an escape or a character that JSON does not allow"))
+            }
         }
     }
 
@@ -184,7 +184,7 @@ impl Parser<'_> {
                 (None, Some(float)) if !number.is_u64() => Value::Float(float),
                 _ => Value::Other("a number beyond 64 bits"),
             },
-            _ => return Err(self.wrong("this is not a value of JSON")),
+            _ => return Err(self.wrong("not a JSON value")),
         };
         self.at = end;
         Ok(value)

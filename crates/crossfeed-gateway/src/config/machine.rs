@@ -1,7 +1,4 @@
 //! What the machine allows, and the limits that follow from it where the configuration names none.
-//!
-//! What comes in: numbers that the command read from the system. What goes out: [`Limits`]. Deliberately not
-//! here: reading the system.
 
 use super::Limits;
 

@@ -1,8 +1,5 @@
-//! What a gateway is told: its servers, its limits, its rules.
-//!
-//! What comes in: a configuration as TOML or JSON, in the `mcpServers` shape that clients have. What goes
-//! out: the same as types, or everything that is wrong with it and where. Deliberately not here: reading
-//! files and the environment.
+//! A gateway's configuration: its servers, limits and rules, read from TOML or JSON in the `mcpServers` shape of
+//! clients.
 
 mod command_name;
 mod error;
@@ -162,7 +159,7 @@ impl GatewayConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefix {
-    /// All of them: a name says whose it is, whoever else is there.
+    /// All of them: a name always says which server it belongs to.
     #[default]
     Always,
     /// Those that another server has, too, when they are listed first.
@@ -301,7 +298,7 @@ pub enum Grant {
     /// A person logs in at a browser.
     #[default]
     AuthorizationCode,
-    /// By its own id and secret: it is the gateway that the server lets in, and nobody is at a browser.
+    /// By its own id and secret: the gateway logs in as itself, without a browser.
     ClientCredentials,
 }
 
@@ -338,7 +335,7 @@ impl std::fmt::Debug for OAuthConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ListenConfig {
-    /// The address; loopback unless it is said otherwise.
+    /// The address; loopback by default.
     pub address: SocketAddr,
     /// Where MCP is spoken there.
     pub path: String,
@@ -353,7 +350,7 @@ pub struct ListenConfig {
 }
 
 impl ListenConfig {
-    /// The address where none is said: loopback, so that no other machine reaches it.
+    /// The default address: loopback, so that no other machine reaches it.
     pub const ADDRESS: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
 
@@ -444,7 +441,7 @@ impl std::fmt::Debug for TokenConfig {
 pub struct Limits {
     /// Bytes of one message, in either direction.
     pub message_bytes: usize,
-    /// Bytes that the gateway may hold at once, whoever sent or built them; at least four messages and twice
+    /// Bytes that the gateway may hold at once, from all clients and servers; at least four messages and twice
     /// what all results may take.
     pub memory_bytes: usize,
     /// Bytes that the arguments of one call may take while the gateway reads them, where that is more than six

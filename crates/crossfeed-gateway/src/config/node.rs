@@ -1,8 +1,5 @@
-//! A document of a configuration as a tree that knows where each part stands.
-//!
-//! What comes in: TOML or JSON. What goes out: the same tree for both, keys in the order of the file, or
-//! what is wrong with the document, without quoting it: it may hold secrets. Deliberately not here: what
-//! the keys mean.
+//! A configuration's document, TOML or JSON, as a tree whose parts know their place. Errors never quote it: it may
+//! hold secrets.
 
 use super::jsonc;
 use std::ops::Range;

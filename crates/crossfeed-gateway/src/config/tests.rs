@@ -316,12 +316,12 @@ fn anonymous_is_said_or_there_are_tokens() {
     check(
         "anonymous = true\ntokens = {ann = '${KEY}'}\n[mcpServers.a]\ncommand = 'x'\n",
         &[
-            "line 1, `anonymous`: `anonymous` lets clients in without a token, but there are `tokens`: leave one of them out",
+            "line 1, `anonymous`: `anonymous` lets clients in without a token, but there are `tokens`: remove one of them",
         ],
     );
     check(
         "anonymous = 'yes'\n[mcpServers.a]\ncommand = 'x'\n",
-        &["line 1, `anonymous`: it is not true or false"],
+        &["line 1, `anonymous`: expected true or false"],
     );
 }
 
@@ -342,8 +342,8 @@ fn what_several_servers_share_is_chosen() {
     check(
         r#"{"mcpServers": {"a": {"command": "x"}}, "prefix": "never", "unlisted": true}"#,
         &[
-            "line 1, `prefix`: it is not \"always\" or \"collisions\"",
-            "line 1, `unlisted`: it is a boolean, not \"refuse\" or \"ask-all\"",
+            "line 1, `prefix`: expected \"always\" or \"collisions\"",
+            "line 1, `unlisted`: expected \"refuse\" or \"ask-all\", found a boolean",
         ],
     );
 }
@@ -356,7 +356,7 @@ fn eras_are_those_of_the_servers_unless_all_are_wanted() {
     assert_eq!(all.eras, Eras::All);
     check(
         &format!(r#"{servers}, "eras": "both"}}"#),
-        &["line 1, `eras`: it is not \"servers\" or \"all\""],
+        &["line 1, `eras`: expected \"servers\" or \"all\""],
     );
 }
 
@@ -386,7 +386,7 @@ fn a_token_says_what_its_holder_may_do() {
         check(
             &text.replace("60/min", rate),
             &[
-                "line 7, `tokens.bob.rate`: it is not a number of requests and a time like \"60/min\" (s, min, h, d)",
+                "line 7, `tokens.bob.rate`: expected a number of requests and a time like \"60/min\" (s, min, h, d)",
             ],
         );
     }
@@ -398,18 +398,18 @@ fn what_a_holder_cannot_have_is_refused() {
         "[tokens.bob]\ntoken = 'token-of-bob-1234'\nservers = ['file']\ntools = ['bank/*', '/x']\nrat = '1/s'\n\
          [mcpServers.files]\ncommand = 'x'\n[mcpServers.bank]\ncommand = 'x'\n",
         &[
-            "line 3, `tokens.bob.servers[0]`: there is no such server; the nearest one is `files`",
+            "line 3, `tokens.bob.servers[0]`: unknown server; did you mean `files`?",
             "line 4, `tokens.bob.tools[0]`: no server that this holder may use matches the pattern",
-            "line 4, `tokens.bob.tools[1]`: it is not a pattern: write one like `server/tool`, `server/*` or `*`",
-            "line 5, `tokens.bob.rat`: the key is unknown; the nearest known key is `rate`",
+            "line 4, `tokens.bob.tools[1]`: not a valid pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 5, `tokens.bob.rat`: unknown key; did you mean `rate`?",
         ],
     );
     check(
         "tokens = {bob = {servers = [], tools = []}}\n[mcpServers.a]\ncommand = 'x'\n",
         &[
             "line 1, `tokens.bob`: `token` is missing",
-            "line 1, `tokens.bob.servers`: it admits no server; leave it out to admit all, or leave the token out",
-            "line 1, `tokens.bob.tools`: it admits no tool; leave it out to admit all, or leave the token out",
+            "line 1, `tokens.bob.servers`: allows no server: leave it out to allow all, or leave the token out",
+            "line 1, `tokens.bob.tools`: allows no tool: leave it out to allow all, or leave the token out",
         ],
     );
 }
@@ -434,7 +434,7 @@ fn origins_are_written_as_browsers_send_them() {
         check(
             &format!("listen = {{origins = ['{origin}']}}\n[mcpServers.a]\ncommand = 'x'\n"),
             &[
-                "line 1, `listen.origins`: one of them is not an origin: write it as browsers do, like \
+                "line 1, `listen.origins`: not a valid origin: write each as browsers do, like \
                  `https://app.example` or `http://localhost:3000`",
             ],
         );
@@ -447,29 +447,29 @@ fn unknown_keys_name_the_nearest() {
         "[mcpServers.a]\ncomand = 'x'\nnever_chian = true\n[limit]\n",
         &[
             "line 1, `mcpServers.a`: `command` or `url` is missing: how the server is reached",
-            "line 2, `mcpServers.a.comand`: the key is unknown; the nearest known key is `command`",
-            "line 3, `mcpServers.a.never_chian`: the key is unknown; the nearest known key is `never_chain`",
-            "line 4, `limit`: the key is unknown; the nearest known key is `limits`",
+            "line 2, `mcpServers.a.comand`: unknown key; did you mean `command`?",
+            "line 3, `mcpServers.a.never_chian`: unknown key; did you mean `never_chain`?",
+            "line 4, `limit`: unknown key; did you mean `limits`?",
         ],
     );
     check(
         r#"{"servers": {"a": {"command": "x"}}}"#,
         &[
             "line 1: `mcpServers` is missing: the servers, each by its name",
-            "line 1, `servers`: the key is unknown; the nearest known key is `mcpServers`",
+            "line 1, `servers`: unknown key; did you mean `mcpServers`?",
         ],
     );
     check(
         "extra_tools = {shell = true}\nprofile = 'antropic'\n[mcpServers.a]\ncommand = 'x'\ntimeout = 1\n'time out' = 2\n",
         &[
-            "line 1, `extraTools.shell`: the key is unknown; known keys: inspectToolOutput, readResult, listResults",
-            "line 2, `profile`: there is no such profile; the nearest known one is `anthropic`",
-            "line 6, `mcpServers.a.\"time out\"`: the key is unknown; the nearest known key is `timeout`",
+            "line 1, `extraTools.shell`: unknown key; known keys: inspectToolOutput, readResult, listResults",
+            "line 2, `profile`: unknown profile; did you mean `anthropic`?",
+            "line 6, `mcpServers.a.\"time out\"`: unknown key; did you mean `timeout`?",
         ],
     );
     check(
         "[mcpServers.a]\ncommand = 'x'\nneverChain = true\nnever_chain = true\n",
-        &["line 4, `mcpServers.a.never_chain`: the key is there twice, in two spellings"],
+        &["line 4, `mcpServers.a.never_chain`: duplicate key, in two spellings"],
     );
 }
 
@@ -516,9 +516,9 @@ fn a_misspelled_key_of_a_rule_refuses_the_configuration() {
                 }
                 let error = GatewayConfig::parse(&text, Format::Toml, &sources()).expect_err(&text);
                 let problem = &error.problems()[0];
-                assert_eq!(problem.what, "the key is unknown", "{text}");
+                assert_eq!(problem.what, "unknown key", "{text}");
                 let advice = problem.advice.as_deref().unwrap_or_default();
-                assert!(advice.contains("nearest known key"), "{text}: {advice}");
+                assert!(advice.contains("did you mean"), "{text}: {advice}");
             }
         }
     }
@@ -528,7 +528,7 @@ fn a_misspelled_key_of_a_rule_refuses_the_configuration() {
 fn servers_are_one_thing_or_the_other() {
     check(
         "mcpServers = {}",
-        &["line 1, `mcpServers`: there is no server"],
+        &["line 1, `mcpServers`: the configuration has no server"],
     );
     check(
         "[mcpServers.a]\ncommand = 'x'\nurl = 'http://a'\n[mcpServers.b]\nurl = 'http://a'\nargs = []\n",
@@ -540,17 +540,17 @@ fn servers_are_one_thing_or_the_other() {
     check(
         "[mcpServers.a]\ntype = 'sse'\nurl = 'http://a'\n[mcpServers.b]\ntype = 'stdio'\nurl = 'http://a'\n",
         &[
-            "line 2, `mcpServers.a.type`: the transport `sse` of 2024-11-05 is not spoken; most servers that have it have `http`, too",
-            "line 5, `mcpServers.b`: `type` is of another kind than `url`",
+            "line 2, `mcpServers.a.type`: the transport `sse` of 2024-11-05 is not supported; most servers that have it also have `http`",
+            "line 5, `mcpServers.b`: `type` does not fit `url`",
         ],
     );
     check(
         "[mcpServers.'a/b']\ncommand = ''\nargs = 'x'\nallow = []\n",
         &[
             "line 1, `mcpServers.\"a/b\"`: the name of the server has a character that patterns need: `/`, `*`, or a control character",
-            "line 2, `mcpServers.\"a/b\".command`: it is empty",
-            "line 3, `mcpServers.\"a/b\".args`: it is not a list of texts",
-            "line 4, `mcpServers.\"a/b\".allow`: it admits no tool; leave it out to admit all, or write `disabled`",
+            "line 2, `mcpServers.\"a/b\".command`: the command is empty",
+            "line 3, `mcpServers.\"a/b\".args`: expected a list of texts",
+            "line 4, `mcpServers.\"a/b\".allow`: allows no tool: leave it out to allow all, or write `disabled`",
         ],
     );
 }
@@ -560,15 +560,15 @@ fn values_are_judged() {
     check(
         "listen = 'somewhere'\ncontext_window = 0\n[limits]\nmessage_bytes = '1 XB'\nshutdown = -1\nsessions = 'many'\n[mcpServers.a]\ncommand = 'x'\ndisabled = 'no'\n",
         &[
-            "line 1, `listen`: it is not an address with a port: write one like `127.0.0.1:8807`",
-            "line 2, `contextWindow`: it is not a whole number from 1",
-            "line 4, `limits.messageBytes`: it is not a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
-            "line 5, `limits.shutdown`: it is not a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"",
-            "line 6, `limits.sessions`: it is not a whole number from 1",
-            "line 9, `mcpServers.a.disabled`: it is not true or false",
+            "line 1, `listen`: not a valid address with a port: write one like `127.0.0.1:8807`",
+            "line 2, `contextWindow`: expected a whole number from 1",
+            "line 4, `limits.messageBytes`: expected a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
+            "line 5, `limits.shutdown`: expected a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"",
+            "line 6, `limits.sessions`: expected a whole number from 1",
+            "line 9, `mcpServers.a.disabled`: expected true or false",
         ],
     );
-    let memory = "it is less than four times `messageBytes`, or than twice `totalBytes`; lower these, or leave them out: they follow from it";
+    let memory = "less than four times `messageBytes`, or less than twice `totalBytes`; lower these, or leave them out: they follow from it";
     let sizes = "[mcpServers.a]\ncommand = 'x'\n[limits]\nmemoryBytes = '64 MiB'\n";
     check(
         &format!("{sizes}totalBytes = '33 MiB'\n"),
@@ -578,13 +578,13 @@ fn values_are_judged() {
         &format!("{sizes}messageBytes = '17 MiB'\nargumentBytes = 65535\n"),
         &[
             &format!("line 4, `limits.memoryBytes`: {memory}"),
-            "line 6, `limits.argumentBytes`: it is less than 64 KiB: ordinary lists of tools and calls would be refused",
+            "line 6, `limits.argumentBytes`: less than 64 KiB: ordinary lists of tools and calls would be refused",
         ],
     );
     toml(&format!(
         "{sizes}messageBytes = '16 MiB'\ntotalBytes = '32 MiB'\nargumentBytes = '64 KiB'\n"
     ));
-    let least = "line 4, `limits.memoryBytes`: it is less than 512 KiB, of which one message may take an eighth; write at least \"512 KiB\"";
+    let least = "line 4, `limits.memoryBytes`: less than 512 KiB, of which one message may take an eighth; write at least \"512 KiB\"";
     for size in [
         "1",
         "'10 KiB'",
@@ -598,7 +598,7 @@ fn values_are_judged() {
     }
     let least = toml("[mcpServers.a]\ncommand = 'x'\n[limits]\nmemoryBytes = '512 KiB'\n");
     assert_eq!(least.limits.message_bytes, 64 << 10);
-    let session = "it is more than `totalBytes`, which all sessions share; lower it, or leave it out: it follows from `totalBytes`";
+    let session = "more than `totalBytes`, which all sessions share; lower it, or leave it out: it follows from `totalBytes`";
     for total in ["", "totalBytes = '8 MiB'\n"] {
         let line = if total.is_empty() { 5 } else { 6 };
         check(
@@ -622,24 +622,24 @@ fn values_are_judged() {
     check(
         "[mcpServers.a]\nurl = 'ftp://x'\nheaders = {'a b' = '1', Host = 'x', X = \"1\\n2\"}\n[mcpServers.b]\nurl = 'https://ann:s3cret@x/'\n",
         &[
-            "line 2, `mcpServers.a.url`: it is not a URL: write one like `https://example.com/mcp`",
-            "line 3, `mcpServers.a.headers.\"a b\"`: a header cannot be called so",
+            "line 2, `mcpServers.a.url`: not a valid URL: write one like `https://example.com/mcp`",
+            "line 3, `mcpServers.a.headers.\"a b\"`: not a valid name of a header",
             "line 3, `mcpServers.a.headers.Host`: the gateway sets this header itself",
             "line 3, `mcpServers.a.headers.X`: the value has characters that a header cannot carry",
-            "line 5, `mcpServers.b.url`: it has a name or a password: write them as a header",
+            "line 5, `mcpServers.b.url`: the URL has a name or a password: write them as a header",
         ],
     );
     check(
         "[mcpServers.a]\nurl = 'https://x'\noauth = {grant = 'client_credentials', clientId = 'i'}\n[mcpServers.b]\nurl = 'https://x'\noauth = {grant = 'password'}\n",
         &[
-            "line 3, `mcpServers.a.oauth.grant`: it takes `clientId` and `clientSecret`: they are what the server lets in",
-            "line 6, `mcpServers.b.oauth.grant`: it is not \"authorization_code\" or \"client_credentials\"",
+            "line 3, `mcpServers.a.oauth.grant`: needs `clientId` and `clientSecret`, which the gateway logs in with",
+            "line 6, `mcpServers.b.oauth.grant`: expected \"authorization_code\" or \"client_credentials\"",
         ],
     );
     check(
         "tokens = {}\n[mcpServers.a]\ncommand = 'x'\n",
         &[
-            "line 1, `tokens`: no client would have a token: leave `tokens` out to have one made, or write \
+            "line 1, `tokens`: no client would have a token: leave `tokens` out to have one generated, or write \
              `anonymous = true`",
         ],
     );
@@ -647,7 +647,7 @@ fn values_are_judged() {
         "tokens = {ann = 'short', bob = '${KEY}', eve = '${KEY}', kim = '${OTHER}'}\n[mcpServers.a]\ncommand = 'x'\n",
         &[
             "line 1, `tokens.ann`: the token is shorter than 16 characters: it could be guessed",
-            "line 1, `tokens.eve`: the token is that of another holder, too",
+            "line 1, `tokens.eve`: another holder has the same token",
             "line 1, `tokens.kim`: the variable `OTHER` is not set",
         ],
     );
@@ -658,10 +658,10 @@ fn flow_rules_that_mean_nothing_are_refused() {
     check(
         "[[flows]]\nfrom = 'filse/*'\nto = 'a'\naction = 'deny'\n[[flows]]\nname = 'flow 1'\nfrom = 'f*s/x'\nto = '/x'\naction = 'forbid'\n[[flows]]\nfrom = '*'\n[mcpServers.files]\ncommand = 'x'\n[mcpServers.a]\ncommand = 'x'\n",
         &[
-            "line 2, `flows[0].from`: no server matches the pattern, so that the rule would never hold; the nearest one is `files`",
-            "line 8, `flows[1].to`: it is not a pattern: write one like `server/tool`, `server/*` or `*`",
-            "line 9, `flows[1].action`: it is not \"allow\" or \"deny\"",
-            "line 10, `flows[2].to`: `to` is missing: a pattern like `server/tool`, `server/*` or `*`",
+            "line 2, `flows[0].from`: no server matches the pattern: the rule would never apply; did you mean `files`?",
+            "line 8, `flows[1].to`: not a valid pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 9, `flows[1].action`: expected \"allow\" or \"deny\"",
+            "line 10, `flows[2]`: `to` is missing: a pattern like `server/tool`, `server/*` or `*`",
             "line 10, `flows[2]`: `action` is missing: \"allow\" or \"deny\"",
         ],
     );
@@ -671,19 +671,19 @@ fn flow_rules_that_mean_nothing_are_refused() {
 fn what_is_no_document_is_said_without_quoting_it() {
     check(
         "a = s3cret\n",
-        &["line 1: this is not valid TOML: string values must be quoted, expected literal string"],
+        &["line 1: not valid TOML: string values must be quoted, expected literal string"],
     );
     check(
         "{\"a\": 1,\n \"b\" 2}",
-        &["line 2: this is not valid JSON: `:` is missing"],
+        &["line 2: not valid JSON: expected `:`"],
     );
     check(
         "{\"a\": 1, \"a\": 2}",
-        &["line 1: this is not valid JSON: the key was there before"],
+        &["line 1: not valid JSON: duplicate key"],
     );
     check(
         &"{\"a\":".repeat(300),
-        &["line 1: this is not valid JSON: it is nested too deep"],
+        &["line 1: not valid JSON: nested too deep"],
     );
 }
 
@@ -789,23 +789,23 @@ fn one_mistake_is_said_once() {
     check(
         &format!("{server}[tokens.f]\ntoken = 7\n[tokens.h]\ntoken = '${{NOPE}}'\n"),
         &[
-            "line 4, `tokens.f.token`: it is not a text",
+            "line 4, `tokens.f.token`: expected a text",
             "line 6, `tokens.h.token`: the variable `NOPE` is not set",
         ],
     );
     check(
         &format!("{server}allow = 'x'\n"),
-        &["line 3, `mcpServers.a.allow`: it is not a list of texts"],
+        &["line 3, `mcpServers.a.allow`: expected a list of texts"],
     );
     check(
         &format!("{server}allow = [7]\n"),
-        &["line 3, `mcpServers.a.allow[0]`: it is not a text"],
+        &["line 3, `mcpServers.a.allow[0]`: expected a text"],
     );
     check(
         &format!("{server}[tokens.f]\ntoken = '0123456789abcdef'\nservers = 'a'\ntools = 'a/*'\n"),
         &[
-            "line 5, `tokens.f.servers`: it is not a list of texts",
-            "line 6, `tokens.f.tools`: it is not a list of texts",
+            "line 5, `tokens.f.servers`: expected a list of texts",
+            "line 6, `tokens.f.tools`: expected a list of texts",
         ],
     );
 }
@@ -846,8 +846,8 @@ fn what_is_withheld_is_read() {
         "never = ['a..b', 7]\n[mcpServers.a]\ncommand = 'x'\nnever = 'password'\n",
         &[
             "line 1, `never[0]`: the path has an empty segment; write a name between dots; a field whose name is empty is `\"\"`",
-            "line 1, `never[1]`: it is not a text",
-            "line 4, `mcpServers.a.never`: it is not a list of paths",
+            "line 1, `never[1]`: expected a text",
+            "line 4, `mcpServers.a.never`: expected a list of paths",
         ],
     );
     let advice = "a path begins at the root: write `user.email` for `$.user.email` and `/user/email`, and quote a name that begins so: `\"/user\"`";
@@ -908,7 +908,7 @@ fn views_are_chosen_by_client_and_by_server() {
             "[clients.a]\nview = \"ask\"\n[clients.A]\nview = \"ask\"",
             "without regard to case",
         ),
-        ("[clients.a]\nviews = \"ask\"", "the key is unknown"),
+        ("[clients.a]\nviews = \"ask\"", "unknown key"),
         (
             "[clients.\"\"]\nview = \"ask\"",
             "the name of the client is empty",

@@ -1,7 +1,4 @@
-//! How results are handed to a client, and who decides it.
-//!
-//! What comes in: what the configuration says, and the name that a client gives itself. What goes out: the
-//! view of each server's results, and why it is that one. The order is normative in `specs/gateway-tools.md`.
+//! How results are handed to a client, and what decides it, in the order of `specs/gateway-tools.md`.
 
 use super::{GatewayConfig, ServerConfig};
 use crate::pattern::fits;
@@ -133,11 +130,11 @@ pub enum ViewReason {
 impl fmt::Display for ViewReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Client => "its entry in `clients`",
+            Self::Client => "the client's entry in `clients`",
             Self::Server => "the server's `view`",
             Self::Everywhere => "`--view`, else the `view` at the top of the configuration",
             Self::Table => "the table of known clients",
-            Self::Unknown => "default, as it is not in the table of known clients",
+            Self::Unknown => "the default, since the client is not in the table of known clients",
         })
     }
 }
