@@ -47,7 +47,7 @@ use crate::{
     budget::Budget,
     config::{GatewayConfig, ServerConfig, TransportConfig},
     message::Message,
-    metrics::{Figures, Metrics},
+    metrics::{GatewayMetrics, Metrics},
     port::{Disconnected, MessageSink},
     principal::Principal,
     quota::Quotas,
@@ -75,7 +75,7 @@ pub struct Gateway {
     tools: Tools,
     clients: Mutex<Clients>,
     eras: Arc<Eras>,
-    figures: Arc<Figures>,
+    figures: Arc<GatewayMetrics>,
     /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
     budget: Arc<Budget>,
@@ -133,7 +133,7 @@ impl Gateway {
         tools: Tools,
         metrics: &Metrics,
     ) -> Arc<Self> {
-        let figures = Figures::new(metrics, &config);
+        let figures = GatewayMetrics::new(metrics, &config);
         let budget = budget(&config, metrics);
         let tools = tools.with_figures(&figures).with_budget(&budget);
         let enabled = config.servers.iter().filter(|server| !server.disabled);
@@ -173,7 +173,7 @@ impl Gateway {
         &self.tools
     }
 
-    pub(crate) fn figures(&self) -> &Arc<Figures> {
+    pub(crate) fn figures(&self) -> &Arc<GatewayMetrics> {
         &self.figures
     }
 

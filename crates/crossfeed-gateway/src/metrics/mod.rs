@@ -1,17 +1,13 @@
-//! What is counted, as Prometheus reads it.
-//!
-//! What comes in: events of the gateway, by names and labels; and states at the time of asking. What goes
-//! out: text. Deliberately not here: traces and logs, and whatever is payload: labels hold names of
-//! servers, methods and outcomes.
+//! Counters, gauges and histograms, written in Prometheus' text format. Labels never hold payload.
 
 pub mod families;
-mod figures;
+mod recorder;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use figures::{Figures, Kept, Measured, Outcome, ServerFigures};
+pub(crate) use recorder::{GatewayMetrics, Outcome, RequestTimer, ResultOutcome, ServerMetrics};
 
 use parking_lot::{Mutex, MutexGuard};
 use std::{
@@ -23,10 +19,10 @@ use std::{
     time::Duration,
 };
 
-/// Series of one family that come by and by; whatever comes beyond counts as `other`.
-const SERIES: usize = 256;
-/// Bytes of a label's value.
-const LABEL: usize = 64;
+/// The most series of one family whose labels are not known from the start; others count as `other`.
+const MAX_SERIES: usize = 256;
+/// The most bytes of a label's value.
+const MAX_LABEL_BYTES: usize = 64;
 /// What stands for series beyond the limit.
 const OTHER: &str = "other";
 
@@ -36,7 +32,7 @@ const SECONDS: [f64; 16] = [
     5.0, 30.0, 120.0,
 ];
 
-/// What a thing that is measured is.
+/// How a thing is measured: as a count that grows, as what exists now, or by how long it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Counter,
@@ -44,7 +40,7 @@ enum Kind {
     Seconds,
 }
 
-/// One thing that is measured.
+/// One thing that is measured: its name, what it is, and the names of its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family {
     name: &'static str,
@@ -54,48 +50,6 @@ pub struct Family {
 }
 
 impl Family {
-    /// What grows: its name, what it is, and the names of its labels.
-    #[must_use]
-    pub const fn counter(
-        name: &'static str,
-        help: &'static str,
-        labels: &'static [&'static str],
-    ) -> Self {
-        let kind = Kind::Counter;
-        Self {
-            name,
-            help,
-            labels,
-            kind,
-        }
-    }
-
-    /// What is there now.
-    #[must_use]
-    pub const fn gauge(
-        name: &'static str,
-        help: &'static str,
-        labels: &'static [&'static str],
-    ) -> Self {
-        Self {
-            kind: Kind::Gauge,
-            ..Self::counter(name, help, labels)
-        }
-    }
-
-    /// How long things take.
-    #[must_use]
-    pub const fn seconds(
-        name: &'static str,
-        help: &'static str,
-        labels: &'static [&'static str],
-    ) -> Self {
-        Self {
-            kind: Kind::Seconds,
-            ..Self::counter(name, help, labels)
-        }
-    }
-
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -200,28 +154,28 @@ impl Metrics {
 
     /// One more. `labels` are the values of the family's, in order.
     pub fn count(&self, family: Family, labels: &[&str]) {
-        if let Value::Counter(counter) = self.value(family, labels, SERIES) {
+        if let Value::Counter(counter) = self.value(family, labels, MAX_SERIES) {
             counter.add(1);
         }
     }
 
     /// More, or less, of what is there now.
     pub fn add(&self, family: Family, labels: &[&str], change: i64) {
-        if let Value::Gauge(gauge) = self.value(family, labels, SERIES) {
+        if let Value::Gauge(gauge) = self.value(family, labels, MAX_SERIES) {
             gauge.fetch_add(change, Ordering::Relaxed);
         }
     }
 
     /// So much is there now.
     pub fn set(&self, family: Family, labels: &[&str], there: usize) {
-        if let Value::Gauge(gauge) = self.value(family, labels, SERIES) {
+        if let Value::Gauge(gauge) = self.value(family, labels, MAX_SERIES) {
             gauge.store(i64::try_from(there).unwrap_or(i64::MAX), Ordering::Relaxed);
         }
     }
 
     /// It took so long.
     pub fn took(&self, family: Family, labels: &[&str], time: Duration) {
-        if let Value::Seconds(histogram) = self.value(family, labels, SERIES) {
+        if let Value::Seconds(histogram) = self.value(family, labels, MAX_SERIES) {
             histogram.took(time);
         }
     }
@@ -249,11 +203,9 @@ impl Metrics {
     fn value(&self, family: Family, labels: &[&str], most: usize) -> Value {
         let named = |at: usize| {
             let label = labels.get(at).copied().unwrap_or_default();
-            let mut end = label.len().min(LABEL);
-            while !label.is_char_boundary(end) {
-                end -= 1;
-            }
-            label[..end].to_owned()
+            let end = label.len().min(MAX_LABEL_BYTES);
+            let end = (0..=end).rfind(|end| label.is_char_boundary(*end));
+            label[..end.unwrap_or_default()].to_owned()
         };
         let mut labels: Vec<String> = (0..family.labels.len()).map(named).collect();
         let mut families = self.families();

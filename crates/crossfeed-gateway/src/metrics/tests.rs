@@ -1,9 +1,33 @@
 use super::*;
 use proptest::prelude::*;
 
-const CALLS: Family = Family::counter("calls_total", "Calls.", &["server", "outcome"]);
-const TIMES: Family = Family::seconds("call_seconds", "How long calls took.", &["server"]);
-const OPEN: Family = Family::gauge("open", "What is open.", &[]);
+const fn family(
+    kind: Kind,
+    name: &'static str,
+    help: &'static str,
+    labels: &'static [&'static str],
+) -> Family {
+    Family {
+        name,
+        help,
+        labels,
+        kind,
+    }
+}
+
+const CALLS: Family = family(
+    Kind::Counter,
+    "calls_total",
+    "Calls.",
+    &["server", "outcome"],
+);
+const TIMES: Family = family(
+    Kind::Seconds,
+    "call_seconds",
+    "How long calls took.",
+    &["server"],
+);
+const OPEN: Family = family(Kind::Gauge, "open", "What is open.", &[]);
 
 /// One line: name, labels, value.
 type Sample = (String, Vec<(String, String)>, f64);
@@ -97,7 +121,7 @@ proptest! {
             metrics.count(CALLS, &[&format!("{server}{text}"), "ok"]);
         }
         let samples = parse(&metrics.text());
-        prop_assert!(samples.len() <= SERIES + 1);
+        prop_assert!(samples.len() <= MAX_SERIES + 1);
         let sum: f64 = samples.iter().map(|sample| sample.2).sum();
         prop_assert_eq!(sum, servers.len() as f64);
     }

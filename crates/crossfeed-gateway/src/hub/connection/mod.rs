@@ -16,7 +16,7 @@ use crate::{
     budget::{Charge, Purpose},
     config::TransportConfig,
     message::{Header, Id, Message, Param},
-    metrics::{Measured, Outcome, ServerFigures},
+    metrics::{Outcome, RequestTimer, ServerMetrics},
     protocol::method,
     quota::Permit,
     sync::Mutex,
@@ -118,7 +118,7 @@ struct QueuedMessage {
 /// What changes.
 #[derive(Default)]
 pub(super) struct State {
-    waiting: HashMap<u64, (PendingReply, Measured)>,
+    waiting: HashMap<u64, (PendingReply, RequestTimer)>,
     last_upstream_id: u64,
     queue: VecDeque<QueuedMessage>,
     queued_bytes: usize,
@@ -247,7 +247,7 @@ pub(super) struct ServerConnection {
     pub(super) clock: Notify,
     /// It is used again.
     woken: Notify,
-    pub(super) figures: Arc<ServerFigures>,
+    pub(super) figures: Arc<ServerMetrics>,
     /// Whether a notification that was too long was dropped.
     has_dropped: AtomicBool,
 }

@@ -1,7 +1,5 @@
-//! What is counted where messages pass: found by place, counted without a lock.
-//!
-//! What comes in: the names of the configuration, once; then events. What goes out: counts. Deliberately
-//! not here: names that a client or a server chose; they are not labels.
+//! Counters for the paths of messages: found by place, counted without a lock. Labels come from the configuration,
+//! never from clients or servers.
 
 use super::{Counter, Histogram, Metrics, families};
 use crate::config::GatewayConfig;
@@ -58,7 +56,7 @@ const OUTCOMES: [&str; 6] = [
 
 /// What became of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ResultOutcome {
     /// It can be referred to.
     Recorded,
     /// It says that the tool failed.
@@ -67,14 +65,14 @@ pub(crate) enum Kept {
     Refused,
 }
 
-const KEPT: [&str; 3] = ["recorded", "failed", "refused"];
+const RESULT_OUTCOMES: [&str; 3] = ["recorded", "failed", "refused"];
 
 /// What is counted of one server.
 #[derive(Debug, Default)]
-pub(crate) struct ServerFigures {
+pub(crate) struct ServerMetrics {
     requests: [[Counter; OUTCOMES.len()]; KINDS.len()],
     calls: Histogram,
-    results: [Counter; KEPT.len()],
+    results: [Counter; RESULT_OUTCOMES.len()],
     pub(crate) sent: Counter,
     pub(crate) received: Counter,
     pub(crate) references: Counter,
@@ -85,7 +83,7 @@ pub(crate) struct ServerFigures {
     pub(crate) no_messages: Counter,
 }
 
-impl ServerFigures {
+impl ServerMetrics {
     fn new(metrics: &Metrics, name: &str) -> Self {
         let counter = |family, labels: &[&str]| metrics.counter(family, labels);
         let of = |family| counter(family, &[name]);
@@ -94,7 +92,7 @@ impl ServerFigures {
                 OUTCOMES.map(|outcome| counter(families::REQUESTS, &[name, kind, outcome]))
             }),
             calls: metrics.histogram(families::CALLS, &[name]),
-            results: KEPT.map(|kept| counter(families::RESULTS, &[name, kept])),
+            results: RESULT_OUTCOMES.map(|kept| counter(families::RESULTS, &[name, kept])),
             sent: counter(families::BYTES, &[name, "sent"]),
             received: counter(families::BYTES, &[name, "received"]),
             references: of(families::REFERENCES),
@@ -107,7 +105,7 @@ impl ServerFigures {
     }
 
     /// What became of a result.
-    pub(crate) fn result(&self, kept: Kept) {
+    pub(crate) fn result(&self, kept: ResultOutcome) {
         if let Some(counter) = self.results.get(kept as usize) {
             counter.add(1);
         }
@@ -119,8 +117,8 @@ impl ServerFigures {
     }
 
     /// A request is handed over.
-    pub(crate) fn begin(self: &Arc<Self>, method: &str) -> Measured {
-        Measured {
+    pub(crate) fn begin(self: &Arc<Self>, method: &str) -> RequestTimer {
+        RequestTimer {
             figures: Arc::clone(self),
             kind: kind(method),
             since: Instant::now(),
@@ -131,21 +129,21 @@ impl ServerFigures {
 
 /// A request that runs. Dropped, it was given up.
 #[derive(Debug)]
-pub(crate) struct Measured {
-    figures: Arc<ServerFigures>,
+pub(crate) struct RequestTimer {
+    figures: Arc<ServerMetrics>,
     kind: usize,
     since: Instant,
     outcome: Outcome,
 }
 
-impl Measured {
+impl RequestTimer {
     /// It ended.
     pub(crate) fn end(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
 }
 
-impl Drop for Measured {
+impl Drop for RequestTimer {
     fn drop(&mut self) {
         let of = self.figures.requests.get(self.kind);
         if let Some(counter) = of.and_then(|of| of.get(self.outcome as usize)) {
@@ -160,15 +158,15 @@ impl Drop for Measured {
 
 /// What is counted of a gateway.
 #[derive(Debug)]
-pub(crate) struct Figures {
+pub(crate) struct GatewayMetrics {
     metrics: Metrics,
-    servers: Vec<Arc<ServerFigures>>,
+    servers: Vec<Arc<ServerMetrics>>,
     /// What the gateway adds before a call goes to its server, and when its result is there.
     pub(crate) before: Histogram,
     pub(crate) after: Histogram,
 }
 
-impl Figures {
+impl GatewayMetrics {
     /// Counts of nothing, of the servers of a configuration.
     pub(crate) fn new(metrics: &Metrics, config: &GatewayConfig) -> Arc<Self> {
         for family in families::ALL {
@@ -178,7 +176,7 @@ impl Figures {
         Arc::new(Self {
             metrics: metrics.clone(),
             servers: servers
-                .map(|server| Arc::new(ServerFigures::new(metrics, &server.name)))
+                .map(|server| Arc::new(ServerMetrics::new(metrics, &server.name)))
                 .collect(),
             before: metrics.histogram(families::ADDED, &["before"]),
             after: metrics.histogram(families::ADDED, &["after"]),
@@ -191,7 +189,7 @@ impl Figures {
     }
 
     /// Those of a server, by its place in the configuration.
-    pub(crate) fn server(&self, server: usize) -> Arc<ServerFigures> {
+    pub(crate) fn server(&self, server: usize) -> Arc<ServerMetrics> {
         self.servers.get(server).cloned().unwrap_or_default()
     }
 
