@@ -16,7 +16,7 @@ pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     check_directory(directory)
 }
 
-/// Refuses a directory that others may write to. One that is not there is none.
+/// Refuses a directory that others may write to. A missing one is fine.
 pub(crate) fn check_directory(directory: &Path) -> io::Result<()> {
     let metadata = match fs::metadata(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

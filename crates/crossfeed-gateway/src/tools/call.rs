@@ -1,24 +1,20 @@
-//! What becomes of a call.
-//!
-//! What comes in: the `params` of a `tools/call`. What goes out: an answer of the gateway's own, or the
-//! `params` for a server. Deliberately not here: results.
+//! Calls of tools: their references resolved and judged, then forwarded, or answered by the gateway.
 //!
 //! # What holds
 //!
 //! - Nothing is forwarded before every reference was resolved, judged, and allowed by the flow rules.
-//! - Where nothing in the arguments is meant for the gateway, the server gets their bytes, unjudged: it
-//!   judges them itself, as it would without a gateway.
+//! - Where nothing in the arguments is meant for the gateway, the server gets their bytes, unvalidated: it
+//!   validates them itself, as it would without a gateway.
 
 use super::{
-    Call, Forward, Pending, binary,
+    Call, Forward, Pending, binary, builtin,
     client::{Known, Shared},
-    extra,
     flow::{self, FlowError, Sources},
     list::Offered,
     params::Params,
     reader::Asked,
     refusal,
-    result::{self, Kept, Passing},
+    result::{self, Passing, RecordedCall, Replay},
     room, unlisted,
 };
 use crate::{
@@ -35,12 +31,12 @@ use crossfeed_store::Tombstone;
 use crossfeed_wire::{ErrorBody, ErrorCode, View};
 use std::sync::Arc;
 
-/// Calls that a client may have made before it connected again.
-const TRIES: usize = 64;
+/// How many ids are tried: a client may have used some before it connected again.
+const MAX_ID_TRIES: usize = 64;
 
 /// The most members of `params`, and the most bytes of the name of one.
-const MEMBERS: usize = 1_000;
-const KEY: usize = 4 << 10;
+const MAX_MEMBERS: usize = 1_000;
+const MAX_KEY_BYTES: usize = 4 << 10;
 
 /// Arguments that may be sent.
 #[derive(Default)]
@@ -54,24 +50,33 @@ struct Ready {
 
 /// What becomes of a call by these `params`.
 pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
-    let refused =
-        |body: Box<ErrorBody>| Call::Answered(refusal::of_bodies(vec![*body], shared.privacy()));
-    let params = match Params::read(shared, params).await {
-        Ok(params) => params,
-        Err(body) => return refused(body),
-    };
-    let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
-    let root = match params.object() {
-        Ok(root) => root,
-        Err(message) => return invalid(message),
-    };
+    match forwarded(shared, params).await {
+        Ok(forward) => Call::Forward(forward),
+        Err(Unsent::Answered(result)) => Call::Answered(result),
+        Err(Unsent::Invalid(message)) => {
+            Call::Refused(RpcError::new(code::INVALID_PARAMS, message))
+        }
+    }
+}
+
+/// What a call is answered with that is not sent.
+enum Unsent {
+    Answered(Bytes),
+    Invalid(String),
+}
+
+async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsent> {
+    let refused = |body| Unsent::Answered(shared.refused(body));
+    let invalid = |message: String| Err(Unsent::Invalid(message));
+    let params = Params::read(shared, params).await.map_err(refused)?;
+    let root = params.object().map_err(Unsent::Invalid)?;
     if has_too_many(root) {
         return invalid(format!(
-            "the params of tools/call have more than {MEMBERS} members, or one with a name of more than {KEY} bytes"
+            "the params of tools/call have more than {MAX_MEMBERS} members, or one with a name of more than {MAX_KEY_BYTES} bytes"
         ));
     }
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
-        return invalid("the params of tools/call name no tool".to_owned());
+        return invalid("the params of tools/call have no `name`".to_owned());
     };
     if let Some(key) = lookalike(root) {
         return invalid(format!(
@@ -82,29 +87,27 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
     let shared = &shared.of_call(root);
-    let said = root.get("_meta");
-    let said = said.map(|said| Asked::of(said, shared.is_stateless()));
-    let said = match said.transpose() {
-        Ok(said) => said.unwrap_or_default(),
-        Err(message) => return invalid(message),
-    };
+    let said = root
+        .get("_meta")
+        .map(|said| Asked::of(said, shared.is_stateless()));
+    let said = said.transpose().map_err(Unsent::Invalid)?;
+    let said = said.unwrap_or_default();
     let reader = shared.reader(&said);
     let listing = shared.listing_for(&reader);
     let written = params.arguments();
     let arguments = written.clone().filter(|own| *own != "null");
-    if listing
-        .as_ref()
-        .is_some_and(|listing| listing.has_extra(&name))
-    {
-        return Call::Answered(extra::answer(shared, &name, arguments).await);
+    let is_own = |name: &str| listing.as_ref().is_some_and(|own| own.has_extra(name));
+    if is_own(&name) {
+        let answer = builtin::answer(shared, &name, arguments).await;
+        return Err(Unsent::Answered(answer));
     }
     let offered = match shared.find(&name, &reader) {
         Known::Tool(offered) => offered,
-        Known::Nothing => match unlisted::unlisted(shared, &name, &reader).await {
-            Ok(offered) => offered,
-            Err(answer) => return Call::Answered(answer),
-        },
-        Known::NotSent => return Call::Answered(unlisted::new(shared, &name)),
+        Known::Nothing => {
+            let offered = unlisted::unlisted(shared, &name, &reader).await;
+            offered.map_err(Unsent::Answered)?
+        }
+        Known::NotSent => return Err(Unsent::Answered(unlisted::new(shared, &name))),
     };
     let state = root.get("requestState");
     let state = state.filter(|state| state.kind() != Kind::Null);
@@ -124,32 +127,27 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         None
     };
     let continued = state.map(|state| shared.round(&offered, state, asked));
-    let (round, held) = match continued.transpose() {
-        Ok(continued) => continued.unwrap_or_default(),
-        Err(error) => return Call::Answered(unknown_state(shared, &error)),
-    };
+    let continued = continued.transpose();
+    let continued = continued.map_err(|error| Unsent::Answered(unknown_state(shared, &error)))?;
+    let (round, held) = continued.unwrap_or_default();
     let flying = in_flight.as_ref().ok_or(why_not);
-    let ready = match (round, &arguments) {
-        (Some(round), _) => Ok(Ready {
+    let mut ready = match (round, &arguments) {
+        (Some(round), _) => Ready {
             arguments: round.arguments,
             sources: round.sources,
             projection: round.projection,
             wants_whole: round.wants_whole,
-        }),
+        },
         (None, Some(arguments)) => {
             let ready = ready(shared, flying, &offered, arguments.clone()).await;
             ready.map_err(|bodies| {
                 for body in &bodies {
                     shared.tools.figures.refused(body.code);
                 }
-                refusal::of_bodies(bodies, shared.privacy())
-            })
+                Unsent::Answered(refusal::of_bodies(bodies, shared.privacy()))
+            })?
         }
-        (None, None) => Ok(Ready::default()),
-    };
-    let mut ready = match ready {
-        Ok(ready) => ready,
-        Err(answer) => return Call::Answered(answer),
+        (None, None) => Ready::default(),
     };
     ready.sources.extend(&held);
     let own = in_flight.as_ref().and_then(InFlight::trace_context);
@@ -158,20 +156,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         .filter(|own| meta.context() != Some(own))
         .map(|own| meta.clone().with_context(own));
     let sent = ready.arguments.as_ref().or(arguments.as_ref());
-    let headers = match shared.headers(&offered, sent).await {
-        Ok(headers) => headers,
-        Err(body) => return refused(body),
-    };
-    let for_result = match result::asked_of(shared, &offered, root) {
-        Ok(for_result) => for_result,
-        Err(body) => return refused(body),
-    };
+    let headers = shared.headers(&offered, sent).await.map_err(refused)?;
+    let for_result = result::asked_of(shared, &offered, root).map_err(refused)?;
     let own = offered.prepared.listed().name();
     let sent = params.sent(shared, own, ready.arguments.as_ref(), meta);
-    let (sent, at) = match sent.await {
-        Ok(sent) => sent,
-        Err(body) => return refused(body),
-    };
+    let (sent, at) = sent.await.map_err(refused)?;
     // They are not held twice: what is sent holds the resolved arguments, too.
     let resolved = ready.arguments.as_ref();
     let resolved = resolved.filter(|own| own.len() > UNCHARGED).map(Bytes::len);
@@ -183,21 +172,24 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     } else {
         reader.view(offered.server)
     };
-    let kept = in_flight.map(|in_flight| Kept {
+    let kept = in_flight.map(|in_flight| RecordedCall {
         shared: Arc::clone(shared),
+        replay: Replay {
+            call_id: in_flight.call_id().clone(),
+            offered: Arc::clone(&offered),
+            view,
+            shows: shared.shows(&said),
+            can_read: is_own(builtin::READ),
+            projection: ready.projection,
+            params: for_result,
+        },
         in_flight,
-        offered: Arc::clone(&offered),
-        view,
-        shows: shared.shows(&said),
-        can_read: listing.is_some_and(|listing| listing.has_extra(extra::READ)),
         wants_whole: ready.wants_whole,
         sources: ready.sources,
-        projection: ready.projection,
         asked,
-        params: for_result,
         arguments: ready.arguments,
     });
-    Call::Forward(Forward {
+    Ok(Forward {
         server: offered.server,
         params: sent,
         headers,
@@ -219,8 +211,8 @@ fn has_too_many(params: Cursor<'_>) -> bool {
     let mut members = params.written_members();
     let is_long = members
         .by_ref()
-        .take(MEMBERS)
-        .any(|member| member.key.raw().len() > KEY);
+        .take(MAX_MEMBERS)
+        .any(|member| member.key.raw().len() > MAX_KEY_BYTES);
     is_long || members.next().is_some()
 }
 
@@ -245,12 +237,12 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
     })
 }
 
-/// The answer to a call that continues from a state nobody knows the sources of.
+/// The answer to a call that continues from a state whose sources are unknown.
 fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
     tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
     let body = refusal::flow_body(error);
     shared.tools.figures.refused(body.code);
-    refusal::of_bodies(vec![body], shared.privacy())
+    shared.refused(body)
 }
 
 /// The call in flight, or why its result will not be kept.
@@ -263,9 +255,9 @@ async fn begun(
 ) -> Result<InFlight, Box<ErrorBody>> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
-        return Err(Box::new(refusal::flow_body(&FlowError::NotChained { to })));
+        return Err(refusal::flow_body(&FlowError::NotChained { to }));
     }
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ID_TRIES {
         let Ok(call_id) = shared.place.ids.next() else {
             break;
         };
@@ -274,10 +266,9 @@ async fn begun(
             Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
                 // A client can make as many as it likes.
-                tracing::debug!(target: "crossfeed::gateway::tools", %error, "could not keep a call");
-                let mut body = ErrorBody::new(error.code(), error.to_string());
-                body.advice = Some("call again when others have returned".to_owned());
-                return Err(Box::new(body));
+                tracing::debug!(target: "crossfeed::gateway::tools", %error, "cannot record a call");
+                let advice = "call again when other calls have returned";
+                return Err(refusal::body(error.code(), error.to_string(), advice));
             }
         };
         if let Some(parent) = TraceMeta::read(root).context() {
@@ -296,9 +287,8 @@ async fn begun(
         return Ok(begun);
     }
     let message = "no id can be given to the call";
-    let mut body = ErrorBody::new(ErrorCode::StoreUnavailable, message);
-    body.advice = Some("call it with values in place of references".to_owned());
-    Err(Box::new(body))
+    let advice = "call it with values in place of references";
+    Err(refusal::body(ErrorCode::StoreUnavailable, message, advice))
 }
 
 /// The arguments as the server gets them, or why the call is not made.
@@ -317,12 +307,13 @@ async fn ready(
         return Ok(Ready::default());
     }
     if is_text {
-        let mut body = ErrorBody::new(
+        let message = "the arguments are a string in place of an object";
+        let advice = "write them as an object, not as its JSON text";
+        return Err(vec![*refusal::body(
             ErrorCode::ArgumentsInvalid,
-            "the arguments are a string in place of an object",
-        );
-        body.advice = Some("write them as an object, not as its JSON text".to_owned());
-        return Err(vec![body]);
+            message,
+            advice,
+        )]);
     }
     let _room = room::to_read(shared, &written)
         .await
@@ -357,7 +348,7 @@ async fn ready(
         Err(error) => return Err(refusal::of_call(&error, offered)),
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
-        .map_err(|error| vec![refusal::flow_body(&error)])?;
+        .map_err(|error| vec![*refusal::flow_body(&error)])?;
     let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(references);
@@ -507,10 +498,9 @@ fn may_be_ours(arguments: &[u8]) -> bool {
         b"null",
     ];
     // An escape may be any sign.
-    if memchr::memmem::find(arguments, b"\\u").is_some() {
-        return true;
-    }
-    if memchr::memmem::find(arguments, b"null").is_some() {
+    if memchr::memmem::find(arguments, b"\\u").is_some()
+        || memchr::memmem::find(arguments, b"null").is_some()
+    {
         return true;
     }
     memchr::memchr2_iter(b'_', b'$', arguments).any(|at| {

@@ -1,10 +1,7 @@
 //! The tools of one client: what it was shown, what it recorded.
-//!
-//! What comes in: lists of servers, calls and results. What goes out: the same for the other side.
-//! Deliberately not here: how a call is resolved and how a result is shown.
 
 use super::{
-    Call, Caller, ServerList, Tools, extra,
+    Call, Caller, ServerList, Tools, builtin,
     flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{
@@ -15,8 +12,8 @@ use super::{
     place::{Place, conversation},
     profile::Choice,
     reader::{self, Asked, Reader},
-    refusal::Privacy,
-    result::Kept,
+    refusal::{self, Privacy},
+    result::RecordedCall,
     room,
     tasks::{Room, Tasks},
 };
@@ -268,6 +265,11 @@ impl Shared {
         }
     }
 
+    /// An error as the result of a call.
+    pub(super) fn refused(&self, body: Box<ErrorBody>) -> Bytes {
+        refusal::of_bodies(vec![*body], self.privacy())
+    }
+
     pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
         let flows = &self.tools.flows;
         flows.remember(&self.principal, self.scope(), call_id, tool, of);
@@ -284,7 +286,7 @@ impl Shared {
         tokio::spawn(async move {
             let learned = session.learn(&call_id).await;
             if let Err(failure) = learned {
-                tracing::debug!(target: "crossfeed::gateway::tools", %failure, "nothing was learned");
+                tracing::debug!(target: "crossfeed::gateway::tools", %failure, "learned nothing from a result");
             }
         });
     }
@@ -401,12 +403,12 @@ impl OfClient {
 
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
-    pub(super) fn remember_round(&self, state: &str, kept: Kept) {
+    pub(super) fn remember_round(&self, state: &str, kept: RecordedCall) {
         let mut round = Round {
             asked: kept.asked,
             arguments: kept.arguments,
             sources: kept.sources,
-            projection: kept.projection,
+            projection: kept.replay.projection,
             place: Arc::clone(&kept.shared.place),
             wants_whole: kept.wants_whole,
         };
@@ -419,7 +421,10 @@ impl OfClient {
             }
         }
         let mut rounds = self.rounds.lock();
-        rounds.put((Arc::clone(&kept.offered.source), digest(state)), round);
+        rounds.put(
+            (Arc::clone(&kept.replay.offered.source), digest(state)),
+            round,
+        );
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
             if held <= ROUND_BYTES {
@@ -466,7 +471,7 @@ impl OfClient {
         }
     }
 
-    /// A digest of the name and the arguments of a call, of which nobody but this client's tools knows the key.
+    /// A keyed digest of the name and the arguments of a call; the key is this client's own.
     pub(super) async fn asked(&self, name: &str, arguments: Option<Bytes>) -> u64 {
         let key = self.asked.clone();
         let bytes = arguments.as_ref().map_or(0, Bytes::len);
@@ -532,8 +537,8 @@ impl ClientTools {
     pub async fn list(&self, lists: &[ServerList]) -> Bytes {
         let room = self.shared.account.nothing();
         let reader = Arc::clone(&self.shared.audience.reader);
-        let listing = self.listed(lists, true, &reader, room);
-        listing.await.bytes.clone()
+        let listing = self.listed(lists, true, &reader, room).await;
+        listing.bytes.clone()
     }
 
     /// The same, if there is room for it. A client that did not ask for it learns of no name by it that it
@@ -553,7 +558,7 @@ impl ClientTools {
     ///
     /// # Errors
     ///
-    /// A view that there is none of.
+    /// The view is unknown.
     pub(crate) fn reader(&self, meta: Option<&Bytes>) -> Result<Arc<Reader>, RpcError> {
         // Most say nothing of it, and need no index.
         let meta = meta.filter(|meta| reader::may_say(meta, self.shared.is_stateless()));
@@ -735,9 +740,9 @@ impl ClientTools {
         let texts = styles
             .into_iter()
             .map(|(style, spelling)| guidance(style, spelling, false));
-        let extra = extra::offered(config.extra_tools, self.shared.audience.may_list);
+        let extra = builtin::offered(config.extra_tools, self.shared.audience.may_list);
         let has_previews = reader.views().any(|view| view != View::Program);
-        let of_previews = has_previews.then(|| extra::guidance(&extra)).flatten();
+        let of_previews = has_previews.then(|| builtin::guidance(&extra)).flatten();
         let of_views = reader.views().filter_map(reader::guidance);
         texts
             .chain(of_previews)

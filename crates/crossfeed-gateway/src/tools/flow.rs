@@ -1,8 +1,4 @@
-//! Which results may go to which tools.
-//!
-//! What comes in: the rules, whose results a call's arguments hold, and the tool that is called. What
-//! goes out: that the call may be made, or the rule that forbids it. Deliberately not here: finding
-//! references.
+//! Flow rules: which results may go to which tools.
 //!
 //! # What holds
 //!
@@ -42,20 +38,20 @@ const TOOLS: usize = 4096;
 /// Why a result may not go to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FlowError {
-    #[error("rule `{rule}` forbids that results of {} go to `{to}`", quoted(from))]
+    #[error("rule `{rule}` forbids passing results of {} to `{to}`", quoted(from))]
     Refused {
         rule: String,
         from: BTreeSet<Arc<str>>,
         to: Arc<str>,
     },
-    #[error("it is no longer known whose data the result of call `{call_id}` holds")]
+    #[error("the sources of the result of call `{call_id}` are no longer known")]
     Forgotten {
         call_id: CallId,
         /// The tool that was called says that calling it again does no harm.
         is_repeatable: bool,
     },
     #[error(
-        "it is unknown whose data this `requestState` of `{tool}` holds: the gateway did not give it to this client, or has forgotten it"
+        "the sources of this `requestState` of `{tool}` are unknown: the gateway did not give it to this client, or has forgotten it"
     )]
     UnknownState {
         tool: Arc<str>,
@@ -282,7 +278,7 @@ pub(super) fn log(call_id: &CallId, to: &str, lineage: &[Link]) {
             is_selected = source.select.is_some(),
             used_default = source.used_default,
             bytes = source.bytes_out,
-            "a result went to a tool"
+            "a result was passed to a tool"
         );
     }
 }
@@ -400,7 +396,7 @@ mod tests {
         let refused = flows.judge(&named, &"b/x".into()).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "rule `no` forbids that results of `a/t0`, `a/…` go to `b/x`"
+            "rule `no` forbids passing results of `a/t0`, `a/…` to `b/x`"
         );
         assert!(flows.judge(&named, &"a/x".into()).is_ok());
     }

@@ -1,6 +1,22 @@
-//! Members of an object, taken out of its bytes.
+//! Changes of JSON in its bytes.
 
-use crossfeed_json::{Cursor, Edits, Kind};
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document, Edits, Kind};
+use std::borrow::Cow;
+
+/// JSON with changes, shared where there are none; none where it cannot be read.
+pub(super) fn edited(
+    json: &Bytes,
+    change: impl FnOnce(&mut Edits<'_>, Cursor<'_>),
+) -> Option<Bytes> {
+    let document = Document::new(json.clone());
+    let mut edits = Edits::new(document.raw());
+    change(&mut edits, document.root().ok()?);
+    Some(match edits.done() {
+        Cow::Borrowed(_) => json.clone(),
+        Cow::Owned(bytes) => bytes.into(),
+    })
+}
 
 /// Takes out the members of an object whose keys are `unwanted`, every occurrence of them; all other
 /// bytes stay.

@@ -1,13 +1,9 @@
-//! What becomes of tools: lists that admit references, calls resolved, results kept and shown.
-//!
-//! What comes in: `tools/list` results of servers, parameters of `tools/call`, and results. What goes out:
-//! the same as the model is to see them, and as the server is to. Deliberately not here: who sends what
-//! to whom.
+//! Tools: lists that admit references, calls that are resolved, results that are recorded and shown.
 
 mod binary;
+mod builtin;
 mod call;
 mod client;
-mod extra;
 mod flow;
 mod ids;
 pub(crate) mod list;
@@ -27,7 +23,6 @@ mod unlisted;
 pub use client::ClientTools;
 pub(crate) use client::Relisted;
 pub use list::{ToolReport, UnmatchedPattern};
-pub use profile::is_profile;
 pub(crate) use reader::{Reader, client_name};
 
 use crate::{
@@ -35,7 +30,7 @@ use crate::{
     budget::Budget,
     config::{ClientName, GatewayConfig},
     message::{Body, Header, Message, ResultMember, RpcError},
-    metrics::{Figures, Metrics},
+    metrics::{GatewayMetrics, Metrics},
     principal::Principal,
 };
 use bytes::Bytes;
@@ -58,7 +53,7 @@ pub struct Tools {
     naming: Arc<Naming>,
     flows: Arc<Flows>,
     key: Key,
-    figures: Arc<Figures>,
+    figures: Arc<GatewayMetrics>,
     budget: Arc<Budget>,
     told: Arc<Told>,
     conversations: Arc<Conversations>,
@@ -129,7 +124,7 @@ impl Tools {
     /// Gives back what results take that have expired.
     pub(crate) async fn sweep(&self) {
         if let Err(error) = self.engine.sweep().await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "cannot drop expired results");
+            tracing::warn!(target: "crossfeed::gateway", %error, "cannot remove expired results");
         }
     }
 
@@ -142,7 +137,7 @@ impl Tools {
             naming: Arc::new(Naming::of(&config)),
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
-            figures: Figures::new(&Metrics::new(), &config),
+            figures: GatewayMetrics::new(&Metrics::new(), &config),
             budget: Budget::unlimited(),
             told: Arc::default(),
             conversations: Arc::default(),
@@ -151,7 +146,7 @@ impl Tools {
     }
 
     /// The same, counted elsewhere.
-    pub(crate) fn with_figures(mut self, figures: &Arc<Figures>) -> Self {
+    pub(crate) fn with_figures(mut self, figures: &Arc<GatewayMetrics>) -> Self {
         self.figures = Arc::clone(figures);
         self
     }
@@ -207,7 +202,7 @@ pub struct Forward {
 #[non_exhaustive]
 pub struct Pending {
     /// None where the result is not kept.
-    kept: Option<Box<result::Kept>>,
+    kept: Option<Box<result::RecordedCall>>,
     passing: result::Passing,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,

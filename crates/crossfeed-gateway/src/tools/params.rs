@@ -1,8 +1,6 @@
 //! The `params` of a call, and its arguments apart from them.
 //!
-//! What comes in: the `params` of a `tools/call`. What goes out: its members, the arguments as their bytes,
-//! and the `params` for a server. Deliberately not here: what is in the arguments. Long ones have no index
-//! before somebody needs one, so that there are never two of them.
+//! Long arguments have no index before one is needed, so that there are never two.
 
 use super::{client::Shared, refusal, room};
 use crate::{

@@ -1,8 +1,5 @@
-//! Where the results of calls live, and the ids that name them there.
-//!
-//! What comes in: a call's parameters. What goes out: the session of the engine in which the call is recorded,
-//! and whose ids it gets: of the client, or of the conversation that the call belongs to
-//! (`specs/gateway-tools.md#call-ids`).
+//! Where the results of calls live, and the ids that name them there: in the client's session, or in that of the
+//! conversation that a call belongs to (`specs/gateway-tools.md#call-ids`).
 //!
 //! # What holds
 //!
@@ -33,8 +30,8 @@ const MAX_CONVERSATIONS: NonZeroUsize = match NonZeroUsize::new(1024) {
     Some(most) => most,
     None => NonZeroUsize::MIN,
 };
-/// Bytes of a conversation's id; a longer one is none.
-const MAX_ID: usize = 1024;
+/// The most bytes of a conversation's id; a longer one is ignored.
+const MAX_ID_BYTES: usize = 1024;
 /// Members of `_meta` that are looked at: to look through more would keep others waiting.
 const MAX_MEMBERS: usize = 1000;
 /// Where the results of some calls live.
@@ -65,7 +62,7 @@ impl Place {
     /// Drops everything that was recorded here.
     pub(super) async fn close(&self) {
         if let Err(error) = self.session.close().await {
-            tracing::warn!(target: "crossfeed::gateway::tools", %error, "a session was not removed");
+            tracing::warn!(target: "crossfeed::gateway::tools", %error, "cannot remove a session");
         }
     }
 }
@@ -79,7 +76,7 @@ pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
     let mut named = [None; Client::CONVERSATION_KEYS.len()];
     let members = params.get("_meta")?.written_members();
     let members = members.take(MAX_MEMBERS);
-    for member in members.filter(|member| member.key.raw().len() <= MAX_ID) {
+    for member in members.filter(|member| member.key.raw().len() <= MAX_ID_BYTES) {
         let key = member.key.text();
         let mut known = Client::CONVERSATION_KEYS.iter().zip(&mut named);
         if let Some((_, named)) = known.find(|(known, _)| **known == key) {
@@ -90,8 +87,8 @@ pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
     named.find_map(|(key, id)| {
         let id = id?;
         // Each sign may be written as an escape of six bytes.
-        let id = (id.raw().len() <= 6 * MAX_ID + 2).then(|| id.string_bytes())??;
-        (1..=MAX_ID).contains(&id.len()).then(|| {
+        let id = (id.raw().len() <= 6 * MAX_ID_BYTES + 2).then(|| id.string_bytes())??;
+        (1..=MAX_ID_BYTES).contains(&id.len()).then(|| {
             let mut digest = Sha256::new_with_prefix(key);
             digest.update([0]);
             digest.update(id);

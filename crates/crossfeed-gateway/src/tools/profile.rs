@@ -1,7 +1,4 @@
-//! Which profile a server's tools are rewritten by.
-//!
-//! What comes in: what the configuration says, and the name that a client gives itself. What goes out:
-//! a profile or a style. Deliberately not here: what profiles do.
+//! Chooses the profile or style by which a server's tools are rewritten: the configuration's, else the client's.
 
 use crossfeed_mcp::Client;
 use crossfeed_tools::{ListOptions, Profile, Spelling, Style, tool_names};
@@ -103,15 +100,9 @@ impl Choice {
     }
 }
 
-/// Whether a word names a profile or a style, so that a configuration may say it.
-#[must_use]
-pub fn is_profile(word: &str) -> bool {
-    Choice::of_word(word).is_some()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Choice, is_profile};
+    use super::Choice;
     use crossfeed_tools::{Profile, Style};
 
     fn check(words: [Option<&str>; 2], client: Option<&str>, expected: Choice) {
@@ -142,6 +133,7 @@ mod tests {
         let inline = Choice::Style(Style::Inline);
         check([Some("inline"), Some("anthropic")], None, inline);
         check([Some("?"), None], None, mcp);
+        let is_profile = |word| Choice::of_word(word).is_some();
         assert!(is_profile("gemini") && is_profile("refs-list") && !is_profile("json"));
     }
 }

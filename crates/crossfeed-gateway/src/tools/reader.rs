@@ -1,8 +1,5 @@
-//! Who reads the results of a request, as far as the request itself says so.
-//!
-//! What comes in: the `_meta` of a `tools/list` or a `tools/call`. What goes out: the view of each server's
-//! results, and whether tools take references. Deliberately not here: what the configuration says of it
-//! ([`GatewayConfig::view_of`](crate::config::GatewayConfig::view_of)).
+//! What the `_meta` of a request says about who reads its results: the view of each server's results, and
+//! whether tools take references.
 
 use crate::{
     config::{ClientName, GatewayConfig, ViewChoice},
@@ -97,14 +94,14 @@ pub(super) fn may_say(said: &[u8], is_stateless: bool) -> bool {
     may_hold(said, VIEW) || (is_stateless && may_hold(said, meta::CLIENT_INFO))
 }
 
-/// What is told once of a view.
+/// The guidance for a view.
 pub(super) fn guidance(view: View) -> Option<&'static str> {
     match view {
         View::Program => Some(
-            "Results come whole, for programs: the `_toolCallId` of one is `dev.crossfeed/callId` in its `_meta`.",
+            "Results are returned whole, for programs. The `_toolCallId` of a result is `dev.crossfeed/callId` in its `_meta`.",
         ),
         View::Ask => Some(
-            "In a script that computes with a result, call the tool with `_whole` set to true: all of the result is returned then, and its \
+            "In a script that computes with a result, call the tool with `_whole` set to true: it returns the whole result, whose \
              `_toolCallId` is `dev.crossfeed/callId` in its `_meta`. Without `_whole` a long result is a preview, which no script can read.",
         ),
         _ => None,

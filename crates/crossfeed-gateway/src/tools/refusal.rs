@@ -1,7 +1,4 @@
-//! Answers that say why a call is not made.
-//!
-//! What comes in: what is wrong. What goes out: a tool result that is an error, whose text a model can
-//! act on, and whose `_meta` says the same to programs.
+//! Errors as tool results: a text that a model can act on, and the same for programs in `_meta`.
 
 use super::{flow::FlowError, list::Offered};
 use bytes::Bytes;
@@ -14,8 +11,8 @@ use serde_json::{Value, json};
 const META: &str = "dev.crossfeed/error";
 /// What to do where a call has run, and its result is lost.
 pub(super) const NOT_AGAIN: &str = "do not call again unless repeating the call is intended";
-/// How many errors are said in full.
-const IN_FULL: usize = 20;
+/// How many errors are reported with their advice.
+const MAX_IN_FULL: usize = 20;
 
 /// Whether others' results may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +23,27 @@ pub(super) struct Privacy {
     pub(super) says_complete: bool,
 }
 
+/// An error with one next step.
+pub(super) fn body(
+    code: ErrorCode,
+    message: impl Into<String>,
+    advice: impl Into<String>,
+) -> Box<ErrorBody> {
+    let mut body = ErrorBody::new(code, message);
+    body.advice = Some(advice.into());
+    Box::new(body)
+}
+
 /// What is wrong with one result, or with what was asked of it.
-pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
+pub(super) fn of_failure(failure: &Failure) -> Box<ErrorBody> {
     let mut body = failure.body();
     body.at = None;
-    of_bodies(vec![body], privacy)
+    Box::new(body)
 }
 
 /// Why what was asked of the result of a call that has run cannot be shown.
-pub(super) fn of_parts(failure: &Failure, call_id: &CallId, privacy: Privacy) -> Bytes {
-    let mut body = failure.body();
-    body.at = None;
+pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Box<ErrorBody> {
+    let mut body = of_failure(failure);
     body.message = format!("the call has run, but: {}", body.message);
     // What is too much now is not less when the call is made again.
     let is_too_much = body.code == ErrorCode::LimitExceeded.as_str();
@@ -47,7 +54,7 @@ pub(super) fn of_parts(failure: &Failure, call_id: &CallId, privacy: Privacy) ->
         (_, Some(own)) => format!("{kept}\n{own}"),
         (_, None) => kept,
     });
-    of_bodies(vec![body], privacy)
+    body
 }
 
 /// What to do where a call has run, and its result is kept and not shown.
@@ -72,17 +79,13 @@ pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Vec<ErrorBody>
 }
 
 /// A flow that a rule forbids.
-pub(super) fn flow_body(error: &FlowError) -> ErrorBody {
-    let mut body = ErrorBody::new(ErrorCode::FlowRefused, error.to_string());
-    body.advice = Some(error.advice().to_owned());
-    body
+pub(super) fn flow_body(error: &FlowError) -> Box<ErrorBody> {
+    body(ErrorCode::FlowRefused, error.to_string(), error.advice())
 }
 
 /// A limit that a call is beyond.
 pub(super) fn limit_body(error: LimitError) -> Box<ErrorBody> {
-    let mut body = ErrorBody::new(error.code(), error.to_string());
-    body.advice = Some(error.advice().to_owned());
-    Box::new(body)
+    body(error.code(), error.to_string(), error.advice())
 }
 
 /// Errors as a tool result.
@@ -96,11 +99,9 @@ pub(super) fn of_bodies(mut bodies: Vec<ErrorBody>, privacy: Privacy) -> Bytes {
         }
     }
     let lines = bodies.iter().enumerate().map(|(index, body)| {
-        let advice = body.advice.as_ref().filter(|_| index < IN_FULL);
-        match advice {
-            Some(advice) => format!("{}: {}\n{advice}", body.code, body.message),
-            None => format!("{}: {}", body.code, body.message),
-        }
+        let line = format!("{}: {}", body.code, body.message);
+        let advice = body.advice.as_ref().filter(|_| index < MAX_IN_FULL);
+        advice.map_or_else(|| line.clone(), |advice| format!("{line}\n{advice}"))
     });
     let text = lines.collect::<Vec<_>>().join("\n");
     let mut bodies = bodies.into_iter();
@@ -113,16 +114,14 @@ pub(super) fn of_bodies(mut bodies: Vec<ErrorBody>, privacy: Privacy) -> Bytes {
 /// A tool result of a text.
 pub(super) fn result(text: &str, report: Option<Value>, is_error: bool, privacy: Privacy) -> Bytes {
     let mut result = json!({"content": [{"type": "text", "text": text}]});
-    if let Some(members) = result.as_object_mut() {
-        if is_error {
-            members.insert("isError".to_owned(), Value::Bool(true));
-        }
-        if privacy.says_complete {
-            members.insert("resultType".to_owned(), json!("complete"));
-        }
-        if let Some(report) = report {
-            members.insert("_meta".to_owned(), json!({ META: report }));
-        }
+    if is_error {
+        result["isError"] = Value::Bool(true);
+    }
+    if privacy.says_complete {
+        result["resultType"] = json!("complete");
+    }
+    if let Some(report) = report {
+        result["_meta"] = json!({ META: report });
     }
     result.to_string().into()
 }

@@ -1,8 +1,5 @@
-//! Room in the budget for what calls build: arguments as they are read, what references bring in, results as
-//! they are shown.
-//!
-//! What comes in: bytes, before something is built of them. What goes out: a charge, or why the call is not
-//! made. Deliberately not here: building.
+//! Charges to the budget for what calls build, before it is built: arguments as they are read, the data of
+//! references, results as they are shown.
 
 use super::{client::Shared, refusal};
 use crate::{
@@ -56,11 +53,10 @@ pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Box<Erro
         return Ok(());
     }
     let message = format!(
-        "the arguments take {bytes} bytes with what references bring in, and a message may have {limit}"
+        "the arguments take {bytes} bytes with the data of their references; the limit of a message is {limit}"
     );
-    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some("select less of the results".to_owned());
-    Err(Box::new(body))
+    let advice = "select less of the results";
+    Err(refusal::body(ErrorCode::LimitExceeded, message, advice))
 }
 
 /// Room for the index of a result while it is read; waits for it, but not for long.
@@ -78,9 +74,8 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 /// The answer to a call whose result there is no room to read.
 pub(super) fn unread(shared: &Shared) -> Bytes {
     let message = "the call has run, and the gateway has no memory to read its result now";
-    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some(refusal::NOT_AGAIN.to_owned());
-    refusal::of_bodies(vec![body], shared.privacy())
+    let body = refusal::body(ErrorCode::LimitExceeded, message, refusal::NOT_AGAIN);
+    shared.refused(body)
 }
 
 /// Room to show a result.
@@ -94,17 +89,14 @@ pub(super) fn to_show(shared: &Shared, bytes: usize) -> Option<Charge> {
 /// What is shown of a result for which there is no room: that the call has run, and what its result is called.
 pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
     let message = "the call has run, and the gateway has no memory to show its result now";
-    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some(refusal::kept_as(call_id));
-    refusal::of_bodies(vec![body], shared.privacy())
+    let advice = refusal::kept_as(call_id);
+    shared.refused(refusal::body(ErrorCode::LimitExceeded, message, advice))
 }
 
 fn no_room() -> Box<ErrorBody> {
-    let message = "the gateway holds as much as it may: the call was not made";
-    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    let advice = "call again when other calls have returned; where none run, write fewer values, or refer to large data";
-    body.advice = Some(advice.to_owned());
-    Box::new(body)
+    let message = "the gateway's memory limit is reached: the call was not made";
+    let advice = "call again when other calls have returned; if none are running, write fewer values, or refer to large data";
+    refusal::body(ErrorCode::LimitExceeded, message, advice)
 }
 
 /// How many values some JSON is.

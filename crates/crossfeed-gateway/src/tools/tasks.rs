@@ -1,14 +1,11 @@
-//! Calls that run as tasks.
-//!
-//! What comes in: the id of a task, and what a server says of it. What goes out: the same, with the
-//! task's result as the client is to see it. The call is in flight until then: references to it wait.
+//! Calls that run as tasks: in flight until the server returns the task's result, while references to them wait.
 //!
 //! # What holds
 //!
 //! - A result that is asked for again is shown as the first time, and what differs from it as one that
 //!   nothing refers to: never as it came.
 //! - A request that is cancelled takes no result with it.
-//! - Tasks that nobody asks about do not keep others from being recorded.
+//! - Tasks that no client asks about do not keep others from being recorded.
 //! - A session, and a holder of a token without one, has tasks of its own: those of others take nothing from
 //!   it. Who has neither cannot be told from others who have neither; they have tasks together, as many as
 //!   several of the former.
@@ -16,7 +13,7 @@
 use super::{
     client::{ClientTools, OfClient, Shared},
     place::Place,
-    result::{Again, Kept, Passing, pass_on},
+    result::{Passing, RecordedCall, Replay, pass_on},
 };
 use crate::apart::{apart, indexed};
 use bytes::Bytes;
@@ -31,7 +28,7 @@ pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<T
 
 /// A call that runs as a task.
 pub(super) enum Task {
-    Running(Box<Kept>),
+    Running(Box<RecordedCall>),
     /// It has a result, which may be asked for again; or nothing of it is recorded.
     Done(Box<Done>),
 }
@@ -39,7 +36,7 @@ pub(super) enum Task {
 /// How a task's result is shown, and the digest of the one that was taken.
 #[derive(Clone)]
 pub(super) struct Done {
-    again: Again,
+    replay: Replay,
     /// Where the result lives.
     place: Arc<Place>,
     end: End,
@@ -74,17 +71,17 @@ const RESULT: &str = "result";
 const PART: usize = 16;
 const SHARED_PART: usize = 2;
 /// In flight at most, however many calls may be.
-const MOST: usize = 4096;
+const MAX_RUNNING: usize = 4096;
 /// How many tasks are known for one in flight.
 const KNOWN: usize = 4;
-/// Bytes of a task's id; one that is longer is followed by nobody.
-const LONGEST: usize = 4096;
+/// The most bytes of a task's id; a task with a longer one is not followed.
+const MAX_ID_BYTES: usize = 4096;
 
 impl Room {
     /// Of so many calls that may be in flight.
     pub(super) fn of(calls: usize, is_shared: bool) -> Self {
         let part = if is_shared { SHARED_PART } else { PART };
-        let running = (calls / part).clamp(1, MOST);
+        let running = (calls / part).clamp(1, MAX_RUNNING);
         Self {
             running,
             known: NonZeroUsize::MIN.saturating_add(running * KNOWN - 1),
@@ -104,10 +101,10 @@ enum Holds<'d> {
 
 impl Task {
     /// The call, if it is in flight still: no longer from here on.
-    fn end(&mut self, end: End) -> Option<Box<Kept>> {
+    fn end(&mut self, end: End) -> Option<Box<RecordedCall>> {
         let done = match self {
             Self::Running(kept) => Done {
-                again: kept.again(),
+                replay: kept.replay.clone(),
                 place: Arc::clone(&kept.shared.place),
                 end,
             },
@@ -136,11 +133,11 @@ impl ClientTools {
 
 impl OfClient {
     /// Keeps a call in flight until its task has a result; given up where that could not be told by its id.
-    pub(super) fn remember_task(&self, task: String, kept: Kept) {
-        if task.len() > LONGEST {
+    pub(super) fn remember_task(&self, task: String, kept: RecordedCall) {
+        if task.len() > MAX_ID_BYTES {
             return;
         }
-        let key = (kept.offered.server, task);
+        let key = (kept.replay.offered.server, task);
         let kept = kept.slim();
         let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock();
@@ -240,7 +237,7 @@ async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
     }
 }
 
-/// A result of a task: the first is recorded, and whoever asks meanwhile waits for that.
+/// A result of a task: the first is recorded, and other requests wait for that.
 async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: Bytes) -> Bytes {
     let came: [u8; 32] = apart(result.len(), {
         let result = result.clone();
@@ -259,15 +256,16 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     if done.end == End::Failed {
         // This may be why.
         let shared = shared.at(Arc::clone(&done.place));
-        if let Some(again) = done.again.of_late_failure(&shared, &result).await {
-            done.again = again;
+        if let Some(replay) = done.replay.of_late_failure(&shared, &result).await {
+            done.replay = replay;
             done.end = End::Result(came);
         }
     }
-    let Done { again, place, end } = Done::clone(done);
+    let Done { replay, place, end } = Done::clone(done);
     drop(task);
     let shared = shared.at(place);
-    again.shown(&shared, result, end == End::Result(came)).await
+    let is_same = end == End::Result(came);
+    replay.shown(&shared, result, is_same).await
 }
 
 fn is_result(root: Cursor<'_>) -> bool {

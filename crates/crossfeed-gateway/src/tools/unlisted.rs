@@ -1,8 +1,4 @@
-//! Calls of tools that the client was not listed.
-//!
-//! What comes in: a name that stands for no tool of the client's. What goes out: the tool as the server that is to
-//! judge the call knows it, or a result that says to the model what is wrong. Deliberately not here: tools that
-//! are listed.
+//! Calls of tools that the client was not listed: passed to the server that decides, or answered with what is wrong.
 //!
 //! # What holds
 //!
@@ -24,7 +20,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
-use crossfeed_wire::{ErrorBody, ErrorCode};
+use crossfeed_wire::ErrorCode;
 use std::sync::Arc;
 
 /// Names that are offered in place of an unknown one.
@@ -99,8 +95,11 @@ pub(super) fn offers(server: &ServerConfig, patterns: &[String], name: &str) -> 
 
 /// A name that came with a list that the client has not seen.
 pub(super) fn new(shared: &Shared, name: &str) -> Bytes {
-    let message = format!("{} is new since the last `tools/list`", shortened(name));
-    let advice = "the client has to list the tools again before it is called".to_owned();
+    let message = format!(
+        "the tool {} is new since the last `tools/list`",
+        shortened(name)
+    );
+    let advice = "list the tools again before calling it".to_owned();
     refused(shared, ErrorCode::ToolUnknown, message, advice)
 }
 
@@ -116,7 +115,7 @@ fn away(shared: &Shared, server: &ServerConfig) -> Bytes {
 
 fn is_away(server: &ServerConfig) -> String {
     format!(
-        "server `{}`: it does not list its tools at the moment",
+        "server `{}`: its tool list is not available at the moment",
         server.name
     )
 }
@@ -147,13 +146,13 @@ async fn unknown(
     if let Some(server) = missing {
         let message = format!("{}, and no other has {name}", is_away(server));
         let advice = match near {
-            Some(near) => format!("{CALL_AGAIN}; nearest of the tools that are listed: {near}"),
+            Some(near) => format!("{CALL_AGAIN}; similar listed tools: {near}"),
             None => CALL_AGAIN.to_owned(),
         };
         return refused(shared, ErrorCode::UpstreamUnavailable, message, advice);
     }
     let advice = match near {
-        Some(near) => format!("nearest: {near}"),
+        Some(near) => format!("did you mean {near}?"),
         None => "use a tool that is listed".to_owned(),
     };
     let message = format!("there is no tool {name}");
@@ -168,7 +167,5 @@ fn shortened(name: &str) -> String {
 }
 
 fn refused(shared: &Shared, code: ErrorCode, message: String, advice: String) -> Bytes {
-    let mut body = ErrorBody::new(code, message);
-    body.advice = Some(advice);
-    refusal::of_bodies(vec![body], shared.privacy())
+    shared.refused(refusal::body(code, message, advice))
 }

@@ -1,8 +1,4 @@
-//! What is taken out of each kind of message.
-//!
-//! What comes in: a message of a server, what it answers, and rules. What goes out: the message without
-//! what the rules name, or an answer in its place. Deliberately not here: what of each kind of body
-//! stays, see [`super::rules`].
+//! Removes from each kind of message what the rules withhold, or answers in its place.
 
 use super::rules::Rules;
 use crate::{
@@ -18,13 +14,13 @@ use std::sync::Arc;
 
 /// What is said in place of a message that cannot be judged.
 pub(super) const UNJUDGED: &str =
-    "limit.exceeded: the message is withheld: it cannot be told what of it may be shown";
+    "limit.exceeded: the message is withheld: the gateway cannot decide what of it may be shown";
 /// The same where there is no memory to judge it.
 pub(super) const NO_ROOM: &str = "limit.exceeded: the message is withheld: the gateway has no memory now to \
-    tell what of it may be shown; a call that it answers has run";
+    decide what of it may be shown; the call that it answers has run";
 /// The same where it would take more than there ever is for one client.
-pub(super) const TOO_LARGE: &str = "limit.exceeded: the message is withheld: to tell what of it may be shown \
-    takes more memory than one client may have (`memoryBytes`); a call that it answers has run";
+pub(super) const TOO_LARGE: &str = "limit.exceeded: the message is withheld: deciding what of it may be shown \
+    takes more memory than one client may have (`memoryBytes`); the call that it answers has run";
 /// What is said in place of a question whose state may not be shown.
 pub(super) const WITHHELD_STATE: &str = "upstream.invalid: the server's question is withheld: its \
     `requestState` holds what the configuration withholds";
@@ -71,7 +67,7 @@ pub(super) enum Judged {
     Passes(Message),
     /// It cannot be judged, and the server waits for this answer.
     Answered(Message),
-    /// It cannot be judged, and nobody waits for it.
+    /// It cannot be judged, and needs no answer.
     Dropped,
 }
 
@@ -136,7 +132,7 @@ fn shown(
     Some(shown.or_else(|| once.as_ref().map(|once| once.raw().clone())))
 }
 
-/// The message without members that JSON-RPC does not know: nobody reads them, and they are not judged.
+/// The message without members that JSON-RPC does not know: they have no reader, and are not judged.
 fn alone(message: Message) -> Message {
     const KNOWN: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
     let document = Document::new(message.to_bytes());
@@ -163,7 +159,7 @@ fn alone(message: Message) -> Message {
     }
 }
 
-/// What becomes of a message that cannot be judged: whoever waits for an answer gets one.
+/// What becomes of a message that cannot be judged: what waits for an answer gets one.
 pub(super) fn unjudged(kind: Kind, reply: Reply, id: Option<&Id>, why: &str) -> Judged {
     let Some(id) = id else {
         return Judged::Dropped;

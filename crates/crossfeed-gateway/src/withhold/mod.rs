@@ -1,14 +1,10 @@
-//! What the configuration withholds from clients, taken out of a server's messages as they arrive.
-//!
-//! What comes in: the connection to a server, and the never-rules that hold for it. What goes out: the
-//! same connection, whose messages no longer hold what the rules name. Deliberately not here: how rules
-//! hold within a value or a tool result, which is [`RevealRules`]' own.
+//! Removes what the configuration withholds from a server's messages as they arrive.
 //!
 //! # What holds
 //!
 //! - Nothing behind this point has seen what is withheld: it is not recorded, shown or logged, and no
 //!   reference can pass it on to a tool that would give it back.
-//! - A message that cannot be judged does not pass, and whoever waits for an answer gets one.
+//! - A message that cannot be judged does not pass, and what waits for an answer gets one.
 //! - Messages keep their order, and a server without rules is connected to directly.
 
 mod message;

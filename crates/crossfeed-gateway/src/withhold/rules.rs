@@ -1,9 +1,7 @@
 //! What of a message's body may be shown.
 //!
-//! What comes in: `params`, a `result` or an `error`, and rules. What goes out: the same without what the
-//! rules name. A member is withheld by its name and by what it holds unless the protocol reads it and it
-//! is of the kind that the protocol expects there: ids, states, numbers, schemas of questions. A message
-//! without those would be another one.
+//! A member is withheld by its name and by what it holds, unless the protocol reads it and it is of the kind that
+//! the protocol expects: ids, states, numbers, schemas of questions.
 
 use super::message::{WITHHELD_STATE, refusal};
 use crate::{members, protocol::log_level};
@@ -120,8 +118,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Says in the result `root`, of which `shown` is left, whether something of it was withheld; nobody
-    /// else may say so.
+    /// Says in the result `root`, of which `shown` is left, whether something of it was withheld; only
+    /// the gateway may say so.
     pub(super) fn marked(&self, shown: Option<Vec<u8>>, root: Cursor<'_>) -> Option<Vec<u8>> {
         let is_cut = shown.is_some();
         let document = match shown {
@@ -417,7 +415,7 @@ impl Rules<'_> {
         }
     }
 
-    /// An object by what becomes of each member; what is none, by its texts.
+    /// An object by what becomes of each member; anything else, by its texts.
     fn object(
         &self,
         value: Cursor<'_>,

@@ -240,7 +240,7 @@ async fn every_name_carries_its_server_unless_it_is_chosen_otherwise() {
     client.request("tools/call", r#"{"name":"transfer"}"#).await;
     let refused = client.answer().await;
     assert!(
-        refused.contains("tool.unknown") && refused.contains("nearest: `bank__transfer`"),
+        refused.contains("tool.unknown") && refused.contains("did you mean `bank__transfer`?"),
         "{refused}"
     );
 }

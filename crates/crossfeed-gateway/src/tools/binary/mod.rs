@@ -1,9 +1,7 @@
-//! Binary results on their way into parameters.
+//! Fits binary results to parameters: rewrites references to images, sounds and other binary results so that they
+//! select what the parameter's schema wants, base64 or a data URL.
 //!
-//! What comes in: arguments that did not fit, and the tool's own schema. What goes out: the same
-//! arguments, with the references to images, sounds and other binary results read as the parameter wants
-//! them: base64, or a data URL where its schema says so. Deliberately not here: resolving. The references
-//! stay references, so that what they bring in is known as theirs.
+//! The references stay references, so that the sources of their data stay known.
 
 mod wanted;
 

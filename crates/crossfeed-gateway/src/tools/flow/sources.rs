@@ -1,7 +1,4 @@
-//! Whose data something holds, as a set of bits.
-//!
-//! What comes in: names of tools, `server/tool`. What goes out: a number for each, and sets of these.
-//! Deliberately not here: rules.
+//! Whose data something holds: a set of bits, one for each tool (`server/tool`).
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,7 +1,4 @@
-//! Parameters that go along as headers (`x-mcp-header`).
-//!
-//! What comes in: a tool's own input schema, and the arguments that a call is sent with. What goes
-//! out: the headers. Deliberately not here: judging headers that came.
+//! Parameters that are also sent as headers (`x-mcp-header`).
 
 use crate::message::Header;
 use base64::{Engine as _, engine::general_purpose::STANDARD};

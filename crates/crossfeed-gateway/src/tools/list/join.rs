@@ -1,9 +1,7 @@
-//! One result of `tools/list` for the pages of all servers.
+//! Writes one `tools/list` result for the pages of all servers.
 //!
-//! What comes in: the pages as they came, and the tools as they are to be written. What goes out: one
-//! result. Its other members are those of the first page, but for the cursor, which there is none of,
-//! and for how long it may be kept: as long as all of them may, and by nobody but the client, since tools
-//! are written for one: by its name, and by what it may do.
+//! Its other members are those of the first page, without a cursor. It may be cached for the shortest time that a
+//! page may be, and by the client alone: tools are written for its name and its rights.
 
 use crate::Revision;
 use bytes::Bytes;

@@ -1,7 +1,4 @@
-//! The list of tools that a client sees.
-//!
-//! What comes in: the pages of each server's `tools/list`. What goes out: one list of all that is
-//! offered, and for each name in it the way back. Deliberately not here: calls.
+//! The list of tools that a client sees, and the way back from each name in it.
 //!
 //! # What holds
 //!
@@ -9,13 +6,13 @@
 //!   must; every other byte of it stays, and so do the other members of the result.
 //! - The same lists give the same bytes.
 
+mod description;
 mod headers;
 mod join;
 pub(crate) mod names;
 mod report;
 mod rewriter;
 mod root;
-mod said;
 mod tool;
 mod unmatched;
 
@@ -30,7 +27,7 @@ pub(super) use rewriter::unlisted;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
-use super::{ServerList, extra, profile::Choice, reader::Reader};
+use super::{ServerList, builtin, profile::Choice, reader::Reader};
 use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
@@ -193,7 +190,7 @@ const KEPT_BYTES: usize = 512 << 10;
 impl Listings {
     /// Listings of so many servers.
     pub(super) fn new(servers: usize) -> Self {
-        // Whoever answers clients has the other half.
+        // The other half answers clients.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let permits = Arc::new(Semaphore::new((processors / 2).max(1)));
         Self {
@@ -369,7 +366,7 @@ pub(super) fn may_chain(config: &GatewayConfig) -> bool {
     config.servers.iter().any(chains)
 }
 
-/// The styles that are used, for who wants to tell of them before anything is listed.
+/// The styles that are used, for guidance before anything is listed.
 pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> Vec<Choice> {
     let mut found = Vec::new();
     let servers = config.servers.iter().enumerate();
@@ -450,7 +447,7 @@ fn listing(
     let extra = if own.is_empty() || !audience.reader.takes_references {
         Vec::new()
     } else {
-        extra::offered(config.extra_tools, audience.may_list)
+        builtin::offered(config.extra_tools, audience.may_list)
     };
     let (shown, bindings) = given.naming.give(&given.before, &own, &extra);
     let mut found = HashMap::new();
@@ -458,7 +455,7 @@ fn listing(
     let mut pending = reports.iter_mut().filter(|report| report.is_none());
     let mut written: Vec<Bytes> = extra
         .iter()
-        .map(|name| extra::definition(name).to_string().into())
+        .map(|name| builtin::definition(name).to_string().into())
         .collect();
     for ((index, (choice, view), tool), name) in tools.into_iter().zip(shown) {
         let tool = tool.tool;
@@ -478,7 +475,7 @@ fn listing(
             choice,
             view,
             revision: audience.revision,
-            has_inspector: extra.contains(&extra::INSPECT),
+            has_inspector: extra.contains(&builtin::INSPECT),
         };
         written.push(tool.written_as(&name, to));
         let offered = &tool.offered;
@@ -489,7 +486,7 @@ fn listing(
         tracing::warn!(
             target: "crossfeed::gateway",
             server = server.map_or("", |server| &server.name),
-            "a server lists more names of tools than a session has room for: the rest is left out"
+            "a server lists more tool names than a session holds: the rest is left out"
         );
     }
     Listing {

@@ -1,8 +1,7 @@
-//! The names under which tools or prompts of several servers stand in one list.
+//! The names under which tools or prompts of several servers stand in one list, no two the same.
 //!
-//! What comes in: each item's server and own name, and the names that were given before. What goes out:
-//! a name for each, no two the same. Which server a name means depends on the configuration and on the
-//! names given before, never on which servers answered.
+//! Which server a name means depends on the configuration and on the names given before, never on which servers
+//! answered.
 
 use crate::config::{GatewayConfig, Prefix};
 use sha2::{Digest as _, Sha256};
@@ -11,8 +10,8 @@ use std::{
     sync::Arc,
 };
 
-/// The longest name with a prefix: what every provider takes.
-const LONGEST: usize = 64;
+/// The most bytes of a name with a prefix: what every provider takes.
+const MAX_NAME_BYTES: usize = 64;
 /// Hexadecimal digits that tell names apart that were cut.
 const MARK: usize = 6;
 /// What is kept of a server's name in a prefix that needs a mark.
@@ -21,8 +20,8 @@ const STEM: usize = 24;
 const BETWEEN: &str = "__";
 
 /// Names that one server may have in a session, and their bytes.
-const NAMES: usize = 32_768;
-const BYTES: usize = 4 << 20;
+const MAX_NAMES: usize = 32_768;
+const MAX_BYTES: usize = 4 << 20;
 
 /// How names are given: by the configuration alone.
 pub(crate) struct Naming {
@@ -75,7 +74,7 @@ impl Bindings {
 
     fn has_room(&self, (server, own): &Own, name: &str) -> bool {
         let room = self.room.get(server).copied().unwrap_or_default();
-        room.names < NAMES && room.bytes + own.len() + name.len() <= BYTES
+        room.names < MAX_NAMES && room.bytes + own.len() + name.len() <= MAX_BYTES
     }
 
     fn bind(&mut self, own: Own, name: &str) {
@@ -132,7 +131,7 @@ impl Naming {
         }
     }
 
-    /// Whether there is one server: its names are its own, and nobody else could have them.
+    /// Whether there is one server: its names are its own.
     pub(crate) fn is_sole(&self) -> bool {
         self.sole().is_some()
     }
@@ -254,10 +253,10 @@ impl Naming {
         let server = self.servers.get(server).and_then(Option::as_ref);
         let (prefix, server) = server.map_or(("", ""), |server| (&server.prefix, &server.name));
         let full = format!("{prefix}{BETWEEN}{}", plain(name));
-        if plain(name) == name && full.len() <= LONGEST && !is_taken(&full) {
+        if plain(name) == name && full.len() <= MAX_NAME_BYTES && !is_taken(&full) {
             return full;
         }
-        let kept: String = full.chars().take(LONGEST - MARK - 1).collect();
+        let kept: String = full.chars().take(MAX_NAME_BYTES - MARK - 1).collect();
         let marked = |round| format!("{kept}_{}", mark(&format!("{server}\n{name}\n{round}")));
         first_free(marked, is_taken)
     }
@@ -299,14 +298,8 @@ fn marked_prefix(server: &str, taken: &HashSet<String>) -> String {
 
 /// The first of an endless row of names that is free.
 fn first_free(name: impl Fn(usize) -> String, is_taken: impl Fn(&str) -> bool) -> String {
-    let mut round = 0;
-    loop {
-        let name = name(round);
-        if !is_taken(&name) {
-            return name;
-        }
-        round += 1;
-    }
+    let mut names = (0..).map(name);
+    names.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 /// Digits that tell texts apart.

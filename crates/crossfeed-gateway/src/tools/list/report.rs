@@ -16,7 +16,7 @@ pub struct ToolReport {
     pub decision: String,
     /// What was left as it was, is shown in another way, or was dropped.
     pub notices: Vec<String>,
-    /// Why its schema is none: it takes no references.
+    /// Why its schema is invalid: then it takes no references.
     pub refused: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl ToolReport {
         notices
             .extend(renamed.map(|(own, shown)| format!("parameter `{own}` is shown as `{shown}`")));
         if listed.folded() > 0 {
-            notices.push(format!("{} places take JSON text", listed.folded()));
+            notices.push(format!("{} parameters take JSON text", listed.folded()));
         }
         Self {
             server,

@@ -1,6 +1,4 @@
-//! The tools of one server, rewritten: off the threads that serve clients, each once, within a budget.
-//!
-//! What comes in: the pages of a server's `tools/list`. What goes out: each tool as it is offered.
+//! Rewrites the tools of one server, each once, within a budget, off the threads that serve clients.
 //!
 //! # What holds
 //!
@@ -173,16 +171,9 @@ impl State {
         let began = cpu_time();
         let named = named(&job.pages);
         let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
-        let Some(server) = job.config.servers.get(job.server) else {
-            return Rewriting {
-                tools: Vec::new(),
-                names,
-                is_unfinished: false,
-            };
-        };
         let offered: Vec<_> = named
             .iter()
-            .map(|(name, raw)| job.offers(server, name).then_some((name.as_str(), raw)))
+            .map(|(name, raw)| job.offers(name).then_some((name.as_str(), raw)))
             .collect();
         let own: Vec<_> = offered.iter().flatten().copied().collect();
         let shown = job
@@ -192,15 +183,15 @@ impl State {
         let left = self.allowance.left(Instant::now());
         let until = began.saturating_add(left);
         let is_over = Stop::when(move || cpu_time() >= until);
-        let (rewritten, skipped) = self.tools(job, server, &own, &is_over);
+        let (rewritten, skipped) = self.tools(job, &own, &is_over);
         self.allowance.spend(cpu_time().saturating_sub(began));
         if skipped.any() && !std::mem::replace(&mut self.was_told, true) {
             tracing::warn!(
                 target: "crossfeed::gateway",
-                server = %server.name,
+                server = %job.server().name,
                 for_time = skipped.for_time,
                 for_size = skipped.for_size,
-                "a list of tools takes more time or room than one list may: tools of it take no references"
+                "a list of tools exceeds its limit of time or size: some of its tools take no references"
             );
         }
         let mut rewritten = rewritten.into_iter().zip(shown);
@@ -222,7 +213,6 @@ impl State {
     fn tools(
         &mut self,
         job: &Job,
-        server: &ServerConfig,
         own: &[(&str, &Bytes)],
         is_over: &Stop,
     ) -> (Vec<Option<Arc<Rewritten>>>, Skipped) {
@@ -236,7 +226,7 @@ impl State {
         };
         if !job.terms.choice.is_each_alone() {
             let fitting: Vec<_> = own.iter().map(|(_, raw)| fits(raw)).collect();
-            let all = self.together(job, server, own, &fitting, base);
+            let all = self.together(job, own, &fitting, base);
             for (tool, fits) in all.iter().zip(&fitting) {
                 let is_unjudged = tool.as_ref().is_some_and(|tool| tool.is_unjudged());
                 skipped.for_size += usize::from(!fits);
@@ -247,16 +237,16 @@ impl State {
         let tools = own.iter().map(|(name, raw)| {
             if !fits(raw) {
                 skipped.for_size += 1;
-                return unjudged(job, server, name, raw);
+                return unjudged(job, name, raw);
             }
             let key = key(job.terms, raw);
             if let Some(kept) = self.tools.get(&key) {
                 return Some(Arc::clone(kept));
             }
-            let tool = self.alone(job, server, name, raw, &base)?;
+            let tool = self.alone(job, name, raw, &base)?;
             if tool.is_unjudged() {
                 skipped.for_time += 1;
-                return unjudged(job, server, name, raw);
+                return unjudged(job, name, raw);
             }
             self.keep(key, &tool);
             Some(tool)
@@ -269,31 +259,29 @@ impl State {
     fn alone(
         &mut self,
         job: &Job,
-        server: &ServerConfig,
         name: &str,
         raw: &Bytes,
         base: &ListOptions,
     ) -> Option<Arc<Rewritten>> {
         if base.is_over() {
-            return unjudged(job, server, name, raw);
+            return unjudged(job, name, raw);
         }
         #[cfg(test)]
         {
             self.worked += 1;
         }
-        let options = job.with_tool(base.clone(), server, (name, raw));
+        let options = job.with_tool(base.clone(), (name, raw));
         // What is kept must not keep alive the page that it came in.
         let raw = Bytes::copy_from_slice(raw);
         let own = declaration(&raw);
         let listed = rewritten(vec![own.clone()], &options).pop()?;
-        Some(finished(job, server, (raw, own, listed), &options))
+        Some(finished(job, (raw, own, listed), &options))
     }
 
     /// Tools whose styles depend on those of the tools before them.
     fn together(
         &mut self,
         job: &Job,
-        server: &ServerConfig,
         own: &[(&str, &Bytes)],
         fitting: &[bool],
         base: ListOptions,
@@ -302,24 +290,19 @@ impl State {
         let judged = judged.filter_map(|(own, fits)| fits.then_some(*own));
         let options = judged
             .clone()
-            .fold(base, |options, own| job.with_tool(options, server, own));
+            .fold(base, |options, own| job.with_tool(options, own));
         let declared: Vec<_> = judged.map(|(_, raw)| declaration(raw)).collect();
         let listed = rewritten(declared.clone(), &options);
         let mut listed = declared.into_iter().zip(listed);
         let tools = own.iter().zip(fitting).map(|((name, raw), fits)| {
             if !fits {
-                return unjudged(job, server, name, raw);
+                return unjudged(job, name, raw);
             }
             let (own, listed) = listed.next()?;
             if options.is_over() {
-                return unjudged(job, server, name, raw);
+                return unjudged(job, name, raw);
             }
-            Some(finished(
-                job,
-                server,
-                ((*raw).clone(), own, listed),
-                &options,
-            ))
+            Some(finished(job, ((*raw).clone(), own, listed), &options))
         });
         tools.collect()
     }
@@ -403,16 +386,17 @@ fn named(pages: &[Bytes]) -> Vec<(String, Bytes)> {
 
 impl Job {
     /// Whether a tool is offered: by the configuration of its server, and to who is listed to.
-    fn offers(&self, server: &ServerConfig, name: &str) -> bool {
-        offers(server, &self.audience.tools, name)
+    fn offers(&self, name: &str) -> bool {
+        offers(self.server(), &self.audience.tools, name)
     }
 
-    fn with_tool(
-        &self,
-        mut options: ListOptions,
-        server: &ServerConfig,
-        (name, raw): (&str, &Bytes),
-    ) -> ListOptions {
+    /// The server of the list; the configuration has one for each rewriter.
+    fn server(&self) -> &ServerConfig {
+        &self.config.servers[self.server]
+    }
+
+    fn with_tool(&self, mut options: ListOptions, (name, raw): (&str, &Bytes)) -> ListOptions {
+        let server = self.server();
         // Of a tool that says of itself that it is never chained, no result is kept or cut.
         let may_be_marked = memchr::memmem::find(raw, CHAIN_MARK.as_bytes()).is_some();
         if !self.terms.takes_references || fits_any(&server.never_chain, name) {
@@ -436,12 +420,11 @@ fn rewritten(tools: Vec<Value>, options: &ListOptions) -> Vec<ListedTool> {
 
 fn finished(
     job: &Job,
-    server: &ServerConfig,
     (raw, own, listed): (Bytes, Value, ListedTool),
     options: &ListOptions,
 ) -> Arc<Rewritten> {
     let is_chained = !options.never.contains(listed.name()) && !is_marked(&own);
-    let place = (job.server, server);
+    let place = (job.server, job.server());
     Arc::new(Rewritten::new(
         &job.engine,
         place,
@@ -452,7 +435,7 @@ fn finished(
 
 /// A tool that is listed as it came, and takes no references. What says that it is never chained, that a
 /// page of its own reads its results, and what goes along as headers is read all the same.
-fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option<Arc<Rewritten>> {
+fn unjudged(job: &Job, name: &str, raw: &Bytes) -> Option<Arc<Rewritten>> {
     let document = Document::new(raw.clone());
     let root = document.root().ok()?;
     let mut own = Map::new();
@@ -468,9 +451,9 @@ fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option
     own.insert("inputSchema".to_owned(), schema);
     let own = Value::Object(own);
     let options = ListOptions::default().with_stop(Stop::when(|| true));
-    let options = job.with_tool(options, server, (name, raw));
+    let options = job.with_tool(options, (name, raw));
     let listed = rewritten(vec![own.clone()], &options).pop()?;
-    Some(finished(job, server, (raw.clone(), own, listed), &options))
+    Some(finished(job, (raw.clone(), own, listed), &options))
 }
 
 /// A tool that its server does not list: nothing is known of it, and it is never chained.

@@ -1,9 +1,7 @@
 //! Combinators and conditions at the root of an input schema, for clients that take them.
 //!
-//! What comes in: a tool's own input schema, and the one that is shown, whose root combines nothing as
-//! most providers refuse it. What goes out: the shown schema with the root's own `allOf`, `anyOf`,
-//! `oneOf`, `if`, `then` and `else` as far as they say which parameters there must be. Deliberately not
-//! here: what they say of a parameter's value, which is shown among the root's `properties`.
+//! To the shown schema, whose root combines nothing since most providers refuse that, it adds the root's own
+//! `allOf`, `anyOf`, `oneOf`, `if`, `then` and `else`, as far as they say which parameters must be present.
 //!
 //! # What holds
 //!

@@ -1,18 +1,18 @@
-//! One tool, as it is offered.
-//!
-//! What comes in: a tool of a server, rewritten. What goes out: its bytes in the list, and what must be
-//! known of it when it is called.
+//! One tool as it is offered: its bytes in the list, and what its calls need to know.
 
-use super::{HeaderParameter, root, said};
+use super::{HeaderParameter, description, root};
 use crate::{
     Revision,
     config::ServerConfig,
     message::Header,
-    tools::{members::take_out, profile::Choice},
+    tools::{
+        members::{edited, take_out},
+        profile::Choice,
+    },
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
-use crossfeed_json::{Cursor, Document, Edits, quoted};
+use crossfeed_json::{Cursor, quoted};
 use crossfeed_output_schema::{OutputSchema, projected_schema};
 use crossfeed_projection::{Projection, RevealRules};
 use crossfeed_schema::SchemaError;
@@ -54,9 +54,9 @@ const OUTPUT: &str = "outputSchema";
 pub(super) struct Rewritten {
     /// As it came.
     pub(super) raw: Bytes,
-    /// The same without what is no matter of ours.
+    /// What the gateway reads of it.
     own: Value,
-    /// Whether its results are never cut: what a page reads is left alone, and so is what nobody refers to.
+    /// Whether its results are never cut: what a page reads is left alone, and so is what nothing refers to.
     is_whole: bool,
     pub(super) offered: Arc<Offered>,
 }
@@ -140,36 +140,34 @@ impl Rewritten {
 
     /// Its bytes in the list, under a name.
     pub(super) fn written_as(&self, name: &str, to: Audience) -> Bytes {
-        let document = Document::new(self.raw.clone());
-        let Ok(root) = document.root() else {
-            return self.raw.clone();
-        };
-        let mut edits = Edits::new(document.raw());
-        if self.own.get("name").and_then(Value::as_str) != Some(name) {
-            edits.put(root, "name", quoted(name));
-        }
-        if let Some(description) = self.description(name, to) {
-            edits.put(root, "description", quoted(&description));
-        }
-        let shown = self.listed().shown_schema();
-        let is_rewritten = self.own.get("inputSchema") != Some(shown) && !self.stays(to);
-        if self.listed().error().is_none() && is_rewritten {
-            // Older clients refuse a whole list for a root without a type; no other is known to be refused.
-            let takes_root = to.revision.is_stateless() || self.is_typed();
-            let keeps_root = takes_root && to.choice.keeps_roots();
-            let combined = self.combined_root().filter(|_| keeps_root);
-            let shown = combined.as_ref().unwrap_or(shown);
-            edits.put(root, "inputSchema", shown.to_string());
-        }
-        match self.output(root, to) {
-            Output::AsItCame => {}
-            Output::Without(schema) => edits.put(root, OUTPUT, schema.to_string()),
-            Output::None => take_out(&mut edits, root, |key| key == OUTPUT),
-        }
-        match edits.done() {
-            std::borrow::Cow::Borrowed(_) => self.raw.clone(),
-            std::borrow::Cow::Owned(bytes) => bytes.into(),
-        }
+        let written = edited(&self.raw, |edits, root| {
+            if self.own.get("name").and_then(Value::as_str) != Some(name) {
+                edits.put(root, "name", quoted(name));
+            }
+            if let Some(description) = self.description(name, to) {
+                edits.put(root, "description", quoted(&description));
+            }
+            let shown = self.listed().shown_schema();
+            let is_rewritten = self.own.get("inputSchema") != Some(shown) && !self.stays(to);
+            if self.listed().error().is_none() && is_rewritten {
+                // Older clients refuse a whole list for a root without a type; no other is known to be refused.
+                let keeps_root = self.takes_root(to) && to.choice.keeps_roots();
+                let combined = self.combined_root().filter(|_| keeps_root);
+                let shown = combined.as_ref().unwrap_or(shown);
+                edits.put(root, "inputSchema", shown.to_string());
+            }
+            match self.output(root, to) {
+                Output::AsItCame => {}
+                Output::Without(schema) => edits.put(root, OUTPUT, schema.to_string()),
+                Output::None => take_out(edits, root, |key| key == OUTPUT),
+            }
+        });
+        written.unwrap_or_else(|| self.raw.clone())
+    }
+
+    /// Whether the client takes any root; older ones take one that says that it is an object.
+    fn takes_root(&self, to: Audience) -> bool {
+        to.revision.is_stateless() || self.is_typed()
     }
 
     /// Whether the tool's own root says that it is an object.
@@ -182,8 +180,7 @@ impl Rewritten {
     /// that refuses it, and its parameters keep their names.
     fn stays(&self, to: Audience) -> bool {
         let is_plain = self.listed().names().is_empty() && self.listed().folded() == 0;
-        let takes_root = to.revision.is_stateless() || self.is_typed();
-        !self.offered.is_chained && is_plain && takes_root && to.choice.leaves_schemas()
+        !self.offered.is_chained && is_plain && self.takes_root(to) && to.choice.leaves_schemas()
     }
 
     /// The description with the fields of the output schema, where that is not listed.
@@ -191,7 +188,13 @@ impl Rewritten {
         let output = self.offered.output.as_ref();
         let output = output.filter(|_| self.offered.is_chained && to.view != View::Program)?;
         let own = self.own.get("description").and_then(Value::as_str);
-        said::description(own, output, name, to.has_inspector, to.choice.description())
+        description::with_output_fields(
+            own,
+            output,
+            name,
+            to.has_inspector,
+            to.choice.description(),
+        )
     }
 
     /// What is listed as the output schema. Where results may be cut there is none: clients refuse a result

@@ -1,5 +1,5 @@
-//! Patterns of a server's configuration that none of its tools fits: most often they are misspelled, and
-//! then they do not hold what they say.
+//! Patterns of a server's configuration that match none of its tools: most are misspelled, and do not protect
+//! what they should.
 
 use crate::{
     config::{GatewayConfig, ServerConfig, nearest},
@@ -56,10 +56,10 @@ impl fmt::Display for UnmatchedPattern {
         f.write_str(match *key {
             NEVER => " names a field that no tool of the server declares",
             NEVER_OF_ALL => " names a field that no tool of any server declares",
-            _ => " fits no tool of the server",
+            _ => " matches no tool of the server",
         })?;
         match &self.nearest {
-            Some(nearest) => write!(f, "; the nearest one is `{nearest}`"),
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
             None => Ok(()),
         }
     }
@@ -289,8 +289,8 @@ mod tests {
                 .collect();
             assert_eq!(found, expected);
         };
-        let wirte = "`tokens.ada.tools[2]` fits no tool of the server; the nearest one is `write`";
-        let x = "`tokens.ada.tools[3]` fits no tool of the server";
+        let wirte = "`tokens.ada.tools[2]` matches no tool of the server; did you mean `write`?";
+        let x = "`tokens.ada.tools[3]` matches no tool of the server";
         check(
             &[(0, &["read_a", "write"]), (1, &["pay"])],
             &[(0, wirte, true), (1, x, false)],
@@ -314,10 +314,10 @@ mod tests {
             .collect();
         let expected = [
             (
-                "`flows[0].from` fits no tool of the server; the nearest one is `read`",
+                "`flows[0].from` matches no tool of the server; did you mean `read`?",
                 true,
             ),
-            ("`flows[1].to` fits no tool of the server", false),
+            ("`flows[1].to` matches no tool of the server", false),
         ];
         assert_eq!(
             said,
@@ -337,10 +337,10 @@ mod tests {
             &server,
             &tools,
             &[
-                "`allow[1]` fits no tool of the server; the nearest one is `write_file`",
-                "`deny[0]` fits no tool of the server; the nearest one is `write_file`",
-                "`neverChain[0]` fits no tool of the server",
-                "`neverChain[1]` fits no tool of the server",
+                "`allow[1]` matches no tool of the server; did you mean `write_file`?",
+                "`deny[0]` matches no tool of the server; did you mean `write_file`?",
+                "`neverChain[0]` matches no tool of the server",
+                "`neverChain[1]` matches no tool of the server",
             ],
         );
         let found = unmatched(0, &server, &tools);
@@ -369,7 +369,7 @@ mod tests {
             assert!(found.iter().all(UnmatchedPattern::is_error));
             found.iter().map(ToString::to_string).collect()
         };
-        let expected = "`never[1]`, for all servers, names a field that no tool of any server declares; the nearest one is `email`";
+        let expected = "`never[1]`, for all servers, names a field that no tool of any server declares; did you mean `email`?";
         assert_eq!(said(vec![declares("mail"), declares("email")]), [expected]);
         assert_eq!(said(vec![declares("mail"), None]), [""; 0]);
         assert_eq!(said(Vec::new()), [""; 0]);
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(
             said(&[declares]),
             [
-                "`never[0]` names a field that no tool of the server declares; the nearest one is `password`",
+                "`never[0]` names a field that no tool of the server declares; did you mean `password`?",
                 "`never[2]` names a field that no tool of the server declares",
             ]
         );

@@ -1,10 +1,7 @@
-//! Members of a server's result, and lines of its texts, that only the gateway may write: the model acts
-//! on them.
+//! Marks what a server wrote where only the gateway may: members of results with its keys, and lines that read like
+//! its previews. A model acts on them.
 //!
-//! What comes in: a result as a server gave it. What goes out: the same for the reader, in which such a
-//! member or line says that the server wrote it. The member's value stays, and what is recorded stays as
-//! it came.
-//! Deliberately not here: keys of `_meta`, which are taken out.
+//! The values stay, and what is recorded stays as it came. Keys of `_meta` are removed elsewhere.
 
 use crate::{members::may_hide, message::Message, withhold::is_refusal};
 use crossfeed_core::{may_hold_notices, without_notices};

@@ -1,29 +1,25 @@
-//! What becomes of results.
-//!
-//! What comes in: the result of a call as a server gave it. What goes out: the same as the client is to
-//! see it; and it is recorded, all of it, whatever is shown. Deliberately not here: how previews are
-//! made.
+//! Results: recorded whole, and shown to the client as it reads them.
 //!
 //! # What holds
 //!
-//! - What a call failed with is passed on byte for byte, but for what another said under our keys of
-//!   `_meta`, and for structured content that the client refuses; a model sees a large one as a preview, and can
+//! - What a call failed with is passed on byte for byte, but for
+//!   claims under our keys of `_meta`, and for structured content that the client refuses; a model sees a large one as a preview, and can
 //!   read the rest. Nothing can refer to it.
-//! - A program gets the bytes that the server gave, whatever they are; all that is said to it stands in `_meta`.
+//! - A program gets the bytes that the server gave, whatever they are; the gateway writes only to its `_meta`.
 //! - What a model is shown in place of a large result is text that does not parse as its data.
 //! - What a server writes cannot be mistaken for what the gateway says: members of its own with such keys are
 //!   marked, or taken out of `_meta`.
 //! - What is not a result yet (input is required, a task runs) is not recorded.
 
 mod foreign;
-mod passed;
+mod passthrough;
 mod preview;
 mod program;
 mod whole;
 
 pub(crate) use foreign::of_server;
-pub(crate) use passed::unclaimed;
-pub(super) use passed::{Passing, on as pass_on};
+pub(crate) use passthrough::unclaimed;
+pub(super) use passthrough::{Passing, on as pass_on};
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
 use crate::{
@@ -94,28 +90,36 @@ impl Show {
 }
 
 /// A call whose result will be recorded and shown.
-pub(super) struct Kept {
+pub(super) struct RecordedCall {
     pub(super) shared: Arc<Shared>,
     pub(super) in_flight: InFlight,
+    /// How its result is shown.
+    pub(super) replay: Replay,
+    /// Whose data its arguments hold.
+    pub(super) sources: Sources,
+    /// Whether all of the result was asked for, whatever its size.
+    pub(super) wants_whole: bool,
+    /// A digest of the name and the arguments as the client wrote them.
+    pub(super) asked: Option<u64>,
+    /// The arguments as they were resolved.
+    pub(super) arguments: Option<Bytes>,
+}
+
+/// How the result of a call is shown, the first time and again.
+#[derive(Clone)]
+pub(super) struct Replay {
+    pub(super) call_id: CallId,
     pub(super) offered: Arc<Offered>,
-    /// Who reads its result.
+    /// Who reads the result.
     pub(super) view: View,
     /// Which part of it the client shows its model.
     pub(super) shows: Shows,
     /// Whether the client can read stored results, so that what is cut is not lost where nothing can refer to it.
     pub(super) can_read: bool,
-    /// Whose data its arguments hold.
-    pub(super) sources: Sources,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
-    /// Whether all of it was, whatever its size.
-    pub(super) wants_whole: bool,
-    /// A digest of the name and the arguments as the client wrote them.
-    pub(super) asked: Option<u64>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
-    /// The arguments as they were resolved.
-    pub(super) arguments: Option<Bytes>,
 }
 
 /// What a server gave in answer to a call.
@@ -167,25 +171,20 @@ impl Answer {
     }
 }
 
-impl Kept {
+impl RecordedCall {
     /// The answer as the client is to see it; `members` says where those of the result are, if that is known.
     pub(super) async fn finish(self, result: Bytes, members: Option<&[ResultMember]>) -> Body {
-        let show = Show {
-            view: self.view,
-            offered: Arc::clone(&self.offered),
-            call_id: Some(self.in_flight.call_id().to_string()),
-            note: None,
-            is_stateless: self.shared.is_stateless(),
-        };
+        let replay = &self.replay;
+        let show = replay.show(&self.shared);
         let passing = show.passing();
-        let is_plain = self.projection.is_none() && self.params.is_empty();
-        let (answer, read, _room, ahead) = if self.view == View::Program && is_plain {
+        let is_plain = replay.projection.is_none() && replay.params.is_empty();
+        let (answer, read, _room, ahead) = if show.is_for_program() && is_plain {
             let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
             let ahead = body.map_or(Ahead::NoRoom, Ahead::Made);
             let nothing = self.shared.account.nothing();
             (answer, Document::new(result.clone()), nothing, ahead)
         } else {
-            let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
+            let (answer, read, room) = answer(&self.shared, &result, replay.shows).await;
             (answer, read, room, Ahead::NotMade)
         };
         match answer {
@@ -195,38 +194,40 @@ impl Kept {
                 note(failed.await.err());
                 room::unread(&shared).into()
             }
-            Answer::Other => passed::on(result, passing).await.into(),
+            Answer::Other => passthrough::on(result, passing).await.into(),
             Answer::InputRequired(state) => {
                 let shared = Arc::clone(&self.shared);
                 if let Some(state) = state {
                     shared.remember_round(&state, self);
                 }
-                passed::on(result, passing).await.into()
+                passthrough::on(result, passing).await.into()
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
                 shared.remember_task(task, self);
-                passed::on(result, passing).await.into()
+                passthrough::on(result, passing).await.into()
             }
             Answer::Failure { is_large } => {
-                let shared = Arc::clone(&self.shared);
-                let call_id = self.in_flight.call_id().clone();
-                let is_cut = is_large && self.again().cuts_failures(&show);
+                let Self {
+                    shared,
+                    in_flight,
+                    replay,
+                    ..
+                } = self;
+                let is_cut = is_large && replay.cuts_failures(&show);
                 let failed = ToolResult::mcp_document(read).failed();
-                let recorded = self.in_flight.complete(failed).await;
+                let recorded = in_flight.complete(failed).await;
                 let is_kept = recorded.is_ok();
                 note(recorded.err());
-                let figures = shared.tools.figures.server(self.offered.server);
-                figures.result(metrics::Kept::Failed);
-                let cut = if is_cut && is_kept {
-                    previewed(&shared, &call_id, &show).await.flatten()
-                } else {
-                    None
-                };
-                match cut {
-                    Some(cut) => cut.into(),
-                    None => passed::on(result, passing).await.into(),
+                let figures = shared.tools.figures.server(replay.offered.server);
+                figures.result(metrics::ResultOutcome::Failed);
+                if is_cut
+                    && is_kept
+                    && let Some(Some(cut)) = previewed(&shared, &replay.call_id, &show).await
+                {
+                    return cut.into();
                 }
+                passthrough::on(result, passing).await.into()
             }
             Answer::Result { is_large } => self.shown(result, read, show, (is_large, ahead)).await,
         }
@@ -235,23 +236,10 @@ impl Kept {
     /// The same without what is needed no more once the call runs as a task.
     pub(super) fn slim(mut self) -> Self {
         self.arguments = None;
-        if self.params.len() > SLIM {
-            self.params = Bytes::new();
+        if self.replay.params.len() > SLIM {
+            self.replay.params = Bytes::new();
         }
         self
-    }
-
-    /// What shows the result again.
-    pub(super) fn again(&self) -> Again {
-        Again {
-            call_id: self.in_flight.call_id().clone(),
-            offered: Arc::clone(&self.offered),
-            view: self.view,
-            shows: self.shows,
-            can_read: self.can_read,
-            projection: self.projection.clone(),
-            params: self.params.clone(),
-        }
     }
 
     /// The call came to nothing.
@@ -270,60 +258,50 @@ impl Kept {
         let Self {
             shared,
             in_flight,
-            offered,
-            view,
+            replay,
             sources,
-            projection,
-            params,
             ..
         } = self;
-        let call_id = in_flight.call_id().clone();
-        // Before it is there: who waits for it asks at once whose data it is.
-        shared.remember_sources(&call_id, &offered.source, &sources);
+        let Replay {
+            call_id, offered, ..
+        } = &replay;
+        // Before it is there: a call that waits for it asks at once whose data it is.
+        shared.remember_sources(call_id, &offered.source, &sources);
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let figures = shared.tools.figures.server(offered.server);
-        match recorded {
-            Ok(_) => {
-                figures.result(metrics::Kept::Recorded);
-            }
-            Err(error) => {
-                figures.result(metrics::Kept::Refused);
-                let why = error.to_string();
-                note(Some(error));
-                show.call_id = None;
-                show.note = Some(format!("this result cannot be referred to: {why}"));
-                return unrecorded(&shared, result, show).await;
-            }
+        if let Err(error) = recorded {
+            figures.result(metrics::ResultOutcome::Refused);
+            show.call_id = None;
+            show.note = Some(format!("this result cannot be referred to: {error}"));
+            note(Some(error));
+            return unrecorded(&shared, result, show).await;
         }
+        figures.result(metrics::ResultOutcome::Recorded);
         // What a program reads gets no index for that where it is large.
-        if view != View::Program || result.len() <= LARGE {
-            shared.learn(&call_id, &offered);
+        if !show.is_for_program() || result.len() <= LARGE {
+            shared.learn(call_id, offered);
         }
         match ahead {
             Ahead::Made(body) => return body,
-            Ahead::NoRoom => return room::unshown(&shared, &call_id).into(),
+            Ahead::NoRoom => return room::unshown(&shared, call_id).into(),
             Ahead::NotMade => {}
         }
-        let is_cut = show.may_be_cut() && is_large;
-        let is_cut = is_cut && (projection.is_some() || params.is_empty());
+        let is_cut = show.may_be_cut()
+            && is_large
+            && (replay.projection.is_some() || replay.params.is_empty());
         // A preview is short.
         let needed = if is_cut { 0 } else { result.len() };
         let Some(mut charge) = room::to_show(&shared, needed) else {
-            return room::unshown(&shared, &call_id).into();
+            return room::unshown(&shared, call_id).into();
         };
         let passing = show.passing();
-        let asked = Asked {
-            projection,
-            params,
-            is_large,
-        };
-        match shown(&shared, &call_id, show, asked).await {
+        match shown(&shared, &replay, show, is_large).await {
             Some(shown) => {
                 charge.keep(shown.len());
                 charge.hold(shown).into()
             }
-            None => passed::on(result, passing).await.into(),
+            None => passthrough::on(result, passing).await.into(),
         }
     }
 }
@@ -336,19 +314,7 @@ enum Ahead {
     NotMade,
 }
 
-/// What shows a result again that was recorded before.
-#[derive(Clone)]
-pub(super) struct Again {
-    call_id: CallId,
-    offered: Arc<Offered>,
-    view: View,
-    shows: Shows,
-    can_read: bool,
-    projection: Option<ProjectionRequest>,
-    params: Bytes,
-}
-
-impl Again {
+impl Replay {
     /// Whether a large result of a failed call is shown as a preview.
     fn cuts_failures(&self, show: &Show) -> bool {
         self.can_read && show.may_be_cut() && self.params.is_empty()
@@ -400,23 +366,18 @@ impl Again {
             Answer::Result { is_large } => is_large,
             Answer::Unread => return room::unread(shared),
             Answer::Failure { is_large: true } if is_same && self.cuts_failures(&show) => {
-                let cut = previewed(shared, &self.call_id, &show).await.flatten();
-                return match cut {
-                    Some(cut) => cut,
-                    None => passed::on(result, show.passing()).await,
+                return match previewed(shared, &self.call_id, &show).await {
+                    Some(Some(cut)) => cut,
+                    _ => passthrough::on(result, show.passing()).await,
                 };
             }
-            _ => return passed::on(result, show.passing()).await,
+            _ => return passthrough::on(result, show.passing()).await,
         };
-        if is_same && shared.session().response(&self.call_id).await.is_ok() {
-            let asked = Asked {
-                projection: self.projection.clone(),
-                params: self.params.clone(),
-                is_large,
-            };
-            if let Some(shown) = shown(shared, &self.call_id, show.clone(), asked).await {
-                return shown;
-            }
+        if is_same
+            && shared.session().response(&self.call_id).await.is_ok()
+            && let Some(shown) = shown(shared, self, show.clone(), is_large).await
+        {
+            return shown;
         }
         show.call_id = None;
         show.note = Some("this result cannot be referred to: it is not kept".to_owned());
@@ -435,10 +396,9 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
             Ok(root) if root.kind() == Kind::Object => Answer::of(root, shows),
             _ => Answer::Other,
         };
-        Some((answer, document))
+        (answer, document)
     });
-    let unread = || (Answer::Other, Document::new(result.clone()));
-    let (answer, document) = read.await.unwrap_or_else(unread);
+    let (answer, document) = read.await;
     (answer, document, room)
 }
 
@@ -486,16 +446,6 @@ async fn skimmed(
     (answer, Some(body.await.holding(charge)))
 }
 
-/// What was asked of a result.
-struct Asked {
-    /// By parameters of ours.
-    projection: Option<ProjectionRequest>,
-    /// In the `_meta` of the call.
-    params: Bytes,
-    /// Whether it is more than is shown whole.
-    is_large: bool,
-}
-
 /// What could not be recorded, whole.
 async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     if show.is_for_program() {
@@ -510,20 +460,20 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     });
     match made.await {
         Some(made) => Body::Other(made.into()),
-        None => passed::on(came, passing).await.into(),
+        None => passthrough::on(came, passing).await.into(),
     }
 }
 
 /// The bytes that a token has at most, on average over a text.
 const TOKEN_BYTES: usize = 16;
 /// A recorded result as it is shown.
-async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> Option<Bytes> {
+async fn shown(shared: &Shared, replay: &Replay, show: Show, is_large: bool) -> Option<Bytes> {
     let session = shared.session();
-    let may_be_cut = show.may_be_cut() && asked.is_large;
-    let wants_parts = asked.projection.is_some();
-    if let Some(request) = asked.projection {
-        let parts = projected(shared, call_id, &show, request).await;
-        match parts {
+    let call_id = &replay.call_id;
+    let may_be_cut = show.may_be_cut() && is_large;
+    let wants_parts = replay.projection.is_some();
+    if let Some(request) = replay.projection.clone() {
+        match projected(shared, call_id, &show, request).await {
             Ok(parts) if may_be_cut && is_long(parts.as_bytes()) => {}
             Ok(parts) => {
                 let is_withheld = is_withheld(shared, call_id, &show).await;
@@ -534,32 +484,29 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     }
     let response = session.response(call_id).await.ok()?;
     if may_be_cut
-        && (wants_parts || asked.params.is_empty())
+        && (wants_parts || replay.params.is_empty())
         && let Some(cut) = previewed(shared, call_id, &show).await
     {
         return cut;
     }
+    let params = replay.params.clone();
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
-        let cut = asked_in_meta(&show.offered, &asked.params, document);
+        let cut = asked_in_meta(&show.offered, &params, document);
         if show.is_for_program() {
             let raw = cut.as_ref().unwrap_or(document).raw();
             let projected = cut.is_some().then_some(crossfeed_mcp::KEY);
             return program::shown(raw, &show, projected).into();
         }
-        let clean = clean(cut.as_ref().unwrap_or(document), &show);
-        let clean = match (clean, &cut) {
-            (Some(clean), Some(cut)) => Some(with_reply(clean, cut)),
-            (clean, _) => clean,
-        };
-        clean
-            .and_then(|clean| whole(&clean, &show))
-            .unwrap_or_default()
+        let clean = clean(cut.as_ref().unwrap_or(document), &show).map(|clean| match &cut {
+            Some(cut) => with_reply(clean, cut),
+            None => clean,
+        });
+        let whole = clean.and_then(|clean| whole(&clean, &show));
+        whole.unwrap_or_default()
     });
-    cut.await
-        .ok()
-        .filter(|shown| !shown.is_empty())
-        .map(Bytes::from)
+    let shown = cut.await.ok().filter(|shown| !shown.is_empty());
+    shown.map(Bytes::from)
 }
 
 /// A recorded result as a preview, or none that could be made; nothing where it is short enough to be shown whole.
@@ -731,7 +678,7 @@ async fn projected(
     }
     match shared.session().project(call_id, &options).await {
         Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
-        Err(failure) => Err(refusal::of_parts(&failure, call_id, shared.privacy())),
+        Err(failure) => Err(shared.refused(refusal::of_parts(&failure, call_id))),
     }
 }
 
@@ -775,9 +722,9 @@ fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
     whole(&clean(&document, show)?, show).map(Bytes::from)
 }
 
-/// A store that does not answer is for whoever runs it.
+/// Logs the failure of the store for the operator.
 fn note(error: Option<crossfeed_store::StoreError>) {
     if let Some(error) = error {
-        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "could not record a result");
+        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "cannot record a result");
     }
 }

@@ -1,15 +1,13 @@
-//! A large result shown as a preview.
+//! A large result shown as a preview: the engine's text in place of its content, and no structured content, so
+//! that no program can take it for the data.
 //!
-//! What comes in: a result, and the engine's preview of it. What goes out: the result with that text in place
-//! of its content, and without structured content: no program can take what is shown for the data. Images and
-//! sounds stay: a model sees or hears them, whatever they take as text. Other binary data is described, and
-//! can be referred to.
+//! Images and sounds stay, since a model sees or hears them. Other binary data is described, and can be referred to.
 
 use super::{
     Show, foreign, has_failed,
     whole::{CONTENT, Clean, META, text_part, withheld_note},
 };
-use crate::{members::object, tools::extra::READ};
+use crate::{members::object, tools::builtin::READ};
 use crossfeed_json::Cursor;
 use crossfeed_wire::internal;
 use serde_json::json;

@@ -1,8 +1,5 @@
-//! Results that a program reads: the bytes that the server gave.
-//!
-//! What comes in: a result as it came. What goes out: the same bytes, with the call id and whatever else the
-//! gateway has to say in `_meta`, under `dev.crossfeed/…`. Deliberately not here: what never reaches a client,
-//! which was taken out when the result arrived.
+//! Results that a program reads: the server's bytes, with the gateway's own words in `_meta`, under
+//! `dev.crossfeed/…`.
 //!
 //! # What holds
 //!
@@ -11,7 +8,7 @@
 
 use super::{
     Show,
-    passed::with_object,
+    passthrough::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
 use crate::{

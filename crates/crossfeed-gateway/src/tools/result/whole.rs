@@ -1,8 +1,7 @@
-//! A result shown whole: as it came, and its call id in every copy that a model may be shown.
+//! A result shown whole, with its call id in every copy that a model may be shown.
 //!
-//! What comes in: a result, its tool, its call id. What goes out: the result with the id in a part
-//! behind its own and in its structured content, so that every part stays at its place; and structured
-//! content that conforms to what is listed, or a text in its place.
+//! The id stands in a part behind the others and in the structured content, so that every part keeps its place.
+//! Structured content that does not conform to what is listed becomes a text.
 
 use super::{Show, foreign};
 use crate::{
@@ -18,7 +17,7 @@ use std::{borrow::Cow, ops::Deref};
 pub(super) const CONTENT: &str = "content";
 pub(super) const STRUCTURED: &str = "structuredContent";
 pub(super) const META: &str = "_meta";
-/// Keys of `_meta` that say what a gateway says: nobody else may.
+/// Keys of `_meta` that only a gateway may write.
 pub(super) const OURS: &str = "dev.crossfeed/";
 
 /// Whether only the gateway may say a member of `_meta`, and did not. That something was withheld, it
@@ -78,7 +77,7 @@ impl Deref for Held<'_> {
 }
 
 /// Takes out or marks what another said under our keys, and takes out structured content that the client refuses: before
-/// 2026-07-28 it is an object or nothing, and nobody could be told the call id in anything else.
+/// 2026-07-28 it is an object or nothing, and nothing else could carry the call id.
 pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>> {
     let root = document
         .root()
@@ -162,10 +161,10 @@ pub(super) fn text_part(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
 }
 
-/// What a model is told of a result of which something was withheld.
+/// The note for a model that something of a result was withheld.
 pub(super) fn withheld_note(result: Cursor<'_>, show: &Show) -> Option<&'static str> {
     let is_cut = show.offered.withholds() && result.get(META)?.get(WITHHELD_MARK).is_some();
-    is_cut.then_some("some of this result is withheld by the configuration of the gateway")
+    is_cut.then_some("the gateway's configuration withholds parts of this result")
 }
 
 /// What is said in a part of its own.

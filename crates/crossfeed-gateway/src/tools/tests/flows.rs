@@ -34,7 +34,7 @@ async fn flows_are_checked_before_anything_is_forwarded() {
                 let answer: Value = serde_json::from_slice(&answer).unwrap();
                 assert!(!may, "{answer}");
                 let text = error(&answer);
-                assert!(text.starts_with("flow.refused: rule `no mail` forbids that results of `a/typed` go to `b/fetch`"), "{text}");
+                assert!(text.starts_with("flow.refused: rule `no mail` forbids passing results of `a/typed` to `b/fetch`"), "{text}");
             }
             Call::Refused(error) => panic!("{error:?}"),
         }

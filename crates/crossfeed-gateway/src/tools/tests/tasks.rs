@@ -290,7 +290,7 @@ async fn what_is_kept_of_a_task_is_bounded() {
     let kept = async |meta: Value| {
         let call = json!({"name": "typed", "arguments": {"q": long}, "_meta": meta});
         let forward = forward(&client, call.to_string().into()).await;
-        forward.pending.kept.unwrap().slim().params
+        forward.pending.kept.unwrap().slim().replay.params
     };
     let slim = kept(json!({"projection": asked, "other": long})).await;
     let slim: Value = serde_json::from_slice(&slim).unwrap();

@@ -73,7 +73,7 @@ async fn where_rules_say_what_may_be_called_nothing_else_is() {
         // Nor where the server cannot say what it has.
         let client = world.tools.of(local());
         let answer = answered(&client, params("search", json!({}))).await;
-        let unavailable = "upstream.unavailable: server `a`: it does not list its tools";
+        let unavailable = "upstream.unavailable: server `a`: its tool list is not available";
         assert!(error(&answer).starts_with(unavailable), "{answer}");
     }
 }
@@ -82,9 +82,9 @@ async fn where_rules_say_what_may_be_called_nothing_else_is() {
 async fn an_unknown_tool_is_told_to_the_model_with_the_nearest() {
     let client = several(Prefix::Always, &[0, 1]).await;
     for (name, near) in [
-        ("read_fiel", "nearest: `a__read_file`"),
-        ("a__readfile", "nearest: `a__read_file`"),
-        ("read_resutl", "nearest: `read_result`"),
+        ("read_fiel", "did you mean `a__read_file`?"),
+        ("a__readfile", "did you mean `a__read_file`?"),
+        ("read_resutl", "did you mean `read_result`?"),
         ("b__remove_everything", "use a tool that is listed"),
     ] {
         let answer = answered(&client, params(name, json!({}))).await;
@@ -115,11 +115,11 @@ async fn a_tool_of_a_server_that_is_away_is_not_unknown() {
 #[tokio::test]
 async fn a_name_without_a_prefix_may_be_of_a_server_that_is_away() {
     let client = several(Prefix::Collisions, &[1]).await;
-    let away = "upstream.unavailable: server `a`: it does not list its tools at the moment, and no other has";
+    let away = "upstream.unavailable: server `a`: its tool list is not available at the moment, and no other has";
     let again = "the call was not made: it can be made again";
     for (name, near) in [
         ("read_file", ""),
-        ("delet", "; nearest of the tools that are listed: `delete`"),
+        ("delet", "; similar listed tools: `delete`"),
     ] {
         let answer = answered(&client, params(name, json!({}))).await;
         let said = format!("{away} \"{name}\"\n{again}{near}");

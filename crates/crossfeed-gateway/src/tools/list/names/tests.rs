@@ -118,17 +118,17 @@ fn prefixes_tell_servers_apart() {
 #[test]
 fn one_server_takes_no_room_of_another() {
     let naming = naming(Prefix::Collisions);
-    let names: Vec<String> = (0..=NAMES).map(|number| format!("t{number}")).collect();
+    let names: Vec<String> = (0..=MAX_NAMES).map(|number| format!("t{number}")).collect();
     let items: Vec<_> = names.iter().map(|name| (0, &**name)).collect();
     let (given, full) = naming.give(&Arc::default(), &items, &[]);
-    assert_eq!(given.iter().flatten().count(), NAMES);
+    assert_eq!(given.iter().flatten().count(), MAX_NAMES);
     assert_eq!(given.last(), Some(&None));
     let (given, _) = naming.give(&full, &[(1, "x"), (0, "x"), (0, "t1")], &[]);
     assert_eq!(
         given,
         [Some("b__x".to_owned()), None, Some("t1".to_owned())]
     );
-    let long = "x".repeat(BYTES);
+    let long = "x".repeat(MAX_BYTES);
     let (given, _) = naming.give(&Arc::default(), &[(0, &long)], &[]);
     assert_eq!(given, [None]);
 }
@@ -150,7 +150,7 @@ proptest! {
             for (tool, name) in tools.into_iter().zip(names) {
                 let name = name.unwrap();
                 prop_assert!(name != "x");
-                prop_assert!(name == tool.1 || name.len() <= LONGEST);
+                prop_assert!(name == tool.1 || name.len() <= MAX_NAME_BYTES);
                 prop_assert_eq!(*seen.entry(name.clone()).or_insert(tool), tool);
                 prop_assert_eq!(bindings.owner(&name), Some(tool));
             }

@@ -1,7 +1,4 @@
-//! Results that are passed on as they came.
-//!
-//! What comes in: a result of which nothing is recorded or shown in another way. What goes out: the same
-//! bytes, but for what the client would refuse it for, and for what only the gateway may say.
+//! Results passed through as they came, without what the client would refuse or only the gateway may say.
 
 use super::{
     apart, foreign, program,
@@ -9,12 +6,11 @@ use super::{
 };
 use crate::{
     members::{may_hold, put_all},
-    tools::members::take_out,
+    tools::members::{edited, take_out},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind};
 use crossfeed_wire::View;
-use std::borrow::Cow;
 
 /// How results are passed on.
 #[derive(Clone, Copy, Debug)]
@@ -60,39 +56,20 @@ fn marked(result: Bytes) -> Bytes {
     if !foreign::may_hold(&result) && !may_hold(&result, "isError") {
         return result;
     }
-    let document = Document::new(result.clone());
-    let Ok(root) = document.root() else {
-        return result;
-    };
-    let mut edits = Edits::new(document.raw());
-    foreign::mark(&mut edits, root);
-    match edits.done() {
-        Cow::Borrowed(_) => result,
-        Cow::Owned(bytes) => bytes.into(),
-    }
+    edited(&result, |edits, root| foreign::mark(edits, root)).unwrap_or(result)
 }
 
 async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'static) -> Bytes {
-    let came = result.clone();
-    let changed = apart(result.len(), move || Some(change(result)));
-    changed.await.unwrap_or(came)
+    apart(result.len(), move || change(result)).await
 }
 
 fn without_ours(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;
     }
-    let document = Document::new(result.clone());
-    let Ok(root) = document.root() else {
-        // It nests too deep to be looked through.
-        return program::unclaimed(result, withholds);
-    };
-    let mut edits = Edits::new(document.raw());
-    take_claims(&mut edits, root, withholds);
-    match edits.done() {
-        Cow::Borrowed(_) => result,
-        Cow::Owned(bytes) => bytes.into(),
-    }
+    let taken = edited(&result, |edits, root| take_claims(edits, root, withholds));
+    // It may nest too deep to be looked through.
+    taken.unwrap_or_else(|| program::unclaimed(result, withholds))
 }
 
 /// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
@@ -109,19 +86,13 @@ pub(super) fn with_object(result: Bytes) -> Bytes {
     };
     let mut edits = Edits::new(document.raw());
     take_out(&mut edits, root, |key| key == STRUCTURED);
-    let left = edits.done().into_owned();
-    let is_said = own.kind() == Kind::Null || root.get(CONTENT).is_some_and(|own| !own.is_empty());
-    if is_said {
-        return left.into();
+    let left = edits.done().into_owned().into();
+    if own.kind() == Kind::Null || root.get(CONTENT).is_some_and(|own| !own.is_empty()) {
+        return left;
     }
-    let document = Document::new(left);
-    let Ok(root) = document.root() else {
-        return result;
-    };
     let text = text_part(&String::from_utf8_lossy(own.raw()));
-    let mut edits = Edits::new(document.raw());
-    put_all(&mut edits, root, &[(CONTENT, format!("[{text}]"))]);
-    edits.done().into_owned().into()
+    let content = [(CONTENT, format!("[{text}]"))];
+    edited(&left, |edits, root| put_all(edits, root, &content)).unwrap_or(result)
 }
 
 #[cfg(test)]

@@ -1,7 +1,4 @@
-//! What a description says of a tool's output.
-//!
-//! What comes in: a description, and the output schema that the tool declares. What goes out: the
-//! description with the fields of the output at its end, where they are worth it.
+//! Adds the fields of a tool's output schema to its description, where they are worth it.
 
 use crossfeed_output_schema::{INSPECTOR, OutputSchema};
 
@@ -11,7 +8,7 @@ const BEFORE: &str = "output_fields:";
 const MOST: usize = 800;
 
 /// The description to show, if it is another one. `longest` is what the provider takes.
-pub(super) fn description(
+pub(super) fn with_output_fields(
     own: Option<&str>,
     output: &OutputSchema,
     name: &str,
@@ -58,13 +55,13 @@ pub(super) fn description(
 
 #[cfg(test)]
 mod tests {
-    use super::description;
+    use super::with_output_fields;
     use crossfeed_output_schema::OutputSchema;
     use serde_json::{Map, Value, json};
 
     fn check(own: Option<&str>, output: Value, inspector: bool, expected: Option<&str>) {
         let output = OutputSchema::new(output);
-        let said = description(own, &output, "t", inspector, 1000);
+        let said = with_output_fields(own, &output, "t", inspector, 1000);
         assert_eq!(said.as_deref(), expected);
     }
 
@@ -109,13 +106,13 @@ mod tests {
             .map(|n| (format!("{}{n}", "f".repeat(60)), json!({"type": "string"})))
             .collect();
         let output = OutputSchema::new(json!({"type": "object", "properties": fields}));
-        let said = description(None, &output, "t", true, usize::MAX).unwrap();
+        let said = with_output_fields(None, &output, "t", true, usize::MAX).unwrap();
         assert!(
             said.len() < 1000
                 && said
                     .ends_with("(+19 more; inspect_tool_output(tool_id=\"t\", field_path=\"\"))"),
             "{said}"
         );
-        assert_eq!(description(None, &output, "t", true, 100), None);
+        assert_eq!(with_output_fields(None, &output, "t", true, 100), None);
     }
 }

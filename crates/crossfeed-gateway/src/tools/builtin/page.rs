@@ -1,7 +1,4 @@
-//! What is on a page of a value.
-//!
-//! What comes in: a value, how it was picked, where to go on, and a budget of tokens. What goes out: as much
-//! of it as the budget takes. Deliberately not here: where values come from.
+//! One page of a value, within a budget of tokens.
 //!
 //! # What holds
 //!

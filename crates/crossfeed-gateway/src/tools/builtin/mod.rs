@@ -1,0 +1,213 @@
+//! The gateway's own tools: how they are listed, and their answers.
+
+mod inspect;
+mod page;
+mod read;
+mod stored;
+
+use super::{client::Shared, refusal};
+use crate::config::ExtraTools;
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document, quoted};
+use crossfeed_output_schema::{INSPECTOR, inspector};
+use crossfeed_projection::nearest;
+use crossfeed_wire::{ErrorBody, ErrorCode};
+use serde_json::{Value, json};
+
+/// Characters of an unknown parameter that are quoted.
+const MAX_QUOTED_CHARS: usize = 64;
+/// The most bytes of the arguments of one of them: far more than they take.
+const MAX_ARGUMENT_BYTES: usize = 64 << 10;
+
+/// Looks into what a tool returns.
+pub(super) const INSPECT: &str = INSPECTOR;
+/// Brings a stored result into the context, or a part of it.
+pub(super) const READ: &str = "read_result";
+/// Lists the stored results.
+pub(super) const LIST: &str = "list_results";
+
+/// Their names, the inspector's first. Results are listed only to who cannot see those of others.
+pub(super) fn offered(tools: ExtraTools, may_list: bool) -> Vec<&'static str> {
+    let all = [
+        (INSPECT, tools.inspect),
+        (READ, tools.read),
+        (LIST, tools.list && may_list),
+    ];
+    let offered = all.into_iter().filter(|(_, offered)| *offered);
+    offered.map(|(name, _)| name).collect()
+}
+
+/// How one of them is listed.
+pub(super) fn definition(name: &str) -> Value {
+    let mut tool = match name {
+        READ => read_result(),
+        LIST => list_results(),
+        _ => inspector(),
+    };
+    if let Some(tool) = tool.as_object_mut() {
+        let hints = json!({"readOnlyHint": true, "idempotentHint": true, "openWorldHint": false});
+        tool.insert("annotations".to_owned(), hints);
+    }
+    tool
+}
+
+/// The guidance for models, once for all calls.
+pub(super) fn guidance(offered: &[&str]) -> Option<String> {
+    offered.contains(&READ).then(|| {
+        format!("A long result is shown as a preview that begins with `[crossfeed preview of` and its call id: refer to that id to pass the result on, or read more of it with `{READ}`.")
+    })
+}
+
+/// The arguments of a call of one of them.
+struct Arguments(Value);
+
+impl Arguments {
+    /// Refuses what the input schema of the tool does not name.
+    fn check(&self, name: &str) -> Result<(), Box<ErrorBody>> {
+        let definition = definition(name);
+        let Value::Object(given) = &self.0 else {
+            let message = "the arguments are not an object";
+            let body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
+            return Err(Box::new(body));
+        };
+        let known = definition["inputSchema"]["properties"].as_object();
+        let known: Vec<&str> = known.into_iter().flatten().map(|(key, _)| &**key).collect();
+        let is_unknown =
+            |(key, value): &(&String, &Value)| !value.is_null() && !known.contains(&key.as_str());
+        let Some((key, _)) = given.iter().find(is_unknown) else {
+            return Ok(());
+        };
+        let start: String = key.chars().take(MAX_QUOTED_CHARS).collect();
+        let near = nearest(&start, known.iter().copied());
+        let offered = if near.is_empty() {
+            known.join(", ")
+        } else {
+            near.join(", ")
+        };
+        let message = format!("the tool has no parameter {}", quoted(&start));
+        let advice = format!("try: {offered}");
+        Err(refusal::body(ErrorCode::ArgumentsInvalid, message, advice))
+    }
+
+    /// An argument as `read` reads it; none where it is absent or null.
+    fn read<'v, T>(
+        &'v self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&'v Value) -> Option<T>,
+    ) -> Result<Option<T>, Box<ErrorBody>> {
+        let Some(value) = self.0.get(name).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        read(value).map(Some).ok_or_else(|| {
+            let message = format!("`{name}` is not {expected}");
+            let advice = format!("give {expected} as `{name}`");
+            refusal::body(ErrorCode::ArgumentsInvalid, message, advice)
+        })
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&str>, Box<ErrorBody>> {
+        self.read(name, "a string", Value::as_str)
+    }
+
+    /// A list of strings; one alone is a list of it.
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Box<ErrorBody>> {
+        self.read(name, "a list of strings", |value| match value {
+            Value::String(text) => Some(vec![text.clone()]),
+            value => {
+                let texts = value.as_array()?.iter();
+                texts.map(|item| item.as_str().map(str::to_owned)).collect()
+            }
+        })
+    }
+
+    /// True or false; models write it as a text, too.
+    fn flag(&self, name: &str) -> Result<Option<bool>, Box<ErrorBody>> {
+        self.read(name, "true or false", |value| match value {
+            Value::String(text) => text.parse().ok(),
+            value => value.as_bool(),
+        })
+    }
+
+    /// A number from 0 on; models write it as a text, too.
+    fn count(&self, name: &str) -> Result<Option<usize>, Box<ErrorBody>> {
+        self.read(name, "an integer from 0 on", |value| match value {
+            Value::String(text) => text.trim().parse().ok(),
+            // To a schema 100.0 is an integer.
+            Value::Number(number) => match number.as_f64().filter(|own| own.fract() == 0.0) {
+                Some(whole) if number.is_f64() => format!("{whole:.0}").parse().ok(),
+                _ => number.as_u64().and_then(|own| usize::try_from(own).ok()),
+            },
+            _ => None,
+        })
+    }
+}
+
+/// The answer to a call of one of them; an error is an answer, too.
+pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Bytes {
+    let answer = answered(shared, name, arguments).await;
+    answer.unwrap_or_else(|body| shared.refused(body))
+}
+
+async fn answered(
+    shared: &Shared,
+    name: &str,
+    arguments: Option<Bytes>,
+) -> Result<Bytes, Box<ErrorBody>> {
+    let bytes = arguments.as_ref().map_or(0, Bytes::len);
+    if bytes > MAX_ARGUMENT_BYTES {
+        let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");
+        let advice = "ask for fewer `fields`, or use a shorter `select`";
+        return Err(refusal::body(ErrorCode::LimitExceeded, message, advice));
+    }
+    let read = |arguments| {
+        let document = Document::new(arguments);
+        document.root().ok().map(Cursor::to_nearest_value)
+    };
+    let arguments = Arguments(arguments.and_then(read).unwrap_or_else(|| json!({})));
+    arguments.check(name)?;
+    match name {
+        READ => read::answer(shared, &arguments).await,
+        LIST => stored::answer(shared, &arguments).await,
+        _ => inspect::answer(shared, &arguments),
+    }
+}
+
+fn read_result() -> Value {
+    json!({
+        "name": READ,
+        "description": "Reads a stored tool result by its `_toolCallId`: all of it, what `select` picks, or only some `fields`. Longer results than `max_tokens` come page by page. To pass data to another tool, refer to it instead of reading it.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "call_id": {"type": "string", "description": "the `_toolCallId` of the result"},
+                "select": {"type": "string", "description": "a JMESPath expression, e.g. `items[?score > `0.8`].url`"},
+                "fields": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "paths to keep, such as `items[].title`",
+                },
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "where to continue: `next_offset` of the previous answer"},
+                "max_tokens": {"type": "integer", "minimum": 50, "default": 2000},
+                "as_json": {"type": "boolean", "default": false, "description": "pages the JSON as a text, for values that no page can hold otherwise"},
+            },
+            "required": ["call_id"],
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn list_results() -> Value {
+    json!({
+        "name": LIST,
+        "description": "Lists the stored tool results that can be referred to or read, the most recently used first.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "offset": {"type": "integer", "minimum": 0, "default": 0},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+            },
+            "additionalProperties": false,
+        },
+    })
+}

@@ -1,0 +1,84 @@
+//! `read_result`: a stored result, or a part of it, within a budget of tokens: page by page where it is more.
+
+use super::{
+    Arguments,
+    page::{Wanted, page},
+};
+use crate::{
+    apart::apart,
+    tools::{client::Shared, refusal},
+};
+use bytes::Bytes;
+use crossfeed_core::{ProjectOptions, RenderOptions};
+use crossfeed_json::quoted;
+use crossfeed_projection::ProjectionRequest;
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
+
+/// The fewest tokens of a page: its frame fits.
+const MIN_TOKENS: usize = 50;
+/// Tokens of a model's context, and how much of it in percent one answer may take, where the
+/// configuration says nothing.
+const WINDOW: usize = 200_000;
+const SHARE: usize = 30;
+const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
+
+/// Answers with what is asked for.
+pub(super) async fn answer(
+    shared: &Shared,
+    arguments: &Arguments,
+) -> Result<Bytes, Box<ErrorBody>> {
+    let Some(call_id) = arguments.text("call_id")? else {
+        let message = "the required parameter `call_id` is missing";
+        let code = ErrorCode::ArgumentsInvalid;
+        return Err(refusal::body(code, message, HOW_TO_NAME));
+    };
+    let select = arguments.text("select")?;
+    let fields = arguments.texts("fields")?;
+    let offset = arguments.count("offset")?.unwrap_or_default();
+    let as_json = arguments.flag("as_json")?;
+    let budget = arguments.count("max_tokens")?;
+    let budget = budget.unwrap_or(RenderOptions::default().whole_tokens);
+    let window = shared.tools.config.context_window.unwrap_or(WINDOW);
+    let budget = budget.clamp(MIN_TOKENS, (window / 100 * SHARE).max(MIN_TOKENS));
+    // An id that was never given out is not even looked up.
+    let id = CallId::parse(call_id).ok();
+    let Some(id) = id.filter(|id| shared.place.ids.may_be(id.as_str())) else {
+        let call_id = quoted(&call_id.chars().take(64).collect::<String>());
+        let message = format!("no result of call {call_id} is known in this session");
+        return Err(refusal::body(
+            ErrorCode::ResultUnknown,
+            message,
+            HOW_TO_NAME,
+        ));
+    };
+    let session = shared.session();
+    let wanted = Wanted {
+        select: select.map(str::to_owned),
+        is_projected: fields.is_some(),
+        as_json: as_json.unwrap_or_default(),
+        offset,
+        budget,
+    };
+    let json = match fields {
+        Some(fields) => {
+            let request = ProjectionRequest::new().with_include(fields);
+            let mut options = ProjectOptions::default().with_request(request);
+            options = options.with_failures();
+            if let Some(select) = select {
+                options = options.with_select(select);
+            }
+            let projected = session.project(&id, &options).await;
+            projected.map(|projected| projected.json)
+        }
+        // `@` is all of it.
+        None => {
+            let selected = session.read(&id, select.unwrap_or("@")).await;
+            selected.map(|selected| selected.json)
+        }
+    };
+    let json = json.map_err(|failure| refusal::of_failure(&failure))?;
+    let text = apart(json.len(), move || page(json, &wanted)).await;
+    session.note_shown(&text);
+    // Text alone: a page in which something is left out is not JSON.
+    Ok(refusal::result(&text, None, false, shared.privacy()))
+}
