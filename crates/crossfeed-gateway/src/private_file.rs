@@ -24,12 +24,16 @@ pub(crate) fn check_directory(directory: &Path) -> io::Result<()> {
     };
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o022 != 0 {
-        let reason = "others may write to its directory: `chmod 700` it";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        return Err(denied("others may write to its directory: `chmod 700` it"));
     }
     #[cfg(not(unix))]
     let _ = metadata;
     Ok(())
+}
+
+#[cfg(unix)]
+fn denied(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
 /// Opens a file that only its owner can read; none where there is no such file.
@@ -40,8 +44,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     };
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o077 != 0 {
-        let reason = "others may read it: `chmod 600` it, or remove it";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        return Err(denied("others may read it: `chmod 600` it, or remove it"));
     }
     Ok(Some(file))
 }
@@ -55,8 +58,7 @@ pub(crate) fn read_own(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>>
     {
         let owner = std::os::unix::fs::MetadataExt::uid(&file.metadata()?);
         if owner != rustix::process::geteuid().as_raw() {
-            let reason = "another user owns it: remove it";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+            return Err(denied("another user owns it: remove it"));
         }
     }
     let mut bytes = Vec::new();

@@ -4,7 +4,7 @@ use crossfeed_wire::{ErrorBody, ErrorCode, Fault};
 use std::fmt;
 
 /// How many problems are reported.
-const MOST: usize = 50;
+const MAX_PROBLEMS: usize = 50;
 
 /// Everything that is wrong with a configuration, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl fmt::Display for Problem {
 impl ConfigError {
     pub(super) fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.line);
-        let left_out = problems.len().saturating_sub(MOST);
-        problems.truncate(MOST);
+        let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
         Self { problems, left_out }
     }
 

@@ -173,9 +173,9 @@ mod tests {
     fn what_cannot_be_put_in_is_said_without_values() {
         check("${NONE}", Err("`NONE` is not set"));
         check("${A", Err("has no `}`"));
-        check("${}", Err("no name of a variable"));
-        check("${input:key}", Err("no name of a variable"));
-        check("${sk-12345}", Err("no name of a variable"));
+        check("${}", Err("no valid name of a variable"));
+        check("${input:key}", Err("no valid name of a variable"));
+        check("${sk-12345}", Err("no valid name of a variable"));
         check("${A:-${B}}", Err("default of `A`"));
     }
 

@@ -6,7 +6,7 @@ use super::node::{Entry, Malformed, Node, Value};
 use std::ops::Range;
 
 /// How deep values may be nested.
-const DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// Reads a document.
 pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
@@ -67,7 +67,7 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Node, Malformed> {
         self.blank()?;
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return Err(self.wrong("nested too deep"));
         }
         let start = self.at;

@@ -14,14 +14,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The same with this much memory.
+    /// Sets the memory.
     #[must_use]
     pub fn with_memory_bytes(mut self, bytes: impl Into<Option<usize>>) -> Self {
         self.memory_bytes = bytes.into();
         self
     }
 
-    /// The same with so many descriptors.
+    /// Sets the descriptors.
     #[must_use]
     pub fn with_descriptors(mut self, descriptors: impl Into<Option<usize>>) -> Self {
         self.descriptors = descriptors.into();
@@ -32,33 +32,33 @@ impl Machine {
 /// The budget where the memory of the machine is not known.
 const DEFAULT_MEMORY: usize = 1 << 30;
 /// The smallest and the largest default of the budget.
-const LEAST_MEMORY: usize = 256 << 20;
-const MOST_MEMORY: usize = 4 << 30;
+const MIN_MEMORY: usize = 256 << 20;
+const MAX_MEMORY: usize = 4 << 30;
 /// What a child process may be expected to take: small servers in Python or Node take less.
 const PROCESS_MEMORY: usize = 32 << 20;
 /// The smallest and the largest default of child processes.
-const LEAST_PROCESSES: usize = 16;
-const MOST_PROCESSES: usize = 1024;
+const MIN_PROCESSES: usize = 16;
+const MAX_PROCESSES: usize = 1024;
 /// Descriptors for each session: its share of connections and one child process.
 const SESSION_DESCRIPTORS: usize = 8;
 /// The smallest and the largest default of sessions.
-const LEAST_SESSIONS: usize = 16;
-const MOST_SESSIONS: usize = 1024;
+const MIN_SESSIONS: usize = 16;
+const MAX_SESSIONS: usize = 1024;
 /// The largest default of one message.
-const MOST_MESSAGE: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 impl Limits {
     /// The defaults on this machine.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
         let memory = machine.memory_bytes.map_or(DEFAULT_MEMORY, |bytes| {
-            (bytes / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
+            (bytes / 2).clamp(MIN_MEMORY, MAX_MEMORY)
         });
-        let processes = machine.memory_bytes.map_or(MOST_PROCESSES, |bytes| {
-            (bytes / PROCESS_MEMORY).clamp(LEAST_PROCESSES, MOST_PROCESSES)
+        let processes = machine.memory_bytes.map_or(MAX_PROCESSES, |bytes| {
+            (bytes / PROCESS_MEMORY).clamp(MIN_PROCESSES, MAX_PROCESSES)
         });
-        let sessions = machine.descriptors.map_or(MOST_SESSIONS, |descriptors| {
-            (descriptors / SESSION_DESCRIPTORS).clamp(LEAST_SESSIONS, MOST_SESSIONS)
+        let sessions = machine.descriptors.map_or(MAX_SESSIONS, |descriptors| {
+            (descriptors / SESSION_DESCRIPTORS).clamp(MIN_SESSIONS, MAX_SESSIONS)
         });
         let limits = Self {
             processes,
@@ -74,7 +74,7 @@ impl Limits {
     pub fn with_memory(self, memory_bytes: usize) -> Self {
         Self {
             memory_bytes,
-            message_bytes: (memory_bytes / 8).min(MOST_MESSAGE),
+            message_bytes: (memory_bytes / 8).min(MAX_MESSAGE_BYTES),
             ..self
         }
         .with_total(memory_bytes / 4)

@@ -95,7 +95,7 @@ impl GatewayConfig {
         }
     }
 
-    /// The same at another address, with the tokens, hosts and origins that it has.
+    /// Sets the address, with the tokens, hosts and origins that it has.
     #[must_use]
     pub fn with_listen(mut self, address: SocketAddr) -> Self {
         let (tokens, anonymous) = (&self.tokens, self.anonymous);
@@ -108,7 +108,7 @@ impl GatewayConfig {
         self
     }
 
-    /// The same with these tokens of clients over HTTP.
+    /// Sets the tokens of clients over HTTP.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Vec<TokenConfig>) -> Self {
         if let Some(listen) = &mut self.listen {
@@ -118,7 +118,7 @@ impl GatewayConfig {
         self
     }
 
-    /// The same for clients over HTTP that need no token.
+    /// Lets clients over HTTP in without a token.
     #[must_use]
     pub fn with_anonymous(mut self) -> Self {
         self.anonymous = true;
@@ -128,14 +128,14 @@ impl GatewayConfig {
         self
     }
 
-    /// The same with the limits of this machine.
+    /// Sets the limits to those of a machine.
     #[must_use]
     pub fn with_machine(mut self, machine: &Machine) -> Self {
         self.limits = Limits::of_machine(machine);
         self
     }
 
-    /// The same with another view, where neither a client's entry nor a server's says so.
+    /// Sets the view, where neither a client's entry nor a server's says so.
     #[must_use]
     pub fn with_view(mut self, view: ViewChoice) -> Self {
         self.view = view;
@@ -147,7 +147,7 @@ impl GatewayConfig {
         self.tokens.iter().find(|token| token.name == name)
     }
 
-    /// The same with another profile for servers that name none.
+    /// Sets the profile of servers that name none.
     #[must_use]
     pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
         self.profile = Some(profile.into());
@@ -530,7 +530,7 @@ const MORE_CONNECTIONS: usize = 16;
 const RESERVE: usize = 64;
 
 impl Limits {
-    /// The same in a process that may open so many descriptors: some stay in reserve.
+    /// Sets the descriptors to what the process may open, less a reserve.
     #[must_use]
     pub fn with_descriptors(mut self, limit: usize) -> Self {
         self.descriptors = limit.saturating_sub(RESERVE).max(limit / 2);

@@ -533,7 +533,7 @@ fn servers_are_one_thing_or_the_other() {
     check(
         "[mcpServers.a]\ncommand = 'x'\nurl = 'http://a'\n[mcpServers.b]\nurl = 'http://a'\nargs = []\n",
         &[
-            "line 3, `mcpServers.a`: a server has either `command` or `url`",
+            "line 3, `mcpServers.a.url`: a server has either `command` or `url`",
             "line 6, `mcpServers.b.args`: this belongs to servers with `command`",
         ],
     );
@@ -659,6 +659,7 @@ fn flow_rules_that_mean_nothing_are_refused() {
         "[[flows]]\nfrom = 'filse/*'\nto = 'a'\naction = 'deny'\n[[flows]]\nname = 'flow 1'\nfrom = 'f*s/x'\nto = '/x'\naction = 'forbid'\n[[flows]]\nfrom = '*'\n[mcpServers.files]\ncommand = 'x'\n[mcpServers.a]\ncommand = 'x'\n",
         &[
             "line 2, `flows[0].from`: no server matches the pattern: the rule would never apply; did you mean `files`?",
+            "line 5, `flows[1]`: another rule has the same `name`: a refusal could mean either",
             "line 8, `flows[1].to`: not a valid pattern: write one like `server/tool`, `server/*` or `*`",
             "line 9, `flows[1].action`: expected \"allow\" or \"deny\"",
             "line 10, `flows[2]`: `to` is missing: a pattern like `server/tool`, `server/*` or `*`",

@@ -238,7 +238,7 @@ fn gemini_cli_is_there_and_back() {
     assert_eq!(plan.entry["env"], json!({"A": "${A}", "B": "${B}"}));
     assert_eq!(plan.entry["timeout"], 900_000);
     assert!(plan.stay[0].1.contains("`mcp.excluded`"), "{:?}", plan.stay);
-    let said = |remark: &String| remark.contains("write `crossfeed` there");
+    let said = |remark: &String| remark.contains("add `crossfeed` there");
     assert!(plan.remarks.iter().any(said), "{:?}", plan.remarks);
 
     let gemini = ClientKind::GeminiCli;

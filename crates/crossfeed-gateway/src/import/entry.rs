@@ -1,7 +1,7 @@
 //! The gateway's entry in a client's configuration, with the variables that its servers need: clients pass on few.
 
 use super::{ClientKind, Wiring};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// How long Codex waits for the answer to a call, in seconds.
@@ -49,35 +49,27 @@ impl Needs {
 
 /// The server that stands for all.
 pub(super) fn of(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
-    let mut server = Map::new();
+    let mut server = json!({});
     match wiring.client {
-        ClientKind::ClaudeCode | ClientKind::VsCode => {
-            server.insert("type".to_owned(), "stdio".into());
-        }
-        ClientKind::Zed => {
-            server.insert("source".to_owned(), "custom".into());
-        }
+        ClientKind::ClaudeCode | ClientKind::VsCode => server["type"] = "stdio".into(),
+        ClientKind::Zed => server["source"] = "custom".into(),
         _ => {}
     }
-    server.insert("command".to_owned(), wiring.program.as_str().into());
-    server.insert("args".to_owned(), wiring.args(config).into());
+    server["command"] = wiring.program.as_str().into();
+    server["args"] = wiring.args(config).into();
     if wiring.client == ClientKind::Codex {
         let names: Vec<_> = needs.variables().map(|(name, _)| name).collect();
         if !names.is_empty() {
-            server.insert("env_vars".to_owned(), names.into());
+            server["env_vars"] = names.into();
         }
     } else {
-        let env: Map<_, _> = needs
-            .variables()
-            .map(|(name, needed)| {
-                (
-                    name.to_owned(),
-                    variable(wiring.client, name, needed).into(),
-                )
-            })
+        let value = |name: &str, needed| Value::from(variable(wiring.client, name, needed));
+        let variables = needs.variables();
+        let env: Map<_, _> = variables
+            .map(|(name, needed)| (name.to_owned(), value(name, needed)))
             .collect();
         if !env.is_empty() {
-            server.insert("env".to_owned(), env.into());
+            server["env"] = env.into();
         }
     }
     let seconds = |millis: u64| millis.div_ceil(1000);
@@ -85,18 +77,18 @@ pub(super) fn of(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
         (ClientKind::Codex, call, start) => {
             let longer = |own: Option<u64>, usual| own.map(seconds).filter(|own| *own > usual);
             if let Some(start) = longer(start, CODEX_START) {
-                server.insert("startup_timeout_sec".to_owned(), start.into());
+                server["startup_timeout_sec"] = start.into();
             }
             if let Some(call) = longer(call, CODEX_CALL) {
-                server.insert("tool_timeout_sec".to_owned(), call.into());
+                server["tool_timeout_sec"] = call.into();
             }
         }
         (ClientKind::GeminiCli, Some(call), _) if call > GEMINI_CALL => {
-            server.insert("timeout".to_owned(), call.into());
+            server["timeout"] = call.into();
         }
         _ => {}
     }
-    server.into()
+    server
 }
 
 /// How a client writes the value of a variable that it has.

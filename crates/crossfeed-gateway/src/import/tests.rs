@@ -142,7 +142,7 @@ fn what_is_not_understood_stays() {
     check(
         ClaudeCode,
         &json!({"type": "http", "url": url, "headersHelper": "x"}),
-        "nothing for its `headersHelper`",
+        "does not support its `headersHelper`",
     );
     check(
         ClaudeCode,
@@ -163,7 +163,7 @@ fn what_is_not_understood_stays() {
     check(
         VsCode,
         &json!({"command": "x", "envFile": "s3cret"}),
-        "nothing for its `envFile`",
+        "does not support its `envFile`",
     );
     check(
         VsCode,
@@ -329,7 +329,7 @@ fn the_names_of_tools_of_one_server_are_told() {
         let said = remarks(&wiring(client));
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            said[0].contains("`crossfeed`, and no longer by `one`") && !said[0].contains("mcp__"),
+            said[0].contains("`crossfeed` instead of `one`") && !said[0].contains("mcp__"),
             "{said:?}"
         );
     }

@@ -152,7 +152,7 @@ mod tests {
         let said = said(&file);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            said[0].contains("project `/p` alone: `a`, `b`; "),
+            said[0].contains("left alone: `a`, `b`, since they belong to the project `/p` alone; "),
             "{said:?}"
         );
         assert!(said[0].contains("`/p/.mcp.json`"), "{said:?}");

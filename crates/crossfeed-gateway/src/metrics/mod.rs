@@ -9,7 +9,7 @@ mod tests;
 
 pub(crate) use recorder::{GatewayMetrics, Outcome, RequestTimer, ResultOutcome, ServerMetrics};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
     sync::{
@@ -131,7 +131,7 @@ impl Metrics {
 
     /// The family is written, also as long as nothing of it was measured.
     pub fn declare(&self, family: Family) {
-        self.families().entry(family).or_default();
+        self.0.lock().entry(family).or_default();
     }
 
     /// A counter that is there from now on. For labels that the configuration names, or that are few.
@@ -195,10 +195,6 @@ impl Metrics {
         }));
     }
 
-    fn families(&self) -> MutexGuard<'_, Families> {
-        self.0.lock()
-    }
-
     /// What is measured under these labels; beyond `most` of the family, what stands for all others.
     fn value(&self, family: Family, labels: &[&str], most: usize) -> Value {
         let named = |at: usize| {
@@ -208,7 +204,7 @@ impl Metrics {
             label[..end.unwrap_or_default()].to_owned()
         };
         let mut labels: Vec<String> = (0..family.labels.len()).map(named).collect();
-        let mut families = self.families();
+        let mut families = self.0.lock();
         let series = families.entry(family).or_default();
         if series.len() >= most && !series.contains_key(&labels) {
             labels.fill(OTHER.to_owned());
@@ -222,6 +218,6 @@ impl Metrics {
     /// Everything, as Prometheus reads it.
     #[must_use]
     pub fn text(&self) -> String {
-        text::write(&self.families())
+        text::write(&self.0.lock())
     }
 }

@@ -44,13 +44,13 @@ use std::{
 };
 
 /// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
-const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
+const MAX_ROUNDS: NonZeroUsize = match NonZeroUsize::new(256) {
     Some(calls) => calls,
     None => NonZeroUsize::MIN,
 };
 
 /// Bytes of arguments that are kept of calls that wait for the client to say more.
-const ROUND_BYTES: usize = 16 << 20;
+const MAX_ROUND_BYTES: usize = 16 << 20;
 
 /// A list that another request of the client fetched.
 pub(crate) enum Relisted {
@@ -123,7 +123,7 @@ struct Shown {
 }
 
 /// How many of them are remembered.
-const OTHERS: usize = 8;
+const MAX_OTHERS: usize = 8;
 
 impl Shown {
     fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool, reader: &Arc<Reader>) {
@@ -131,7 +131,7 @@ impl Shown {
             let before = self.reader.replace(Arc::clone(reader));
             self.others.retain(|(own, _)| own != reader);
             self.others.extend(before.zip(self.listing.take()));
-            let surplus = self.others.len().saturating_sub(OTHERS);
+            let surplus = self.others.len().saturating_sub(MAX_OTHERS);
             self.others.drain(..surplus);
         }
         for server in listing.servers() {
@@ -427,7 +427,7 @@ impl OfClient {
         );
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
-            if held <= ROUND_BYTES {
+            if held <= MAX_ROUND_BYTES {
                 break;
             }
             held -= round.bytes();
@@ -521,7 +521,7 @@ impl ClientTools {
                 is_of_several: caller.revision.is_stateless(),
                 ..Shown::default()
             }),
-            rounds: Mutex::new(LruCache::new(REMEMBERED)),
+            rounds: Mutex::new(LruCache::new(MAX_ROUNDS)),
             asked: RandomState::new(),
             tasks: Mutex::new(LruCache::new(room.known)),
             room,
@@ -662,7 +662,7 @@ impl ClientTools {
         for pattern in &listing.unmatched {
             let server = pattern.server;
             let lists = listing.reports.iter().any(|tool| tool.server == server);
-            if lists && tools.told.lock().insert((server, pattern.to_string())) {
+            if lists && tools.logged.lock().insert((server, pattern.to_string())) {
                 let server = tools.config.servers.get(server);
                 tracing::warn!(
                     target: "crossfeed::gateway",

@@ -21,7 +21,7 @@ use crate::principal::Principal;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use sources::{Source, Table};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -30,10 +30,10 @@ use std::{
 
 /// Calls whose sources are remembered, of all clients together: more than results are kept of sixty
 /// sessions. Beyond, the client that has most of them loses its oldest.
-const REMEMBERED: usize = 65_536;
+const MAX_CALLS: usize = 65_536;
 
 /// Tools that are told apart, of all servers together: each has the same share of them.
-const TOOLS: usize = 4096;
+const MAX_TOOLS: usize = 4096;
 
 /// Why a result may not go to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,7 +139,7 @@ impl Flows {
     /// The rules, for tools of these servers.
     pub(super) fn new(rules: Vec<FlowRule>, servers: &[ServerConfig]) -> Self {
         let servers = servers.iter().map(|server| server.name.as_str());
-        Self::with_tools(rules, Table::new(servers, TOOLS))
+        Self::with_tools(rules, Table::new(servers, MAX_TOOLS))
     }
 
     fn with_tools(rules: Vec<FlowRule>, tools: Table) -> Self {
@@ -156,10 +156,6 @@ impl Flows {
     /// Whether there are no rules, so that any data may go anywhere.
     pub(super) fn is_empty(&self) -> bool {
         self.rules.is_empty()
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock()
     }
 
     /// Whose data the arguments of a call to `to` hold, if they may go there.
@@ -186,7 +182,7 @@ impl Flows {
         scope: &Scope,
         calls: impl Iterator<Item = &'c CallId>,
     ) -> Result<(Sources, Vec<Source>), FlowError> {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         let mut sources = Sources::default();
         for call_id in calls {
             let key = (scope.clone(), call_id.clone());
@@ -239,7 +235,7 @@ impl Flows {
 
     #[cfg(test)]
     pub(super) fn forget_all(&self) {
-        let mut known = self.known();
+        let mut known = self.known.lock();
         known.of_calls.clear();
         known.count = 0;
     }
@@ -257,10 +253,10 @@ impl Flows {
             return;
         }
         let mut sources = of.clone();
-        let mut known = self.known();
+        let mut known = self.known.lock();
         sources.insert(known.tools.number(tool));
         let call = (scope.clone(), call_id.clone());
-        known.put(principal, call, sources, REMEMBERED);
+        known.put(principal, call, sources, MAX_CALLS);
     }
 }
 
@@ -320,7 +316,7 @@ mod tests {
         fn no_rule_is_loosened(
             rules in rules(),
             calls in prop::collection::vec(("[ab]/[xyz]{1,2}", prop::collection::vec(any::<prop::sample::Index>(), 0..3)), 1..24),
-            room in prop_oneof![Just(0usize), Just(8), Just(TOOLS)],
+            room in prop_oneof![Just(0usize), Just(8), Just(MAX_TOOLS)],
         ) {
             let scope = Scope::parse("gateway", "p", "s").unwrap();
             let flows = Flows::with_tools(rules.clone(), Table::new(["a", "b"].into_iter(), room));
@@ -339,14 +335,14 @@ mod tests {
                 let judged = flows.judge(&named, &tool).is_ok();
                 let expected = may(&rules, &names, &tool);
                 prop_assert!(expected || !judged, "{:?} {}", names, tool);
-                if room == TOOLS {
+                if room == MAX_TOOLS {
                     prop_assert_eq!(judged, expected);
                 }
                 flows.remember(&Principal::Local, &scope, &id(number), &tool, &sources);
                 names.insert(tool);
                 made.push(names);
             }
-            prop_assert!(flows.known().tools.len() <= 3 + room.max(3));
+            prop_assert!(flows.known.lock().tools.len() <= 3 + room.max(3));
         }
     }
 

@@ -44,7 +44,7 @@ use parking_lot::Mutex;
 use place::Conversations;
 use std::{collections::HashSet, sync::Arc};
 
-/// What a gateway does with tools, for all of its clients. Cloning shares it.
+/// The tools of a gateway, for all of its clients. Cloning shares them.
 #[derive(Clone)]
 pub struct Tools {
     engine: Engine,
@@ -55,7 +55,7 @@ pub struct Tools {
     key: Key,
     figures: Arc<GatewayMetrics>,
     budget: Arc<Budget>,
-    told: Arc<Told>,
+    logged: Arc<LoggedPatterns>,
     conversations: Arc<Conversations>,
 }
 
@@ -86,7 +86,7 @@ impl Caller {
         }
     }
 
-    /// The same with what the client says that it is.
+    /// Sets the name that the client gives itself.
     #[must_use]
     pub fn with_client(mut self, client: ClientName) -> Self {
         self.client = Some(client);
@@ -117,11 +117,11 @@ impl ServerList {
     }
 }
 
-/// Patterns that fit no tool and that were told of, by their server and what was said.
-type Told = Mutex<HashSet<(usize, String)>>;
+/// Patterns that match no tool and were logged, by server and message.
+type LoggedPatterns = Mutex<HashSet<(usize, String)>>;
 
 impl Tools {
-    /// Gives back what results take that have expired.
+    /// Removes expired results.
     pub(crate) async fn sweep(&self) {
         if let Err(error) = self.engine.sweep().await {
             tracing::warn!(target: "crossfeed::gateway", %error, "cannot remove expired results");
@@ -139,13 +139,13 @@ impl Tools {
             key: Key::new(),
             figures: GatewayMetrics::new(&Metrics::new(), &config),
             budget: Budget::unlimited(),
-            told: Arc::default(),
+            logged: Arc::default(),
             conversations: Arc::default(),
             config,
         }
     }
 
-    /// The same, counted elsewhere.
+    /// Sets where calls are counted.
     pub(crate) fn with_figures(mut self, figures: &Arc<GatewayMetrics>) -> Self {
         self.figures = Arc::clone(figures);
         self
@@ -156,7 +156,7 @@ impl Tools {
         &self.naming
     }
 
-    /// The same, charging what is built to a budget.
+    /// Sets the budget that is charged for what is built.
     pub(crate) fn with_budget(mut self, budget: &Arc<Budget>) -> Self {
         self.budget = Arc::clone(budget);
         self
@@ -174,7 +174,7 @@ impl Tools {
     }
 }
 
-/// What becomes of a call.
+/// What the gateway does with a call.
 #[non_exhaustive]
 pub enum Call {
     /// It is answered here, by this result: the gateway's own tools, and references that fail.

@@ -13,7 +13,7 @@ use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
 use crossfeed_wire::Scope;
 use lru::LruCache;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::HashMap,
@@ -111,10 +111,6 @@ struct Remembered {
 }
 
 impl Conversations {
-    fn all(&self) -> MutexGuard<'_, HashMap<Principal, Remembered>> {
-        self.0.lock()
-    }
-
     /// The place of a conversation, and that of the one that was forgotten for it. `session` is asked for the
     /// session of a scope.
     pub(super) fn place(
@@ -123,7 +119,7 @@ impl Conversations {
         conversation: &Digested,
         session: impl FnOnce(Scope) -> Session,
     ) -> (Arc<Place>, Option<Arc<Place>>) {
-        let mut all = self.all();
+        let mut all = self.0.lock();
         let own = match all.get_mut(principal) {
             Some(own) => own,
             None => all.entry(principal.clone()).or_insert_with(|| Remembered {
@@ -152,7 +148,7 @@ impl Conversations {
 
     /// Forgets all conversations of a principal.
     pub(super) async fn close(&self, principal: &Principal) {
-        let own = self.all().remove(principal);
+        let own = self.0.lock().remove(principal);
         for (_, place) in own.into_iter().flat_map(|own| own.places) {
             place.is_forgotten.store(true, Ordering::Release);
             place.close().await;

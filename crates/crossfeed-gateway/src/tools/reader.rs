@@ -12,7 +12,7 @@ use crossfeed_wire::View;
 /// The member of `_meta` that asks for a view.
 const VIEW: &str = "dev.crossfeed/view";
 /// The longest name or version of a client that is gone by.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// What a request says of who reads its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub(super) fn guidance(view: View) -> Option<&'static str> {
 pub(crate) fn client_name(info: Cursor<'_>) -> Option<ClientName> {
     let text = |key| {
         let text = info.get(key)?.as_str()?;
-        (text.len() <= LONGEST).then(|| text.into_owned())
+        (text.len() <= MAX_NAME_BYTES).then(|| text.into_owned())
     };
     Some(ClientName::new(text("name")?, text("version")))
 }

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;
 use message::{Judged, Reply};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, Weak},
@@ -100,10 +100,6 @@ impl Connector for Withholding {
 struct Asked(Mutex<HashMap<Id, Reply>>);
 
 impl Asked {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Reply>> {
-        self.0.lock()
-    }
-
     /// Notes a request before it is sent.
     fn note(&self, message: &Message) {
         let (Some(id), Some(method)) = (message.id(), message.method()) else {
@@ -113,12 +109,12 @@ impl Asked {
         if message.kind() == Kind::Request && reply != Reply::ToolResult {
             // In memory of its own: it must not keep the whole message.
             let raw = bytes::Bytes::copy_from_slice(id.raw());
-            self.lock().extend(Id::parse(raw).map(|id| (id, reply)));
+            self.0.lock().extend(Id::parse(raw).map(|id| (id, reply)));
         }
     }
 
     fn take(&self, id: &Id) -> Reply {
-        self.lock().remove(id).unwrap_or(Reply::ToolResult)
+        self.0.lock().remove(id).unwrap_or(Reply::ToolResult)
     }
 }
 

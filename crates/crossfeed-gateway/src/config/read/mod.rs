@@ -52,7 +52,7 @@ impl Format {
     }
 }
 
-/// What a configuration is read by, beside itself.
+/// What a configuration depends on beside its text.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Sources {
@@ -65,21 +65,21 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The same with variables.
+    /// Sets the variables.
     #[must_use]
     pub fn with_environment(mut self, environment: BTreeMap<String, String>) -> Self {
         self.environment = environment;
         self
     }
 
-    /// The same on another machine.
+    /// Sets the machine.
     #[must_use]
     pub fn with_machine(mut self, machine: Machine) -> Self {
         self.machine = machine;
         self
     }
 
-    /// The same with a directory.
+    /// Sets the directory.
     #[must_use]
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());

@@ -60,7 +60,7 @@ async fn what_is_withheld_reaches_neither_client_nor_another_server() {
     assert!(
         answer
             .to_string()
-            .contains("is withheld by the configuration"),
+            .contains("withholds parts of this result"),
         "{answer}"
     );
     assert_eq!(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wanted::{form, schema_at};
 
 /// References of one call that are looked at.
-const MOST: usize = 16;
+const MAX_REFERENCES: usize = 16;
 /// The keys of a binary result's canonical value, and how its data is written.
 const DATA: &str = "data";
 const ENCODING: (&str, &str) = ("encoding", "base64");
@@ -116,7 +116,7 @@ fn references(document: &Document) -> Vec<Written> {
 
 /// A document nests no deeper than it may.
 fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<Written>) {
-    if found.len() >= MOST {
+    if found.len() >= MAX_REFERENCES {
         return;
     }
     match at.kind() {

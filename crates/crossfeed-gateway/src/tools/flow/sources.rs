@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 /// Bytes of a name that is told apart.
-const LONGEST: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 
 /// Whose data something holds: numbers of tools, a bit for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Table {
         let last = self.counts.len() - 1;
         let server = self.sources.iter().position(is_of).unwrap_or(last);
         match self.counts.get_mut(server) {
-            Some(count) if *count < self.share && tool.len() <= LONGEST => *count += 1,
+            Some(count) if *count < self.share && tool.len() <= MAX_NAME_BYTES => *count += 1,
             _ => return server,
         }
         let number = self.sources.len();
@@ -141,7 +141,7 @@ mod tests {
         let mut number = |name: &str| table.number(&name.into());
         assert_eq!([number("a/x"), number("a/y"), number("a/z")], [3, 4, 0]);
         assert_eq!([number("b/x"), number("a/x"), number("c/x")], [5, 3, 6]);
-        let long = format!("b/{}", "x".repeat(LONGEST));
+        let long = format!("b/{}", "x".repeat(MAX_NAME_BYTES));
         assert_eq!(number(&long), 1);
         assert_eq!([number("c/y"), number("c/z")], [7, 2]);
     }

@@ -5,7 +5,7 @@ use crossfeed_output_schema::{INSPECTOR, OutputSchema};
 /// What comes before the fields, and by which a description is known that has them.
 const BEFORE: &str = "output_fields:";
 /// The most characters of the fields: some 200 tokens for each tool.
-const MOST: usize = 800;
+const MAX_FIELD_CHARS: usize = 800;
 
 /// The description to show, if it is another one. `longest` is what the provider takes.
 pub(super) fn with_output_fields(
@@ -32,7 +32,7 @@ pub(super) fn with_output_fields(
     for line in &summary.output_fields {
         // What a marker advises must be there to be called.
         let is_marker = line.contains(INSPECTOR);
-        let fits = said.len() + line.len() < MOST;
+        let fits = said.len() + line.len() < MAX_FIELD_CHARS;
         if fits && (has_inspector || !is_marker) {
             said.push('\n');
             said.push_str(line);

@@ -10,7 +10,7 @@ const PREFIX: &str = "Mcp-Param-";
 /// What a value is written between that no header could hold.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 /// How many parameters of a tool may be headers, and how deep they may stand.
-const MOST: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// One parameter that goes along as a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl HeaderParameter {
 fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderParameter>) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, property) in properties.into_iter().flatten() {
-        if found.len() >= MOST || path.len() >= MOST {
+        if found.len() >= MAX_HEADERS || path.len() >= MAX_HEADERS {
             return;
         }
         path.push(key.clone());

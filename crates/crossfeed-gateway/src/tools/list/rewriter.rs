@@ -438,18 +438,15 @@ fn finished(
 fn unjudged(job: &Job, name: &str, raw: &Bytes) -> Option<Arc<Rewritten>> {
     let document = Document::new(raw.clone());
     let root = document.root().ok()?;
-    let mut own = Map::new();
-    own.insert("name".to_owned(), name.into());
+    let mut own = json!({"name": name});
     if let Some(meta) = root.get("_meta") {
-        own.insert("_meta".to_owned(), meta.to_nearest_value());
+        own["_meta"] = meta.to_nearest_value();
     }
     let has_headers = memchr::memmem::find(raw, b"x-mcp-header").is_some();
     let schema = root
         .get("inputSchema")
         .filter(|_| has_headers && raw.len() <= MAX_TOOL_BYTES);
-    let schema = schema.map_or_else(|| json!({}), Cursor::to_nearest_value);
-    own.insert("inputSchema".to_owned(), schema);
-    let own = Value::Object(own);
+    own["inputSchema"] = schema.map_or_else(|| json!({}), Cursor::to_nearest_value);
     let options = ListOptions::default().with_stop(Stop::when(|| true));
     let options = job.with_tool(options, (name, raw));
     let listed = rewritten(vec![own.clone()], &options).pop()?;

@@ -40,7 +40,7 @@ fn may_hold_keys(bytes: &[u8]) -> bool {
 }
 
 /// The longest key, as it is written, that may be one of ours: each sign may be an escape.
-const MOST_KEY: usize = 512;
+const MAX_KEY_BYTES: usize = 512;
 
 /// What stands before a failure of a server's that reads like one of the gateway's.
 const SAYS: &str = "the server says: ";
@@ -171,7 +171,10 @@ pub(super) fn marked_keys(text: &str) -> Option<String> {
 
 /// Where a key of ours ends that begins a text and stands in quotes, before a colon.
 fn key_end(text: &str, quote: u8) -> Option<usize> {
-    let close = text.bytes().take(MOST_KEY).position(|byte| byte == quote)?;
+    let close = text
+        .bytes()
+        .take(MAX_KEY_BYTES)
+        .position(|byte| byte == quote)?;
     // Those that write the quote itself in a string.
     let key = text[..close].trim_end_matches('\\');
     let behind = text[close + 1..].trim_start_matches(is_blank);

@@ -13,7 +13,7 @@ use crossfeed_wire::internal;
 use serde_json::json;
 
 /// Images and sounds that are kept beside a preview.
-const KEPT: usize = 16;
+const MAX_MEDIA: usize = 16;
 
 /// The result as it is shown; `text` is the engine's preview.
 pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<u8>> {
@@ -58,8 +58,8 @@ fn media(root: Cursor<'_>) -> impl Iterator<Item = String> {
         let kind = part.get("type").and_then(Cursor::as_str);
         matches!(kind.as_deref(), Some("image" | "audio"))
     });
-    let media: Vec<_> = media.take(KEPT + 1).collect();
-    let kept = media.len() <= KEPT;
+    let media: Vec<_> = media.take(MAX_MEDIA + 1).collect();
+    let kept = media.len() <= MAX_MEDIA;
     let media = media.into_iter().filter(move |_| kept);
     media.map(|part| String::from_utf8_lossy(part.raw()).into_owned())
 }

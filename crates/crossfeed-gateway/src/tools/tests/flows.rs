@@ -54,7 +54,7 @@ async fn flows_are_checked_before_anything_is_forwarded() {
     let answer = answered(&client, fetch("b__fetch", &format!("call_{id}"))).await;
     let text = error(&answer);
     assert!(
-        text.contains("results of `a/fetch`, `a/typed` go to"),
+        text.contains("results of `a/fetch`, `a/typed` to"),
         "{text}"
     );
 }

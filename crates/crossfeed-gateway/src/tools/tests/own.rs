@@ -147,7 +147,7 @@ async fn outputs_can_be_inspected() {
     );
     let unknown = json!({"tool_id": "search", "field_path": ""});
     let answer = answered(&client, params("inspect_tool_output", unknown.clone())).await;
-    assert!(error(&answer).contains("nothing is known"), "{answer}");
+    assert!(error(&answer).contains("is unknown"), "{answer}");
     returned(&client, "search", json!({"structuredContent": {"id": 1}})).await;
     // Learning goes on beside the answer.
     for _ in 0..100 {
@@ -200,7 +200,7 @@ async fn nothing_is_learned_of_results_that_others_share() {
     assert!(client.shared.session().learn(&id).await.unwrap());
     let unknown = json!({"tool_id": "search", "field_path": ""});
     let answer = answered(&client, params("inspect_tool_output", unknown)).await;
-    assert!(error(&answer).contains("nothing is known"), "{answer}");
+    assert!(error(&answer).contains("is unknown"), "{answer}");
 }
 
 #[tokio::test]

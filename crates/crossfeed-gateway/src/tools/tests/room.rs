@@ -284,5 +284,5 @@ async fn arguments_beyond_a_message_are_refused_before_they_are_written() {
     let refused = answered(&client, copies("call_1")).await;
     let text = error(&refused);
     assert!(text.starts_with("limit.exceeded: "), "{text}");
-    assert!(text.contains("a message may have 100000"), "{text}");
+    assert!(text.contains("the limit of a message is 100000"), "{text}");
 }

@@ -82,9 +82,9 @@ async fn where_rules_say_what_may_be_called_nothing_else_is() {
 async fn an_unknown_tool_is_told_to_the_model_with_the_nearest() {
     let client = several(Prefix::Always, &[0, 1]).await;
     for (name, near) in [
-        ("read_fiel", "did you mean `a__read_file`?"),
-        ("a__readfile", "did you mean `a__read_file`?"),
-        ("read_resutl", "did you mean `read_result`?"),
+        ("read_fiel", "did you mean `a__read_file`"),
+        ("a__readfile", "did you mean `a__read_file`"),
+        ("read_resutl", "did you mean `read_result`"),
         ("b__remove_everything", "use a tool that is listed"),
     ] {
         let answer = answered(&client, params(name, json!({}))).await;
