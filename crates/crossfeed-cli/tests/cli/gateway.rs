@@ -763,7 +763,7 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
          error[config.invalid]: line 2, `mcpServers.a.comand`: unknown key\n\
          did you mean `command`?\n\
          error[config.invalid]: line 4, `mcpServers.a.profile`: unknown profile\n\
-         known ones: mcp, anthropic, anthropic-strict, openai, openai-strict, gemini, inline, refs, refs-list\n"
+         known profiles: mcp, anthropic, anthropic-strict, openai, openai-strict, gemini, inline, refs, refs-list\n"
     );
     let Run { status, out, err } = run(&["--json", "gateway", "--config", &path, "--check"], "");
     assert_eq!((status, err.as_str()), (1, ""));
@@ -852,7 +852,7 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(
         &["gateway", "--url", "localhost:80"],
         "",
-        "--url: it is not a URL",
+        "--url: not a valid URL",
     );
     check_usage(
         &["gateway", "--env", "NO_SUCH_VARIABLE_HERE", "--", "true"],

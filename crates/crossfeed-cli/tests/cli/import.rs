@@ -482,7 +482,7 @@ fn servers_of_projects_are_named() {
     let home = Home::new("projects");
     let of_projects =
         json!({"/p": {"mcpServers": {"mine": {"command": "x"}}}, "/q": {"mcpServers": {}}});
-    let says = "are of the project `/p` alone: `mine`; to have them go through the gateway, move them to `mcpServers` in `/p/.mcp.json`";
+    let says = "left alone: `mine`, since they belong to the project `/p` alone; to have them go through the gateway, move them to `mcpServers` in `/p/.mcp.json`";
     let none = json!({"mcpServers": {}, "projects": of_projects});
     home.write(".claude.json", &none.to_string());
     let out = home.done(&["claude-code", "--dry-run"]);

@@ -541,7 +541,7 @@ fn servers_are_one_thing_or_the_other() {
         "[mcpServers.a]\ntype = 'sse'\nurl = 'http://a'\n[mcpServers.b]\ntype = 'stdio'\nurl = 'http://a'\n",
         &[
             "line 2, `mcpServers.a.type`: the transport `sse` of 2024-11-05 is not supported; most servers that have it also have `http`",
-            "line 5, `mcpServers.b`: `type` does not fit `url`",
+            "line 5, `mcpServers.b.type`: `type` does not fit `url`",
         ],
     );
     check(

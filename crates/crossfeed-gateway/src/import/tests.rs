@@ -178,7 +178,7 @@ fn what_is_not_understood_stays() {
     check(
         Cursor,
         &json!({"command": "x", "args": ["${config:a.b}"]}),
-        "not known here",
+        "known only to the editor",
     );
     for variable in ["${workspaceFolderBasename}", "${cwd}", "${execPath}"] {
         let server = json!({"command": "x", "args": [variable]});

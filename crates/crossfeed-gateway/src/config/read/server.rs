@@ -130,7 +130,9 @@ fn transport(fields: &mut Fields<'_>) -> Option<TransportConfig> {
         }
         (command, _, _) => {
             let key = if command.is_some() { "command" } else { "url" };
-            server.problem(format!("`type` does not fit `{key}`"));
+            if let Some(kind) = kind {
+                kind.problem(format!("`type` does not fit `{key}`"));
+            }
             None
         }
     }
