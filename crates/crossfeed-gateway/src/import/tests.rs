@@ -182,8 +182,8 @@ fn what_is_not_understood_stays() {
     );
     for variable in ["${workspaceFolderBasename}", "${cwd}", "${execPath}"] {
         let server = json!({"command": "x", "args": [variable]});
-        check(VsCode, &server, "not known here");
-        check(Cursor, &server, "not known here");
+        check(VsCode, &server, "known only to the editor");
+        check(Cursor, &server, "known only to the editor");
     }
     for client in [ClaudeCode, Cursor, VsCode] {
         let server = json!({"command": "x", "cwd": "tools"});
