@@ -5,16 +5,15 @@
 
 mod check;
 mod dialect;
+mod document;
 mod ecma;
 mod error;
 pub mod index;
 pub mod keywords;
-pub mod lookup;
-mod null;
-mod place;
+mod position;
 
 pub use check::{check, checked, compile, has_patterns};
 pub use dialect::Dialect;
+pub use document::{Document, Link, Patterns, address};
 pub use error::SchemaError;
-pub use null::{Nulls, admits_null};
-pub use place::Place;
+pub use position::Position;

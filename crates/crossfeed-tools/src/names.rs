@@ -9,8 +9,10 @@ mod given;
 
 pub use given::tool_names;
 
-use crate::listed::spot::{Ground, Spot};
-use crossfeed_schema::keywords::{self, Holds};
+use crossfeed_schema::{
+    Position,
+    keywords::{self, Holds},
+};
 use crossfeed_wire::{
     Pointer,
     fragment::{decoded, encoded},
@@ -212,61 +214,41 @@ impl Names {
     /// The arguments nest no deeper than 127 levels: who reads them bounds that.
     #[must_use]
     pub fn restore(&self, arguments: Value, original: &Value) -> Value {
-        self.restore_on(arguments, &Ground::of(original))
+        self.restore_at(arguments, &Position::root(original))
     }
 
-    /// The same, with what is known of the tool's schema already.
-    pub(crate) fn restore_on(&self, arguments: Value, ground: &Ground<'_>) -> Value {
+    /// The same at the position of the arguments.
+    pub(crate) fn restore_at(&self, arguments: Value, position: &Position<'_>) -> Value {
         if self.is_empty() {
-            return arguments;
+            arguments
+        } else {
+            self.value(arguments, position)
         }
-        let back = Back {
-            names: self,
-            ground,
-        };
-        back.value(arguments, &ground.root())
     }
 
-    /// The tool's own name of what is shown as `name` at a place; `name` where it has none.
-    pub(crate) fn original_on<'n, 's>(
-        &'n self,
-        ground: &Ground<'s>,
-        place: &Spot<'s>,
-        name: &'n str,
-    ) -> &'n str {
-        let back = Back {
-            names: self,
-            ground,
-        };
-        back.original_at(name, place).unwrap_or(name)
+    /// The tool's own name of what is shown as `name` at a position; `name` where it has none.
+    pub(crate) fn original_or<'n>(&'n self, position: &Position<'_>, name: &'n str) -> &'n str {
+        self.original_at(name, position).unwrap_or(name)
     }
-}
 
-/// The way from shown names to a tool's own.
-struct Back<'n, 'g, 's> {
-    names: &'n Names,
-    ground: &'g Ground<'s>,
-}
-
-impl<'n, 's> Back<'n, '_, 's> {
-    fn value(&self, value: Value, place: &Spot<'s>) -> Value {
+    fn value(&self, value: Value, place: &Position<'_>) -> Value {
         match value {
             Value::Array(items) => items
                 .into_iter()
                 .enumerate()
-                .map(|(index, item)| self.value(item, &self.ground.item(place, index)))
+                .map(|(index, item)| self.value(item, &place.item(index)))
                 .collect(),
             Value::Object(members) => self.object(members, place),
             other => other,
         }
     }
 
-    fn object(&self, members: Map<String, Value>, place: &Spot<'s>) -> Value {
+    fn object(&self, members: Map<String, Value>, place: &Position<'_>) -> Value {
         // What a literal holds stands where the literal stands.
         if members.len() == 1
             && let Some(key) = members.keys().next()
             && matches!(key.as_str(), "$literal" | "_literal")
-            && !self.ground.declares(place, key)
+            && !place.declares(key)
         {
             let content = members
                 .into_iter()
@@ -276,7 +258,7 @@ impl<'n, 's> Back<'n, '_, 's> {
         let mut out = Map::with_capacity(members.len());
         let taken: HashSet<String> = members.keys().cloned().collect();
         for (key, value) in members {
-            if MAPS.contains(&key.as_str()) && !self.ground.declares(place, &key) {
+            if MAPS.contains(&key.as_str()) && !place.declares(&key) {
                 out.insert(key, self.references(value, place));
                 continue;
             }
@@ -284,21 +266,21 @@ impl<'n, 's> Back<'n, '_, 's> {
                 Some(original) if !taken.contains(original) => original.to_owned(),
                 _ => key,
             };
-            let value = self.value(value, &self.ground.member(place, &name));
+            let value = self.value(value, &place.member(&name));
             out.insert(name, value);
         }
         Value::Object(out)
     }
 
     /// The tool's own name of what is shown as `name` at a place.
-    fn original_at(&self, name: &str, place: &Spot<'s>) -> Option<&'n str> {
-        let original = self.names.original.get(name)?;
-        let is_own = self.ground.declares(place, original) || self.ground.asks_for(place, original);
+    fn original_at(&self, name: &str, place: &Position<'_>) -> Option<&str> {
+        let original = self.original.get(name)?;
+        let is_own = place.declares(original) || place.asks_for(original);
         is_own.then_some(original)
     }
 
     /// A references map on an object at a place.
-    fn references(&self, map: Value, place: &Spot<'s>) -> Value {
+    fn references(&self, map: Value, place: &Position<'_>) -> Value {
         match map {
             Value::Object(entries) => entries
                 .into_iter()
@@ -321,7 +303,7 @@ impl<'n, 's> Back<'n, '_, 's> {
     }
 
     /// Where an entry of the list form puts its value.
-    fn target(&self, to: &str, place: &Spot<'s>) -> String {
+    fn target(&self, to: &str, place: &Position<'_>) -> String {
         if !to.starts_with('/') {
             let original = self.original_at(to, place);
             return original.unwrap_or(to).to_owned();
@@ -333,18 +315,11 @@ impl<'n, 's> Back<'n, '_, 's> {
             match self.original_at(&text, &place) {
                 Some(original) => {
                     Pointer::push_token(&mut out, original);
-                    place = self.ground.member(&place, original);
+                    place = place.member(original);
                 }
                 None => {
                     push_as_is(&mut out, token);
-                    let item = text
-                        .parse()
-                        .ok()
-                        .filter(|_| !self.ground.declares(&place, &text));
-                    place = match item {
-                        Some(index) => self.ground.item(&place, index),
-                        None => self.ground.member(&place, &text),
-                    };
+                    place = place.child(&text);
                 }
             }
         }

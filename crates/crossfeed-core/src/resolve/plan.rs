@@ -5,7 +5,7 @@ use crate::{
     error::LimitError,
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
-use crossfeed_schema::Place;
+use crossfeed_schema::Position;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{self, Malformed, Reading, Reference, Target},
@@ -69,6 +69,9 @@ pub(crate) struct Plan {
     index: HashMap<Wanted, usize>,
 }
 
+/// The schema of a tool whose own is not known.
+const ANYTHING: &Value = &Value::Bool(true);
+
 /// A key or index on the way to the value at hand.
 enum Part<'v> {
     Key(Cow<'v, str>),
@@ -112,7 +115,7 @@ impl Plan {
             path: Vec::new(),
             room,
         };
-        walk.value(arguments, &Place::root(schema))?;
+        walk.value(arguments, &Position::root(schema.unwrap_or(ANYTHING)))?;
         Ok(walk.plan)
     }
 
@@ -245,14 +248,14 @@ impl<'v> Walk<'v, '_> {
             })
     }
 
-    fn value(&mut self, value: impl Walked<'v>, declared: &Place<'_>) -> Result<(), LimitError> {
+    fn value(&mut self, value: impl Walked<'v>, declared: &Position<'_>) -> Result<(), LimitError> {
         match value.kind() {
             Kind::Object => self.object(value, declared),
             Kind::Array => {
                 self.enter()?;
                 for (index, item) in value.children().enumerate() {
                     self.path.push(Part::Index(index));
-                    if declared.is_unknown() {
+                    if declared.is_empty() {
                         self.value(item, declared)?;
                     } else {
                         self.value(item, &declared.item(index))?;
@@ -305,7 +308,11 @@ impl<'v> Walk<'v, '_> {
         self.plan.steps.push(Step::Put { at, reference });
     }
 
-    fn object<V: Walked<'v>>(&mut self, object: V, declared: &Place<'_>) -> Result<(), LimitError> {
+    fn object<V: Walked<'v>>(
+        &mut self,
+        object: V,
+        declared: &Position<'_>,
+    ) -> Result<(), LimitError> {
         self.enter()?;
         let mut maps = Vec::new();
         if object
@@ -352,7 +359,7 @@ impl<'v> Walk<'v, '_> {
             if maps.iter().any(|map| map.key == key) {
                 continue;
             }
-            let inner = (!declared.is_unknown()).then(|| declared.member(&key));
+            let inner = (!declared.is_empty()).then(|| declared.member(&key));
             self.path.push(Part::Key(key));
             self.value(value, inner.as_ref().unwrap_or(declared))?;
             self.path.pop();

@@ -3,6 +3,7 @@
 //! What comes in: the document of a schema and a pointer. What goes out: the places of the schemas
 //! that are meant, as pointers from the document's root.
 
+use crossfeed_schema::keywords::{self, Holds};
 use crossfeed_wire::{Pointer, fragment::decoded};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -14,37 +15,6 @@ const NAMED: usize = 20;
 /// The most bytes of a parameter's pointer that is named.
 const NAMED_BYTES: usize = 200;
 
-/// What a keyword holds.
-#[derive(Clone, Copy, PartialEq)]
-enum Holds {
-    One,
-    List,
-    Map,
-    Nothing,
-}
-
-fn holds(keyword: &str, value: &Value) -> Holds {
-    match keyword {
-        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
-        | "definitions" => Holds::Map,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::List,
-        "items" if value.is_array() => Holds::List,
-        "items"
-        | "additionalItems"
-        | "unevaluatedItems"
-        | "additionalProperties"
-        | "unevaluatedProperties"
-        | "propertyNames"
-        | "contains"
-        | "contentSchema"
-        | "not"
-        | "if"
-        | "then"
-        | "else" => Holds::One,
-        _ => Holds::Nothing,
-    }
-}
-
 fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
@@ -53,18 +23,21 @@ fn is_schema(value: &Value) -> bool {
 /// schemas, or through what no keyword is known to be, as in `#/components/schemas/Item`.
 pub(super) fn is_schema_at(root: &Value, at: &Pointer) -> bool {
     let mut here = root;
-    let mut within = Holds::One;
+    // Whether the value at hand is a list or a map of schemas.
+    let mut is_container = false;
     for token in at.tokens() {
         let Some(next) = child(here, &token) else {
             return false;
         };
-        within = match within {
-            Holds::Map | Holds::List => Holds::One,
-            Holds::One | Holds::Nothing => holds(&token, next),
-        };
+        is_container = !is_container
+            && match keywords::subschemas(&token) {
+                Some((Holds::List | Holds::Map | Holds::MapOrNames, _)) => true,
+                Some((Holds::OneOrList, _)) => next.is_array(),
+                Some((Holds::One, _)) | None => false,
+            };
         here = next;
     }
-    is_schema(here) && !matches!(within, Holds::Map | Holds::List)
+    is_schema(here) && !is_container
 }
 
 fn child<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {

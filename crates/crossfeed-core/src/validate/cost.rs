@@ -6,6 +6,12 @@
 //! subschema and value is looked at once, however often it would be evaluated.
 
 use crate::error::ValidationCost;
+use crossfeed_schema::{
+    address,
+    index::REFERENCES,
+    keywords::{self, Applies, Step as At},
+};
+use crossfeed_wire::fragment::decoded;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -332,8 +338,7 @@ impl<'s> Places<'s> {
                     for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
                         places.anchors.entry(name).or_default().push(schema);
                     }
-                    let refers = ["$ref", "$dynamicRef", "$recursiveRef"];
-                    places.refers |= refers.into_iter().any(|name| text(name).is_some());
+                    places.refers |= REFERENCES.into_iter().any(|name| text(name).is_some());
                     places.around.insert(address(schema), around);
                     open.extend(members.values().map(|value| (value, around)));
                 }
@@ -351,50 +356,34 @@ impl<'s> Places<'s> {
         steps: &mut Vec<Step>,
     ) {
         for (keyword, value) in schema.as_object().into_iter().flatten() {
-            let named = || value.as_object().into_iter().flatten();
-            let listed = || value.as_array().into_iter().flatten();
-            match keyword.as_str() {
-                "properties" => steps.extend(
-                    named()
-                        .map(|(name, schema)| Step::Member(name.as_str().into(), number(schema))),
-                ),
-                "patternProperties" => {
-                    steps.extend(named().map(|(_, schema)| Step::Members(number(schema))))
-                }
-                "additionalProperties" | "unevaluatedProperties" => {
-                    steps.push(Step::Members(number(value)))
-                }
-                "propertyNames" => steps.push(Step::Names(number(value))),
-                "prefixItems" => steps.extend(
-                    listed()
-                        .enumerate()
-                        .map(|(at, schema)| Step::Item(at, number(schema))),
-                ),
-                "items" if value.is_array() => steps.extend(
-                    listed()
-                        .enumerate()
-                        .map(|(at, schema)| Step::Item(at, number(schema))),
-                ),
-                "items" | "additionalItems" | "unevaluatedItems" | "contains" => {
-                    steps.push(Step::Items(number(value)))
-                }
-                "allOf" | "anyOf" | "oneOf" => {
-                    steps.extend(listed().map(|schema| Step::Same(number(schema))))
-                }
-                "not" | "if" | "then" | "else" => steps.push(Step::Same(number(value))),
-                "dependentSchemas" | "dependencies" => {
-                    let schemas = named().filter(|(_, schema)| !schema.is_array());
-                    steps.extend(schemas.map(|(_, schema)| Step::Same(number(schema))));
-                }
-                "$ref" | "$dynamicRef" | "$recursiveRef" => {
-                    let Some(text) = value.as_str() else { continue };
+            let Some((holds, applies)) = keywords::subschemas(keyword) else {
+                if REFERENCES.contains(&keyword.as_str())
+                    && let Some(text) = value.as_str()
+                {
                     let targets = self.targets(schema, text);
                     if targets.is_empty() {
                         steps.push(Step::Foreign);
                     }
                     steps.extend(targets.into_iter().map(|schema| Step::Same(number(schema))));
                 }
-                _ => {}
+                continue;
+            };
+            if applies == Applies::Nowhere {
+                continue;
+            }
+            for (place, schema) in keywords::held(holds, value) {
+                let schema = number(schema);
+                steps.push(match (applies, place) {
+                    (Applies::Here | Applies::Nowhere, _) => Step::Same(schema),
+                    (Applies::Names, _) => Step::Names(schema),
+                    (_, At::Key(name)) if keyword == "properties" => {
+                        Step::Member(name.into(), schema)
+                    }
+                    (_, At::Key(_)) => Step::Members(schema),
+                    (_, At::Index(at)) => Step::Item(at, schema),
+                    (_, At::Keyword) if keyword.ends_with("Properties") => Step::Members(schema),
+                    (_, At::Keyword) => Step::Items(schema),
+                });
             }
         }
     }
@@ -420,7 +409,9 @@ impl<'s> Places<'s> {
                 .unwrap_or_default(),
         };
         roots.dedup_by_key(|root| address(root));
-        let pointer = decoded(fragment);
+        let Some(pointer) = decoded(fragment) else {
+            return Vec::new();
+        };
         roots
             .into_iter()
             .filter_map(|root| root.pointer(&pointer))
@@ -432,33 +423,6 @@ impl<'s> Places<'s> {
 fn segment(id: &str) -> &str {
     let id = id.split('#').next().unwrap_or_default();
     id.rsplit(['/', ':']).next().unwrap_or_default()
-}
-
-/// A fragment without its percent signs.
-fn decoded(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after
-            .get(..2)
-            .and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) if byte == b'%' => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Where a value stands in memory, which tells it from every other while it is borrowed.
-fn address(value: &Value) -> usize {
-    std::ptr::from_ref(value).addr()
 }
 
 /// The address of a list or object that holds something. Nothing else has parts: all others cost

@@ -6,7 +6,7 @@ use super::{
     make::{Done, Made, Maker, Pieces, is_known},
     parts::without_unused_definitions,
 };
-use crossfeed_schema::{Dialect, index::REFERENCES, lookup::address};
+use crossfeed_schema::{Dialect, address, index::REFERENCES};
 use serde_json::{Map, Value, json};
 
 /// How deep references are followed at once; what lies deeper is made after.

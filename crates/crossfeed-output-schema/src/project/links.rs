@@ -2,9 +2,8 @@
 
 use super::make::is_known;
 use crossfeed_schema::{
-    Dialect,
+    Dialect, address,
     index::{self, Index, Target},
-    lookup::address,
 };
 use serde_json::Value;
 use std::collections::HashMap;

@@ -10,10 +10,9 @@ use super::{
 };
 use crossfeed_projection::Projection;
 use crossfeed_schema::{
-    Dialect, checked,
+    Dialect, Patterns, address, checked,
     index::{self, Index},
     keywords,
-    lookup::{Patterns, address},
 };
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};

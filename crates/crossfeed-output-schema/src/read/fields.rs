@@ -313,7 +313,7 @@ impl<'s> Node<'s> {
         let mut known = HashSet::new();
         source
             .all
-            .retain(|schema| known.insert(crossfeed_schema::lookup::address(schema)));
+            .retain(|schema| known.insert(crossfeed_schema::address(schema)));
         source.settled()
     }
 }

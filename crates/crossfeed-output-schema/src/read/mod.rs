@@ -29,10 +29,10 @@ pub(super) use types::Types;
 use veil::Veil;
 
 use crossfeed_projection::{Projection, RevealRules};
-use crossfeed_schema::{index::Index, lookup};
+use crossfeed_schema::{Dialect, Document, index::Index};
 use crossfeed_wire::fragment::decoded;
-use serde_json::{Map, Value};
-use std::{cell::Cell, collections::HashMap, sync::Arc};
+use serde_json::Value;
+use std::{cell::Cell, sync::Arc};
 
 /// What an envelope may have beside its `data`.
 const STATUS: [&str; 8] = [
@@ -142,22 +142,16 @@ const WORK: usize = 60_000;
 /// Reads the places of a schema.
 pub(super) struct Reader<'s> {
     root: &'s Value,
-    links: HashMap<usize, Vec<&'s Value>>,
+    document: Document<'s>,
     veil: Option<Veil<'s>>,
     work: Cell<usize>,
 }
 
 impl<'s> Reader<'s> {
     pub(super) fn new(schema: &'s OutputSchema) -> Self {
-        let mut links: Vec<_> = lookup::links(&schema.schema, &schema.index).collect();
-        links.sort_unstable_by_key(|(keyword, at, _)| (*at, *keyword));
-        let mut by_address: HashMap<usize, Vec<&'s Value>> = HashMap::new();
-        for (_, at, target) in links {
-            by_address.entry(at).or_default().push(target);
-        }
         Self {
             root: &schema.schema,
-            links: by_address,
+            document: Document::indexed(&schema.schema, Dialect::Draft202012, &schema.index),
             veil: schema.veil.as_ref().map(Veil::of),
             work: Cell::new(0),
         }
@@ -197,9 +191,11 @@ impl<'s> Reader<'s> {
     }
 
     /// What the references of a schema lead to.
-    fn targets(&self, schema: &'s Map<String, Value>, at: usize) -> Vec<&'s Value> {
-        if let Some(targets) = self.links.get(&at) {
-            return targets.clone();
+    fn targets(&self, schema: &'s Value) -> Vec<&'s Value> {
+        let links = self.document.links(schema);
+        let targets: Vec<_> = links.iter().filter_map(|link| link.target).collect();
+        if !targets.is_empty() {
+            return targets;
         }
         // Of a schema in which some reference leads nowhere, none is indexed: plain pointers are
         // followed all the same.

@@ -4,7 +4,7 @@ use super::{
     Reader, Veil,
     types::{self, Types},
 };
-use crossfeed_schema::{keywords, lookup::address};
+use crossfeed_schema::{address, keywords};
 use serde_json::{Map, Value};
 use std::collections::{HashSet, VecDeque};
 
@@ -123,9 +123,7 @@ impl<'s> Assembly<'_, 's> {
                 self.left -= 1;
                 entered.push(at);
                 node.parts.push(part);
-                if part.contains_key("$ref") || self.reader.links.contains_key(&at) {
-                    open.extend(self.reader.targets(part, at));
-                }
+                open.extend(self.reader.targets(schema));
                 open.extend(list(part, "allOf"));
                 for keyword in ["anyOf", "oneOf"] {
                     let group: Vec<_> = list(part, keyword).map(|branch| vec![branch]).collect();

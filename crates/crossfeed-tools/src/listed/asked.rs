@@ -3,8 +3,9 @@
 //! What comes in: arguments by the tool's own names. What goes out: an error for each word of ours that the
 //! tool neither offers nor takes itself (`specs/projection.md#parameters-for-the-model`).
 
-use super::{ListedTool, ReadError, spot::Ground};
+use super::{ListedTool, ReadError};
 use crate::reflect::{PART_WORDS, WHOLE};
+use crossfeed_schema::Position;
 use crossfeed_wire::reference;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,7 @@ const NAMING_A_RESULT: [&str; 4] = ["$tool", "_tool", "$artifact", "_artifact"];
 
 impl ListedTool {
     /// What was asked of the result in a way that this tool does not offer.
-    pub(super) fn misasked(&self, arguments: &Value, own: &Ground<'_>) -> Vec<ReadError> {
+    pub(super) fn misasked(&self, arguments: &Value, own: &Position<'_>) -> Vec<ReadError> {
         let Value::Object(members) = arguments else {
             return Vec::new();
         };
@@ -39,15 +40,14 @@ impl ListedTool {
 
     /// Whether a member asks for parts of the result of a tool that does not offer it: it is not part of a
     /// reference, and nothing that the tool itself takes.
-    fn is_misasked(&self, name: &str, members: &Map<String, Value>, own: &Ground<'_>) -> bool {
+    fn is_misasked(&self, name: &str, members: &Map<String, Value>, own: &Position<'_>) -> bool {
         if !members.contains_key(name) || !self.chained || self.reflected.contains(&name) {
             return false;
         }
-        let root = own.root();
-        let is_own = |key: &str| own.declares(&root, key) || own.asks_for(&root, key);
+        let is_own = |key: &str| own.declares(key) || own.asks_for(key);
         let names_a_result = NAMING_A_RESULT.iter().any(|key| {
             let is_there = members.get(*key).is_some_and(|value| !value.is_null());
-            is_there && !own.declares(&root, key)
+            is_there && !own.declares(key)
         });
         if names_a_result || is_own(name) {
             return false;
@@ -55,23 +55,22 @@ impl ListedTool {
         // Alone it is a reference without a call, whatever the tool takes.
         let mut keys = members.keys();
         let is_alone = reference::is_sentinel(name)
-            && keys.all(|key| reference::is_sentinel(key) && !own.declares(&root, key));
+            && keys.all(|key| reference::is_sentinel(key) && !own.declares(key));
         is_alone || !self.may_take(name, own)
     }
 
     /// Whether the tool's own schema admits parameters that it does not declare, this one among them.
-    fn may_take(&self, name: &str, own: &Ground<'_>) -> bool {
-        let root = own.root();
-        let is_open = own.schemas(&root).any(|schema| {
+    fn may_take(&self, name: &str, own: &Position<'_>) -> bool {
+        let is_open = own.schemas().any(|schema| {
             ["additionalProperties", "unevaluatedProperties"]
                 .iter()
                 .filter_map(|key| schema.get(*key))
                 .any(|rest| *rest != Value::Bool(false))
         });
-        let has_pattern = own.schemas(&root).any(|schema| {
+        let has_pattern = own.schemas().any(|schema| {
             let patterns = schema.get("patternProperties").and_then(Value::as_object);
             let mut patterns = patterns.into_iter().flat_map(Map::keys);
-            patterns.any(|pattern| own.matches(pattern, name))
+            patterns.any(|pattern| own.document().matches(pattern, name))
         });
         is_open || has_pattern || !self.admits_only_declared(own)
     }

@@ -4,8 +4,7 @@
 //! only where that is certain from types and listed values. Judging whole values is the validator's
 //! work.
 
-use super::spot::Ground;
-use crossfeed_schema::Dialect;
+use crossfeed_schema::{Dialect, Document, Position};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -62,122 +61,135 @@ impl<'m> Siblings<'m> {
     }
 }
 
-impl<'s> Ground<'s> {
-    /// Whether the object with these members cannot be what a schema asks for.
-    pub(super) fn contradicts(&self, schema: &'s Value, siblings: &Siblings<'_>) -> bool {
-        self.refuses(schema, siblings, 0, &mut ASKED.clone())
-    }
+/// Whether the object with these members cannot be what a schema asks for.
+pub(super) fn contradicts<'s>(
+    document: &Document<'s>,
+    schema: &'s Value,
+    siblings: &Siblings<'_>,
+) -> bool {
+    refuses(document, schema, siblings, 0, &mut ASKED.clone())
+}
 
-    fn refuses(
-        &self,
-        schema: &'s Value,
-        siblings: &Siblings<'_>,
-        depth: usize,
-        left: &mut usize,
-    ) -> bool {
-        let Value::Object(object) = schema else {
-            return schema == &Value::Bool(false);
-        };
-        *left = left.saturating_sub(1);
-        if depth > DEPTH || *left == 0 || !self.spend(1) {
+fn refuses<'s>(
+    document: &Document<'s>,
+    schema: &'s Value,
+    siblings: &Siblings<'_>,
+    depth: usize,
+    left: &mut usize,
+) -> bool {
+    let Value::Object(object) = schema else {
+        return schema == &Value::Bool(false);
+    };
+    *left = left.saturating_sub(1);
+    if depth > DEPTH || *left == 0 || !document.spend(1) {
+        return false;
+    }
+    if let Some(target) = document.target(schema) {
+        if refuses(document, target, siblings, depth + 1, left) {
+            return true;
+        }
+        if document.dialect() <= Dialect::Draft7 {
+            return false; // its siblings mean nothing
+        }
+    }
+    if object
+        .get("type")
+        .is_some_and(|types| !names(types, "object"))
+    {
+        return true;
+    }
+    let required = object.get("required").and_then(Value::as_array);
+    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+    if required.any(|name| siblings.lacks(name)) {
+        return true;
+    }
+    let properties = object.get("properties").and_then(Value::as_object);
+    let own = |name: &str| properties.and_then(|own| own.get(name));
+    let mut told = siblings
+        .told
+        .iter()
+        .filter_map(|(name, value)| Some((own(name)?, *value)));
+    if told.any(|(schema, value)| !may_be(document, schema, value)) {
+        return true;
+    }
+    if object.get("additionalProperties") == Some(&Value::Bool(false)) {
+        let patterns = object.get("patternProperties").and_then(Value::as_object);
+        let mut foreign = siblings.there.iter().filter(|name| own(name).is_none());
+        if foreign.any(|name| {
+            let mut patterns = patterns.into_iter().flat_map(Map::keys);
+            !patterns.any(|pattern| document.matches(pattern, name))
+        }) {
+            return true;
+        }
+    }
+    ["allOf", "anyOf", "oneOf"].iter().any(|keyword| {
+        let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
             return false;
-        }
-        if let Some(target) = self.target(schema) {
-            if self.refuses(target, siblings, depth + 1, left) {
-                return true;
-            }
-            if self.dialect <= Dialect::Draft7 {
-                return false; // its siblings mean nothing
-            }
-        }
-        if object
-            .get("type")
-            .is_some_and(|types| !names(types, "object"))
-        {
-            return true;
-        }
-        let required = object.get("required").and_then(Value::as_array);
-        let mut required = required.into_iter().flatten().filter_map(Value::as_str);
-        if required.any(|name| siblings.lacks(name)) {
-            return true;
-        }
-        let properties = object.get("properties").and_then(Value::as_object);
-        let own = |name: &str| properties.and_then(|own| own.get(name));
-        let mut told = siblings
-            .told
+        };
+        let mut refused = list
             .iter()
-            .filter_map(|(name, value)| Some((own(name)?, *value)));
-        if told.any(|(schema, value)| !self.may_be(schema, value)) {
+            .map(|schema| refuses(document, schema, siblings, depth + 1, left));
+        match *keyword {
+            "allOf" => refused.any(|refused| refused),
+            _ => refused.all(|refused| refused),
+        }
+    })
+}
+
+/// Whether a value that is not null may stand at a position, as far as kinds and listed values say it.
+pub(super) fn may_hold(position: &Position<'_>, value: &Value) -> bool {
+    position.may_fit(|schema| may_be(position.document(), schema, value))
+}
+
+/// Whether a schema may hold a value that is not null. Of lists and objects only the kind is
+/// looked at.
+fn may_be<'s>(document: &Document<'s>, schema: &'s Value, value: &Value) -> bool {
+    holds(document, schema, value, 0, &mut ASKED.clone())
+}
+
+fn holds<'s>(
+    document: &Document<'s>,
+    schema: &'s Value,
+    value: &Value,
+    depth: usize,
+    left: &mut usize,
+) -> bool {
+    let Value::Object(object) = schema else {
+        return schema != &Value::Bool(false);
+    };
+    *left = left.saturating_sub(1);
+    if depth > DEPTH || *left == 0 || !document.spend(1) {
+        return true;
+    }
+    if let Some(target) = document.target(schema) {
+        if !holds(document, target, value, depth + 1, left) {
+            return false;
+        }
+        if document.dialect() <= Dialect::Draft7 {
             return true;
         }
-        if object.get("additionalProperties") == Some(&Value::Bool(false)) {
-            let patterns = object.get("patternProperties").and_then(Value::as_object);
-            let mut foreign = siblings.there.iter().filter(|name| own(name).is_none());
-            if foreign.any(|name| {
-                let mut patterns = patterns.into_iter().flat_map(Map::keys);
-                !patterns.any(|pattern| self.matches(pattern, name))
-            }) {
-                return true;
-            }
-        }
-        ["allOf", "anyOf", "oneOf"].iter().any(|keyword| {
-            let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
-                return false;
-            };
-            let mut refused = list
-                .iter()
-                .map(|schema| self.refuses(schema, siblings, depth + 1, left));
-            match *keyword {
-                "allOf" => refused.any(|refused| refused),
-                _ => refused.all(|refused| refused),
-            }
-        })
     }
-
-    /// Whether a schema may hold a value that is not null. Of lists and objects only the kind is
-    /// looked at.
-    pub(super) fn may_be(&self, schema: &'s Value, value: &Value) -> bool {
-        self.holds(schema, value, 0, &mut ASKED.clone())
+    if object.get("type").is_some_and(|types| !is_of(value, types)) {
+        return false;
     }
-
-    fn holds(&self, schema: &'s Value, value: &Value, depth: usize, left: &mut usize) -> bool {
-        let Value::Object(object) = schema else {
-            return schema != &Value::Bool(false);
+    let listed = object.get("enum").and_then(Value::as_array);
+    if listed.is_some_and(|values| !values.iter().any(|one| is_like(one, value)))
+        || object.get("const").is_some_and(|one| !is_like(one, value))
+    {
+        return false;
+    }
+    ["allOf", "anyOf", "oneOf"].iter().all(|keyword| {
+        let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
+            return true;
         };
-        *left = left.saturating_sub(1);
-        if depth > DEPTH || *left == 0 || !self.spend(1) {
-            return true;
+        let mut held = list
+            .iter()
+            .map(|schema| holds(document, schema, value, depth + 1, left));
+        match *keyword {
+            "allOf" => held.all(|held| held),
+            _ => held.any(|held| held),
         }
-        if let Some(target) = self.target(schema) {
-            if !self.holds(target, value, depth + 1, left) {
-                return false;
-            }
-            if self.dialect <= Dialect::Draft7 {
-                return true;
-            }
-        }
-        if object.get("type").is_some_and(|types| !is_of(value, types)) {
-            return false;
-        }
-        let listed = object.get("enum").and_then(Value::as_array);
-        if listed.is_some_and(|values| !values.iter().any(|one| is_like(one, value)))
-            || object.get("const").is_some_and(|one| !is_like(one, value))
-        {
-            return false;
-        }
-        ["allOf", "anyOf", "oneOf"].iter().all(|keyword| {
-            let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
-                return true;
-            };
-            let mut held = list
-                .iter()
-                .map(|schema| self.holds(schema, value, depth + 1, left));
-            match *keyword {
-                "allOf" => held.all(|held| held),
-                _ => held.any(|held| held),
-            }
-        })
-    }
+    })
 }
 
 /// Whether a schema by itself names a value: by its type, or in a list of values.

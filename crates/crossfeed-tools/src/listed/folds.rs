@@ -4,94 +4,75 @@
 //! What goes out: the same with the text taken apart where the shown schema asked for it. A string
 //! that the tool takes as one stays a string: what is in its brackets or digits was meant so.
 
-use super::{
-    branch::tells,
-    spot::{Ground, Spot},
-};
+use super::branch::{may_hold, tells};
 use crate::{Names, decode, is_fold, profile::decoded_values};
+use crossfeed_schema::Position;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
-/// The two schemas of a tool, and how one calls what the other has.
-pub(super) struct Folds<'a, 's> {
-    pub(super) shown: &'a Ground<'s>,
-    pub(super) own: &'a Ground<'s>,
-    pub(super) names: &'a Names,
+/// Takes JSON text apart where the shown schema asked for it; `take` is asked before values are built
+/// of a text. `names` says what the tool's own schema calls what the shown one has.
+pub(super) fn open<E>(
+    names: &Names,
+    (shown, own): (&Position<'_>, &Position<'_>),
+    value: &mut Value,
+    take: &mut impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::String(text) if shown.schemas().any(is_fold) => {
+            // Its bytes were counted with those of the arguments.
+            take(decoded_values(text), 0)?;
+            if let Some(decoded) = meant(shown, own, value) {
+                *value = decoded;
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                open(names, (&shown.item(index), &own.item(index)), item, take)?;
+            }
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                if matches!(value, Value::Null | Value::Bool(_) | Value::Number(_)) {
+                    continue;
+                }
+                let own = own.member(names.original_or(own, key));
+                open(names, (&shown.member(key), &own), value, take)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
-impl<'s> Folds<'_, 's> {
-    /// Takes JSON text apart where the shown schema asked for it; `take` is asked before values are built
-    /// of a text.
-    pub(super) fn open<E>(
-        &self,
-        (shown, own): (&Spot<'s>, &Spot<'s>),
-        value: &mut Value,
-        take: &mut impl FnMut(usize, usize) -> Result<(), E>,
-    ) -> Result<(), E> {
-        match value {
-            Value::String(text) if self.shown.schemas(shown).any(is_fold) => {
-                // Its bytes were counted with those of the arguments.
-                take(decoded_values(text), 0)?;
-                if let Some(decoded) = self.meant(shown, own, value) {
-                    *value = decoded;
-                }
-            }
-            Value::Array(items) => {
-                for (index, item) in items.iter_mut().enumerate() {
-                    let (shown, own) = (self.shown.item(shown, index), self.own.item(own, index));
-                    self.open((&shown, &own), item, take)?;
-                }
-            }
-            Value::Object(members) => {
-                for (key, value) in members {
-                    if matches!(value, Value::Null | Value::Bool(_) | Value::Number(_)) {
-                        continue;
-                    }
-                    let own = self
-                        .own
-                        .member(own, self.names.original_on(self.own, own, key));
-                    self.open((&self.shown.member(shown, key), &own), value, take)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
+/// What a text in a folded place stands for; `None` where for itself.
+fn meant(shown: &Position<'_>, own: &Position<'_>, written: &Value) -> Option<Value> {
+    let text = written.as_str()?;
+    let decoded = decode(text)?;
+    if !may_hold(own, written) {
+        return Some(decoded);
     }
-
-    /// What a text in a folded place stands for; `None` where for itself.
-    fn meant(&self, shown: &Spot<'s>, own: &Spot<'s>, written: &Value) -> Option<Value> {
-        let text = written.as_str()?;
-        let decoded = decode(text)?;
-        if !self.own.may_hold(own, written) {
-            return Some(decoded);
+    let is_meant = match &decoded {
+        Value::String(_) => true,
+        Value::Array(_) | Value::Object(_) => may_hold(own, &decoded) && keeps_its_digits(text),
+        // What the shown schema has a place for as it is would have been written so.
+        scalar => {
+            // Null has a place where a folded one may be null.
+            let may_be_null = |schema: &Value| is_fold(schema) && tells(schema, &Value::Null);
+            let has_place = scalar.is_null() && shown.schemas().any(may_be_null);
+            let mut others = shown.schemas().filter(|schema| !is_fold(schema));
+            let fits = if scalar.is_null() {
+                own.keeps_null()
+            } else {
+                may_hold(own, scalar)
+            };
+            !has_place
+                && !others.any(|schema| tells(schema, scalar) || tells(schema, written))
+                && fits
+                && keeps_its_digits(text)
         }
-        let is_meant = match &decoded {
-            Value::String(_) => true,
-            Value::Array(_) | Value::Object(_) => {
-                self.own.may_hold(own, &decoded) && keeps_its_digits(text)
-            }
-            // What the shown schema has a place for as it is would have been written so.
-            scalar => {
-                // Null has a place where a folded one may be null.
-                let may_be_null = |schema: &&Value| is_fold(schema) && tells(schema, &Value::Null);
-                let mut folds = self.shown.schemas(shown).filter(may_be_null);
-                let has_place = scalar.is_null() && folds.next().is_some();
-                let mut others = self.shown.schemas(shown).filter(|schema| !is_fold(schema));
-                !has_place
-                    && !others.any(|schema| tells(schema, scalar) || tells(schema, written))
-                    && self.holds(own, scalar)
-                    && keeps_its_digits(text)
-            }
-        };
-        is_meant.then_some(decoded)
-    }
-
-    fn holds(&self, own: &Spot<'s>, scalar: &Value) -> bool {
-        match scalar {
-            Value::Null => self.own.keeps_null(own),
-            scalar => self.own.may_hold(own, scalar),
-        }
-    }
+    };
+    is_meant.then_some(decoded)
 }
 
 /// Whether every number of a JSON text is the same number once it is read: one of more than 64 bits

@@ -19,7 +19,6 @@ mod options;
 mod outline;
 mod read;
 mod rung;
-pub(crate) mod spot;
 #[cfg(test)]
 mod tests;
 

@@ -6,12 +6,12 @@
 
 use super::{
     ListedTool, ReadError,
-    branch::{Siblings, tells},
-    folds::Folds,
-    spot::{Ground, Spot},
+    branch::{Siblings, contradicts, may_hold, tells},
+    folds,
 };
 use crate::names::MAPS;
 use crossfeed_json::{MAX_DEPTH, is_deeper};
+use crossfeed_schema::Position;
 use crossfeed_wire::{
     Pointer,
     reference::{self, Target},
@@ -75,7 +75,7 @@ impl ListedTool {
         if self.error.is_some() {
             return Ok(Ok(arguments));
         }
-        let own = Ground::of(&self.original);
+        let own = Position::root(&self.original);
         let opened = self.open(&mut arguments, &own, &mut take)?;
         if opened == Err(ReadError::TooDeep) {
             crossfeed_json::dismantle(arguments);
@@ -91,7 +91,7 @@ impl ListedTool {
     fn open<'s, E>(
         &'s self,
         arguments: &mut Value,
-        own: &Ground<'s>,
+        own: &Position<'s>,
         take: &mut impl FnMut(usize, usize) -> Result<(), E>,
     ) -> Result<Result<(), ReadError>, E> {
         if is_deeper(arguments, MAX_DEPTH) {
@@ -102,16 +102,11 @@ impl ListedTool {
         if self.folded == 0 {
             return Ok(Ok(()));
         }
-        let shown = Ground::of(&self.shown);
-        let folds = Folds {
-            shown: &shown,
-            own,
-            names: &self.names,
-        };
-        folds.open((&shown.root(), &own.root()), arguments, take)?;
+        let shown = Position::root(&self.shown);
+        folds::open(&self.names, (&shown, own), arguments, take)?;
         Ok(if is_deeper(arguments, MAX_DEPTH) {
             Err(ReadError::TooDeep)
-        } else if shown.is_exhausted() {
+        } else if shown.document().is_exhausted() {
             Err(ReadError::TooMuch)
         } else {
             Ok(())
@@ -119,8 +114,8 @@ impl ListedTool {
     }
 
     /// Reads arguments back in which no text is to be taken apart.
-    fn read_opened(&self, arguments: Value, own: &Ground<'_>) -> Result<Value, Vec<ReadError>> {
-        let mut arguments = self.names.restore_on(arguments, own);
+    fn read_opened(&self, arguments: Value, own: &Position<'_>) -> Result<Value, Vec<ReadError>> {
+        let mut arguments = self.names.restore_at(arguments, own);
         if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
             && members.get(key) == Some(&Value::Null)
         {
@@ -132,14 +127,13 @@ impl ListedTool {
         if is_nullable && let Value::Object(members) = &mut arguments {
             let mut nulls = Nulls {
                 tool: self,
-                ground: own,
                 filled,
                 errors: &mut errors,
             };
-            nulls.object(members, &own.root(), &Pointer::root());
+            nulls.object(members, own, &Pointer::root());
         }
         // Of what was not looked at nothing was read.
-        if own.is_exhausted() {
+        if own.document().is_exhausted() {
             return Err(vec![ReadError::TooMuch]);
         }
         if errors.is_empty() {
@@ -155,13 +149,11 @@ impl ListedTool {
     fn entries(
         &self,
         arguments: &Value,
-        own: &Ground<'_>,
+        own: &Position<'_>,
         errors: &mut Vec<ReadError>,
     ) -> BTreeSet<String> {
-        let root = own.root();
         // A list that was rewritten before declares the map itself.
-        let is_own =
-            |key: &str| own.declares(&root, key) && self.references.as_deref() != Some(key);
+        let is_own = |key: &str| own.declares(key) && self.references.as_deref() != Some(key);
         let maps = arguments
             .as_object()
             .map(|object| reference::read_references(object, &|key| is_own(key)));
@@ -200,24 +192,22 @@ impl ListedTool {
         filled
     }
 
-    fn has(&self, own: &Ground<'_>, name: &str) -> bool {
-        let root = own.root();
+    fn has(&self, own: &Position<'_>, name: &str) -> bool {
         // A pattern may admit it.
-        own.declares(&root, name)
-            || self.original.get("patternProperties").is_some()
-                && !own.member(&root, name).is_empty()
+        own.declares(name)
+            || self.original.get("patternProperties").is_some() && !own.member(name).is_empty()
     }
 
     /// Whether the tool takes what it declares and nothing else. A schema that says nothing of
     /// other parameters admits them by the letter; a reference to one is a slip all the same.
-    pub(super) fn admits_only_declared(&self, ground: &Ground<'_>) -> bool {
+    pub(super) fn admits_only_declared(&self, own: &Position<'_>) -> bool {
         let open = |key: &str| {
             self.original
                 .get(key)
                 .is_some_and(|rest| rest != &Value::Bool(false))
         };
-        let declares = ground
-            .schemas(&ground.root())
+        let declares = own
+            .schemas()
             .any(|schema| schema.get("properties").is_some());
         let says_no = ["additionalProperties", "unevaluatedProperties"]
             .iter()
@@ -226,10 +216,9 @@ impl ListedTool {
     }
 
     /// The parameter that is called most like `name`; the first of several.
-    fn nearest(&self, ground: &Ground<'_>, name: &str) -> Option<String> {
-        let root = ground.root();
-        let own = ground
-            .schemas(&root)
+    fn nearest(&self, own: &Position<'_>, name: &str) -> Option<String> {
+        let own = own
+            .schemas()
             .filter_map(|schema| schema.get("properties")?.as_object())
             .flat_map(Map::keys)
             .take(COMPARED);
@@ -249,37 +238,39 @@ impl ListedTool {
 }
 
 /// The nulls that stand for nothing.
-struct Nulls<'a, 's> {
+struct Nulls<'a> {
     tool: &'a ListedTool,
-    ground: &'a Ground<'s>,
     filled: BTreeSet<String>,
     errors: &'a mut Vec<ReadError>,
 }
 
-impl<'s> Nulls<'_, 's> {
-    fn object(&mut self, members: &mut Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
-        let ground = self.ground;
+impl Nulls<'_> {
+    fn object(&mut self, members: &mut Map<String, Value>, position: &Position<'_>, at: &Pointer) {
         let mut gone: HashSet<String> = HashSet::new();
         if !at.as_str().is_empty() {
-            self.map(members, spot, at);
+            self.map(members, position, at);
         }
-        let is_map = |key: &str| MAPS.contains(&key) && !ground.declares(spot, key);
+        let is_map = |key: &str| MAPS.contains(&key) && !position.declares(key);
         // What is wrong with a null is wrong with it in the branch that is meant.
-        let meant = if ground.has_branches(spot) {
+        let meant = if position.has_branches() {
             let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
-            ground.without_contradicted(spot, &Siblings::of(members, is_map, &filled))
+            {
+                let siblings = Siblings::of(members, is_map, &filled);
+                position
+                    .without_branches(|schema| contradicts(position.document(), schema, &siblings))
+            }
         } else {
-            spot.clone()
+            position.clone()
         };
         for (key, value) in members.iter_mut() {
             let is_plain = !matches!(value, Value::Null | Value::Array(_) | Value::Object(_));
             if is_plain || is_map(key) {
                 continue;
             }
-            let inner = ground.member(&meant, key);
-            let is_declared = ground.declares(spot, key);
+            let inner = meant.member(key);
+            let is_declared = position.declares(key);
             // A key that the tool refuses is an error of its own.
-            if !is_declared && !ground.schemas(&inner).any(Value::is_object) {
+            if !is_declared && !inner.schemas().any(Value::is_object) {
                 continue;
             }
             let at = at.key(key);
@@ -292,8 +283,8 @@ impl<'s> Nulls<'_, 's> {
                 *value = Value::Object(Map::new());
             } else if is_declared && inner.is_empty() {
                 gone.insert(key.clone()); // only another branch knows it
-            } else if !ground.keeps_null(&inner) {
-                if ground.requires(&meant, key) {
+            } else if !inner.keeps_null() {
+                if meant.requires(key) {
                     self.errors.push(ReadError::Unfilled {
                         at,
                         name: self.tool.names.shown(key).to_owned(),
@@ -318,24 +309,24 @@ impl<'s> Nulls<'_, 's> {
     }
 
     /// Whether references fill members of an object that is to stand here.
-    fn is_built(&self, spot: &Spot<'s>, at: &Pointer) -> bool {
+    fn is_built(&self, position: &Position<'_>, at: &Pointer) -> bool {
         let mut names = self.below(at).filter_map(|to| to.tokens().next());
         let object = Value::Object(Map::new());
         names.next().is_some_and(|name| {
             let says = |schema: &Value| {
                 tells(schema, &object) && !(tells(schema, &json!([])) && is_index(&name))
             };
-            self.ground.may_hold(spot, &object)
-                && (self.ground.declares(spot, &name) || self.ground.schemas(spot).any(says))
+            may_hold(position, &object)
+                && (position.declares(&name) || position.schemas().any(says))
         })
     }
 
     /// Adds what references maps below the root fill. What is wrong with them the engine says.
-    fn map(&mut self, members: &Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
+    fn map(&mut self, members: &Map<String, Value>, position: &Position<'_>, at: &Pointer) {
         if !MAPS.iter().any(|key| members.contains_key(*key)) {
             return;
         }
-        let maps = reference::read_references(members, &|key| self.ground.declares(spot, key));
+        let maps = reference::read_references(members, &|key| position.declares(key));
         for entry in maps.into_iter().flatten().flat_map(|map| map.entries) {
             if let Ok((to, _)) = entry.reading {
                 self.filled
@@ -345,15 +336,15 @@ impl<'s> Nulls<'_, 's> {
     }
 
     /// Only strict schemas ask for nulls below the root.
-    fn inside(&mut self, value: &mut Value, spot: &Spot<'s>, at: &Pointer) {
+    fn inside(&mut self, value: &mut Value, position: &Position<'_>, at: &Pointer) {
         if self.tool.strict != Some(true) || self.errors.len() >= REPORTED {
             return;
         }
         match value {
-            Value::Object(members) => self.object(members, spot, at),
+            Value::Object(members) => self.object(members, position, at),
             Value::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.inside(item, &self.ground.item(spot, index), &at.index(index));
+                    self.inside(item, &position.item(index), &at.index(index));
                 }
             }
             _ => {}

@@ -2,7 +2,7 @@
 
 use super::{ALL, FIELDS_SAYS, SELECT, SELECT_SAYS, WHOLE, WHOLE_SAYS};
 use crate::rewrite::root::COMBINING;
-use crossfeed_schema::{Place, lookup::Patterns};
+use crossfeed_schema::{Patterns, Position};
 use serde_json::{Map, Value, json};
 
 /// Whether keywords of a root may refuse a parameter, wherever else it is declared.
@@ -31,7 +31,7 @@ impl Injected {
         if self.is_empty() {
             return self;
         }
-        let place = Place::root(Some(own));
+        let place = Position::root(own);
         let required = own.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|own| own == name));

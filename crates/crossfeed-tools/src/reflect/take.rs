@@ -4,7 +4,7 @@ use super::{SELECT, WHOLE};
 use crate::{decode, is_fold};
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
-use crossfeed_schema::Place;
+use crossfeed_schema::Position;
 use crossfeed_wire::reference::{self, Reading};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub struct Taken {
 /// Whether arguments are, as a whole, a reference, in whichever spelling: its selector may be written
 /// with our word.
 fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
-    let place = Place::root(Some(shown));
+    let place = Position::root(shown);
     // Its parts are strings, but for what stands in for nothing found, which may be large.
     let parts = members
         .iter()

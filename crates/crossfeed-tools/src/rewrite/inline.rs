@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Spelling;
 use crossfeed_schema::{
-    Dialect, Nulls,
+    Dialect, Position,
     index::{self, Index, identity},
     keywords::{self, Applies, HEADER, Holds, Step},
 };
@@ -62,9 +62,8 @@ pub(super) struct Rewriter<'s> {
     pub(super) dialect: Dialect,
     pub(super) features: Features,
     pub(super) moves: Moves<'s>,
-    pub(super) nulls: Nulls<'s>,
     /// What the tool itself declares at the root.
-    pub(super) declared: crossfeed_schema::Place<'s>,
+    pub(super) declared: Position<'s>,
     pub(super) notices: Vec<Notice>,
     /// How references are spelled, and the other spelling.
     pub(super) spellings: [Spelled; 2],
@@ -317,7 +316,8 @@ impl<'s> Rewriter<'s> {
                 let key = spelled.spelling.key(word);
                 declared.iter().any(|place| place.declares(&key))
             };
-            !["tool", "artifact", "select"].iter().any(taken)
+            let exhausted = self.declared.document().is_exhausted();
+            !exhausted && !["tool", "artifact", "select"].iter().any(taken)
         };
         self.spellings.iter().position(is_free)
     }

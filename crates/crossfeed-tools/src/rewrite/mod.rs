@@ -24,11 +24,12 @@ mod tests;
 
 use crate::{Spelling, Style};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
-use crossfeed_schema::{Dialect, Nulls, SchemaError, checked};
+use crossfeed_schema::{Dialect, Document, Position, SchemaError, checked};
 use crossfeed_wire::Pointer;
 use inline::{Features, Rewriter, Spelled};
 use moves::Moves;
 use serde_json::Value;
+use std::rc::Rc;
 
 /// What a schema declares that is read as draft 7.
 const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
@@ -121,8 +122,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         used: [false; 2],
         definitions,
         wraps: true,
-        nulls: Nulls::new(own, &index, dialect),
-        declared: crossfeed_schema::Place::root(Some(own)),
+        declared: Position::within(Rc::new(Document::indexed(own, dialect, &index))),
         parts: 0,
         levels: MAX_DEPTH.saturating_sub(depth(own) + MARGIN) / 2,
     };

@@ -5,7 +5,7 @@ use super::{
     moves::Place,
     reads::carries_header,
 };
-use crossfeed_schema::keywords::{Step, push_step};
+use crossfeed_schema::keywords::Step;
 use serde_json::{Map, Value, json};
 
 /// Keywords that may refuse null, besides `type` and `enum`.
@@ -27,7 +27,7 @@ impl<'s> Rewriter<'s> {
         if schema == &Value::Bool(false) || carries_header(schema) {
             return self.keep(schema, place);
         }
-        if self.nulls.schema(schema, &place.old) == Some(true) {
+        if self.declared.document().admits_null(schema) == Some(true) {
             let mut kept = self.keep(schema, place);
             say_anything(&mut kept);
             return kept;
@@ -35,10 +35,8 @@ impl<'s> Rewriter<'s> {
         // What something refers to stays what it was, one step further in.
         let in_place = (!self.moves.is_target(&place.old))
             .then(|| {
-                widened(schema.as_object()?, &|keyword, index, branch| {
-                    let mut at = place.old.clone();
-                    push_step(&mut at, keyword, Step::Index(index));
-                    self.nulls.schema(branch, &at) != Some(false)
+                widened(schema.as_object()?, |branch| {
+                    self.declared.document().admits_null(branch) != Some(false)
                 })
             })
             .flatten();
@@ -68,10 +66,10 @@ impl<'s> Rewriter<'s> {
 
 /// What to put in place of some keywords of a schema so that it admits null; `None` where that
 /// takes a schema around it.
-/// `admits` says whether a branch of a keyword, by its index, admits null.
-fn widened(
-    object: &Map<String, Value>,
-    admits: &dyn Fn(&str, usize, &Value) -> bool,
+/// `admits` says whether a branch admits null.
+fn widened<'s>(
+    object: &'s Map<String, Value>,
+    admits: impl Fn(&'s Value) -> bool,
 ) -> Option<Vec<(&'static str, Value)>> {
     let null = || Value::String("null".to_owned());
     let refusing: Vec<_> = REFUSING
@@ -107,9 +105,7 @@ fn widened(
         ["anyOf"] if !typed => Some(vec![("anyOf", Value::Null)]),
         ["oneOf"] if !typed => {
             let list = object.get("oneOf")?.as_array()?;
-            let mut branches = list.iter().enumerate();
-            (!branches.any(|(index, branch)| admits("oneOf", index, branch)))
-                .then(|| vec![("oneOf", Value::Null)])
+            (!list.iter().any(admits)).then(|| vec![("oneOf", Value::Null)])
         }
         _ => None,
     }

@@ -13,9 +13,8 @@ use super::{
 };
 use crate::{Spelling, Style};
 use crossfeed_schema::{
-    Dialect,
+    Dialect, Patterns,
     keywords::{self, Step},
-    lookup::Patterns,
 };
 use serde_json::{Map, Value, json};
 

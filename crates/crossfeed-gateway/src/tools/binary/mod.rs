@@ -12,7 +12,7 @@ use crossfeed_core::{Error, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::{CallId, reference::read_string};
 use std::sync::Arc;
-use wanted::{form, schema_at};
+use wanted::form_at;
 
 /// References of one call that are looked at.
 const MAX_REFERENCES: usize = 16;
@@ -58,7 +58,7 @@ pub(super) async fn fitted(
     let schema = offered.prepared.listed().input_schema();
     let mut wanted = Vec::new();
     for reference in found {
-        let Some(form) = form(schema_at(schema, &reference.to)) else {
+        let Some(form) = form_at(schema, &reference.to) else {
             continue;
         };
         let before = reference.select.as_deref();

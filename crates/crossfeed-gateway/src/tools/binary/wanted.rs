@@ -1,8 +1,8 @@
 //! How a parameter wants binary data.
 //!
-//! What comes in: a tool's own input schema, and where in the arguments something is put. What goes out:
-//! the selector that makes of a binary result what is wanted there. Deliberately not here: references.
+//! A tool's own input schema says whether it takes base64 or a data URL.
 
+use crossfeed_schema::Position;
 use serde_json::Value;
 
 /// The words of a data URL in what a schema says of itself.
@@ -20,17 +20,6 @@ const SAYS_URL: [&str; 9] = [
 /// The formats that a data URL has.
 const FORMATS: [&str; 5] = ["uri", "url", "uri-reference", "iri", "data-url"];
 
-/// What a schema says of a place, as far as it can be told by names and positions.
-pub(super) fn schema_at<'s>(schema: &'s Value, path: &[String]) -> Option<&'s Value> {
-    let mut at = referred(schema, schema);
-    for step in path {
-        let own = below(at, step);
-        let found = own.or_else(|| branches(at).find_map(|one| below(referred(schema, one), step)));
-        at = referred(schema, found?);
-    }
-    Some(at)
-}
-
 /// The branches of a schema of which one is meant.
 fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     let lists = ["anyOf", "oneOf"].into_iter();
@@ -38,39 +27,17 @@ fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     lists.flatten()
 }
 
-/// What a schema says of a member or an item.
-fn below<'s>(schema: &'s Value, step: &str) -> Option<&'s Value> {
-    let at = |key: &str| schema.get(key);
-    let position = || step.parse::<usize>().ok();
-    let named = at("properties").and_then(|own| own.get(step));
-    let first = || at("prefixItems").and_then(|own| own.get(position()?));
-    let first = named.or_else(first);
-    let first = first.or_else(|| at("items").and_then(|own| own.as_array()?.get(position()?)));
-    let rest = || at("items").filter(|own| own.is_object());
-    let others = || at("additionalProperties").filter(|own| own.is_object());
-    first.or_else(rest).or_else(others)
-}
-
-/// What a schema says that only refers to another one of the same document.
-fn referred<'s>(root: &'s Value, at: &'s Value) -> &'s Value {
-    const STEPS: usize = 8;
-    let mut at = at;
-    for _ in 0..STEPS {
-        let target = at.get("$ref").and_then(Value::as_str);
-        let pointer = target.and_then(|target| target.strip_prefix('#'));
-        match pointer.and_then(|pointer| root.pointer(pointer)) {
-            Some(target) if at.get("type").is_none() => at = target,
-            _ => break,
-        }
-    }
-    at
+/// The selector that makes of a binary result what a tool's schema wants at a place of the arguments.
+pub(super) fn form_at(schema: &Value, path: &[String]) -> Option<&'static str> {
+    let root = Position::root(schema);
+    let position = path.iter().fold(root, |at, step| at.child(step));
+    position.schemas().find_map(form)
 }
 
 /// How a parameter wants binary data: the selector that makes it.
-pub(super) fn form(schema: Option<&Value>) -> Option<&'static str> {
+fn form(schema: &Value) -> Option<&'static str> {
     const BASE64: &str = "data";
     const URL: &str = "join('', ['data:', mimeType, ';base64,', data])";
-    let schema = schema?;
     if !admits_text(schema) {
         return None;
     }
@@ -108,11 +75,11 @@ fn admits_text(schema: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{form, schema_at};
+    use super::{form, form_at};
     use serde_json::{Value, json};
 
     fn check(schema: Value, expected: Option<&str>) {
-        let found = form(Some(&schema)).map(|form| if form == "data" { "base64" } else { "url" });
+        let found = form(&schema).map(|form| if form == "data" { "base64" } else { "url" });
         assert_eq!(found, expected, "{schema}");
     }
 
@@ -155,7 +122,7 @@ mod tests {
             "properties": {"a": {"$ref": "#/$defs/s"}, "loop": {"$ref": "#/properties/loop"}},
             "$defs": {"s": {"type": "string"}},
         });
-        let form_of = |name: &str| form(schema_at(&schema, &[name.to_owned()]));
+        let form_of = |name: &str| form_at(&schema, &[name.to_owned()]);
         assert_eq!(form_of("a"), Some("data"));
         assert_eq!(form_of("loop"), None);
     }
@@ -176,7 +143,7 @@ mod tests {
         });
         let form_of = |path: &str| {
             let path: Vec<_> = path.split('/').map(str::to_owned).collect();
-            form(schema_at(&schema, &path)).is_some()
+            form_at(&schema, &path).is_some()
         };
         for path in ["map/a", "first/1", "old/1", "any", "any/3", "one/x"] {
             assert!(form_of(path), "{path}");
