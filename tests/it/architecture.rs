@@ -18,8 +18,6 @@ use crossfeed_tests::workspace_root;
 const PAGE: &str = "ARCHITECTURE.md";
 /// A crate with more lines of product code than this has a table of its modules.
 const MAX_LINES_WITHOUT_TABLE: usize = 5000;
-/// Crates that still lack theirs.
-const WITHOUT_TABLE: [&str; 2] = ["crossfeed-output-schema", "crossfeed-tools"];
 const PAGES_WITH_LINKS: [&str; 3] = ["README.md", PAGE, "CHANGELOG.md"];
 
 /// Fails with all problems at once, one a line.
@@ -55,29 +53,13 @@ fn the_module_tables_list_every_import() {
             continue;
         }
         let code = source::read(&root, &package.folder).unwrap();
-        let large = code.lines > MAX_LINES_WITHOUT_TABLE;
-        let excused = WITHOUT_TABLE.contains(&package.name.as_str());
         match tables.iter().find(|table| table.name == package.name) {
             Some(table) => problems.extend(modules::compare(table, &code)),
-            None if large && !excused => problems.push(format!(
+            None if code.lines > MAX_LINES_WITHOUT_TABLE => problems.push(format!(
                 "{} has {} lines and no table of its modules: add one",
                 package.name, code.lines
             )),
-            None => {
-                if excused && !large {
-                    problems.push(format!(
-                        "{} needs no table: take it off the list",
-                        package.name
-                    ));
-                }
-                continue;
-            }
-        }
-        if excused {
-            problems.push(format!(
-                "{} has a table: take it off the list",
-                package.name
-            ));
+            None => {}
         }
         names.insert(package.name);
     }

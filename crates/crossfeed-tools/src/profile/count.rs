@@ -89,11 +89,11 @@ fn text_length(value: &Value) -> usize {
 
 /// Where a subschema stands in the schema around it: the keyword, and the step inside it.
 #[derive(Clone, Copy)]
-pub(super) struct Step<'s>(&'s str, keywords::Step<'s>);
+pub(crate) struct Step<'s>(&'s str, keywords::Step<'s>);
 
 impl Step<'_> {
     /// The place of the subschema, where the schema around it is at `at`.
-    pub(super) fn from(self, at: &Pointer) -> Pointer {
+    pub(crate) fn from(self, at: &Pointer) -> Pointer {
         let held = at.key(self.0);
         match self.1 {
             keywords::Step::Keyword => held,
@@ -103,7 +103,7 @@ impl Step<'_> {
     }
 
     /// The keyword that holds it.
-    pub(super) fn keyword(&self) -> &str {
+    pub(crate) fn keyword(&self) -> &str {
         self.0
     }
 
@@ -114,7 +114,7 @@ impl Step<'_> {
 }
 
 /// Calls `visit` with every direct subschema, in the order of the source.
-pub(super) fn for_each_subschema<'s>(
+pub(crate) fn for_each_subschema<'s>(
     map: &'s serde_json::Map<String, Value>,
     mut visit: impl FnMut(Step<'s>, &'s Value),
 ) {

@@ -1,6 +1,6 @@
 //! The calls in a model's answer, in each provider's shape.
 
-use super::Shape;
+use crate::Shape;
 use crossfeed_json::{Document, JsonError, MAX_DEPTH, NumberOutOfRange, is_deeper};
 use crossfeed_wire::{ErrorCode, Fault, reference::type_name};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! A list in another provider's shape.
 
-use super::{Shape, Tool, ToolList, find, list::has_properties};
+use super::{Tool, ToolList, find, list::has_properties};
+use crate::Shape;
 use serde_json::{Map, Value, json};
 
 /// A list in another shape, and what that has no place for.

@@ -1,6 +1,6 @@
 //! Where in a document the tools are, and in which shape each is written.
 
-use super::Shape;
+use crate::Shape;
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 

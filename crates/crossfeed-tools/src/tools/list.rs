@@ -1,10 +1,11 @@
 //! A list of tools in the document in which a host holds it.
 
 use super::{
-    STRICT_MARK, Shape, Tool,
+    STRICT_MARK, Tool,
     find::{self, Entry, GEMINI_SCHEMAS, What},
     gemini,
 };
+use crate::Shape;
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::{Map, Value, json};

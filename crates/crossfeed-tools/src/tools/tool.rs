@@ -1,6 +1,7 @@
 //! One tool of a list, whatever its shape.
 
-use super::{CHAIN_MARK, STRICT_MARK, Shape, gemini, list::schema_key};
+use super::{CHAIN_MARK, STRICT_MARK, gemini, list::schema_key};
+use crate::Shape;
 use crossfeed_wire::Pointer;
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -158,14 +158,14 @@ pub struct Facts {
 
 impl Facts {
     /// Whether a property may be called so.
-    pub(super) fn admits_property(&self, name: &str, at_root: bool) -> bool {
+    pub(crate) fn admits_property(&self, name: &str, at_root: bool) -> bool {
         let judged = at_root || self.property_names_at_every_level;
         !judged || self.property_name.is_none_or(|rule| rule.admits(name))
     }
 }
 
 /// What Gemini accepts as `parametersJsonSchema`, which is not its own subset.
-pub(super) const GEMINI_JSON_SCHEMA: &Facts = &tables::GEMINI_JSON_SCHEMA;
+pub(crate) const GEMINI_JSON_SCHEMA: &Facts = &tables::GEMINI_JSON_SCHEMA;
 
 pub(super) fn of(profile: Profile) -> &'static Facts {
     match profile {

@@ -4,7 +4,7 @@ use super::{
     Severity,
     schema::{Judging, is},
 };
-use crate::profile::{Limits, facts::EnumValues};
+use crate::{EnumValues, Limits};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 

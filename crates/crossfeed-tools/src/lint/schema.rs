@@ -1,7 +1,7 @@
 //! One schema, judged by the facts: as a schema, its root, its keywords and types, its size.
 
 use super::{Findings, recursion};
-use crate::profile::{Counts, Facts, count::for_each_subschema, facts::Nullable};
+use crate::{Counts, Facts, Nullable, profile::for_each_subschema};
 use crossfeed_schema::{Dialect, SchemaError, checked, index::Index};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};

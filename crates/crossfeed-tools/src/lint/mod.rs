@@ -1,8 +1,6 @@
 //! What a provider would refuse, one line each.
 //!
-//! What comes in: tools as they would be sent. What goes out: findings, each with its place, the
-//! fact that it breaks, and what to do. Deliberately not here: mending. This is written from the
-//! facts alone and never narrows, so that it can judge what narrowing gives.
+//! Written from the facts alone and without narrowing, so that it can judge what narrowing gives.
 
 mod container;
 mod list;
@@ -12,7 +10,7 @@ mod value;
 
 pub use list::{lint, lint_list};
 
-use super::Facts;
+use crate::Facts;
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::fmt;

@@ -1,10 +1,7 @@
 //! A list, judged: each tool, each entry that is none, and what all tools sum up to.
 
 use super::{Finding, Findings, ToLint, schema};
-use crate::{
-    Passed, ToolList,
-    profile::{Counts, Facts, Profile, facts::GEMINI_JSON_SCHEMA},
-};
+use crate::{Counts, Facts, Passed, Profile, ToolList, profile::GEMINI_JSON_SCHEMA};
 use crossfeed_wire::Pointer;
 use std::collections::HashMap;
 
