@@ -8,7 +8,7 @@ use crate::{
     rewrite, select,
 };
 use crossfeed::{
-    Engine, EngineOptions, ErrorCode, InputSchema, Link, Pointer, Scope, TypeRepair,
+    Engine, EngineOptions, ErrorCode, InputSchema, LineageEntry, Pointer, Scope, TypeRepair,
     json::Document,
     schema::SchemaError,
     store::ResultStore,
@@ -128,7 +128,7 @@ async fn record_one(engine: &Engine, scope: &Scope, record: Record, file: &Path)
 }
 
 /// Where each value came from and what was repaired, a line for each.
-pub(crate) fn remarks(lineage: &[Link], repairs: &[TypeRepair]) -> Vec<String> {
+pub(crate) fn remarks(lineage: &[LineageEntry], repairs: &[TypeRepair]) -> Vec<String> {
     let mut lines = Vec::new();
     for link in lineage {
         let at = place(&link.at);
@@ -159,7 +159,7 @@ pub(crate) fn remarks(lineage: &[Link], repairs: &[TypeRepair]) -> Vec<String> {
 }
 
 /// One line: `/url <- call call_1 tool search: items[0].url, bytes 2048 -> 21`.
-fn origin(link: &Link) -> String {
+fn origin(link: &LineageEntry) -> String {
     let source = &link.source;
     let mut line = format!("{} <- call {}", place(&link.at), source.call_id);
     if let Some(artifact) = &source.artifact_id {

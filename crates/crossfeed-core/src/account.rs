@@ -39,7 +39,7 @@ const READ_BYTES: usize = 64 << 10;
 /// references, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TokenAccount {
+pub struct TokenUsage {
     /// What was shown of results and artifacts: whole ones, previews, hints, summaries, parts that
     /// were brought into the context, and what the host notes itself, each as often as it was.
     pub shown: u64,
@@ -56,7 +56,7 @@ pub struct TokenAccount {
     pub bytes_moved: u64,
 }
 
-impl TokenAccount {
+impl TokenUsage {
     /// How many tokens did not enter the context, all costs taken off. It is negative where
     /// references did not pay: for results that are small and never passed on.
     #[must_use]
@@ -71,14 +71,14 @@ impl TokenAccount {
 
 /// What can be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Showable {
+pub(crate) enum ShownItem {
     Result(CallId),
     Artifact(ArtifactId, CallId),
 }
 
 /// How much of something was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum Coverage {
     Part,
     Whole,
 }
@@ -86,12 +86,12 @@ pub(crate) enum Extent {
 /// What tells the content of an id from what it named before: a result that has gone can be recorded
 /// again with other bytes, here or by another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct Fingerprint {
     len: usize,
     hash: u64,
 }
 
-impl Mark {
+impl Fingerprint {
     /// Whether all bytes were read, so that no two contents have one mark but by chance.
     fn is_sure(self) -> bool {
         self.len <= MARKED_BYTES
@@ -100,8 +100,8 @@ impl Mark {
 
 /// The books of one session.
 #[derive(Debug)]
-pub(crate) struct Account {
-    books: Mutex<Books>,
+pub(crate) struct SessionUsage {
+    books: Mutex<UsageState>,
     /// Of how many results and artifacts all sessions remember that they were shown.
     remembered: Arc<AtomicUsize>,
     hasher: RandomState,
@@ -110,19 +110,19 @@ pub(crate) struct Account {
 }
 
 #[derive(Debug)]
-struct Books {
-    sums: TokenAccount,
-    shown: LruCache<Showable, (Mark, Extent)>,
+struct UsageState {
+    sums: TokenUsage,
+    shown: LruCache<ShownItem, (Fingerprint, Coverage)>,
 }
 
-impl Account {
+impl SessionUsage {
     fn new(
         remembered: Arc<AtomicUsize>,
         hasher: RandomState,
         telemetry: Option<Arc<dyn Telemetry>>,
     ) -> Self {
-        let books = Books {
-            sums: TokenAccount::default(),
+        let books = UsageState {
+            sums: TokenUsage::default(),
             // Grows as it is filled: most sessions show little.
             shown: LruCache::unbounded(),
         };
@@ -135,7 +135,7 @@ impl Account {
     }
 
     /// Changes the sums, and tells who wants to know what is avoided thereby.
-    fn book(&self, change: impl FnOnce(&mut Books)) {
+    fn update(&self, change: impl FnOnce(&mut UsageState)) {
         let mut books = self.books();
         let Some(telemetry) = self.telemetry.as_deref() else {
             return change(&mut books);
@@ -148,12 +148,12 @@ impl Account {
         avoided(telemetry, before, after);
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, UsageState> {
         self.books.lock()
     }
 
     /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
-    pub(crate) fn mark(&self, stored: &Stored) -> Mark {
+    pub(crate) fn mark(&self, stored: &Stored) -> Fingerprint {
         let raw = stored.document().raw();
         let (begin, end) = if raw.len() <= MARKED_BYTES {
             (raw.as_ref(), &b""[..])
@@ -165,32 +165,32 @@ impl Account {
             Stored::Result(result) => (Some(result.kind()), result.media_type()),
             Stored::Artifact(_) => (None, None),
         };
-        Mark {
+        Fingerprint {
             len: raw.len(),
             hash: self.hasher.hash_one((kind, media_type, begin, end)),
         }
     }
 
     /// The sums.
-    pub(crate) fn sums(&self) -> TokenAccount {
+    pub(crate) fn sums(&self) -> TokenUsage {
         self.books().sums
     }
 
     /// Notes that `tokens` of something were shown, whose result would have taken `whole`.
     pub(crate) fn show(
         &self,
-        what: Showable,
-        mark: Mark,
-        extent: Extent,
+        what: ShownItem,
+        mark: Fingerprint,
+        extent: Coverage,
         tokens: usize,
         whole: usize,
     ) {
-        self.book(|books| {
+        self.update(|books| {
             add(&mut books.sums.shown, tokens);
             let known = books.shown.get(&what).copied();
             let before = known.filter(|(shown, _)| *shown == mark);
             // The result of an artifact was counted when it was shown.
-            if before.is_none() && matches!(what, Showable::Result(_)) {
+            if before.is_none() && matches!(what, ShownItem::Result(_)) {
                 add(&mut books.sums.whole, whole);
             }
             if known.is_none() {
@@ -200,20 +200,20 @@ impl Account {
                     self.remembered.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            if before.is_none_or(|(_, extent)| extent != Extent::Whole) {
+            if before.is_none_or(|(_, extent)| extent != Coverage::Whole) {
                 books.shown.put(what, (mark, extent));
             }
         });
     }
 
     /// Whether all of something was shown, and it is the same still.
-    pub(crate) fn was_shown_whole(&self, what: &Showable, mark: Mark) -> bool {
-        mark.is_sure() && self.books().shown.get(what) == Some(&(mark, Extent::Whole))
+    pub(crate) fn was_shown_whole(&self, what: &ShownItem, mark: Fingerprint) -> bool {
+        mark.is_sure() && self.books().shown.get(what) == Some(&(mark, Coverage::Whole))
     }
 
     /// Notes that something else was shown.
     pub(crate) fn show_more(&self, tokens: usize) {
-        self.book(|books| add(&mut books.sums.shown, tokens));
+        self.update(|books| add(&mut books.sums.shown, tokens));
     }
 
     /// Forgets what was shown, but not what it took.
@@ -226,7 +226,7 @@ impl Account {
 
     /// Notes what references cost, what came in their places, and its bytes.
     pub(crate) fn refer(&self, references: usize, referred: usize, bytes: usize) {
-        self.book(|books| {
+        self.update(|books| {
             add(&mut books.sums.references, references);
             add(&mut books.sums.referred, referred);
             add(&mut books.sums.bytes_moved, bytes);
@@ -235,11 +235,11 @@ impl Account {
 
     /// Notes what an error cost.
     pub(crate) fn fail(&self, tokens: usize) {
-        self.book(|books| add(&mut books.sums.errors, tokens));
+        self.update(|books| add(&mut books.sums.errors, tokens));
     }
 }
 
-impl Drop for Account {
+impl Drop for SessionUsage {
     fn drop(&mut self) {
         self.forget();
     }
@@ -252,7 +252,7 @@ fn add(sum: &mut u64, n: usize) {
 /// The books of all sessions that were used lately.
 #[derive(Debug)]
 pub(crate) struct Accounts {
-    kept: Mutex<LruCache<Scope, Arc<Account>>>,
+    kept: Mutex<LruCache<Scope, Arc<SessionUsage>>>,
     remembered: Arc<AtomicUsize>,
     hasher: RandomState,
     telemetry: Option<Arc<dyn Telemetry>>,
@@ -268,12 +268,12 @@ impl Accounts {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, LruCache<Scope, Arc<Account>>> {
+    fn kept(&self) -> MutexGuard<'_, LruCache<Scope, Arc<SessionUsage>>> {
         self.kept.lock()
     }
 
     /// The books of a session, opened if need be.
-    pub(crate) fn of(&self, scope: &Scope) -> Arc<Account> {
+    pub(crate) fn of(&self, scope: &Scope) -> Arc<SessionUsage> {
         let mut kept = self.kept();
         if self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
             // Half of it, so that this is rare.
@@ -288,7 +288,7 @@ impl Accounts {
             kept.pop_lru();
         }
         let remembered = Arc::clone(&self.remembered);
-        let account = Arc::new(Account::new(
+        let account = Arc::new(SessionUsage::new(
             remembered,
             self.hasher.clone(),
             self.telemetry.clone(),
@@ -298,9 +298,9 @@ impl Accounts {
     }
 
     /// The sums of a session, without opening books for it.
-    pub(crate) fn sums(&self, scope: &Scope) -> TokenAccount {
+    pub(crate) fn sums(&self, scope: &Scope) -> TokenUsage {
         let account = self.kept().peek(scope).cloned();
-        account.map_or_else(TokenAccount::default, |account| account.sums())
+        account.map_or_else(TokenUsage::default, |account| account.sums())
     }
 
     /// Closes the books of a session.
@@ -312,7 +312,8 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::{
-        Account, Accounts, Extent, MARKED_BYTES, Mark, RandomState, Showable, TokenAccount,
+        Accounts, Coverage, Fingerprint, MARKED_BYTES, RandomState, SessionUsage, ShownItem,
+        TokenUsage,
     };
     use crate::canonical::Stored;
     use crossfeed_json::Document;
@@ -320,14 +321,14 @@ mod tests {
     use crossfeed_wire::{ArtifactId, CallId, Scope};
     use std::sync::{Arc, atomic::Ordering};
 
-    const MARK: Mark = Mark { len: 1, hash: 7 };
+    const FINGERPRINT: Fingerprint = Fingerprint { len: 1, hash: 7 };
 
-    fn account() -> Account {
-        Account::new(Arc::default(), RandomState::default(), None)
+    fn account() -> SessionUsage {
+        SessionUsage::new(Arc::default(), RandomState::default(), None)
     }
 
-    fn result(id: &str) -> Showable {
-        Showable::Result(CallId::parse(id).unwrap())
+    fn result(id: &str) -> ShownItem {
+        ShownItem::Result(CallId::parse(id).unwrap())
     }
 
     fn scope(n: usize) -> Scope {
@@ -343,10 +344,10 @@ mod tests {
         let account = account();
         let [one, other] = [one, other].map(|(kind, bytes)| account.mark(&stored(kind, bytes)));
         assert_eq!(one == other, are_same);
-        account.show(result("a"), one, Extent::Whole, 1, 1);
+        account.show(result("a"), one, Coverage::Whole, 1, 1);
         let is_known = are_same && one.is_sure();
         assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
-        account.show(result("a"), other, Extent::Part, 1, 1);
+        account.show(result("a"), other, Coverage::Part, 1, 1);
         assert_eq!(account.sums().whole, if are_same { 1 } else { 2 });
         assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
     }
@@ -370,17 +371,23 @@ mod tests {
     #[test]
     fn what_is_avoided_pays_for_everything() {
         let account = account();
-        account.show(result("a"), MARK, Extent::Part, 50, 1000);
+        account.show(result("a"), FINGERPRINT, Coverage::Part, 50, 1000);
         account.refer(20, 300, 1200);
         account.fail(30);
         account.show_more(5);
         let sums = account.sums();
         assert_eq!(sums.avoided(), 1000 + 300 - 50 - 20 - 30 - 5);
         assert_eq!(sums.bytes_moved, 1200);
-        account.show(result("b"), MARK, Extent::Whole, 15, 10);
+        account.show(result("b"), FINGERPRINT, Coverage::Whole, 15, 10);
         assert_eq!(account.sums().avoided(), sums.avoided() - 5);
-        assert_eq!(TokenAccount::default().avoided(), 0);
-        account.show(result("c"), MARK, Extent::Part, usize::MAX, usize::MAX);
+        assert_eq!(TokenUsage::default().avoided(), 0);
+        account.show(
+            result("c"),
+            FINGERPRINT,
+            Coverage::Part,
+            usize::MAX,
+            usize::MAX,
+        );
         account.show_more(usize::MAX);
         assert_eq!(account.sums().shown, u64::MAX);
         assert_eq!(account.sums().avoided(), 0);
@@ -390,17 +397,23 @@ mod tests {
     fn a_result_would_have_been_shown_once() {
         let account = account();
         for _ in 0..3 {
-            account.show(result("a"), MARK, Extent::Part, 50, 1000);
+            account.show(result("a"), FINGERPRINT, Coverage::Part, 50, 1000);
         }
         let sums = account.sums();
         assert_eq!((sums.shown, sums.whole), (150, 1000));
-        assert!(!account.was_shown_whole(&result("a"), MARK));
-        account.show(result("a"), MARK, Extent::Whole, 1000, 1000);
-        account.show(result("a"), MARK, Extent::Part, 5, 1000);
-        assert!(account.was_shown_whole(&result("a"), MARK));
+        assert!(!account.was_shown_whole(&result("a"), FINGERPRINT));
+        account.show(result("a"), FINGERPRINT, Coverage::Whole, 1000, 1000);
+        account.show(result("a"), FINGERPRINT, Coverage::Part, 5, 1000);
+        assert!(account.was_shown_whole(&result("a"), FINGERPRINT));
         // Its artifacts are a part of it.
         let (id, call) = (ArtifactId::parse("x").unwrap(), CallId::parse("a").unwrap());
-        account.show(Showable::Artifact(id, call), MARK, Extent::Part, 5, 500);
+        account.show(
+            ShownItem::Artifact(id, call),
+            FINGERPRINT,
+            Coverage::Part,
+            5,
+            500,
+        );
         assert_eq!(account.sums().whole, 1000);
     }
 
@@ -409,11 +422,13 @@ mod tests {
         let accounts = Accounts::new(None);
         for n in 0..2001 {
             let what = result(&format!("c{n}"));
-            accounts.of(&scope(0)).show(what, MARK, Extent::Whole, 1, 1);
+            accounts
+                .of(&scope(0))
+                .show(what, FINGERPRINT, Coverage::Whole, 1, 1);
         }
         let account = accounts.of(&scope(0));
-        assert!(!account.was_shown_whole(&result("c0"), MARK));
-        assert!(account.was_shown_whole(&result("c2000"), MARK));
+        assert!(!account.was_shown_whole(&result("c0"), FINGERPRINT));
+        assert!(account.was_shown_whole(&result("c2000"), FINGERPRINT));
         assert_eq!(accounts.remembered.load(Ordering::Relaxed), 2000);
         drop(account);
         accounts.close(&scope(0));
@@ -435,14 +450,14 @@ mod tests {
             for n in 0..2000 {
                 let what = result(&format!("c{n}"));
                 let account = accounts.of(&scope(session));
-                account.show(what, MARK, Extent::Whole, 1, 1);
+                account.show(what, FINGERPRINT, Coverage::Whole, 1, 1);
             }
             assert!(accounts.remembered.load(Ordering::Relaxed) <= 100_001);
         }
         let knows = |session| {
             accounts
                 .of(&scope(session))
-                .was_shown_whole(&result("c0"), MARK)
+                .was_shown_whole(&result("c0"), FINGERPRINT)
         };
         assert!(!knows(0) && knows(59));
         assert_eq!(accounts.sums(&scope(0)).shown, 2000);

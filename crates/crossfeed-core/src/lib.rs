@@ -31,7 +31,6 @@ mod error;
 mod failure;
 mod flight;
 mod hint;
-mod likeness;
 mod lineage;
 mod paths;
 mod project;
@@ -42,6 +41,7 @@ mod reveal;
 mod select;
 mod session;
 mod shape;
+mod similarity;
 mod strip;
 mod suggest;
 mod telemetry;
@@ -49,27 +49,27 @@ mod tool;
 mod trace;
 mod validate;
 
-pub use account::TokenAccount;
+pub use account::TokenUsage;
 pub use arguments::SplicedJson;
-pub use artifact::{Component, ComponentError, Created, NewArtifact};
+pub use artifact::{Component, ComponentError, CreatedArtifact, NewArtifact};
 pub use context::{ContextOptions, Outline, Oversized};
 pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;
 pub use crossfeed_wire::View;
 pub use engine::{Engine, EngineOptions};
 pub use error::{
-    ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, Misfit, NotJson,
-    Offer, RenderError, RevealError, SelectError, ValidationCost,
+    Alternatives, ArgumentError, ArtifactError, ComponentMismatch, LimitError, LookupError,
+    MalformedReference, NotJson, RenderError, RevealError, SelectError, ValidationCost,
 };
 pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
-pub use lineage::{Link, Source};
+pub use lineage::{LineageEntry, ReferenceSource};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};
 pub use reveal::RevealPolicy;
-pub use select::{Answered, Notice, SelectOptions, SelectReport};
+pub use select::{AnsweringView, Notice, SelectOptions, SelectReport};
 pub use session::{
     InFlight, Resolved, ResolvedJson, Response, Retrieved, Selected, Session, arguments_cost,
 };

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Source {
+pub struct ReferenceSource {
     /// The call whose result it is.
     pub call_id: CallId,
     /// The artifact, if it was one.
@@ -32,11 +32,11 @@ pub struct Source {
 /// One argument and the result it came from: the lineage of a resolved call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Link {
+pub struct LineageEntry {
     /// Where the value was put, in the resolved arguments.
     pub at: Pointer,
     /// Where it came from.
-    pub source: Source,
+    pub source: ReferenceSource,
     /// Keys that stood beside the reference and were ignored.
     pub ignored: Vec<String>,
     /// The digits of a number that is the whole value.
@@ -46,9 +46,9 @@ pub struct Link {
 }
 
 /// The links whose values no later one has overwritten.
-pub(crate) fn still_there(lineage: Vec<Link>) -> Vec<Link> {
+pub(crate) fn still_there(lineage: Vec<LineageEntry>) -> Vec<LineageEntry> {
     let mut later = HashSet::new();
-    let mut kept: Vec<Link> = Vec::with_capacity(lineage.len());
+    let mut kept: Vec<LineageEntry> = Vec::with_capacity(lineage.len());
     for link in lineage.into_iter().rev() {
         if !link.at.and_around().any(|place| later.contains(place)) {
             later.insert(link.at.as_str().to_owned());

@@ -42,15 +42,16 @@
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 
 pub use crossfeed_core::{
-    Answered, ArgumentError, ArtifactError, Attribute, AttributeValue, BeginError, Component,
-    ComponentError, ContextOptions, Created, Engine, EngineOptions, Error, Failure, HintDetail,
-    InFlight, InputSchema, Instrument, LimitError, Link, LookupError, MalformedReference, Memory,
-    Misfit, NewArtifact, NotJson, Notice, Offer, Outline, Oversized, ParameterError,
-    ParameterSchema, PreparedTool, ProjectOptions, Projected, RenderError, RenderOptions, Rendered,
-    RepairScope, ResolveError, Resolved, ResolvedJson, Response, Retrieved, RevealError,
-    RevealPolicy, SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session, Shape,
-    ShownHints, Source, SplicedJson, StripPolicy, StructureHints, Suggestion, Telemetry,
-    TokenAccount, ToolResult, TypeRepair, ValidationCost, infer_schema, strip,
+    Alternatives, AnsweringView, ArgumentError, ArtifactError, Attribute, AttributeValue,
+    BeginError, Component, ComponentError, ComponentMismatch, ContextOptions, CreatedArtifact,
+    Engine, EngineOptions, Error, Failure, HintDetail, InFlight, InputSchema, Instrument,
+    LimitError, LineageEntry, LookupError, MalformedReference, Memory, NewArtifact, NotJson,
+    Notice, Outline, Oversized, ParameterError, ParameterSchema, PreparedTool, ProjectOptions,
+    Projected, ReferenceSource, RenderError, RenderOptions, Rendered, RepairScope, ResolveError,
+    Resolved, ResolvedJson, Response, Retrieved, RevealError, RevealPolicy, SchemaError,
+    SelectError, SelectOptions, SelectReport, Selected, Session, Shape, ShownHints, SplicedJson,
+    StripPolicy, StructureHints, Suggestion, Telemetry, TokenUsage, ToolResult, TypeRepair,
+    ValidationCost, infer_schema, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;

@@ -2,7 +2,7 @@
 //!
 //! What comes in: the very strings that were written, shown and sent. What goes out: a table.
 
-use crossfeed::TokenAccount;
+use crossfeed::TokenUsage;
 use std::io::{self, Write};
 
 /// The context window that large results are compared with.
@@ -54,11 +54,7 @@ pub(super) struct Without {
 }
 
 /// Writes the table, and the engine's own account beside it.
-pub(super) fn write(
-    entries: &[Entry],
-    usage: &TokenAccount,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(entries: &[Entry], usage: &TokenUsage, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "What entered the model's context")?;
     writeln!(out)?;
     writeln!(

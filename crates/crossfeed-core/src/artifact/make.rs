@@ -3,10 +3,10 @@
 use super::{Component, NewArtifact};
 use crate::{
     canonical::{Stored, Views},
-    error::{ArtifactError, CreateError, LimitError, Located, Misfit, SelectError},
+    error::{ArtifactError, ComponentMismatch, CreateError, LimitError, Located, SelectError},
     paths::Outline,
     resolve::FillLimits,
-    reveal::{RevealPolicy, Whole},
+    reveal::{RevealPolicy, Unredacted},
     select::{SelectReport, Selection, Selector, Selectors},
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
@@ -25,14 +25,14 @@ const REPORTED: usize = 20;
 const EXPLAINED: usize = 3;
 
 /// An artifact that is not stored yet.
-pub(crate) struct Made {
+pub(crate) struct BuiltArtifact {
     pub(crate) artifact: StoredArtifact,
     /// Each selector as it was written, and how it was understood: the base first.
     pub(crate) reports: Vec<(String, SelectReport)>,
 }
 
 /// Makes artifacts within limits: of each selector, and of the time for all of them.
-pub(crate) struct Maker<'m> {
+pub(crate) struct ArtifactBuilder<'m> {
     pub(crate) limits: FillLimits<'m>,
     pub(crate) compiled: &'m Selectors,
     pub(crate) reveal: &'m RevealPolicy,
@@ -42,13 +42,13 @@ pub(crate) struct Maker<'m> {
 }
 
 /// What went wrong, and with which selector: on the base's value, if it is that of a detail.
-struct Trouble<'w> {
+struct BuildError<'w> {
     error: Box<CreateError>,
     expression: Option<&'w str>,
     is_detail: bool,
 }
 
-impl<E: Into<CreateError>> From<E> for Trouble<'_> {
+impl<E: Into<CreateError>> From<E> for BuildError<'_> {
     fn from(error: E) -> Self {
         Self {
             error: Box::new(error.into()),
@@ -61,16 +61,16 @@ impl<E: Into<CreateError>> From<E> for Trouble<'_> {
 /// What is picked by name, in order.
 type Members<'a> = Vec<(Cow<'a, str>, View<'a>)>;
 
-impl Maker<'_> {
+impl ArtifactBuilder<'_> {
     /// Makes the artifact that is wanted from a result that did not fail: selectors work on what may
     /// be shown of it. Full data that nothing picks from is all of its value, which is for tools, if
     /// what a model may see of it then, by the same rules, is what it may see of the result.
     pub(crate) fn make(
         &self,
-        whole: &Whole,
+        whole: &Unredacted,
         shown: &Stored,
         wanted: &NewArtifact,
-    ) -> Result<Made, Box<Located<CreateError>>> {
+    ) -> Result<BuiltArtifact, Box<Located<CreateError>>> {
         self.try_make(whole, shown, wanted).map_err(|trouble| {
             let mut failure = Located::new(Pointer::root(), *trouble.error);
             failure.call_id = Some(wanted.call_id.clone());
@@ -82,10 +82,10 @@ impl Maker<'_> {
 
     fn try_make<'w>(
         &self,
-        whole: &Whole,
+        whole: &Unredacted,
         stored: &Stored,
         wanted: &'w NewArtifact,
-    ) -> Result<Made, Trouble<'w>> {
+    ) -> Result<BuiltArtifact, BuildError<'w>> {
         let mut reports = Vec::new();
         let base = Document::new(self.base(stored, wanted, &mut reports)?);
         let (data, summary) = if wanted.details.is_empty() && wanted.component.is_none() {
@@ -96,7 +96,7 @@ impl Maker<'_> {
         let data = match data {
             Some(data) => data,
             None if wanted.base.is_none() && whole.hides_from(stored) => {
-                let all = Document::new(self.base(whole.unseen(), wanted, &mut reports)?);
+                let all = Document::new(self.base(whole.as_stored(), wanted, &mut reports)?);
                 // Without its envelope less may be known of what it holds.
                 if self.reveal.shows_as(stored.tool(), &all, &base) {
                     all
@@ -115,7 +115,7 @@ impl Maker<'_> {
         if let Some(tool) = stored.tool() {
             made = made.with_tool(tool);
         }
-        if let Some(trace) = whole.unseen().trace() {
+        if let Some(trace) = whole.as_stored().trace() {
             made = made.with_trace(trace.clone());
         }
         if let Some(base) = &wanted.base {
@@ -124,7 +124,7 @@ impl Maker<'_> {
         for (name, selector) in last_of_each_name(&wanted.details) {
             made = made.with_detail(name, selector);
         }
-        Ok(Made {
+        Ok(BuiltArtifact {
             artifact: made,
             reports,
         })
@@ -136,7 +136,7 @@ impl Maker<'_> {
         stored: &Stored,
         wanted: &'w NewArtifact,
         reports: &mut Vec<(String, SelectReport)>,
-    ) -> Result<Vec<u8>, Trouble<'w>> {
+    ) -> Result<Vec<u8>, BuildError<'w>> {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
@@ -149,9 +149,9 @@ impl Maker<'_> {
                 .map_err(|_| ArtifactError::TooLarge { limit })?;
             return Ok(json);
         };
-        let trouble = |error| Trouble {
+        let trouble = |error| BuildError {
             expression: Some(text),
-            ..Trouble::from(error)
+            ..BuildError::from(error)
         };
         let selection = self
             .select(text, &views, &arena, &budget)
@@ -181,7 +181,7 @@ impl Maker<'_> {
         base: &Document,
         wanted: &'w NewArtifact,
         reports: &mut Vec<(String, SelectReport)>,
-    ) -> Result<(Option<Document>, Option<Document>), Trouble<'w>> {
+    ) -> Result<(Option<Document>, Option<Document>), BuildError<'w>> {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.budget(base, &arena);
         let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
@@ -192,7 +192,7 @@ impl Maker<'_> {
             let budget = self.budget(base, &arena);
             let selection = self
                 .select(text, &views, &arena, &budget)
-                .map_err(|error| Trouble {
+                .map_err(|error| BuildError {
                     error: Box::new(error.into()),
                     expression: Some(text),
                     is_detail: true,
@@ -244,9 +244,9 @@ impl Maker<'_> {
         let missing = component
             .required()
             .filter(|name| value.get(*name).is_none());
-        let mut misfits: Vec<Misfit> = missing
+        let mut misfits: Vec<ComponentMismatch> = missing
             .take(REPORTED)
-            .map(|name| Misfit {
+            .map(|name| ComponentMismatch {
                 at: Pointer::root().key(name),
                 expected: component.expected(name),
                 found: None,
@@ -260,7 +260,7 @@ impl Maker<'_> {
             if misfits.len() >= REPORTED || named && finding.at.as_str().is_empty() {
                 continue;
             }
-            misfits.push(Misfit {
+            misfits.push(ComponentMismatch {
                 at: finding.at,
                 expected: finding.expected,
                 found: place.map(Shape::of_value),

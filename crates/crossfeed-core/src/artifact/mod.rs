@@ -12,7 +12,7 @@ mod make;
 mod tests;
 
 pub use component::{Component, ComponentError};
-pub(crate) use make::{Made, Maker};
+pub(crate) use make::{ArtifactBuilder, BuiltArtifact};
 
 use crate::select::SelectReport;
 use crossfeed_store::{Recorded, StoredArtifact};
@@ -101,7 +101,7 @@ impl fmt::Debug for NewArtifact {
 /// An artifact that was made and stored.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Created {
+pub struct CreatedArtifact {
     /// What is stored.
     pub artifact: Arc<StoredArtifact>,
     /// Whether it is new, or the same was there already.
@@ -114,9 +114,9 @@ pub struct Created {
 }
 
 /// Shapes only, as for [`NewArtifact`].
-impl fmt::Debug for Created {
+impl fmt::Debug for CreatedArtifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Created")
+        f.debug_struct("CreatedArtifact")
             .field("artifact", &self.artifact)
             .field("recorded", &self.recorded)
             .field("tokens", &self.tokens)

@@ -3,7 +3,7 @@
 mod components;
 mod stores;
 
-use super::{Component, Created, NewArtifact};
+use super::{Component, CreatedArtifact, NewArtifact};
 use crate::{
     ContextOptions, Engine, EngineOptions, Failure, LookupError, Retrieved, Session, ToolResult,
 };
@@ -252,7 +252,7 @@ fn selectors_are_read_like_any_other() {
             .with_base("items[?pages > 2] | [0]")
             .with_detail("t", "result.title"),
     ));
-    let Created { reports, .. } = created.unwrap();
+    let CreatedArtifact { reports, .. } = created.unwrap();
     assert_eq!(reports[0].0, "items[?pages > 2] | [0]");
     assert_eq!(reports[0].1.repairs.len(), 1);
     assert_eq!(reports[1].0, "result.title");
@@ -463,7 +463,7 @@ fn the_same_again_changes_nothing_and_nothing_is_overwritten() {
     let session = recorded(ToolResult::json(BOOKS));
     let make = |wanted| run(session.create_artifact(wanted)).map_err(Box::new);
     let first = wanted().with_base("items[0]").with_detail("t", "title");
-    let Created {
+    let CreatedArtifact {
         artifact, recorded, ..
     } = make(first.clone()).unwrap();
     assert_eq!(recorded, Recorded::New);

@@ -11,7 +11,7 @@ const LISTED: usize = 5;
 /// One place of the full data that the component's schema refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Misfit {
+pub struct ComponentMismatch {
     /// The place in the full data.
     pub at: Pointer,
     /// What the schema asks for.
@@ -22,14 +22,14 @@ pub struct Misfit {
     pub fitting: Vec<String>,
 }
 
-impl Misfit {
+impl ComponentMismatch {
     /// The property of the component at fault.
     pub(crate) fn property(&self) -> Option<String> {
         self.at.tokens().next()
     }
 }
 
-impl std::fmt::Display for Misfit {
+impl std::fmt::Display for ComponentMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let expected = &self.expected;
         match &self.found {
@@ -54,7 +54,7 @@ pub enum ArtifactError {
     #[error("the data does not fit the component: {}", listed(misfits))]
     Unfit {
         /// What does not fit, in the schema's order.
-        misfits: Vec<Misfit>,
+        misfits: Vec<ComponentMismatch>,
         /// The shape of what the base picked.
         base: Shape,
     },
@@ -86,8 +86,12 @@ pub enum ArtifactError {
     },
 }
 
-fn listed(misfits: &[Misfit]) -> String {
-    let mut lines: Vec<String> = misfits.iter().take(LISTED).map(Misfit::to_string).collect();
+fn listed(misfits: &[ComponentMismatch]) -> String {
+    let mut lines: Vec<String> = misfits
+        .iter()
+        .take(LISTED)
+        .map(ComponentMismatch::to_string)
+        .collect();
     if misfits.len() > LISTED {
         lines.push(format!("and {} more", misfits.len() - LISTED));
     }
@@ -141,7 +145,7 @@ impl ArtifactError {
 }
 
 /// What to do about one misfit.
-fn step(misfit: &Misfit) -> String {
+fn step(misfit: &ComponentMismatch) -> String {
     match (misfit.property(), misfit.fitting.as_slice()) {
         (None, _) => "try: detail selectors that pick what fits".to_owned(),
         (Some(name), []) => format!(

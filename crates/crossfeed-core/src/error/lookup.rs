@@ -1,6 +1,6 @@
 //! Why there is no result to refer to.
 
-use super::Offer;
+use super::Alternatives;
 use crossfeed_store::{ArtifactMissing, Missing, StoreError, Tombstone};
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
 use std::{sync::Arc, time::Duration};
@@ -15,7 +15,7 @@ pub enum LookupError {
         /// The call.
         call_id: CallId,
         /// The calls whose results are there.
-        offer: Offer,
+        offer: Alternatives,
     },
     /// The result was kept for its time to live.
     #[error("the result of call `{call_id}` has expired")]
@@ -79,7 +79,7 @@ pub enum LookupError {
         /// The call.
         call_id: CallId,
         /// The artifacts that are there.
-        offer: Offer,
+        offer: Alternatives,
     },
     /// The artifact was kept for its time to live.
     #[error("artifact `{artifact_id}` of call `{call_id}` has expired")]
@@ -99,7 +99,7 @@ pub enum LookupError {
 impl LookupError {
     /// The error for a result that nothing is known of.
     pub(crate) fn unknown(call_id: CallId) -> Self {
-        let offer = Offer::default();
+        let offer = Alternatives::default();
         Self::Unknown { call_id, offer }
     }
 
@@ -124,7 +124,7 @@ impl LookupError {
             ArtifactMissing::Unknown => Self::ArtifactUnknown {
                 artifact_id,
                 call_id,
-                offer: Offer::default(),
+                offer: Alternatives::default(),
             },
             ArtifactMissing::Expired(tombstone) => Self::ArtifactExpired {
                 artifact_id,

@@ -3,7 +3,7 @@
 //! What comes in: an id as a model wrote it, and the ids of the same session. What goes out: the few
 //! that it may have meant. Ids of other sessions never come here.
 
-use crate::likeness::Effort;
+use crate::similarity::ComparisonBudget;
 use std::sync::Arc;
 
 /// How many ids are offered.
@@ -24,7 +24,7 @@ const PAIRS: usize = 2_000_000;
 
 /// Something of the session that has an id.
 #[derive(Clone, Debug)]
-pub(crate) struct There {
+pub(crate) struct KnownId {
     /// The id as the model has to write it.
     id: String,
     /// The id, whatever the case.
@@ -33,7 +33,7 @@ pub(crate) struct There {
     of: Option<Arc<str>>,
 }
 
-impl There {
+impl KnownId {
     pub(crate) fn new(id: &str, of: Option<Arc<str>>) -> Self {
         Self {
             id: id.to_owned(),
@@ -49,14 +49,14 @@ impl There {
 }
 
 /// The effort for all unknown ids of one call.
-pub(crate) fn effort() -> Effort {
-    Effort::new(PAIRS)
+pub(crate) fn comparison_budget() -> ComparisonBudget {
+    ComparisonBudget::new(PAIRS)
 }
 
 /// The ids that a session has in place of one that it has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Offer {
+pub struct Alternatives {
     /// How many there are in all; `None` where nobody looked.
     pub in_all: Option<usize>,
     /// The nearest ones, or, where none is alike, those used last: each with what it is of, at most
@@ -66,25 +66,34 @@ pub struct Offer {
     pub alike: bool,
 }
 
-impl Offer {
+impl Alternatives {
     /// What to offer for `wanted` of what is there, the most recently used last.
     /// Where no effort is left, none is alike.
-    pub(crate) fn of(wanted: &str, there: &[There], effort: &mut Effort) -> Self {
+    pub(crate) fn of(
+        wanted: &str,
+        there: &[KnownId],
+        comparison_budget: &mut ComparisonBudget,
+    ) -> Self {
         let latest = there.iter().rev().take(LOOKED_AT);
         let wanted = wanted.to_lowercase();
-        let mut alike: Vec<(f64, &There)> = latest
+        let mut alike: Vec<(f64, &KnownId)> = latest
             .clone()
-            .filter_map(|one| Some((effort.likeness(&wanted, &one.folded, ALIKE)?, one)))
+            .filter_map(|one| {
+                Some((
+                    comparison_budget.similarity(&wanted, &one.folded, ALIKE)?,
+                    one,
+                ))
+            })
             .collect();
         // Stable: of those that are equally alike the latest come first.
         alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let is_alike = !alike.is_empty();
-        let chosen: Vec<&There> = if is_alike {
+        let chosen: Vec<&KnownId> = if is_alike {
             alike.into_iter().map(|(_, one)| one).collect()
         } else {
             latest.collect()
         };
-        let line = |one: &There| {
+        let line = |one: &KnownId| {
             let of = one.of.as_deref();
             let of = of.map(|of| {
                 let chars = if of.starts_with(OF_CALL) {

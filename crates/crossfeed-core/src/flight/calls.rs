@@ -3,7 +3,7 @@
 //! What comes in: calls that begin and leave, waits that begin, are asked and are dropped. What goes
 //! out: outcomes of waits, and whom to wake. Deliberately not here: locks, time, the store.
 
-use super::circle::{Round, circles};
+use super::cycle::{Cycle, find_cycles};
 use crate::trace::CallTrace;
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
@@ -18,21 +18,21 @@ use std::{
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// The call has left: what it returned is in the store.
-    Landed,
+    Completed,
     /// The call was given up: nothing is in the store, unless that happened while it was being put
     /// there.
     GivenUp(Tombstone),
     /// The call waits for the one that waits: from that one round to itself.
-    Circle(Round),
+    Cycle(Cycle),
     /// The time is over.
-    Overdue,
+    TimedOut,
     /// It is of no use to wait any longer.
-    Stopped,
+    Aborted,
 }
 
 /// Why a call does not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum Refusal {
     /// A call of this id is in flight.
     Taken,
     /// As many as there may be are in flight.
@@ -127,17 +127,17 @@ impl Calls {
 
     /// Holds an id, so that no other call of it begins. It counts when it has
     /// [begun](Self::confirm).
-    pub(super) fn hold(
+    pub(super) fn reserve(
         &mut self,
         call_id: &CallId,
         serial: u64,
         limit: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         if self.serials.contains_key(call_id) {
-            return Err(Refused::Taken);
+            return Err(Refusal::Taken);
         }
         if self.begun >= limit {
-            return Err(Refused::Full);
+            return Err(Refusal::Full);
         }
         let call = Call {
             call_id: call_id.clone(),
@@ -154,12 +154,12 @@ impl Calls {
     }
 
     /// A call whose id is held has begun. One that has left meanwhile did so after it began.
-    pub(super) fn confirm(&mut self, serial: u64, limit: usize) -> Result<(), Refused> {
+    pub(super) fn activate(&mut self, serial: u64, limit: usize) -> Result<(), Refusal> {
         let Some(call) = self.calls.get_mut(&serial) else {
             return Ok(());
         };
         if self.begun >= limit {
-            return Err(Refused::Full);
+            return Err(Refusal::Full);
         }
         call.has_begun = true;
         self.begun += 1;
@@ -214,10 +214,10 @@ impl Calls {
         let outcome = if is_given_up {
             Outcome::GivenUp(call.tombstone)
         } else {
-            Outcome::Landed
+            Outcome::Completed
         };
         let told = call.awaited.into_iter();
-        told.filter_map(|number| self.tell(number, outcome.clone()))
+        told.filter_map(|number| self.finish(number, outcome.clone()))
             .collect()
     }
 
@@ -246,15 +246,15 @@ impl Calls {
             Some(number)
         });
         let numbers = numbers.collect();
-        let closed = of.map_or_else(Vec::new, |of| circles(self, of));
+        let closed = of.map_or_else(Vec::new, |of| find_cycles(self, of));
         let told = closed.into_iter();
-        let wakers = told.filter_map(|(number, round)| self.tell(number, Outcome::Circle(round)));
+        let wakers = told.filter_map(|(number, round)| self.finish(number, Outcome::Cycle(round)));
         let wakers = wakers.collect();
         (numbers, wakers)
     }
 
     /// Tells a wait how it ended, unless it has. Whoever is told waits no longer.
-    pub(super) fn tell(&mut self, number: u64, outcome: Outcome) -> Option<Waker> {
+    pub(super) fn finish(&mut self, number: u64, outcome: Outcome) -> Option<Waker> {
         let wait = self.waits.get_mut(&number)?;
         if wait.outcome.is_some() {
             return None;
@@ -266,9 +266,9 @@ impl Calls {
     }
 
     /// Asks how a wait ended. Who was told is forgotten.
-    pub(super) fn ask(&mut self, number: u64, waker: &Waker) -> Poll<Outcome> {
+    pub(super) fn poll_wait(&mut self, number: u64, waker: &Waker) -> Poll<Outcome> {
         let Some(wait) = self.waits.get_mut(&number) else {
-            return Poll::Ready(Outcome::Landed);
+            return Poll::Ready(Outcome::Completed);
         };
         let Some(outcome) = wait.outcome.take() else {
             match &mut wait.waker {

@@ -7,7 +7,7 @@
 use super::{
     Lock,
     calls::Outcome,
-    registry::{Actor, Registry},
+    registry::{CallHandle, Registry},
 };
 use crossfeed_wire::{CallId, Scope};
 use futures_util::{
@@ -28,7 +28,7 @@ const LOOKUPS: usize = 32;
 pub(crate) async fn look_up<L: Lock, T, F, D, J>(
     registry: &Registry<L>,
     scope: &Scope,
-    actor: Option<&Actor>,
+    actor: Option<&CallHandle>,
     wanted: &[Option<&CallId>],
     deadline: impl FnOnce() -> Option<D>,
     find: impl Fn(usize, Option<Outcome>) -> F,
@@ -61,7 +61,7 @@ where
         }
     }
     if deadline.is_none() {
-        waits.end(&Outcome::Stopped);
+        waits.end(&Outcome::Aborted);
     }
     let landing: FuturesUnordered<_> = in_flight
         .into_iter()
@@ -76,7 +76,7 @@ where
             Some(over) => match select(landing.next(), over).await {
                 Either::Left((next, _)) => next,
                 Either::Right(((), _)) => {
-                    waits.end(&Outcome::Overdue);
+                    waits.end(&Outcome::TimedOut);
                     deadline.set(None);
                     continue;
                 }
@@ -86,7 +86,7 @@ where
             break;
         };
         if deadline.is_some() && dooms(&found).await {
-            waits.end(&Outcome::Stopped);
+            waits.end(&Outcome::Aborted);
             deadline.set(None);
         }
         if let Some(landed) = landed.get_mut(place) {

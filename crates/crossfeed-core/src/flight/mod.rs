@@ -23,7 +23,7 @@
 //! - Nobody is woken under the lock.
 
 mod calls;
-mod circle;
+mod cycle;
 mod error;
 mod look_up;
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests;
 pub(crate) use calls::Outcome;
 pub use error::BeginError;
 pub(crate) use look_up::look_up;
-pub(crate) use registry::{Actor, Entry, Registry};
+pub(crate) use registry::{CallHandle, Entry, Registry};
 
 use calls::Calls;
 use crossfeed_wire::Scope;

@@ -8,7 +8,7 @@ use super::{
     Lock, Shard,
     calls::Outcome,
     look_up,
-    registry::{Actor, Entry, Registry},
+    registry::{CallHandle, Entry, Registry},
 };
 use crossfeed_wire::{CallId, Scope};
 use shuttle::{
@@ -116,14 +116,14 @@ impl World {
         let (call_id, put) = (id(call), self.put(call, value));
         let landed = self
             .registry
-            .land(&self.scope, &call_id, None, put, |_| false);
+            .complete(&self.scope, &call_id, None, put, |_| false);
         block_on(landed).unwrap();
     }
 
     /// What references to the calls come to, resolved for `of`; `over` says when the time is.
     async fn refer_until(
         &self,
-        of: Option<&Actor>,
+        of: Option<&CallHandle>,
         calls: &[&str],
         over: impl Future<Output = ()>,
     ) -> Vec<Seen> {
@@ -133,19 +133,19 @@ impl World {
             let call = &calls[place];
             async move {
                 match outcome {
-                    None | Some(Outcome::Landed) => {
+                    None | Some(Outcome::Completed) => {
                         self.stored(call).await.map_or(Seen::Unknown, Seen::Found)
                     }
                     Some(Outcome::GivenUp(_)) => {
                         self.stored(call).await.map_or(Seen::GivenUp, Seen::Found)
                     }
-                    Some(Outcome::Circle(round)) => {
+                    Some(Outcome::Cycle(round)) => {
                         Seen::Circle(round.path().iter().map(CallId::as_str).collect())
                     }
-                    Some(Outcome::Overdue) => {
+                    Some(Outcome::TimedOut) => {
                         self.stored(call).await.map_or(Seen::Overdue, Seen::Found)
                     }
-                    Some(Outcome::Stopped) => {
+                    Some(Outcome::Aborted) => {
                         self.stored(call).await.map_or(Seen::Stopped, Seen::Found)
                     }
                 }
@@ -156,12 +156,12 @@ impl World {
         look_up(registry, scope, of, &wanted, || Some(over), find, dooms).await
     }
 
-    fn refer(&self, of: Option<&Actor>, calls: &[&str]) -> Vec<Seen> {
+    fn refer(&self, of: Option<&CallHandle>, calls: &[&str]) -> Vec<Seen> {
         block_on(self.refer_until(of, calls, pending()))
     }
 
     /// The same, but dropped as soon as the bell rings, if it has not ended.
-    fn refer_unless(&self, of: Option<&Actor>, call: &str, bell: &Bell) -> Option<Vec<Seen>> {
+    fn refer_unless(&self, of: Option<&CallHandle>, call: &str, bell: &Bell) -> Option<Vec<Seen>> {
         block_on(async {
             let calls = [call];
             let mut seen = pin!(self.refer_until(of, &calls, pending()));

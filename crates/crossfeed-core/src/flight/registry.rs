@@ -5,7 +5,7 @@
 
 use super::{
     Lock,
-    calls::{Calls, Outcome, Refused, Running},
+    calls::{Calls, Outcome, Refusal, Running},
     error::BeginError,
 };
 use crate::trace::CallTrace;
@@ -27,12 +27,12 @@ const SHARDS: usize = 16;
 
 /// A call in flight for which something is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Actor {
+pub(crate) struct CallHandle {
     call_id: CallId,
     serial: u64,
 }
 
-impl Actor {
+impl CallHandle {
     pub(crate) fn call_id(&self) -> &CallId {
         &self.call_id
     }
@@ -96,16 +96,16 @@ impl<L: Lock> Registry<L> {
         is_recorded: impl Future<Output = Result<bool, StoreError>>,
     ) -> Result<Entry<L>, BeginError> {
         let refused = |refused| match refused {
-            Refused::Taken => BeginError::Duplicate {
+            Refusal::Taken => BeginError::Duplicate {
                 call_id: call_id.clone(),
             },
-            Refused::Full => BeginError::TooMany { limit },
+            Refusal::Full => BeginError::TooMany { limit },
         };
         let held = self.shard(scope).with(|shard| {
             let calls = shard.sessions.entry(scope.clone()).or_default();
             let serial = shard.next;
             shard.next += 1;
-            let held = calls.hold(call_id, serial, limit);
+            let held = calls.reserve(call_id, serial, limit);
             if calls.is_empty() {
                 shard.sessions.remove(scope);
             }
@@ -115,15 +115,15 @@ impl<L: Lock> Registry<L> {
         let entry = Entry {
             registry: Arc::clone(self),
             scope: scope.clone(),
-            actor: Actor {
+            actor: CallHandle {
                 call_id: call_id.clone(),
                 serial,
             },
         };
         if is_recorded.await? {
-            return Err(refused(Refused::Taken));
+            return Err(refused(Refusal::Taken));
         }
-        let begun = self.with(scope, |calls| Some(calls.confirm(serial, limit)));
+        let begun = self.with(scope, |calls| Some(calls.activate(serial, limit)));
         // Where nothing is kept, the call has left meanwhile.
         begun.unwrap_or(Ok(())).map_err(refused)?;
         Ok(entry)
@@ -132,11 +132,11 @@ impl<L: Lock> Registry<L> {
     /// Puts the result of a call, then lets the call leave if it is in flight: `actor`, or whichever has
     /// that id. Where it cannot be put, the call stays, unless `is_there` says of the error that a
     /// result is there all the same.
-    pub(crate) async fn land<T, E>(
+    pub(crate) async fn complete<T, E>(
         &self,
         scope: &Scope,
         call_id: &CallId,
-        actor: Option<&Actor>,
+        actor: Option<&CallHandle>,
         put: impl Future<Output = Result<T, E>>,
         is_there: impl FnOnce(&E) -> bool,
     ) -> Result<T, E> {
@@ -166,14 +166,14 @@ impl<L: Lock> Registry<L> {
     }
 
     /// Whether another call is in flight by the id of this one, which has left then.
-    pub(crate) fn is_followed(&self, scope: &Scope, actor: &Actor) -> bool {
+    pub(crate) fn is_superseded(&self, scope: &Scope, actor: &CallHandle) -> bool {
         let running = self.with(scope, |calls| calls.running(&actor.call_id));
         running.is_some_and(|serial| serial != actor.serial)
     }
 
     /// The calls of a session that are in flight as they look to what is resolved for `actor`, the
     /// last one begun last.
-    pub(crate) fn running(&self, scope: &Scope, actor: Option<&Actor>) -> Vec<Running> {
+    pub(crate) fn running(&self, scope: &Scope, actor: Option<&CallHandle>) -> Vec<Running> {
         let actor = actor.map(|actor| actor.serial);
         self.with(scope, |calls| calls.all_running(actor))
     }
@@ -183,7 +183,7 @@ impl<L: Lock> Registry<L> {
     pub(super) fn wait<'r>(
         &'r self,
         scope: &'r Scope,
-        actor: Option<&Actor>,
+        actor: Option<&CallHandle>,
         on: &[Option<&CallId>],
     ) -> Waits<'r, L> {
         let (numbers, wakers) = self.shard(scope).with(|shard| {
@@ -228,7 +228,7 @@ fn wake(wakers: Vec<Waker>) {
 pub(crate) struct Entry<L: Lock> {
     registry: Arc<Registry<L>>,
     scope: Scope,
-    actor: Actor,
+    actor: CallHandle,
 }
 
 impl<L: Lock> Entry<L> {
@@ -236,7 +236,7 @@ impl<L: Lock> Entry<L> {
         self.actor.call_id()
     }
 
-    pub(crate) fn actor(&self) -> &Actor {
+    pub(crate) fn actor(&self) -> &CallHandle {
         &self.actor
     }
 
@@ -296,7 +296,7 @@ impl<L: Lock> Waits<'_, L> {
     pub(super) fn end(&self, outcome: &Outcome) {
         wake(self.registry.with(self.scope, |calls| {
             let numbers = self.numbers.iter().flatten();
-            let told = numbers.filter_map(|number| calls.tell(*number, outcome.clone()));
+            let told = numbers.filter_map(|number| calls.finish(*number, outcome.clone()));
             told.collect()
         }));
     }
@@ -325,10 +325,10 @@ impl<L: Lock> Future for Wait<'_, L> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
         let asked = self.registry.with(self.scope, |calls| {
-            Some(calls.ask(self.number, context.waker()))
+            Some(calls.poll_wait(self.number, context.waker()))
         });
         // A session is kept as long as a wait that was not answered: whoever asks once more is told to
         // look into the store.
-        asked.unwrap_or(Poll::Ready(Outcome::Landed))
+        asked.unwrap_or(Poll::Ready(Outcome::Completed))
     }
 }

@@ -1,6 +1,6 @@
 //! The laws of calls in flight, against a model that knows nothing of how they are kept.
 
-use super::calls::{Calls, Outcome, Refused};
+use super::calls::{Calls, Outcome, Refusal};
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
 use proptest::prelude::*;
@@ -50,9 +50,9 @@ fn id(call: usize) -> CallId {
     CallId::parse(&format!("c{call}")).unwrap()
 }
 
-fn begin(calls: &mut Calls, id: &CallId, serial: u64, limit: usize) -> Result<(), Refused> {
-    calls.hold(id, serial, limit)?;
-    calls.confirm(serial, limit)
+fn begin(calls: &mut Calls, id: &CallId, serial: u64, limit: usize) -> Result<(), Refusal> {
+    calls.reserve(id, serial, limit)?;
+    calls.activate(serial, limit)
 }
 
 fn number(id: &CallId) -> usize {
@@ -117,9 +117,9 @@ proptest! {
                 Act::Begin(call) => {
                     let begun = begin(&mut calls, &id(call), next, LIMIT);
                     let expected = if model.serials.contains_key(&call) {
-                        Err(Refused::Taken)
+                        Err(Refusal::Taken)
                     } else if model.serials.len() == LIMIT {
-                        Err(Refused::Full)
+                        Err(Refusal::Full)
                     } else {
                         model.serials.insert(call, next);
                         Ok(())
@@ -156,7 +156,7 @@ proptest! {
                     }
                     // Everybody on a circle is told at once, each his own way round.
                     for wait in model.on_circles() {
-                        let Poll::Ready(Outcome::Circle(round)) = calls.ask(wait, Waker::noop()) else {
+                        let Poll::Ready(Outcome::Cycle(round)) = calls.poll_wait(wait, Waker::noop()) else {
                             return Err(TestCaseError::fail("a circle is not told"));
                         };
                         let path: Vec<_> = round.path().iter().map(number).collect();
@@ -177,9 +177,9 @@ proptest! {
                     };
                     let (_, on, told) = model.waits[&wait].clone();
                     let tool = format!("tool {on}");
-                    let asked = match calls.ask(wait, Waker::noop()) {
+                    let asked = match calls.poll_wait(wait, Waker::noop()) {
                         Poll::Pending => None,
-                        Poll::Ready(Outcome::Landed) => Some(Told::Landed),
+                        Poll::Ready(Outcome::Completed) => Some(Told::Landed),
                         Poll::Ready(Outcome::GivenUp(known)) => {
                             prop_assert_eq!(known.tool(), Some(tool.as_str()));
                             Some(Told::GivenUp)
@@ -231,8 +231,8 @@ fn check(waits: &[(&str, &str)], told: &[Option<&str>]) {
         numbers
             .into_iter()
             .flatten()
-            .map(|number| match calls.ask(number, Waker::noop()) {
-                Poll::Ready(Outcome::Circle(round)) => {
+            .map(|number| match calls.poll_wait(number, Waker::noop()) {
+                Poll::Ready(Outcome::Cycle(round)) => {
                     Some(round.path().iter().map(CallId::as_str).collect::<String>())
                 }
                 _ => None,
@@ -290,8 +290,8 @@ fn a_call_waits_as_long_as_one_of_its_waits() {
     };
     let is_told = |calls: &mut Calls, wait| {
         matches!(
-            calls.ask(wait, Waker::noop()),
-            Poll::Ready(Outcome::Circle(_))
+            calls.poll_wait(wait, Waker::noop()),
+            Poll::Ready(Outcome::Cycle(_))
         )
     };
     // Neither of two waits of one call for another is forgotten with the other.
@@ -326,7 +326,7 @@ fn who_asked_last_is_woken() {
     let [first, last] = [(); 2].map(|()| Arc::new(Woken::default()));
     for asks in [&first, &last] {
         let waker = Waker::from(Arc::clone(asks));
-        assert!(calls.ask(number, &waker).is_pending());
+        assert!(calls.poll_wait(number, &waker).is_pending());
     }
     calls.leave_id(&id(0)).into_iter().for_each(Waker::wake);
     let woken = [first, last].map(|asked| asked.0.load(Ordering::Relaxed));

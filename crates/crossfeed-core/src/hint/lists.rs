@@ -7,7 +7,7 @@
 //! is nearer to the root, then document order.
 
 use super::offers::Offers;
-use crate::paths::{Path, Step, Walk, wantedness};
+use crate::paths::{Path, Step, Walk, relevance};
 use crossfeed_jmespath::Kind;
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -59,7 +59,7 @@ pub(super) struct Lists<'a, 'v> {
 impl<'a, 'v> Lists<'a, 'v> {
     pub(super) fn new(offers: Offers<'a, 'v>) -> Self {
         let walk = offers.walk;
-        let wanted = walk.names.iter().map(|name| wantedness(&name.text));
+        let wanted = walk.names.iter().map(|name| relevance(&name.text));
         let mut lists = Self {
             wanted: wanted.collect(),
             terminals: Vec::new(),

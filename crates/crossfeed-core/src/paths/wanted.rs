@@ -6,7 +6,7 @@
 /// How likely a next tool wants a member of this name: more is likelier, 0 for a name that says
 /// nothing. Ids come first, then addresses, names, mail addresses, states, times and texts. `user_id`,
 /// `user-id`, `userId` and `userID` are one name.
-pub(crate) fn wantedness(name: &str) -> u8 {
+pub(crate) fn relevance(name: &str) -> u8 {
     // What is longer is not a name that anybody gave to a field.
     if name.len() > 64 {
         return 0;
@@ -101,16 +101,16 @@ fn words(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::wantedness;
+    use super::relevance;
 
     /// Names in descending order of wantedness; those in one group are wanted alike.
     fn check(groups: &[&[&str]]) {
         let wanted: Vec<u8> = groups
             .iter()
             .map(|group| {
-                let first = wantedness(group[0]);
+                let first = relevance(group[0]);
                 for name in *group {
-                    assert_eq!(wantedness(name), first, "{name}");
+                    assert_eq!(relevance(name), first, "{name}");
                 }
                 first
             })

@@ -2,7 +2,7 @@
 
 use super::infer_schema;
 use crate::{
-    select::{Answered, SelectReport},
+    select::{AnsweringView, SelectReport},
     shape::Shape,
     validate::{InputSchema, Schemas, Steps},
 };
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const JUDGED_BYTES: usize = 32 << 20;
 
 /// What was done to the values of a schema.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ProjectionContext<'a> {
     /// What selected the value, if something did.
     pub(crate) selected: Option<&'a SelectReport>,
     pub(crate) projection: &'a Projection,
@@ -31,7 +31,7 @@ pub(crate) type Announced = Result<Value, Diagnostic>;
 /// The schema of a projected value, which is valid by it.
 pub(crate) fn announced(
     schema: &Value,
-    asked: &Asked<'_>,
+    asked: &ProjectionContext<'_>,
     value: &Document,
     schemas: &Schemas,
 ) -> Announced {
@@ -103,7 +103,7 @@ fn path_of(value: &Value, at: &Pointer) -> String {
 }
 
 /// The schema of a projected value, or why none can be told.
-fn projected(schema: &Value, asked: &Asked<'_>) -> Result<Value, String> {
+fn projected(schema: &Value, asked: &ProjectionContext<'_>) -> Result<Value, String> {
     let of = |schema: &Value, projection: &Projection| {
         projected_schema(schema, projection).map_err(|error| error.to_string())
     };
@@ -111,7 +111,7 @@ fn projected(schema: &Value, asked: &Asked<'_>) -> Result<Value, String> {
         return of(schema, asked.projection);
     };
     let untold = || "that of what the selector gives cannot be told".to_owned();
-    if selected.view != Answered::Canonical {
+    if selected.view != AnsweringView::Canonical {
         return Err(untold());
     }
     // A selector sees the value without what is never revealed.

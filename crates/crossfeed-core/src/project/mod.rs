@@ -11,7 +11,7 @@ mod infer;
 mod learned;
 mod options;
 
-pub(crate) use announce::{Asked, announced};
+pub(crate) use announce::{ProjectionContext, announced};
 pub use infer::infer_schema;
 pub(crate) use learned::LearnedSchemas;
 pub use options::{ProjectOptions, Projected};

@@ -1,7 +1,7 @@
 //! Whether a text of a tool result says the same as its structured content: servers send both, for
 //! clients that read only one of them.
 
-use super::subject::Known;
+use super::subject::RenderContext;
 use crossfeed_json::{Cursor, Kind, compare_numbers};
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub(super) fn is_copy<'a>(
     text: Cursor<'a>,
     structured: Cursor<'a>,
     index: usize,
-    known: &Known<'a, '_>,
+    known: &RenderContext<'a, '_>,
 ) -> bool {
     let only = structured.items().next();
     let only = only.filter(|_| structured.kind() == Kind::Object && structured.len() == Some(1));

@@ -14,12 +14,12 @@
 //!   something cut can be read as JSON.
 
 mod copy;
+mod first_hidden;
+mod internal_fields;
 mod notice;
-mod ours;
 mod parts;
 mod plan;
 mod preview;
-mod reach;
 mod root;
 mod search;
 mod subject;
@@ -31,8 +31,8 @@ mod write;
 mod tests;
 
 pub use notice::{may_hold_notices, without_notices};
-pub(crate) use search::{Trouble, show};
-pub(crate) use subject::{Known, whole_tokens};
+pub(crate) use search::{ShowError, show};
+pub(crate) use subject::{RenderContext, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};
 use crossfeed_tools::Spelling;

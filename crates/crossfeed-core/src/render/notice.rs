@@ -4,7 +4,7 @@
 //! and the last line of a preview, and data in which nothing reads like such a line, be it shown in a
 //! preview or whole.
 
-use super::subject::Known;
+use super::subject::RenderContext;
 use crossfeed_json::{Document, Kind, quoted};
 
 /// How much the first line of a preview says.
@@ -21,7 +21,7 @@ impl Note {
     /// hidden first.
     pub(super) fn line(
         self,
-        known: &Known<'_, '_>,
+        known: &RenderContext<'_, '_>,
         select: Option<&str>,
         (bytes, tokens): (usize, usize),
     ) -> String {
@@ -49,7 +49,7 @@ impl Note {
 }
 
 /// The last line of a preview.
-pub(super) fn end(known: &Known<'_, '_>) -> String {
+pub(super) fn end(known: &RenderContext<'_, '_>) -> String {
     format!("[end of crossfeed preview of {}]", id(known))
 }
 
@@ -59,7 +59,7 @@ pub(super) fn selectors(hints: &str) -> String {
 }
 
 /// The call id as a line says it: quoted where it could be mistaken for something else.
-fn id(known: &Known<'_, '_>) -> String {
+fn id(known: &RenderContext<'_, '_>) -> String {
     let id = known.call_id.as_str();
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/@$+=~#|%".contains(c);
     if id.chars().all(is_plain) {

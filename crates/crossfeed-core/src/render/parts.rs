@@ -2,8 +2,8 @@
 
 use super::{
     copy::is_copy,
-    plan::{Body, Form, Hop, Id, Plan},
-    subject::{Known, UNKNOWN_MEDIA, is_metadata},
+    plan::{Body, Form, Id, PathStep, Plan},
+    subject::{RenderContext, UNKNOWN_MEDIA, is_metadata},
     text::{Chars, SHORT},
 };
 use crossfeed_json::{Cursor, Kind};
@@ -15,7 +15,7 @@ const BESIDE: u32 = 8;
 
 /// What must be known of a part beside its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings {
+pub(super) struct EnvelopeInfo {
     /// Whether there is structured content, so that parts are reached through the envelope only.
     pub(super) structured: bool,
     /// Whether it is the only part, so that it is the canonical value.
@@ -25,7 +25,7 @@ pub(super) struct Surroundings {
     several_from: Option<usize>,
 }
 
-impl Surroundings {
+impl EnvelopeInfo {
     /// Of what is no part.
     pub(super) fn none() -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Surroundings {
         }
     }
 
-    pub(super) fn of<'a>(root: Cursor<'a>, known: &Known<'a, '_>) -> Self {
+    pub(super) fn of<'a>(root: Cursor<'a>, known: &RenderContext<'a, '_>) -> Self {
         let content = root.get("content");
         let content = content.filter(|content| content.kind() == Kind::Array);
         let parts = content.and_then(Cursor::len);
@@ -50,7 +50,7 @@ impl Surroundings {
     }
 
     /// What tells the model how the parts are called: it sees them behind one of ours.
-    pub(super) fn legend(self, known: &Known<'_, '_>) -> Option<String> {
+    pub(super) fn legend(self, known: &RenderContext<'_, '_>) -> Option<String> {
         let first = self.several_from.filter(|_| known.referable)?;
         let next = first + 1;
         Some(format!(
@@ -101,8 +101,8 @@ const ADDRESS_BYTES: usize = 200;
 pub(super) fn description(
     part: Cursor<'_>,
     index: usize,
-    around: Surroundings,
-    known: &Known<'_, '_>,
+    around: EnvelopeInfo,
+    known: &RenderContext<'_, '_>,
 ) -> Option<String> {
     let (kind, data, media_type) = data_of(part)?;
     let media_type = media_type.and_then(Cursor::as_str);
@@ -154,9 +154,9 @@ pub(super) fn said<'a>(part: Cursor<'a>) -> Option<(Cursor<'a>, &'static str)> {
 
 impl<'a> Plan<'a, '_> {
     /// Adds a part of content, by what it stands for.
-    pub(super) fn add_part(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    pub(super) fn add_part(&mut self, part: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let index = match hop {
-            Hop::Item(_, index) => index,
+            PathStep::Item(_, index) => index,
             _ => 0,
         };
         let around = self.around;
@@ -165,7 +165,7 @@ impl<'a> Plan<'a, '_> {
         }
         let select = around.select(index);
         let Some((said, place)) = said(part) else {
-            return self.add_whole_part(part, Hop::Select(select), penalty);
+            return self.add_whole_part(part, PathStep::Select(select), penalty);
         };
         let (select, penalty) = match self.structured {
             None => (select, penalty),
@@ -177,7 +177,7 @@ impl<'a> Plan<'a, '_> {
                 (format!("{select}{place}"), penalty.saturating_add(BESIDE))
             }
         };
-        let id = self.add_said(said, Hop::Select(select), penalty);
+        let id = self.add_said(said, PathStep::Select(select), penalty);
         match part
             .get("resource")
             .and_then(|resource| resource.get("uri"))
@@ -194,7 +194,12 @@ impl<'a> Plan<'a, '_> {
     }
 
     /// Adds a part that stands for itself.
-    pub(super) fn add_whole_part(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    pub(super) fn add_whole_part(
+        &mut self,
+        part: Cursor<'a>,
+        hop: PathStep<'a>,
+        penalty: u32,
+    ) -> Id {
         if part.kind() != Kind::Object || part.is_empty() {
             let id = self.add_value(part, hop, penalty);
             self.want_text(id, penalty);
@@ -205,7 +210,7 @@ impl<'a> Plan<'a, '_> {
     }
 
     /// Adds what a part says: what its text holds, if that is JSON.
-    fn add_said(&mut self, text: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    fn add_said(&mut self, text: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
         if let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) {
             return self.opened(opened, hop, penalty);

@@ -8,8 +8,8 @@
 //! the others, because lists are of a kind.
 
 use super::{
-    parts::Surroundings,
-    subject::Known,
+    parts::EnvelopeInfo,
+    subject::RenderContext,
     text::{BEGINNING, Chars, SHORT, Text},
 };
 use crate::strip::StripPolicy;
@@ -38,8 +38,8 @@ pub(super) type Id = usize;
 /// What is shown of a result, and what can be shown of it.
 pub(super) struct Plan<'a, 'v> {
     /// What must be known of the result beside its bytes.
-    pub(super) known: &'v Known<'a, 'v>,
-    pub(super) around: Surroundings,
+    pub(super) known: &'v RenderContext<'a, 'v>,
+    pub(super) around: EnvelopeInfo,
     /// The structured content of a tool result, beside which its parts are shown.
     pub(super) structured: Option<Cursor<'a>>,
     nodes: Vec<Node<'a>>,
@@ -58,7 +58,7 @@ pub(super) struct Node<'a> {
     pub(super) body: Body<'a>,
     /// Where it stands in a document, if it does.
     pub(super) cursor: Option<Cursor<'a>>,
-    pub(super) hop: Hop<'a>,
+    pub(super) hop: PathStep<'a>,
     /// How many lists and objects are around it.
     depth: usize,
     /// Whether it stands in a list behind the first item, whose keys have been named.
@@ -67,7 +67,7 @@ pub(super) struct Node<'a> {
 
 /// How a node is reached.
 #[derive(Clone, Debug)]
-pub(super) enum Hop<'a> {
+pub(super) enum PathStep<'a> {
     /// By a selector of its own.
     Select(String),
     Member(Id, Key<'a>),
@@ -148,7 +148,7 @@ fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
 }
 
 impl<'a, 'v> Plan<'a, 'v> {
-    pub(super) fn new(known: &'v Known<'a, 'v>, around: Surroundings) -> Self {
+    pub(super) fn new(known: &'v RenderContext<'a, 'v>, around: EnvelopeInfo) -> Self {
         Self {
             known,
             around,
@@ -177,16 +177,16 @@ impl<'a, 'v> Plan<'a, 'v> {
         branch: &Branch<'a>,
         place: usize,
         cursor: Cursor<'a>,
-    ) -> (Hop<'a>, Option<Cursor<'a>>) {
+    ) -> (PathStep<'a>, Option<Cursor<'a>>) {
         let index = branch.first + place;
         match branch.form {
-            Form::Object { .. } => (Hop::Member(id, cursor.key()), Some(cursor)),
-            Form::List => (Hop::Item(id, index), Some(cursor)),
+            Form::Object { .. } => (PathStep::Member(id, cursor.key()), Some(cursor)),
+            Form::List => (PathStep::Item(id, index), Some(cursor)),
             // A part is reached by what it stands for, which is no place of its own unless it is
             // reached through the envelope.
             Form::Parts => {
                 let place = self.around.structured.then_some(cursor);
-                (Hop::Select(self.around.select(index)), place)
+                (PathStep::Select(self.around.select(index)), place)
             }
         }
     }
@@ -197,13 +197,18 @@ impl<'a, 'v> Plan<'a, 'v> {
     }
 
     /// Adds a node, not shown by any step of its own.
-    pub(super) fn add(&mut self, body: Body<'a>, cursor: Option<Cursor<'a>>, hop: Hop<'a>) -> Id {
+    pub(super) fn add(
+        &mut self,
+        body: Body<'a>,
+        cursor: Option<Cursor<'a>>,
+        hop: PathStep<'a>,
+    ) -> Id {
         let parent = match hop {
-            Hop::Select(_) => None,
-            Hop::Member(parent, _) | Hop::Item(parent, _) => self.nodes.get(parent),
+            PathStep::Select(_) => None,
+            PathStep::Member(parent, _) | PathStep::Item(parent, _) => self.nodes.get(parent),
         };
         let depth = parent.map_or(0, |parent| parent.depth + 1);
-        let repeated = matches!(hop, Hop::Item(_, index) if index > 0)
+        let repeated = matches!(hop, PathStep::Item(_, index) if index > 0)
             || parent.is_some_and(|parent| parent.repeated);
         self.nodes.push(Node {
             body,
@@ -220,7 +225,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         &mut self,
         chars: Chars<'a>,
         cursor: Option<Cursor<'a>>,
-        hop: Hop<'a>,
+        hop: PathStep<'a>,
     ) -> Id {
         self.add(Body::Text(Text::of(chars)), cursor, hop)
     }
@@ -230,7 +235,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         &mut self,
         chars: Chars<'a>,
         cursor: Option<Cursor<'a>>,
-        hop: Hop<'a>,
+        hop: PathStep<'a>,
     ) -> Id {
         let text = Text::of(chars);
         let body = if chars.has_json_lines() {
@@ -249,7 +254,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         cursor: Cursor<'a>,
         form: Form,
         strip: Option<StripPolicy>,
-        hop: Hop<'a>,
+        hop: PathStep<'a>,
         penalty: u32,
     ) -> Id {
         let mut len = cursor.len().unwrap_or_default();
@@ -275,7 +280,7 @@ impl<'a, 'v> Plan<'a, 'v> {
     }
 
     /// Adds a value as it is shown at first.
-    pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let raw = cursor.raw();
         match cursor.kind() {
             Kind::Array | Kind::Object if raw.len() > SMALL && !cursor.is_empty() => {
@@ -367,8 +372,8 @@ impl<'a, 'v> Plan<'a, 'v> {
             return;
         }
         let hop = match form {
-            Form::Object { .. } => Hop::Member(id, key),
-            _ => Hop::Item(id, index),
+            Form::Object { .. } => PathStep::Member(id, key),
+            _ => PathStep::Item(id, index),
         };
         let child = match form {
             Form::Parts => self.add_part(cursor, hop, penalty),

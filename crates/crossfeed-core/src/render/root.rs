@@ -1,9 +1,9 @@
 //! The plan of a result that is cut: what is shown of it, by what it is.
 
 use super::{
-    parts::{Surroundings, description, said},
-    plan::{Body, Form, Hop, Id, Plan},
-    subject::{Known, Subject, is_metadata},
+    parts::{EnvelopeInfo, description, said},
+    plan::{Body, Form, Id, PathStep, Plan},
+    subject::{RenderContext, Subject, is_metadata},
     text::Chars,
 };
 use crate::{context::name, paths::member};
@@ -21,14 +21,14 @@ const OUTCOME_BYTES: usize = 64;
 /// The plan of a result, and its root.
 pub(super) fn plan_of<'a, 'v>(
     subject: Subject<'a>,
-    known: &'v Known<'a, 'v>,
+    known: &'v RenderContext<'a, 'v>,
 ) -> (Plan<'a, 'v>, Id) {
     let around = match subject {
-        Subject::Mcp(root) => Surroundings::of(root, known),
-        _ => Surroundings::none(),
+        Subject::Mcp(root) => EnvelopeInfo::of(root, known),
+        _ => EnvelopeInfo::none(),
     };
     let mut plan = Plan::new(known, around);
-    let whole = Hop::Select(String::new());
+    let whole = PathStep::Select(String::new());
     let root = match subject {
         Subject::Members(root) => plan.object(root, whole, 0),
         Subject::Value(root) => {
@@ -49,13 +49,13 @@ pub(super) fn plan_of<'a, 'v>(
 
 impl<'a> Plan<'a, '_> {
     /// Adds an object that is all of what is shown, or stands where all of it does.
-    fn object(&mut self, object: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    fn object(&mut self, object: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let form = Form::Object { is_root: true };
         self.add_branch(object, form, Some(self.known.strip), hop, penalty)
     }
 
     /// Adds a value that a text holds.
-    pub(super) fn opened(&mut self, opened: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+    pub(super) fn opened(&mut self, opened: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         match opened.kind() {
             Kind::Object => {
                 let form = Form::Object { is_root: false };
@@ -71,7 +71,7 @@ impl<'a> Plan<'a, '_> {
         let parts = content.filter(|content| content.kind() == Kind::Array);
         let structured = root.get("structuredContent");
         self.structured = structured;
-        let whole = Hop::Select(String::new());
+        let whole = PathStep::Select(String::new());
         let mut row = Vec::new();
         let mut aside = "";
         if let Some(structured) = structured {
@@ -106,7 +106,7 @@ impl<'a> Plan<'a, '_> {
                     aside = "\n";
                 }
                 (None, Some(content)) => {
-                    let id = self.add_value(content, Hop::Select("content".to_owned()), 0);
+                    let id = self.add_value(content, PathStep::Select("content".to_owned()), 0);
                     self.want_text(id, 0);
                     row.push(("content ".to_owned(), id));
                 }
@@ -124,7 +124,7 @@ impl<'a> Plan<'a, '_> {
 
     /// Adds the parts of a result, each in a line of its own.
     fn content(&mut self, content: Cursor<'a>, penalty: u32) -> Id {
-        let hop = Hop::Select("content".to_owned());
+        let hop = PathStep::Select("content".to_owned());
         let id = self.add_branch(content, Form::Parts, None, hop, penalty);
         if content
             .at(0)
@@ -137,7 +137,7 @@ impl<'a> Plan<'a, '_> {
 
     /// Adds the only part of a result, which stands for all of it.
     fn single(&mut self, part: Cursor<'a>) -> Id {
-        let whole = Hop::Select(String::new());
+        let whole = PathStep::Select(String::new());
         if let Some(description) = description(part, 0, self.around, self.known) {
             return self.add(Body::Described(description), None, whole);
         }
@@ -155,7 +155,7 @@ impl<'a> Plan<'a, '_> {
         }
     }
 
-    fn structured(&mut self, value: Cursor<'a>, hop: Hop<'a>) -> Id {
+    fn structured(&mut self, value: Cursor<'a>, hop: PathStep<'a>) -> Id {
         if value.kind() == Kind::Object {
             return self.object(value, hop, 0);
         }
@@ -191,7 +191,7 @@ impl<'a> Plan<'a, '_> {
                 if around.is_empty() { "" } else { "." },
                 name(&key)
             );
-            hop.get_or_insert_with(|| Hop::Select(member(&around, &key)));
+            hop.get_or_insert_with(|| PathStep::Select(member(&around, &key)));
             chars += name.chars().count();
             if names.len() == NAMES || (chars > NAMES_CHARS && !names.is_empty()) {
                 names.push("…".to_owned());

@@ -4,14 +4,14 @@
 //! number of steps; the number is found by bisection, each trial being written and counted.
 
 use super::{
+    first_hidden::{Hidden, first_hidden},
+    internal_fields::{InternalFields, beside_preview},
     notice::{self, Note},
-    ours::{Ours, beside_preview},
-    parts::Surroundings,
+    parts::EnvelopeInfo,
     plan::{Id, Plan},
     preview::Preview,
-    reach::{Hidden, first_hidden},
     root::plan_of,
-    subject::{Known, Subject, whole_tokens},
+    subject::{RenderContext, Subject, whole_tokens},
     whole::{Blanks, whole},
     write::write,
     {RenderOptions, Rendered, ShownHints},
@@ -41,7 +41,7 @@ const ASKED_HINTS_SHARE: usize = 80;
 
 /// Why nothing is shown.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum ShowError {
     View(ViewError),
     Render(RenderError),
 }
@@ -52,14 +52,14 @@ type Hints<'h> = dyn Fn() -> Vec<String> + 'h;
 /// Shows a result. `hints` are asked for when they are to be shown.
 pub(crate) fn show<'a>(
     stored: &'a Stored,
-    known: &Known<'a, '_>,
+    known: &RenderContext<'a, '_>,
     options: &RenderOptions,
     context: &ContextOptions,
     hints: &Hints<'_>,
-) -> Result<Rendered, Trouble> {
-    let subject = Subject::of(stored, known).map_err(Trouble::View)?;
+) -> Result<Rendered, ShowError> {
+    let subject = Subject::of(stored, known).map_err(ShowError::View)?;
     let parts = match subject {
-        Subject::Mcp(root) => Surroundings::of(root, known).legend(known),
+        Subject::Mcp(root) => EnvelopeInfo::of(root, known).legend(known),
         _ => None,
     };
     let tokens = &context.tokens;
@@ -73,7 +73,7 @@ pub(crate) fn show<'a>(
         bytes: stored.document().raw().len(),
         whole_tokens: whole_tokens(stored, tokens),
     };
-    search.show(hints).map_err(Trouble::Render)
+    search.show(hints).map_err(ShowError::Render)
 }
 
 /// The most bytes that so many tokens may have.
@@ -105,7 +105,7 @@ struct Frame<'h> {
 
 struct Search<'a, 'v> {
     subject: Subject<'a>,
-    known: &'v Known<'a, 'v>,
+    known: &'v RenderContext<'a, 'v>,
     options: &'v RenderOptions,
     tokens: &'v TokenCounter,
     /// How the parts of a tool result are called.
@@ -237,7 +237,7 @@ impl<'a> Search<'a, '_> {
         if blanks == Blanks::LeftOut && self.bytes > most.saturating_mul(MOSTLY_BLANK) {
             return None;
         }
-        let ours = Ours::of(self.known, self.parts.as_deref(), hints);
+        let ours = InternalFields::of(self.known, self.parts.as_deref(), hints);
         let whole = whole(self.subject, self.known, &ours, blanks, most)?;
         let json = String::from_utf8(whole.json).ok()?;
         let tokens = self.tokens.count(&json);

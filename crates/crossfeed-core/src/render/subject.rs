@@ -15,7 +15,7 @@ use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, internal::is_internal};
 
 /// What must be known of a result beside its bytes.
-pub(crate) struct Known<'a, 'v> {
+pub(crate) struct RenderContext<'a, 'v> {
     pub(crate) call_id: &'v CallId,
     /// Whether it can be referred to: the call did not fail.
     pub(crate) referable: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Known<'a, 'v> {
     pub(crate) reaches: &'v dyn Fn(&str, Option<Cursor<'_>>) -> bool,
 }
 
-impl Known<'_, '_> {
+impl RenderContext<'_, '_> {
     /// A reference to the result, as JSON.
     pub(super) fn reference(&self, select: Option<&str>) -> String {
         let tool = quoted(&self.spelling.key("tool"));
@@ -64,7 +64,7 @@ pub(super) enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// What of a result is shown.
-    pub(super) fn of(stored: &'a Stored, known: &Known<'a, '_>) -> Result<Self, ViewError> {
+    pub(super) fn of(stored: &'a Stored, known: &RenderContext<'a, '_>) -> Result<Self, ViewError> {
         let document = stored.document();
         let raw = document.raw();
         let (kind, media_type) = match stored {
@@ -180,7 +180,7 @@ pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy)
 
 /// Whether a part of a tool result is the one that this engine put first when the result was
 /// rendered: a text that holds internal fields and nothing else.
-pub(super) fn is_metadata<'a>(part: Cursor<'a>, known: &Known<'a, '_>) -> bool {
+pub(super) fn is_metadata<'a>(part: Cursor<'a>, known: &RenderContext<'a, '_>) -> bool {
     /// No more than hints take.
     const MOST: usize = 64 << 10;
     let Some(text) = part.get("text").filter(|text| text.raw().len() <= MOST) else {

@@ -4,10 +4,10 @@
 //! them, in any other string their bracket is an escape.
 
 use super::{
+    internal_fields::InternalFields,
     notice::{is_escaped, may_hold_notices, put_escaped, without_notices},
-    ours::Ours,
-    parts::{Surroundings, description},
-    subject::{Known, Subject, described, is_metadata, text_of},
+    parts::{EnvelopeInfo, description},
+    subject::{RenderContext, Subject, described, is_metadata, text_of},
     text::{Chars, SHORT},
     write::separate,
 };
@@ -30,8 +30,8 @@ pub(super) enum Blanks {
 /// Writes a result with our fields, in at most `limit` bytes.
 pub(super) fn whole<'a>(
     subject: Subject<'a>,
-    known: &Known<'a, '_>,
-    ours: &Ours,
+    known: &RenderContext<'a, '_>,
+    ours: &InternalFields,
     blanks: Blanks,
     limit: usize,
 ) -> Option<Whole> {
@@ -93,8 +93,8 @@ struct Writer<'a, 'v> {
     out: Vec<u8>,
     complete: bool,
     limit: usize,
-    known: &'v Known<'a, 'v>,
-    ours: &'v Ours,
+    known: &'v RenderContext<'a, 'v>,
+    ours: &'v InternalFields,
     blanks: Blanks,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn content(&mut self, root: Cursor<'a>, content: Cursor<'a>) -> Option<()> {
-        let around = Surroundings::of(root, self.known);
+        let around = EnvelopeInfo::of(root, self.known);
         self.put(b"[")?;
         self.put(self.ours.part.as_bytes())?;
         for (index, part) in content.items().enumerate() {

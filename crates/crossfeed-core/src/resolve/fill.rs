@@ -4,17 +4,17 @@ use super::{
     count_of,
     nesting::Nesting,
     plan::{Plan, Planned},
-    put::Filler,
-    shown::{Shown, shown},
+    substitute::Substituter,
     tally::Tally,
+    visible::{Shown, shown},
 };
 use crate::{
     arguments::{Documents, Tree, unheld},
     canonical::{Stored, Views},
     error::{FillError, LimitError, Located, LookupError, MalformedReference, SelectError},
-    lineage::{Link, Source, still_there},
+    lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
-    reveal::{RevealPolicy, Whole},
+    reveal::{RevealPolicy, Unredacted},
     select::{SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
@@ -30,7 +30,7 @@ use std::{
 };
 
 /// What the store said of a wanted result.
-pub(crate) type Looked = Result<Whole, LookupError>;
+pub(crate) type LookupResult = Result<Unredacted, LookupError>;
 
 /// A reference that cannot be replaced, or what only looks like one.
 pub(crate) type FillFailure = Located<FillError>;
@@ -38,7 +38,7 @@ pub(crate) type FillFailure = Located<FillError>;
 /// The outcome of filling.
 pub(crate) struct Filled<'a, T> {
     pub(crate) arguments: T,
-    pub(crate) lineage: Vec<Link>,
+    pub(crate) lineage: Vec<LineageEntry>,
     /// What each reference brought in, in the plan's order.
     brought: Vec<Option<View<'a>>>,
 }
@@ -65,7 +65,7 @@ impl<T> Filled<'_, T> {
 
 /// What outlives the filling: what values borrow from.
 #[derive(Default)]
-pub(crate) struct Ground {
+pub(crate) struct FillArena {
     pub(crate) arena: Arena,
     pub(crate) documents: Documents,
 }
@@ -93,11 +93,11 @@ impl FillLimits<'_> {
 }
 
 /// A value that was made for one or more references.
-pub(super) struct Made<'a, T> {
+pub(super) struct ResolvedValue<'a, T> {
     pub(super) value: T,
     /// What it was made from; nothing for a default.
     view: Option<View<'a>>,
-    pub(super) source: Source,
+    pub(super) source: ReferenceSource,
     /// The digits of a number that is the whole value.
     pub(super) digits: Option<Box<str>>,
     pub(super) nesting: Nesting<'a>,
@@ -114,11 +114,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     plan: &'a Plan,
     mut arguments: T,
     failures: Vec<FillFailure>,
-    means: &Means<'a, '_>,
+    means: &FillContext<'a, '_>,
 ) -> Result<Filled<'a, T>, Vec<FillFailure>> {
     let mut failures = failures;
     let limits = means.limits;
-    let mut maker = Maker {
+    let mut maker = ValueResolver {
         means,
         made: Vec::new(),
         opened: HashMap::new(),
@@ -140,7 +140,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     }
     let view = |number: &Option<usize>| maker.made.get((*number)?)?.view.clone();
     let brought = values.iter().map(view).collect();
-    let mut filler = Filler {
+    let mut filler = Substituter {
         plan,
         values,
         made: maker.made,
@@ -176,7 +176,7 @@ pub(crate) fn malformed<'v>(
 }
 
 /// What of the wanted results selectors may see; nothing is said where they may see all.
-pub(crate) fn seen(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
+pub(crate) fn seen(plan: &Plan, looked: &[LookupResult], reveal: &RevealPolicy) -> Vec<Shown> {
     if reveal.hides() {
         shown(plan, looked, reveal)
     } else {
@@ -185,9 +185,9 @@ pub(crate) fn seen(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec
 }
 
 /// What values are made with.
-pub(crate) struct Means<'a, 'o> {
-    pub(crate) ground: &'a Ground,
-    pub(crate) looked: &'a [Looked],
+pub(crate) struct FillContext<'a, 'o> {
+    pub(crate) ground: &'a FillArena,
+    pub(crate) looked: &'a [LookupResult],
     pub(crate) shown: &'a [Shown],
     /// Whether anything is never revealed.
     pub(crate) hides: bool,
@@ -227,8 +227,8 @@ enum NotOpened {
 }
 
 /// Makes values: once for a result and a selector, however often both are referred to.
-struct Maker<'a, 'm, 'o, T> {
-    means: &'m Means<'a, 'o>,
+struct ValueResolver<'a, 'm, 'o, T> {
+    means: &'m FillContext<'a, 'o>,
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
     opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
@@ -236,14 +236,14 @@ struct Maker<'a, 'm, 'o, T> {
     /// What values that cannot be made would count for: they are charged where they are named, as
     /// they are where bytes can pass them on.
     beyond: HashMap<(usize, Option<&'a str>), usize>,
-    made: Vec<Made<'a, T>>,
+    made: Vec<ResolvedValue<'a, T>>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
     /// Misses that may still be explained.
     explanations: Cell<usize>,
 }
 
-impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
+impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     /// The number of the value that a reference means.
     fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, FillError> {
         let reference = &planned.reference;
@@ -267,7 +267,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                 let mut made = stand_in(reference, default, value, self.means.tally);
                 let whole = self.means.looked.get(planned.wanted);
                 let whole = whole.and_then(|looked| looked.as_ref().ok());
-                made.source.trace = whole.and_then(|whole| whole.unseen().trace().cloned());
+                made.source.trace = whole.and_then(|whole| whole.as_stored().trace().cloned());
                 self.made.push(made);
                 self.made.len() - 1
             }
@@ -293,7 +293,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         Ok(())
     }
 
-    fn make(&mut self, planned: &'a Planned) -> Result<Made<'a, T>, FillError> {
+    fn make(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, FillError> {
         let means = self.means;
         let arena = &means.ground.arena;
         let reference = &planned.reference;
@@ -311,14 +311,14 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         }
         // A selector sees what the model may; without one all is passed on, unseen.
         let selects = reference.select.is_some();
-        let asked = || selects || whole.unseen().failure().is_some();
+        let asked = || selects || whole.as_stored().failure().is_some();
         let stored = match means.shown.get(planned.wanted) {
             Some(Some(Err(error))) if asked() => return Err((*error).into()),
             Some(Some(Ok(shown))) if asked() => shown,
             _ if selects && means.hides => {
                 return Err(LookupError::unknown(reference.call_id.clone()).into());
             }
-            _ => whole.unseen(),
+            _ => whole.as_stored(),
         };
         let budget = means.limits.budget(stored, arena);
         let opened = self.opened.entry((planned.wanted, selects));
@@ -332,7 +332,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                 repeatable: stored.repeatable(),
             }),
         })?;
-        let mut source = Source {
+        let mut source = ReferenceSource {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
             tool: stored.tool().map(str::to_owned),
@@ -341,7 +341,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
             used_default: false,
             bytes_in: stored.document().raw().len(),
             bytes_out: 0,
-            trace: whole.unseen().trace().cloned(),
+            trace: whole.as_stored().trace().cloned(),
         };
         // A selector's own output is bounded apart from that of the whole call.
         let (view, own) = match &reference.select {
@@ -383,7 +383,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
             }),
         })?;
         source.bytes_out = size.json;
-        Ok(Made {
+        Ok(ResolvedValue {
             tokens: means.tally.of_view(&view, size.json),
             counted: size.counted(),
             digits: (view.kind() == Kind::Number).then(|| written(&view)),
@@ -428,14 +428,14 @@ fn stand_in<'a, T>(
     default: &Value,
     value: T,
     tally: &Tally<'_>,
-) -> Made<'a, T> {
+) -> ResolvedValue<'a, T> {
     let text = default.to_string();
     let size = ValueSize::new(text.len(), count_of(default));
-    Made {
+    ResolvedValue {
         nesting: Nesting::of_value(default),
         tokens: tally.of_text(&text),
         counted: size.counted(),
-        source: Source {
+        source: ReferenceSource {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
             tool: None,

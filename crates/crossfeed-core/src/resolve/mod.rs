@@ -8,16 +8,16 @@
 mod fill;
 mod nesting;
 mod plan;
-mod put;
-mod shown;
+mod substitute;
 mod tally;
+mod visible;
 
 pub(crate) use fill::{
-    FillFailure, FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen,
+    FillArena, FillContext, FillFailure, FillLimits, Filled, LookupResult, fill, malformed, seen,
 };
-pub(crate) use plan::{Plan, Step, Wanted, may_hold_references};
-pub(crate) use shown::Shown;
+pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;
+pub(crate) use visible::Shown;
 
 use serde_json::Value;
 

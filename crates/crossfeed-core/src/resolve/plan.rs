@@ -15,7 +15,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 /// What is looked up: a result, or an artifact of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Wanted {
+pub(crate) struct LookupKey {
     pub(crate) call_id: CallId,
     pub(crate) artifact_id: Option<ArtifactId>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Planned {
 
 /// Something that looks like a reference and is none.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct MalformedAt {
     pub(crate) at: Pointer,
     pub(crate) malformed: Malformed,
     /// Which value of the document it is, where the arguments are one.
@@ -64,9 +64,9 @@ pub(crate) enum Step {
 pub(crate) struct Plan {
     pub(crate) references: Vec<Planned>,
     pub(crate) steps: Vec<Step>,
-    pub(crate) wanted: Vec<Wanted>,
-    pub(crate) malformed: Vec<Broken>,
-    index: HashMap<Wanted, usize>,
+    pub(crate) wanted: Vec<LookupKey>,
+    pub(crate) malformed: Vec<MalformedAt>,
+    index: HashMap<LookupKey, usize>,
 }
 
 /// The schema of a tool whose own is not known.
@@ -146,7 +146,7 @@ impl Plan {
 
     fn refuse(&mut self, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
         let order = self.found();
-        self.malformed.push(Broken {
+        self.malformed.push(MalformedAt {
             at,
             malformed,
             ordinal,
@@ -155,7 +155,7 @@ impl Plan {
     }
 
     fn add(&mut self, at: Pointer, ordinal: Option<u32>, reference: Reference) -> usize {
-        let wanted = Wanted {
+        let wanted = LookupKey {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
         };

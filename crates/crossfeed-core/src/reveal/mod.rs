@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //!
-//! - What the engine shows or evaluates of what is stored, it reaches by [`Whole`] only, whose one way
+//! - What the engine shows or evaluates of what is stored, it reaches by [`Unredacted`] only, whose one way
 //!   to what may be shown is through the rules. Hosts are given it as it is.
 //! - What cannot be judged is withheld.
 //! - Where no rule hides anything, nothing is made and nothing is read.
@@ -20,4 +20,4 @@ mod tests;
 mod whole;
 
 pub use policy::RevealPolicy;
-pub(crate) use whole::Whole;
+pub(crate) use whole::Unredacted;

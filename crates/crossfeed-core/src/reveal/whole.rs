@@ -7,18 +7,18 @@ use std::{any::Any, sync::Arc};
 
 /// All that is stored of a result or an artifact.
 #[derive(Clone, Debug)]
-pub(crate) struct Whole(Stored);
+pub(crate) struct Unredacted(Stored);
 
-impl From<Stored> for Whole {
+impl From<Stored> for Unredacted {
     fn from(stored: Stored) -> Self {
         Self(stored)
     }
 }
 
-impl Whole {
+impl Unredacted {
     /// What of it a model may see, and what expressions work on that a model wrote. It is made once
     /// and kept with what is stored; where nothing is hidden, it is what is stored.
-    pub(crate) fn shown(&self, policy: &RevealPolicy) -> Result<Stored, RevealError> {
+    pub(crate) fn redacted(&self, policy: &RevealPolicy) -> Result<Stored, RevealError> {
         let Some(rules) = policy.hiding(self.0.tool()) else {
             return Ok(self.0.clone());
         };
@@ -35,7 +35,7 @@ impl Whole {
     }
 
     /// What a reference without a selector passes on, unseen; and what a host gets.
-    pub(crate) fn unseen(&self) -> &Stored {
+    pub(crate) fn as_stored(&self) -> &Stored {
         &self.0
     }
 

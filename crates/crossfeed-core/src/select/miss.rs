@@ -2,8 +2,8 @@
 
 use super::SelectOptions;
 use crate::{
-    likeness::Effort,
     paths::{self, Candidate},
+    similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
@@ -60,10 +60,10 @@ fn offer<'a>(
     options: &SelectOptions,
 ) -> Vec<String> {
     let found = paths::candidates(view, arena, budget);
-    let mut effort = Effort::new(PAIRS);
+    let mut effort = ComparisonBudget::new(PAIRS);
     let mut ranked: Vec<(f64, &Candidate<'a>)> = found
         .iter()
-        .filter_map(|candidate| Some((likeness(wanted, candidate, &mut effort)?, candidate)))
+        .filter_map(|candidate| Some((similarity(wanted, candidate, &mut effort)?, candidate)))
         .collect();
     if ranked.is_empty() {
         // Nothing is called alike: what lies where the path left the value.
@@ -120,15 +120,19 @@ fn shared(wanted: &[&str], candidate: &Candidate<'_>) -> usize {
 }
 
 /// How alike the candidate's path is to the wanted one; `None` where its last name is another.
-fn likeness(wanted: &[&str], candidate: &Candidate<'_>, effort: &mut Effort) -> Option<f64> {
+fn similarity(
+    wanted: &[&str],
+    candidate: &Candidate<'_>,
+    effort: &mut ComparisonBudget,
+) -> Option<f64> {
     let (leaf, path) = wanted.split_last()?;
     let (last, before) = candidate.names.split_last()?;
-    let leaf = name_likeness(leaf, last, effort)?;
+    let leaf = name_similarity(leaf, last, effort)?;
     let along: f64 = path
         .iter()
         .rev()
         .zip(before.iter().rev())
-        .map(|(a, b)| name_likeness(a, b, effort).unwrap_or(0.0))
+        .map(|(a, b)| name_similarity(a, b, effort).unwrap_or(0.0))
         .sum();
     let longer = path.len().max(before.len()).max(1) as f64;
     // The last name counts most; the way to it decides between places of the same name.
@@ -136,7 +140,7 @@ fn likeness(wanted: &[&str], candidate: &Candidate<'_>, effort: &mut Effort) -> 
 }
 
 /// 1 for the same name, less for one that is alike, `None` for another.
-fn name_likeness(wanted: &str, name: &str, effort: &mut Effort) -> Option<f64> {
+fn name_similarity(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
     if wanted == name {
         return Some(1.0);
     }
@@ -156,8 +160,8 @@ fn name_likeness(wanted: &str, name: &str, effort: &mut Effort) -> Option<f64> {
     if plural(&a, &b) || plural(&b, &a) {
         return Some(0.95);
     }
-    if let Some(likeness) = effort.likeness(&a, &b, ALIKE) {
-        return Some(likeness);
+    if let Some(similarity) = effort.similarity(&a, &b, ALIKE) {
+        return Some(similarity);
     }
     let within = a.len() >= 3 && b.len() >= 3 && (a.contains(&b) || b.contains(&a));
     within.then_some(0.6)

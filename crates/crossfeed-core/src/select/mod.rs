@@ -13,7 +13,7 @@ mod tests;
 mod trace;
 
 pub(crate) use cache::Selectors;
-pub use report::{Answered, Notice, SelectReport};
+pub use report::{AnsweringView, Notice, SelectReport};
 pub(crate) use trace::{masked_failed_selector, masked_selector};
 
 use self::{
@@ -108,14 +108,14 @@ pub(crate) struct Selector<'a, 'v> {
 }
 
 /// Why a reading gave no outcome.
-enum Trouble {
+enum ReadError {
     Parse(ParseError),
     Mismatch(Box<TypeMismatch>),
     Cost(String),
     Memory,
 }
 
-impl From<EvalError> for Trouble {
+impl From<EvalError> for ReadError {
     fn from(error: EvalError) -> Self {
         match error {
             EvalError::Type(mismatch) => Self::Mismatch(mismatch),
@@ -125,7 +125,7 @@ impl From<EvalError> for Trouble {
     }
 }
 
-impl From<Cost> for Trouble {
+impl From<Cost> for ReadError {
     fn from(cost: Cost) -> Self {
         match cost {
             Cost::Memory => Self::Memory,
@@ -185,20 +185,20 @@ impl<'a, 'v> Selector<'a, 'v> {
                     return Ok(self.selection(view, expression, reading, Vec::new(), notice));
                 }
                 Ok(Outcome::Nothing) => {}
-                Err(Trouble::Parse(error)) if error.is_too_costly() => {
+                Err(ReadError::Parse(error)) if error.is_too_costly() => {
                     return Err(too_costly(written, error.to_string()));
                 }
-                Err(Trouble::Parse(error)) => {
+                Err(ReadError::Parse(error)) => {
                     // What was taken off before it was read: the quoted text has it still.
                     let before = written.chars().take_while(|c| c.is_whitespace()).count()
                         + prefix_chars(text, reading);
                     parse_error.get_or_insert_with(|| moved(error, before));
                 }
-                Err(Trouble::Mismatch(error)) => {
+                Err(ReadError::Mismatch(error)) => {
                     mismatch.get_or_insert(error);
                 }
-                Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
-                Err(Trouble::Memory) => return Err(no_memory(written)),
+                Err(ReadError::Cost(why)) => return Err(too_costly(written, why)),
+                Err(ReadError::Memory) => return Err(no_memory(written)),
             }
         }
         let parsed = parse_error.is_none();
@@ -262,8 +262,8 @@ impl<'a, 'v> Selector<'a, 'v> {
     }
 
     /// Evaluates one text on the view of a reading.
-    fn read(&self, reading: &Reading<'a, '_>, text: &str) -> Result<Outcome<'a>, Trouble> {
-        let expression = self.compiled.get(text).map_err(Trouble::Parse)?;
+    fn read(&self, reading: &Reading<'a, '_>, text: &str) -> Result<Outcome<'a>, ReadError> {
+        let expression = self.compiled.get(text).map_err(ReadError::Parse)?;
         let expression = self.arena.keep(expression);
         let found = evaluate(expression, reading.view, self.arena, self.budget)?;
         Ok(match found {
@@ -313,10 +313,10 @@ impl<'a, 'v> Selector<'a, 'v> {
                             self.selection(view, expression, reading, candidate.repairs, notice)
                         });
                     }
-                    Ok(_) | Err(Trouble::Parse(_) | Trouble::Mismatch(_)) => {}
-                    Err(Trouble::Cost(_)) if parsed => {}
-                    Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
-                    Err(Trouble::Memory) => return Err(no_memory(written)),
+                    Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
+                    Err(ReadError::Cost(_)) if parsed => {}
+                    Err(ReadError::Cost(why)) => return Err(too_costly(written, why)),
+                    Err(ReadError::Memory) => return Err(no_memory(written)),
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! in their order, and what the last of them gives, that on the object a model was shown. The order
 //! is normative in `specs/select.md`.
 
-use super::{Answered, Outcome, Selection, Selector, Trouble, no_memory};
+use super::{AnsweringView, Outcome, ReadError, Selection, Selector, no_memory};
 use crate::error::SelectError;
 use crossfeed_jmespath::{Kind, View};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 pub(super) struct Reading<'a, 'v> {
     pub(super) text: &'a str,
     pub(super) view: &'v View<'a>,
-    pub(super) answered: Answered,
+    pub(super) answered: AnsweringView,
     pub(super) stripped: bool,
 }
 
@@ -25,8 +25,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         stripped: Option<&'a str>,
     ) -> Vec<Reading<'a, 'v>> {
         let views = [
-            (Answered::Canonical, Some(&self.views.canonical)),
-            (Answered::Envelope, self.views.envelope.as_ref()),
+            (AnsweringView::Canonical, Some(&self.views.canonical)),
+            (AnsweringView::Envelope, self.views.envelope.as_ref()),
         ];
         let mut readings = Vec::with_capacity(4);
         for (answered, view) in views {
@@ -62,7 +62,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             other => Ok(other.ok().flatten()),
         };
         let mut readings = Vec::with_capacity(2);
-        readings_on(&view, Answered::Shown, text, stripped, &mut readings);
+        readings_on(&view, AnsweringView::Shown, text, stripped, &mut readings);
         let mut parsed = true;
         for reading in &readings {
             match self.read(reading, reading.text) {
@@ -77,8 +77,8 @@ impl<'a, 'v> Selector<'a, 'v> {
                         Some(self.selection(view, expression, reading, Vec::new(), notice))
                     }));
                 }
-                Err(Trouble::Memory) => return Err(no_memory(written)),
-                Err(Trouble::Parse(_)) => parsed = false,
+                Err(ReadError::Memory) => return Err(no_memory(written)),
+                Err(ReadError::Parse(_)) => parsed = false,
                 Ok(Outcome::Nothing) | Err(_) => {}
             }
         }
@@ -107,7 +107,7 @@ impl<'a, 'v> Selector<'a, 'v> {
 /// Adds the readings of an expression on one view, in the order in which they are tried.
 fn readings_on<'a, 'v>(
     view: &'v View<'a>,
-    answered: Answered,
+    answered: AnsweringView,
     text: &'a str,
     stripped: Option<&'a str>,
     readings: &mut Vec<Reading<'a, 'v>>,

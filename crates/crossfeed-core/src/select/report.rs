@@ -5,7 +5,7 @@ use crossfeed_jmespath::{WhyEmpty, repair::Repair};
 /// Which view of a result answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a result has these three views")]
-pub enum Answered {
+pub enum AnsweringView {
     /// The canonical value.
     Canonical,
     /// The envelope around it, as models copy paths from there.
@@ -14,7 +14,7 @@ pub enum Answered {
     Shown,
 }
 
-impl Answered {
+impl AnsweringView {
     /// The name of the view.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -62,7 +62,7 @@ pub struct SelectReport {
     /// The expression that was evaluated in the end.
     pub evaluated: String,
     /// The view that answered.
-    pub view: Answered,
+    pub view: AnsweringView,
     /// Whether a leading `result.` was taken off.
     pub prefix_stripped: bool,
     /// The repairs, in order.

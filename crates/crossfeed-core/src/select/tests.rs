@@ -1,6 +1,6 @@
 use super::{
     readings::strip_prefix,
-    {Answered, SelectOptions, Selection, Selector, Selectors},
+    {AnsweringView, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::{canonical::Views, error::SelectError, paths::Outline};
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -197,7 +197,7 @@ fn check_shown(json: &str, expression: &str, expected: &str, shown: bool) {
     select(json, expression, |found| {
         let found = found.unwrap();
         assert_eq!(written(&found.view), expected, "{expression} on {json}");
-        let answered = found.report.view == Answered::Shown;
+        let answered = found.report.view == AnsweringView::Shown;
         assert_eq!(answered, shown, "{expression} on {json}");
     });
 }

@@ -1,12 +1,12 @@
 //! What would fit in place of a value that does not, or of one that is not there.
 
-use super::work::Work;
+use super::job::ResolveJob;
 use crate::{
     failure::{Error, Failure},
-    lineage::Link,
+    lineage::LineageEntry,
     resolve::Step,
-    reveal::Whole,
-    suggest::{Fits, OFFERED, ParameterSchema, Trial, Wish},
+    reveal::Unredacted,
+    suggest::{Fits, OFFERED, ParameterIntent, ParameterSchema, Trial},
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
@@ -19,7 +19,7 @@ const SUGGESTED: usize = 5;
 /// The most bytes that references may have brought in beside such a value.
 const SUGGESTED_BESIDE: usize = 1 << 20;
 
-impl Work {
+impl ResolveJob {
     /// Of the selectors nearest to one that missed, keeps those whose values fit the parameter; where
     /// none does, the best ones that fit take their places. Where nothing fits, or nothing is known
     /// of the parameter, they stay.
@@ -86,9 +86,10 @@ impl Work {
         failures: &mut [Failure],
         arguments: &mut Value,
         schema: &InputSchema,
-        lineage: &[Link],
+        lineage: &[LineageEntry],
     ) {
-        let links: HashMap<&str, &Link> = lineage.iter().map(|l| (l.at.as_str(), l)).collect();
+        let links: HashMap<&str, &LineageEntry> =
+            lineage.iter().map(|l| (l.at.as_str(), l)).collect();
         let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
         let mut suggested = HashSet::new();
         // For all tries together.
@@ -118,7 +119,7 @@ impl Work {
     /// Selectors on a link's result whose values fit where the link's own value stands.
     fn fitting(
         &self,
-        link: &Link,
+        link: &LineageEntry,
         arguments: &mut Value,
         schema: &InputSchema,
         steps: &mut Steps,
@@ -138,7 +139,7 @@ impl Work {
             })
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
-        let wish = Wish::of_argument(schema.as_value(), &link.at);
+        let wish = ParameterIntent::of_argument(schema.as_value(), &link.at);
         let fitting = self.on(stored, |trial| offer(trial, &wish, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
@@ -165,8 +166,8 @@ impl Work {
     }
 
     /// What a trial on what may be shown of a result gives; nothing where that cannot be read.
-    fn on<T>(&self, stored: &Whole, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
-        let stored = &stored.shown(&self.inner.options.reveal).ok()?;
+    fn on<T>(&self, stored: &Unredacted, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
+        let stored = &stored.redacted(&self.inner.options.reveal).ok()?;
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).ok()?;
@@ -183,7 +184,7 @@ impl Work {
         &self,
         call_id: &CallId,
         artifact_id: Option<&ArtifactId>,
-    ) -> Option<&Whole> {
+    ) -> Option<&Unredacted> {
         let place = self.plan.wanted.iter().position(|wanted| {
             wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
         })?;
@@ -191,7 +192,7 @@ impl Work {
     }
 }
 
-fn offer(trial: &Trial<'_, '_>, wish: &Wish, fits: &mut Fits<'_>) -> Vec<String> {
+fn offer(trial: &Trial<'_, '_>, wish: &ParameterIntent, fits: &mut Fits<'_>) -> Vec<String> {
     let found = trial.fitting(wish, OFFERED, fits);
     found.into_iter().map(|found| found.selector).collect()
 }

@@ -2,17 +2,17 @@
 
 use super::{
     Retrieved, Session, is_small_result,
-    size::{SMALL_BYTES, is_plain_path, run},
+    offload::{SMALL_BYTES, is_plain_path, run_or_spawn},
     succeeded,
 };
 use crate::{
-    account::Showable,
-    artifact::{Created, Made, Maker, NewArtifact},
+    account::ShownItem,
+    artifact::{ArtifactBuilder, BuiltArtifact, CreatedArtifact, NewArtifact},
     canonical::Stored,
     error::LookupError,
     failure::{Error, Failure},
-    resolve::Wanted,
-    reveal::Whole,
+    resolve::LookupKey,
+    reveal::Unredacted,
     telemetry::{number, stage},
     trace::staged,
 };
@@ -65,7 +65,7 @@ impl Session {
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<Created, Failure> {
+    pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<CreatedArtifact, Failure> {
         let span = stage!(
             "crossfeed::artifact",
             "crossfeed.artifact",
@@ -84,7 +84,7 @@ impl Session {
         created.inspect_err(|failure| self.note_told(failure))
     }
 
-    async fn try_create(&self, wanted: NewArtifact) -> Result<Created, Failure> {
+    async fn try_create(&self, wanted: NewArtifact) -> Result<CreatedArtifact, Failure> {
         let call_id = wanted.call_id.clone();
         let stored = self.found(&call_id).await?;
         let small = is_small_result(&stored)
@@ -96,19 +96,19 @@ impl Session {
                 .chain(wanted.details.iter().map(|(_, selector)| selector))
                 .all(|selector| is_plain_path(selector));
         let (inner, memory) = (Arc::clone(self.inner()), self.memory.clone());
-        let work = move |stored: &Whole, _: &Arena| {
+        let work = move |stored: &Unredacted, _: &Arena| {
             let refused = |error: Error| Box::new(Failure::of_call(&wanted.call_id, error));
-            let shown = stored.shown(&inner.options.reveal);
+            let shown = stored.redacted(&inner.options.reveal);
             let shown = shown.map_err(|error| refused(error.into()))?;
             succeeded(&wanted.call_id, &shown).map_err(|error| refused(error.into()))?;
-            let maker = Maker {
+            let maker = ArtifactBuilder {
                 limits: inner.fill_limits(),
                 compiled: &inner.selectors,
                 reveal: &inner.options.reveal,
                 telemetry: inner.telemetry(),
                 memory,
             };
-            let Made { artifact, reports } = maker
+            let BuiltArtifact { artifact, reports } = maker
                 .make(stored, &shown, &wanted)
                 .map_err(|located| Box::new((*located).into()))?;
             let context = &inner.options.context;
@@ -135,7 +135,7 @@ impl Session {
         if let Some(summary) = artifact.summary() {
             self.note_shown(&String::from_utf8_lossy(summary.raw()));
         }
-        Ok(Created {
+        Ok(CreatedArtifact {
             artifact,
             recorded,
             tokens,
@@ -157,7 +157,7 @@ impl Session {
         let inner = Arc::clone(self.inner());
         let bytes = |listed: &ListedArtifact| listed.summary.as_ref().map_or(0, Bytes::len);
         let small = listed.iter().map(bytes).sum::<usize>() <= SMALL_BYTES;
-        let shown = run(small, move || {
+        let shown = run_or_spawn(small, move || {
             for artifact in &mut listed {
                 let (summary, tool) = (artifact.summary.take(), artifact.tool.as_deref());
                 artifact.summary = summary.and_then(|it| inner.options.reveal.summary(tool, it));
@@ -177,11 +177,11 @@ impl Session {
         artifact_id: &ArtifactId,
         call_id: &CallId,
     ) -> Result<Arc<StoredArtifact>, LookupError> {
-        let wanted = Wanted {
+        let wanted = LookupKey {
             call_id: call_id.clone(),
             artifact_id: Some(artifact_id.clone()),
         };
-        match self.look_up(&wanted).await?.unseen() {
+        match self.look_up(&wanted).await?.as_stored() {
             Stored::Artifact(artifact) => Ok(Arc::clone(artifact)),
             Stored::Result(_) => Err(LookupError::artifact_missing(
                 artifact_id.clone(),
@@ -203,7 +203,7 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+        let what = ShownItem::Artifact(artifact_id.clone(), call_id.clone());
         self.retrieve_what(what, select, false).await
     }
 }

@@ -6,15 +6,15 @@
 
 use super::{
     Session,
-    size::{SMALL_BYTES, run},
+    offload::{SMALL_BYTES, run_or_spawn},
 };
 use crate::{
     canonical::Stored,
     error::LookupError,
     flight::{self, BeginError, Entry, Outcome},
     record::ToolResult,
-    resolve::{Looked, Plan, Wanted},
-    reveal::Whole,
+    resolve::{LookupKey, LookupResult, Plan},
+    reveal::Unredacted,
     trace::CallTrace,
 };
 use bytes::Bytes;
@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// What a plan wants, each in its place. What is in flight is waited for.
-    pub(super) async fn find_all(&self, plan: &Plan) -> Vec<Looked> {
+    pub(super) async fn find_all(&self, plan: &Plan) -> Vec<LookupResult> {
         // Artifacts are not in flight.
         let results = plan.wanted.iter().map(|wanted| match wanted.artifact_id {
             None => Some(&wanted.call_id),
@@ -151,7 +151,7 @@ impl Session {
             timer
         };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
-        let dooms = |looked: &Looked| judge(looked.as_ref().map(Whole::unseen));
+        let dooms = |looked: &LookupResult| judge(looked.as_ref().map(Unredacted::as_stored));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
         let looked =
@@ -170,10 +170,10 @@ impl Session {
     }
 
     /// What is wanted of a call that was not in flight, or that was waited for.
-    async fn find_landed(&self, wanted: &Wanted, outcome: Option<Outcome>) -> Looked {
+    async fn find_landed(&self, wanted: &LookupKey, outcome: Option<Outcome>) -> LookupResult {
         let call_id = wanted.call_id.clone();
         match outcome {
-            None | Some(Outcome::Landed) => self.find_wanted(wanted).await,
+            None | Some(Outcome::Completed) => self.find_wanted(wanted).await,
             Some(Outcome::GivenUp(tombstone)) => match self.find_wanted(wanted).await {
                 Err(LookupError::Unknown { .. }) => {
                     let reveal = &self.inner().options.reveal;
@@ -182,20 +182,20 @@ impl Session {
                 }
                 looked => looked,
             },
-            Some(Outcome::Circle(round)) => {
+            Some(Outcome::Cycle(round)) => {
                 let path = round.path();
                 Err(LookupError::Cycle { call_id, path })
             }
-            Some(Outcome::Overdue) => {
+            Some(Outcome::TimedOut) => {
                 let waited = Some(self.inner().options.wait);
                 self.find_recorded(call_id, waited).await
             }
-            Some(Outcome::Stopped) => self.find_recorded(call_id, None).await,
+            Some(Outcome::Aborted) => self.find_recorded(call_id, None).await,
         }
     }
 
     /// The result of a call in flight, which another engine over the same store may have recorded.
-    async fn find_recorded(&self, call_id: CallId, waited: Option<Duration>) -> Looked {
+    async fn find_recorded(&self, call_id: CallId, waited: Option<Duration>) -> LookupResult {
         match self.find_stored(&call_id).await {
             Ok(result) => Ok(Stored::Result(result).into()),
             Err(_) => Err(LookupError::Pending { call_id, waited }),
@@ -212,7 +212,7 @@ fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + u
             Some(Stored::Artifact(_)) => false,
             Some(Stored::Result(result)) => {
                 let is_small = result.failed() || result.document().raw().len() <= SMALL_BYTES;
-                run(is_small, move || Stored::Result(result).failure().is_some()).await
+                run_or_spawn(is_small, move || Stored::Result(result).failure().is_some()).await
             }
         }
     }

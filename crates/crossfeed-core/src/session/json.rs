@@ -8,10 +8,10 @@
 use super::{
     Resolved, Session,
     cost::most,
+    job::ResolveJob,
+    offload::{SMALL_BYTES, run_or_spawn},
     read_back::read_back,
     refusal,
-    size::{SMALL_BYTES, run},
-    work::Work,
 };
 use crate::{
     arguments::{Came, Node, Removed, Room, SplicedJson},
@@ -146,13 +146,13 @@ fn distinct(document: Document) -> Document {
 }
 
 /// A call of a tool, read back from what the model was shown.
-struct Called {
+struct ToolCall {
     written: Written,
     schema: Option<InputSchema>,
     asked: Taken,
 }
 
-impl Called {
+impl ToolCall {
     fn of(tool: &PreparedTool, arguments: Bytes, limit: usize) -> Result<Self, ResolveError> {
         let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
         let schema = tool.schema_for(|| {
@@ -218,7 +218,7 @@ impl Session {
         let arguments = arguments.into();
         let limit = self.inner().options.max_argument_bytes;
         let own = tool.clone();
-        let read = run(arguments.len() <= SMALL_BYTES, move || {
+        let read = run_or_spawn(arguments.len() <= SMALL_BYTES, move || {
             Written::read_back(own.listed(), arguments, limit)
         });
         let resolving = pin!(async {
@@ -236,7 +236,7 @@ impl Session {
     ) -> Result<ResolvedJson, ResolveError> {
         let is_judged = schema.is_some();
         let limit = self.inner().options.max_argument_bytes;
-        let written = run(arguments.len() <= SMALL_BYTES, move || {
+        let written = run_or_spawn(arguments.len() <= SMALL_BYTES, move || {
             let limit = most(limit, arguments.len());
             let document = read(Document::new(arguments))?;
             if !is_judged && !document.root().is_ok_and(may_hold_references) {
@@ -260,15 +260,15 @@ impl Session {
         arguments: Bytes,
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
-        let Called {
+        let ToolCall {
             written,
             schema,
             asked,
         } = if arguments.len() <= SMALL_BYTES && tool.is_compiled() {
-            Called::of(tool, arguments, limit)?
+            ToolCall::of(tool, arguments, limit)?
         } else {
             let tool = tool.clone();
-            run(false, move || Called::of(&tool, arguments, limit)).await?
+            run_or_spawn(false, move || ToolCall::of(&tool, arguments, limit)).await?
         };
         let resolved = self.resolved_written(written, schema.as_ref()).await?;
         Ok(resolved.asking(asked))
@@ -282,7 +282,7 @@ impl Session {
         let is_small = written.raw().len() <= SMALL_BYTES;
         let own = schema.cloned();
         let limit = self.inner().options.max_references;
-        let planned = run(is_small, move || {
+        let planned = run_or_spawn(is_small, move || {
             let (plan, left) = written.plan(own.as_ref().map(InputSchema::as_value))?;
             // Here as well: it takes long to drop very many.
             plan.check(limit)?;
@@ -290,7 +290,7 @@ impl Session {
             Ok((plan, written))
         });
         let (plan, written) = planned.await.map_err(refusal)?;
-        self.worked_out(plan, schema, written, is_small, Work::resolve_json)
+        self.execute_plan(plan, schema, written, is_small, ResolveJob::resolve_json)
             .await
     }
 }

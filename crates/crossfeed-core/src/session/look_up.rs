@@ -1,10 +1,10 @@
 //! Looking up what references name, and what is offered in place of ids that are not known.
 
-use super::{Session, size::run};
+use super::{Session, offload::run_or_spawn};
 use crate::{
     canonical::Stored,
-    error::{LookupError, Offer, There, effort},
-    resolve::{Looked, Wanted},
+    error::{Alternatives, KnownId, LookupError, comparison_budget},
+    resolve::{LookupKey, LookupResult},
 };
 use crossfeed_store::{ArtifactLookup, Lookup, StoredResult};
 use crossfeed_wire::CallId;
@@ -30,15 +30,15 @@ impl Session {
     ///
     /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        match self.whole(call_id).await?.unseen() {
+        match self.whole(call_id).await?.as_stored() {
             Stored::Result(result) => Ok(Arc::clone(result)),
             Stored::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
         }
     }
 
     /// All that is recorded of a call, or why it is not there and what is.
-    pub(super) async fn whole(&self, call_id: &CallId) -> Looked {
-        self.look_up(&Wanted {
+    pub(super) async fn whole(&self, call_id: &CallId) -> LookupResult {
+        self.look_up(&LookupKey {
             call_id: call_id.clone(),
             artifact_id: None,
         })
@@ -78,7 +78,7 @@ impl Session {
 
     /// What is stored of what is wanted, in flight or not; [`Self::offer`] says what there is in place
     /// of what is not known.
-    pub(super) async fn find_wanted(&self, wanted: &Wanted) -> Looked {
+    pub(super) async fn find_wanted(&self, wanted: &LookupKey) -> LookupResult {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
             let found = self.find_stored(call_id).await;
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// What is wanted, or why it is not there and what is.
-    pub(super) async fn look_up(&self, wanted: &Wanted) -> Looked {
+    pub(super) async fn look_up(&self, wanted: &LookupKey) -> LookupResult {
         let found = match wanted.artifact_id {
             None => {
                 let found = self.find(&wanted.call_id).await;
@@ -112,7 +112,7 @@ impl Session {
 
     /// Adds to unknown ids those of this session that may be meant. Where the store cannot list them,
     /// nothing is added: the id is unknown all the same.
-    pub(super) async fn offer(&self, looked: &mut [Looked]) {
+    pub(super) async fn offer(&self, looked: &mut [LookupResult]) {
         let unknown = looked.iter_mut().filter_map(|looked| match looked {
             Err(LookupError::Unknown { call_id, offer }) => {
                 Some((Listing::Calls, call_id.as_str().to_owned(), offer))
@@ -141,14 +141,16 @@ impl Session {
         };
         let listed = [&calls, &artifacts].map(|there| there.as_ref().map_or(0, Vec::len));
         let small = listed.iter().sum::<usize>() * wanted.len() <= SMALL_COMPARISONS;
-        let found = run(small, move || {
-            let mut effort = effort();
+        let found = run_or_spawn(small, move || {
+            let mut comparison_budget = comparison_budget();
             let offer = |(listing, id): (Listing, String)| {
                 let there = match listing {
                     Listing::Calls => calls.as_deref(),
                     Listing::Artifacts => artifacts.as_deref(),
                 };
-                there.map_or_else(Offer::default, |there| Offer::of(&id, there, &mut effort))
+                there.map_or_else(Alternatives::default, |there| {
+                    Alternatives::of(&id, there, &mut comparison_budget)
+                })
             };
             wanted.into_iter().map(offer).collect::<Vec<_>>()
         });
@@ -159,7 +161,7 @@ impl Session {
 
     /// The calls whose results can be referred to, the most recently used last; behind them those in
     /// flight, but for those that wait for the call for which this is asked, and that call itself.
-    async fn calls_there(&self) -> Option<Vec<There>> {
+    async fn calls_there(&self) -> Option<Vec<KnownId>> {
         // First, as everywhere: a call that returns in between is in both.
         let running = self
             .inner()
@@ -171,17 +173,17 @@ impl Session {
             let mut running = running.iter();
             !listed.failed && !running.any(|running| running.call_id == listed.call_id)
         });
-        let there = there.map(|listed| There::new(listed.call_id.as_str(), listed.tool));
+        let there = there.map(|listed| KnownId::new(listed.call_id.as_str(), listed.tool));
         let running = running.iter().filter(|running| !running.is_circular);
-        let running = running.map(|call| There::new(call.call_id.as_str(), call.tool.clone()));
+        let running = running.map(|call| KnownId::new(call.call_id.as_str(), call.tool.clone()));
         Some(there.chain(running).collect())
     }
 
-    async fn artifacts_there(&self) -> Option<Vec<There>> {
+    async fn artifacts_there(&self) -> Option<Vec<KnownId>> {
         let listed = self.inner().store.list_artifacts(&self.scope).await.ok()?;
         let whole = listed.into_iter().filter(|listed| !listed.damaged);
         let there = whole
-            .map(|listed| There::of_call(listed.artifact_id.as_str(), listed.call_id.as_str()));
+            .map(|listed| KnownId::of_call(listed.artifact_id.as_str(), listed.call_id.as_str()));
         Some(there.collect())
     }
 }

@@ -6,15 +6,18 @@ mod cost;
 mod flight;
 #[cfg(test)]
 mod flight_tests;
+mod job;
 mod json;
 #[cfg(test)]
 mod laws;
 mod learn;
 mod look_up;
+mod offload;
 mod project;
 #[cfg(test)]
 mod project_tests;
 mod read_back;
+mod render;
 mod respond;
 mod results;
 mod retrieve;
@@ -22,8 +25,6 @@ mod retrieved;
 #[cfg(test)]
 mod reveal_laws;
 mod select;
-mod show;
-mod size;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,6 @@ mod usage;
 #[cfg(test)]
 mod withheld_tests;
 mod withhold;
-mod work;
 
 pub use cost::arguments_cost;
 pub use flight::InFlight;
@@ -40,20 +40,20 @@ pub use respond::Response;
 pub use retrieved::Retrieved;
 
 use self::{
-    size::{SMALL_BYTES, compiled, is_small, run},
-    work::{Work, Worked},
+    job::{ResolveJob, ResolveOutcome},
+    offload::{SMALL_BYTES, compiled, is_small, run_or_spawn},
 };
 use crate::{
-    account::Account,
+    account::SessionUsage,
     canonical::{Stored, marked},
     engine::{Engine, Inner},
     error::{LimitError, LookupError, RevealError},
     failure::{Failure, ResolveError},
-    flight::Actor,
-    lineage::Link,
+    flight::CallHandle,
+    lineage::LineageEntry,
     record::ToolResult,
-    resolve::{FillLimits, Looked, Plan},
-    reveal::Whole,
+    resolve::{FillLimits, LookupResult, Plan},
+    reveal::Unredacted,
     select::SelectReport,
     tool::PreparedTool,
     trace::{CallTrace, RecordTrace, ResolutionTrace},
@@ -85,7 +85,7 @@ pub struct Session {
     engine: Engine,
     scope: Scope,
     /// The call in flight for which this one is used.
-    actor: Option<Actor>,
+    actor: Option<CallHandle>,
     /// Its trace, while it is in flight.
     call: Weak<CallTrace>,
     /// What selectors build is charged to it.
@@ -99,7 +99,7 @@ pub struct Resolved<A = Value> {
     /// What the tool gets.
     pub arguments: A,
     /// Which argument came from which call, in the order in which they were put.
-    pub lineage: Vec<Link>,
+    pub lineage: Vec<LineageEntry>,
     /// Types that were repaired for the tool's schema, but within values some of which may never be
     /// revealed.
     pub repairs: Vec<TypeRepair>,
@@ -113,7 +113,7 @@ pub struct Resolved<A = Value> {
 }
 
 impl<A> Resolved<A> {
-    fn new(arguments: A, lineage: Vec<Link>, repairs: Vec<TypeRepair>) -> Self {
+    fn new(arguments: A, lineage: Vec<LineageEntry>, repairs: Vec<TypeRepair>) -> Self {
         Self {
             arguments,
             lineage,
@@ -196,7 +196,7 @@ impl Session {
         result: ToolResult,
     ) -> Result<Recorded, StoreError> {
         let result = marked(result.into_stored());
-        let mine = self.actor.as_ref().map(Actor::call_id) == Some(call_id);
+        let mine = self.actor.as_ref().map(CallHandle::call_id) == Some(call_id);
         let call = if mine {
             self.call.upgrade()
         } else {
@@ -216,14 +216,16 @@ impl Session {
         let (flights, scope) = (&self.inner().flights, &self.scope);
         let actor = self.actor.as_ref();
         let actor = actor.filter(|actor| actor.call_id() == call_id);
-        if actor.is_some_and(|actor| flights.is_followed(scope, actor)) {
+        if actor.is_some_and(|actor| flights.is_superseded(scope, actor)) {
             return Err(StoreError::Duplicate {
                 call_id: call_id.clone(),
             });
         }
         let stored = self.store(call_id, result);
         let is_there = |error: &StoreError| matches!(error, StoreError::Duplicate { .. });
-        flights.land(scope, call_id, actor, stored, is_there).await
+        flights
+            .complete(scope, call_id, actor, stored, is_there)
+            .await
     }
 
     async fn store(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
@@ -310,41 +312,41 @@ impl Session {
         if plan.is_empty() && schema.is_none() {
             return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
         }
-        self.worked_out(plan, schema, arguments, true, Work::resolve)
+        self.execute_plan(plan, schema, arguments, true, ResolveJob::resolve)
             .await
     }
 
     /// Looks up what a plan wants, and has the rest of the work done where it belongs. `is_short` says whether
     /// the arguments are.
-    async fn worked_out<A: Send + 'static, R: Send + 'static>(
+    async fn execute_plan<A: Send + 'static, R: Send + 'static>(
         &self,
         plan: Plan,
         schema: Option<&InputSchema>,
         arguments: A,
         is_short: bool,
-        resolve: fn(&Work, A) -> Worked<R>,
+        resolve: fn(&ResolveJob, A) -> ResolveOutcome<R>,
     ) -> Result<R, ResolveError> {
         plan.check(self.inner().options.max_references)
             .map_err(refusal)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
-            let worked = run(!is_slow, move || resolve(&work, arguments)).await;
-            return worked.book(|| self.account());
+            let worked = run_or_spawn(!is_slow, move || resolve(&work, arguments)).await;
+            return worked.record_usage(|| self.account());
         }
         let mut looked = self.find_all(&plan).await;
         self.offer(&mut looked).await;
         let is_counted = self.inner().options.context.tokens.is_exact_for(1);
         let small = !is_slow && is_small(&plan, &looked, is_counted);
         let work = self.work(plan, looked, schema, small);
-        let (worked, grown) = run(small, move || {
+        let (worked, grown) = run_or_spawn(small, move || {
             let before = work.resident_bytes();
             let worked = resolve(&work, arguments);
             (worked, work.grown(&before))
         })
         .await;
         self.measure(&grown).await;
-        worked.book(|| self.account())
+        worked.record_usage(|| self.account())
     }
 
     /// Reads the arguments of a call back from the schema that the model was shown, then resolves
@@ -399,11 +401,11 @@ impl Session {
     fn work(
         &self,
         plan: Plan,
-        looked: Vec<Looked>,
+        looked: Vec<LookupResult>,
         schema: Option<&InputSchema>,
         small: bool,
-    ) -> Work {
-        Work {
+    ) -> ResolveJob {
+        ResolveJob {
             inner: Arc::clone(self.inner()),
             plan,
             looked,
@@ -414,7 +416,7 @@ impl Session {
     }
 
     /// The books of this session.
-    fn account(&self) -> Arc<Account> {
+    fn account(&self) -> Arc<SessionUsage> {
         self.inner().accounts.of(&self.scope)
     }
 
@@ -425,7 +427,7 @@ impl Session {
     }
 
     /// A recorded result, to work on.
-    async fn found(&self, call_id: &CallId) -> Result<Whole, Failure> {
+    async fn found(&self, call_id: &CallId) -> Result<Unredacted, Failure> {
         let found = self.whole(call_id).await;
         found.map_err(|error| Failure::of_call(call_id, error))
     }
@@ -434,13 +436,14 @@ impl Session {
     async fn work_on<T: Send + 'static, E: From<RevealError> + Send + 'static>(
         &self,
         call_id: &CallId,
-        stored: Whole,
+        stored: Unredacted,
         small: bool,
         work: impl FnOnce(&Stored, &Arena) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let inner = Arc::clone(self.inner());
-        let work =
-            move |stored: &Whole, arena: &Arena| work(&stored.shown(&inner.options.reveal)?, arena);
+        let work = move |stored: &Unredacted, arena: &Arena| {
+            work(&stored.redacted(&inner.options.reveal)?, arena)
+        };
         self.work_on_whole(call_id, stored, small, work).await
     }
 
@@ -450,13 +453,13 @@ impl Session {
     async fn work_on_whole<T: Send + 'static>(
         &self,
         call_id: &CallId,
-        stored: Whole,
+        stored: Unredacted,
         small: bool,
-        work: impl FnOnce(&Whole, &Arena) -> T + Send + 'static,
+        work: impl FnOnce(&Unredacted, &Arena) -> T + Send + 'static,
     ) -> T {
-        let is_result = matches!(stored.unseen(), Stored::Result(_));
+        let is_result = matches!(stored.as_stored(), Stored::Result(_));
         let memory = self.memory.clone();
-        let (done, grows) = run(small, move || {
+        let (done, grows) = run_or_spawn(small, move || {
             let before = stored.resident_bytes();
             let done = work(&stored, &Arena::with_memory(memory));
             (done, is_result && stored.resident_bytes() != before)
@@ -478,8 +481,8 @@ impl Session {
 }
 
 /// Whether what is stored is small enough to be worked on where the call is.
-fn is_small_result(stored: &Whole) -> bool {
-    stored.unseen().document().raw().len() <= SMALL_BYTES
+fn is_small_result(stored: &Unredacted) -> bool {
+    stored.as_stored().document().raw().len() <= SMALL_BYTES
 }
 
 /// Refuses the result of a call that failed.

@@ -4,16 +4,16 @@
 //! session's account. Deliberately not here: how a value is projected, and when a host does it: last,
 //! for which there is [`super::Response`].
 
-use super::{Session, is_small_result, size::is_plain_path, succeeded};
+use super::{Session, is_small_result, offload::is_plain_path, succeeded};
 use crate::{
-    account::{Extent, Mark, Showable},
+    account::{Coverage, Fingerprint, ShownItem},
     canonical::Stored,
     engine::Inner,
     error::{LimitError, SelectError},
     failure::{Error, Failure},
-    project::{Asked, ProjectOptions, Projected, announced},
+    project::{ProjectOptions, Projected, ProjectionContext, announced},
     render::whole_tokens,
-    reveal::Whole,
+    reveal::Unredacted,
     telemetry::{number, stage},
     trace::staged,
 };
@@ -77,7 +77,7 @@ impl Session {
     pub(super) async fn cut(
         &self,
         call_id: &CallId,
-        stored: Whole,
+        stored: Unredacted,
         options: &ProjectOptions,
         failures: bool,
     ) -> Result<Projected, Failure> {
@@ -85,7 +85,7 @@ impl Session {
             "crossfeed::project",
             "crossfeed.project",
             "gen_ai.tool.call.id" = call_id.as_str(),
-            "crossfeed.bytes.in" = number(stored.unseen().document().raw().len()),
+            "crossfeed.bytes.in" = number(stored.as_stored().document().raw().len()),
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
             "crossfeed.diagnostics" = tracing::field::Empty,
@@ -103,7 +103,7 @@ impl Session {
     async fn try_cut(
         &self,
         call_id: &CallId,
-        stored: Whole,
+        stored: Unredacted,
         options: &ProjectOptions,
         failures: bool,
     ) -> Result<Projected, Failure> {
@@ -112,8 +112,8 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, scope, options) = (call_id.clone(), self.scope.clone(), options.clone());
-        let work = move |whole: &Whole, arena: &Arena| {
-            let stored = &whole.shown(&inner.options.reveal)?;
+        let work = move |whole: &Unredacted, arena: &Arena| {
+            let stored = &whole.redacted(&inner.options.reveal)?;
             let (mark, counter) = (books.mark(stored), &inner.options.context.tokens);
             let mut projected = if failures && stored.failure().is_some() {
                 inner.failed(stored, arena)?
@@ -129,14 +129,14 @@ impl Session {
             }
             Ok((projected, mark, whole_tokens(stored, counter)))
         };
-        let cut: Result<(Projected, Mark, usize), Error> =
+        let cut: Result<(Projected, Fingerprint, usize), Error> =
             self.work_on_whole(call_id, stored, small, work).await;
         let (projected, mark, whole) = cut.map_err(|error| {
             let is_selected = matches!(error, Error::Select(_));
             Failure::of_call(call_id, error).with_expression(select.filter(|_| is_selected))
         })?;
-        let what = Showable::Result(call_id.clone());
-        account.show(what, mark, Extent::Part, projected.tokens, whole);
+        let what = ShownItem::Result(call_id.clone());
+        account.show(what, mark, Coverage::Part, projected.tokens, whole);
         Ok(projected)
     }
 }
@@ -170,7 +170,7 @@ impl Inner {
         let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
         let (json, mut schema) = (Bytes::from(json), None);
         if let Some(output) = self.output_schema(scope, stored, options) {
-            let asked = Asked {
+            let asked = ProjectionContext {
                 selected: selected.as_ref(),
                 projection: &applied.resolved.projection,
                 rules,

@@ -72,7 +72,7 @@ pub(super) fn read_back(
         back.removed = removed;
         return Ok(back);
     }
-    let mut again = Again {
+    let mut again = NumberPreservingWriter {
         names: listed.names(),
         outline: &outline,
         chunks: Vec::new(),
@@ -85,7 +85,7 @@ pub(super) fn read_back(
         let error = LimitError::WrittenNumber(error).into();
         return Err(ResolveError::new(vec![Failure::new(at, error)]));
     }
-    let Again {
+    let NumberPreservingWriter {
         mut chunks, open, ..
     } = again;
     chunks.push(open.into());
@@ -141,7 +141,7 @@ fn is_removed_only(
 }
 
 /// Writes arguments again after they were read back.
-struct Again<'n, 'd> {
+struct NumberPreservingWriter<'n, 'd> {
     names: &'n Names,
     outline: &'n Outline<'d>,
     chunks: Vec<Bytes>,
@@ -150,7 +150,7 @@ struct Again<'n, 'd> {
     has_most: bool,
 }
 
-impl<'d> Again<'_, 'd> {
+impl<'d> NumberPreservingWriter<'_, 'd> {
     /// Writes a value: what was left out, and scalars, as they are written in what the value is read
     /// from, if that is known for certain. Reading back bounded its depth.
     fn write(&mut self, value: &Value, written: Option<Cursor<'d>>) {

@@ -13,14 +13,14 @@
 
 use super::Session;
 use crate::{
-    account::{Extent, Showable},
+    account::{Coverage, ShownItem},
     canonical::{Stored, marked},
     error::LookupError,
     failure::{Error, Failure},
     project::{ProjectOptions, Projected},
     record::ToolResult,
     render::whole_tokens,
-    reveal::Whole,
+    reveal::Unredacted,
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_projection::RevealRules;
@@ -168,7 +168,7 @@ impl Response {
     /// [`Failure`] when the request or the result cannot be answered or judged, as for
     /// [`Session::project`]: the error is then what leaves.
     pub async fn cut(self, options: &ProjectOptions) -> Result<Projected, Failure> {
-        let whole = Whole::from(Stored::Result(self.full));
+        let whole = Unredacted::from(Stored::Result(self.full));
         let cut = self.session.cut(&self.call_id, whole, options, true).await;
         cut.inspect_err(|failure| self.session.note_told(failure))
     }
@@ -190,7 +190,7 @@ impl Response {
             full,
             ..
         } = self;
-        let whole = Whole::from(Stored::Result(full));
+        let whole = Unredacted::from(Stored::Result(full));
         let small = super::is_small_result(&whole);
         let account = session.account();
         let (inner, books) = (Arc::clone(session.inner()), Arc::clone(&account));
@@ -213,7 +213,13 @@ impl Response {
             session.note_told(&failure);
             failure
         })?;
-        account.show(Showable::Result(call_id), mark, Extent::Part, tokens, whole);
+        account.show(
+            ShownItem::Result(call_id),
+            mark,
+            Coverage::Part,
+            tokens,
+            whole,
+        );
         Ok(left)
     }
 }

@@ -5,17 +5,17 @@
 
 mod advice;
 
-use super::{Retrieved, Session, is_small_result, size::is_plain_path, succeeded};
+use super::{Retrieved, Session, is_small_result, offload::is_plain_path, succeeded};
 use crate::{
-    account::{Account, Extent, Mark, Showable},
+    account::{Coverage, Fingerprint, SessionUsage, ShownItem},
     canonical::Stored,
     context::{ALL_BY_REFERENCE, Outline, Oversized},
     engine::Inner,
     error::LimitError,
     failure::{Error, Failure},
     render::whole_tokens,
-    resolve::Wanted,
-    reveal::Whole,
+    resolve::LookupKey,
+    reveal::Unredacted,
     strip::{StripPolicy, strip},
     telemetry::{fail, number, stage},
     trace::staged,
@@ -81,7 +81,7 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        let what = Showable::Result(call_id.clone());
+        let what = ShownItem::Result(call_id.clone());
         self.retrieve_what(what, select, false).await
     }
 
@@ -92,7 +92,7 @@ impl Session {
     ///
     /// As for [`Self::retrieve`].
     pub async fn retrieve_again(&self, call_id: &CallId) -> Result<Retrieved, Failure> {
-        let what = Showable::Result(call_id.clone());
+        let what = ShownItem::Result(call_id.clone());
         self.retrieve_what(what, None, true).await
     }
 
@@ -107,14 +107,14 @@ impl Session {
         artifact_id: &ArtifactId,
         call_id: &CallId,
     ) -> Result<Retrieved, Failure> {
-        let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+        let what = ShownItem::Artifact(artifact_id.clone(), call_id.clone());
         self.retrieve_what(what, None, true).await
     }
 
     /// Brings something into the context if it is there; `again`, if that was done before.
     pub(super) async fn retrieve_what(
         &self,
-        what: Showable,
+        what: ShownItem,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
@@ -128,23 +128,23 @@ impl Session {
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
         );
-        let wanted = Wanted {
+        let wanted = LookupKey {
             call_id: call_id.clone(),
             artifact_id: artifact_id.cloned(),
         };
         let retrieving = async {
             match self.look_up(&wanted).await {
-                Ok(stored) => self.bring(what, stored, select, again).await,
+                Ok(stored) => self.fetch_into_context(what, stored, select, again).await,
                 Err(error) => Ok(self.noted(Retrieved::Missing(error))),
             }
         };
         staged(span, retrieving, note).await
     }
 
-    async fn bring(
+    async fn fetch_into_context(
         &self,
-        what: Showable,
-        stored: Whole,
+        what: ShownItem,
+        stored: Unredacted,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
@@ -155,23 +155,25 @@ impl Session {
         let work = move |stored: &Stored, arena: &Arena| {
             let known = (!again && text.is_none()).then_some(&*books);
             let mark = books.mark(stored);
-            let brought = inner.bring(&wanted, (stored, arena), text.as_deref(), known, mark)?;
+            let brought =
+                inner.fetch_into_context(&wanted, (stored, arena), text.as_deref(), known, mark)?;
             Ok((brought, mark))
         };
         let (call_id, artifact_id) = ids(&what);
         let brought = self.work_on(call_id, stored, small, work).await;
-        let (Brought { retrieved, whole }, mark) = brought.map_err(|refused: Refused| {
-            let mut failure = Failure::of_call(call_id, *refused.error);
-            failure.artifact_id = artifact_id.cloned();
-            failure.expression = select.map(str::to_owned);
-            failure.advice = refused.advice;
-            self.note_failure(&failure);
-            failure
-        })?;
+        let (RetrieveOutcome { retrieved, whole }, mark) =
+            brought.map_err(|refused: Refusal| {
+                let mut failure = Failure::of_call(call_id, *refused.error);
+                failure.artifact_id = artifact_id.cloned();
+                failure.expression = select.map(str::to_owned);
+                failure.advice = refused.advice;
+                self.note_failure(&failure);
+                failure
+            })?;
         if let Retrieved::Data { tokens, .. } = &retrieved {
             let extent = match select {
-                None => Extent::Whole,
-                Some(_) => Extent::Part,
+                None => Coverage::Whole,
+                Some(_) => Coverage::Part,
             };
             account.show(what, mark, extent, *tokens, whole);
         }
@@ -192,26 +194,26 @@ impl Session {
     }
 }
 
-fn ids(what: &Showable) -> (&CallId, Option<&ArtifactId>) {
+fn ids(what: &ShownItem) -> (&CallId, Option<&ArtifactId>) {
     match what {
-        Showable::Result(call_id) => (call_id, None),
-        Showable::Artifact(artifact_id, call_id) => (call_id, Some(artifact_id)),
+        ShownItem::Result(call_id) => (call_id, None),
+        ShownItem::Artifact(artifact_id, call_id) => (call_id, Some(artifact_id)),
     }
 }
 
 /// What came of it, and what the result takes as a whole.
-struct Brought {
+struct RetrieveOutcome {
     retrieved: Retrieved,
     whole: usize,
 }
 
 /// Why nothing came of it, and what is advised where the error itself advises what does not help.
-struct Refused {
+struct Refusal {
     error: Box<Error>,
     advice: Option<String>,
 }
 
-impl<E: Into<Error>> From<E> for Refused {
+impl<E: Into<Error>> From<E> for Refusal {
     fn from(error: E) -> Self {
         Self {
             error: Box::new(error.into()),
@@ -222,17 +224,17 @@ impl<E: Into<Error>> From<E> for Refused {
 
 impl Inner {
     /// Brings something; where `known` is given, only if it was not shown yet.
-    fn bring(
+    fn fetch_into_context(
         &self,
-        what: &Showable,
+        what: &ShownItem,
         (stored, arena): (&Stored, &Arena),
         select: Option<&str>,
-        known: Option<&Account>,
-        mark: Mark,
-    ) -> Result<Brought, Refused> {
+        known: Option<&SessionUsage>,
+        mark: Fingerprint,
+    ) -> Result<RetrieveOutcome, Refusal> {
         let (call_id, artifact_id) = ids(what);
         let answer = |retrieved| {
-            Ok(Brought {
+            Ok(RetrieveOutcome {
                 retrieved,
                 whole: whole_tokens(stored, &self.options.context.tokens),
             })
@@ -278,7 +280,7 @@ impl Inner {
                             None => ALL_BY_REFERENCE.to_owned(),
                         }
                     };
-                    return Err(Refused {
+                    return Err(Refusal {
                         advice: in_place(&error, next),
                         error: Box::new(error.into()),
                     });

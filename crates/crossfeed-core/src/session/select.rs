@@ -1,6 +1,8 @@
 //! Selecting from a recorded result, and its shape.
 
-use super::{Selected, Session, is_small_result, project::written, size::is_plain_path, succeeded};
+use super::{
+    Selected, Session, is_small_result, offload::is_plain_path, project::written, succeeded,
+};
 use crate::{
     canonical::Stored,
     engine::Inner,

@@ -6,7 +6,7 @@ use crate::{
     engine::Inner,
     error::LimitError,
     failure::{Error, Failure},
-    resolve::Wanted,
+    resolve::LookupKey,
     suggest::{ParameterSchema, Suggestion, Trial},
 };
 use crossfeed_jmespath::Arena;
@@ -63,7 +63,7 @@ impl Session {
             self.note_told(&failure);
             failure
         };
-        let wanted = Wanted {
+        let wanted = LookupKey {
             call_id: call_id.clone(),
             artifact_id: artifact_id.cloned(),
         };

@@ -1,7 +1,7 @@
 //! What a session's results cost and saved, and the end of a session.
 
 use super::Session;
-use crate::{account::TokenAccount, failure::Failure};
+use crate::{account::TokenUsage, failure::Failure};
 use crossfeed_store::StoreError;
 use crossfeed_wire::Fault;
 
@@ -36,7 +36,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn usage(&self) -> TokenAccount {
+    pub fn usage(&self) -> TokenUsage {
         self.inner().accounts.sums(&self.scope)
     }
 

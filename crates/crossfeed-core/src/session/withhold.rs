@@ -4,12 +4,12 @@
 //! that references brought in. What goes out: the same without a word of what may never be revealed.
 //! Deliberately not here: selectors, which see nothing of it.
 
-use super::work::Work;
+use super::job::ResolveJob;
 use crate::{
     canonical::Stored,
     error::RevealError,
     failure::{Error, Failure},
-    lineage::Link,
+    lineage::LineageEntry,
     shape::Shape,
     validate::TypeRepair,
 };
@@ -23,20 +23,21 @@ const EXPECTED: &str = "what the tool's schema asks for";
 /// How such an expectation reads: it lists the keys that are too many.
 const NAMES_WHAT_CAME: &str = "no property ";
 
-impl Work {
+impl ResolveJob {
     /// Says of failures that concern values some of which may never be revealed what would be said if
     /// they had come without that.
     pub(super) fn withhold(
         &self,
         failures: &mut [Failure],
         arguments: &mut Value,
-        lineage: &[Link],
+        lineage: &[LineageEntry],
     ) {
         if !self.inner.options.reveal.hides() {
             return;
         }
-        let concerns = |at: &Pointer, link: &Link| at.is_within(&link.at) || link.at.is_within(at);
-        let mut hiding: Vec<&Link> = Vec::new();
+        let concerns =
+            |at: &Pointer, link: &LineageEntry| at.is_within(&link.at) || link.at.is_within(at);
+        let mut hiding: Vec<&LineageEntry> = Vec::new();
         for link in lineage {
             let is_asked = || failures.iter().any(|failure| concerns(&failure.at, link));
             if !(is_bare(link) && is_asked()) {
@@ -71,12 +72,13 @@ impl Work {
 
     /// Leaves out what was repaired within values some of which may never be revealed: a repair names a
     /// key and the types that stand there.
-    pub(super) fn withhold_repairs(&self, repairs: &mut Vec<TypeRepair>, lineage: &[Link]) {
+    pub(super) fn withhold_repairs(&self, repairs: &mut Vec<TypeRepair>, lineage: &[LineageEntry]) {
         if repairs.is_empty() || !self.inner.options.reveal.hides() {
             return;
         }
         let bare = lineage.iter().filter(|link| is_bare(link));
-        let links: HashMap<&str, &Link> = bare.map(|link| (link.at.as_str(), link)).collect();
+        let links: HashMap<&str, &LineageEntry> =
+            bare.map(|link| (link.at.as_str(), link)).collect();
         let mut known = HashMap::new();
         let mut hides = |place: &str| {
             let Some((place, link)) = links.get_key_value(place) else {
@@ -89,10 +91,10 @@ impl Work {
     }
 
     /// What may be shown of what a link refers to; `None` where that is all of it.
-    fn shown_of(&self, link: &Link) -> Option<Result<Stored, RevealError>> {
+    fn shown_of(&self, link: &LineageEntry) -> Option<Result<Stored, RevealError>> {
         let source = &link.source;
         let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
-        match whole.shown(&self.inner.options.reveal) {
+        match whole.redacted(&self.inner.options.reveal) {
             Ok(shown) if !whole.hides_from(&shown) => None,
             shown => Some(shown),
         }
@@ -100,7 +102,7 @@ impl Work {
 
     /// What may be shown of the value that a link brought in; `None` where that is all of it, null
     /// where it cannot be told.
-    fn shown_value(&self, link: &Link) -> Option<Value> {
+    fn shown_value(&self, link: &LineageEntry) -> Option<Value> {
         let value = |shown: &Stored| {
             let arena = Arena::with_memory(self.memory.clone());
             let budget = self.inner.fill_limits().budget(shown, &arena);
@@ -114,7 +116,7 @@ impl Work {
 }
 
 /// Whether a link passed on what it refers to unseen.
-fn is_bare(link: &Link) -> bool {
+fn is_bare(link: &LineageEntry) -> bool {
     link.source.select.is_none() && !link.source.used_default
 }
 

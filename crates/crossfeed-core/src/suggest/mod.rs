@@ -12,10 +12,10 @@ mod tests;
 mod wish;
 
 pub use parameter::{ParameterError, ParameterSchema};
-pub(crate) use wish::Wish;
+pub(crate) use wish::ParameterIntent;
 
 use crate::{
-    paths::{Candidate, candidates, member, wantedness},
+    paths::{Candidate, candidates, member, relevance},
     select::SelectOptions,
     validate::keeps_numbers,
 };
@@ -78,7 +78,12 @@ impl<'a> Trial<'a, '_> {
     /// those that a next tool is likely to want, then those nearest to the root, ties in document
     /// order; one for places of the same names. A value that would lose digits on its way to the
     /// tool is not offered.
-    pub(crate) fn fitting(&self, wish: &Wish, most: usize, fits: &mut Fits<'_>) -> Vec<Suggestion> {
+    pub(crate) fn fitting(
+        &self,
+        wish: &ParameterIntent,
+        most: usize,
+        fits: &mut Fits<'_>,
+    ) -> Vec<Suggestion> {
         let root = Candidate {
             selector: "@".to_owned(),
             names: Vec::new(),
@@ -88,14 +93,14 @@ impl<'a> Trial<'a, '_> {
         let mut found = candidates(self.view, self.arena, self.budget);
         found.insert(0, root);
         found.sort_by_cached_key(|candidate| {
-            let wanted = candidate.names.last().map_or(0, |name| wantedness(name));
+            let wanted = candidate.names.last().map_or(0, |name| relevance(name));
             let nearness = candidate.names.len();
-            (Reverse((wish.likeness(candidate), wanted)), nearness)
+            (Reverse((wish.similarity(candidate), wanted)), nearness)
         });
         let mut offered = Vec::new();
         let mut places: HashSet<&[String]> = HashSet::new();
         let mut tested = 0;
-        let mut left = Left::default();
+        let mut left = TestBudget::default();
         for candidate in &found {
             for (text, kind) in texts(candidate, wish.is_list()) {
                 if offered.len() == most || tested == TESTED {
@@ -127,7 +132,7 @@ impl<'a> Trial<'a, '_> {
 
     /// Those of some selectors whose values fit.
     pub(crate) fn those_that_fit(&self, selectors: &[String], fits: &mut Fits<'_>) -> Vec<String> {
-        let mut left = Left::default();
+        let mut left = TestBudget::default();
         let mut fit = |selector: &str| {
             self.value_of(selector, &mut left)
                 .is_some_and(|value| fits(value.json, value.digits.as_deref()))
@@ -136,7 +141,7 @@ impl<'a> Trial<'a, '_> {
         fitting.cloned().collect()
     }
 
-    fn value_of(&self, selector: &str, left: &mut Left) -> Option<Tested> {
+    fn value_of(&self, selector: &str, left: &mut TestBudget) -> Option<TestValue> {
         let expression = Expression::parse(selector).ok()?;
         let limits = Limits::default()
             .with_base_steps(EVALUATION_STEPS)
@@ -158,14 +163,14 @@ impl<'a> Trial<'a, '_> {
             found.write(&mut digits, most).ok()?;
             String::from_utf8(digits).ok()
         });
-        Some(Tested {
+        Some(TestValue {
             json,
             digits: digits.flatten(),
         })
     }
 
     /// A text that is too large for most tests. It may be the very one that the parameter wants.
-    fn large_text(&self, cursor: Cursor<'_>, left: &mut Left) -> Option<Tested> {
+    fn large_text(&self, cursor: Cursor<'_>, left: &mut TestBudget) -> Option<TestValue> {
         let bytes = cursor.raw().len();
         if cursor.kind() != Kind::String || bytes > TESTED_TEXT {
             return None;
@@ -174,7 +179,7 @@ impl<'a> Trial<'a, '_> {
         // Twice, because a repair may be tried, too. It is given back with the arena.
         let room = bytes.saturating_mul(2);
         self.arena.reservation().reserve(room).ok()?;
-        Some(Tested {
+        Some(TestValue {
             json: Value::String(cursor.as_str()?.into_owned()),
             digits: None,
         })
@@ -182,12 +187,12 @@ impl<'a> Trial<'a, '_> {
 }
 
 /// What may still be tested.
-struct Left {
+struct TestBudget {
     bytes: usize,
     large_texts: usize,
 }
 
-impl Default for Left {
+impl Default for TestBudget {
     fn default() -> Self {
         Self {
             bytes: TESTED_BYTES_IN_ALL,
@@ -197,7 +202,7 @@ impl Default for Left {
 }
 
 /// A value that is tested.
-struct Tested {
+struct TestValue {
     json: Value,
     /// The digits of a number.
     digits: Option<String>,

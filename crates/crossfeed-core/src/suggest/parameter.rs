@@ -3,9 +3,9 @@
 //! What comes in: a schema, and perhaps where in it the parameter is. What goes out: a judge of
 //! values, and what the schema says that helps to choose among those that fit.
 
-use super::{place, wish::Wish};
+use super::{place, wish::ParameterIntent};
 use crate::{
-    likeness::Effort,
+    similarity::ComparisonBudget,
     validate::{InputSchema, Steps},
 };
 use crossfeed_schema::{Dialect, SchemaError, check};
@@ -40,7 +40,7 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 #[derive(Clone, Debug)]
 pub struct ParameterSchema {
     schema: InputSchema,
-    wish: Wish,
+    wish: ParameterIntent,
 }
 
 /// Why there is no schema of a parameter.
@@ -83,10 +83,10 @@ impl ParameterError {
             }
             Self::Nowhere { at, parameters } => {
                 // Both are short: this takes less than a million pairs of characters.
-                let mut effort = Effort::new(usize::MAX);
+                let mut effort = ComparisonBudget::new(usize::MAX);
                 let alike = parameters.iter().rev().map(|name| {
-                    let likeness = effort.likeness(at, name, 0.0);
-                    (likeness.unwrap_or(0.0), name)
+                    let similarity = effort.similarity(at, name, 0.0);
+                    (similarity.unwrap_or(0.0), name)
                 });
                 let nearest = alike.max_by(|(a, _), (b, _)| a.total_cmp(b));
                 let nearest = nearest.map_or("", |(_, name)| name);
@@ -176,7 +176,7 @@ impl ParameterSchema {
         found: &place::Found,
         name: Option<String>,
     ) -> Result<Self, ParameterError> {
-        let wish = Wish::of(document, found, name);
+        let wish = ParameterIntent::of(document, found, name);
         let schema = InputSchema::compile(judge(document, found)?);
         let schema = schema.map_err(|error| in_document(error, found))?;
         Ok(Self { schema, wish })
@@ -195,7 +195,7 @@ impl ParameterSchema {
         self.wish.name()
     }
 
-    pub(crate) fn wish(&self) -> &Wish {
+    pub(crate) fn wish(&self) -> &ParameterIntent {
         &self.wish
     }
 

@@ -1,6 +1,6 @@
 use super::{Fits, ParameterSchema, Suggestion, Trial};
 use crate::{
-    error::{Offer, There, effort},
+    error::{Alternatives, KnownId, comparison_budget},
     select::SelectOptions,
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
@@ -391,10 +391,10 @@ fn long_lists_hide_nothing_that_is_small() {
 
 #[test]
 fn unknown_ids_are_offered_what_is_alike() {
-    let there = |ids: &[(&str, Option<&str>)]| -> Vec<There> {
+    let there = |ids: &[(&str, Option<&str>)]| -> Vec<KnownId> {
         let there = ids
             .iter()
-            .map(|(id, of)| There::new(id, of.map(Into::into)));
+            .map(|(id, of)| KnownId::new(id, of.map(Into::into)));
         there.collect()
     };
     let calls = there(&[
@@ -402,8 +402,8 @@ fn unknown_ids_are_offered_what_is_alike() {
         ("call_2", None),
         ("job", Some("fetch")),
     ]);
-    let advice = |id: &str, there: &[There]| {
-        Offer::of(id, there, &mut effort()).advice("results", "do this")
+    let advice = |id: &str, there: &[KnownId]| {
+        Alternatives::of(id, there, &mut comparison_budget()).advice("results", "do this")
     };
     assert_eq!(
         advice("call_l", &calls),
@@ -417,13 +417,16 @@ fn unknown_ids_are_offered_what_is_alike() {
         advice("x", &calls),
         "found: job (fetch), call_2, call_1 (search)\ndo this"
     );
-    let many: Vec<There> = (0..5).flat_map(|_| calls.clone()).collect();
+    let many: Vec<KnownId> = (0..5).flat_map(|_| calls.clone()).collect();
     assert!(advice("x", &many).contains(", 12 more\n"));
     assert_eq!(
         advice("x", &[]),
         "found: no results in this session\ndo this"
     );
-    assert_eq!(Offer::default().advice("results", "do this"), "do this");
+    assert_eq!(
+        Alternatives::default().advice("results", "do this"),
+        "do this"
+    );
 }
 
 #[test]
@@ -451,17 +454,17 @@ fn only_so_many_values_are_judged() {
 fn any_number_of_unknown_ids_is_compared_for_one_effort() {
     // All alike but for what would have to be looked at pair by pair: 10^10 pairs together.
     let id = |n: usize| format!("{}{n:04}{}", "x".repeat(60), "ab".repeat(96));
-    let there: Vec<There> = (0..1000).map(|n| There::new(&id(n), None)).collect();
-    let mut effort = effort();
+    let there: Vec<KnownId> = (0..1000).map(|n| KnownId::new(&id(n), None)).collect();
+    let mut effort = comparison_budget();
     let mut alike = 0;
     for n in 0..1000 {
         let wanted = format!("{}{n:04}{}", "x".repeat(60), "ba".repeat(96));
-        alike += usize::from(Offer::of(&wanted, &there, &mut effort).alike);
-        alike += usize::from(Offer::of(&id(n), &there, &mut effort).alike);
+        alike += usize::from(Alternatives::of(&wanted, &there, &mut effort).alike);
+        alike += usize::from(Alternatives::of(&id(n), &there, &mut effort).alike);
     }
     // The first is compared with all, the last with none.
     assert!((1..1000).contains(&alike), "{alike}");
-    assert!(Offer::of(&id(1), &there, &mut crate::error::effort()).alike);
+    assert!(Alternatives::of(&id(1), &there, &mut crate::error::comparison_budget()).alike);
 }
 
 fn documents() -> impl Strategy<Value = Value> {

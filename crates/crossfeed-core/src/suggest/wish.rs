@@ -5,7 +5,7 @@
 //! elsewhere.
 
 use super::place::{self, Found};
-use crate::{likeness::Effort, paths::Candidate};
+use crate::{paths::Candidate, similarity::ComparisonBudget};
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
@@ -22,13 +22,13 @@ const WORDS: usize = 200;
 
 /// What a parameter is likely to want.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct ParameterIntent {
     name: Option<String>,
     /// The name, folded, and its words.
     folded: String,
     words: Vec<String>,
     /// What the texts are, as the schema or the name says.
-    look: Option<Look>,
+    look: Option<TextFormat>,
     /// The words of titles and descriptions.
     described: HashSet<String>,
     /// The types that are demanded; none where any may do.
@@ -37,7 +37,7 @@ pub(crate) struct Wish {
 
 /// How a text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum TextFormat {
     Uri,
     Email,
     Date,
@@ -45,7 +45,7 @@ enum Look {
     Uuid,
 }
 
-impl Wish {
+impl ParameterIntent {
     /// What the schemas at places of a document say, and the name of what they are for.
     pub(super) fn of(document: &Value, found: &Found, name: Option<String>) -> Self {
         let here = place::followed(document, found);
@@ -65,7 +65,7 @@ impl Wish {
         let text = |schema: &'_ Value, key: &str| Some(schema.get(key)?.as_str()?.to_owned());
         let look = schemas
             .iter()
-            .find_map(|schema| Look::of_format(&text(schema, "format")?));
+            .find_map(|schema| TextFormat::of_format(&text(schema, "format")?));
         let described = schemas
             .iter()
             .flat_map(|schema| [text(schema, "title"), text(schema, "description")])
@@ -110,7 +110,9 @@ impl Wish {
     pub(super) fn named(mut self, name: String) -> Self {
         self.folded = folded(&name);
         self.words = words(&name);
-        self.look = self.look.or_else(|| Look::of_name(self.words.last()?));
+        self.look = self
+            .look
+            .or_else(|| TextFormat::of_name(self.words.last()?));
         self.name = Some(name);
         self
     }
@@ -140,8 +142,8 @@ impl Wish {
     }
 
     /// How well a place goes with the parameter: more is better.
-    pub(super) fn likeness(&self, candidate: &Candidate<'_>) -> u32 {
-        let named = self.name_likeness(&candidate.names);
+    pub(super) fn similarity(&self, candidate: &Candidate<'_>) -> u32 {
+        let named = self.name_similarity(&candidate.names);
         let own = candidate.names.last().map(|name| words(name));
         let described = own.is_some_and(|own| {
             let mut own = own.iter().filter(|word| word.len() > 2);
@@ -151,7 +153,7 @@ impl Wish {
         named + 4 * u32::from(looks) + u32::from(described)
     }
 
-    fn name_likeness(&self, names: &[String]) -> u32 {
+    fn name_similarity(&self, names: &[String]) -> u32 {
         let Some(own) = names.last().filter(|_| !self.folded.is_empty()) else {
             return 0;
         };
@@ -178,7 +180,7 @@ impl Wish {
             return 5;
         }
         // Of names this short there is effort enough.
-        let alike = Effort::new(usize::MAX).likeness(wanted, &name, ALIKE);
+        let alike = ComparisonBudget::new(usize::MAX).similarity(wanted, &name, ALIKE);
         if alike.is_some() { 4 } else { 0 }
     }
 }
@@ -202,7 +204,7 @@ fn kinds_of(types: &Value) -> Option<Vec<Kind>> {
     }
 }
 
-impl Look {
+impl TextFormat {
     fn of_format(format: &str) -> Option<Self> {
         Some(match format {
             "uri" | "uri-reference" | "iri" | "iri-reference" | "url" => Self::Uri,

@@ -4,7 +4,7 @@
 use crate::{
     error::LookupError,
     failure::{Error, Failure},
-    lineage::Link,
+    lineage::LineageEntry,
     select::{masked_failed_selector, masked_selector},
     telemetry::{AttributeValue, Telemetry, number, within},
 };
@@ -32,12 +32,12 @@ impl<'s> Consumer<'s> {
 }
 
 /// Says where each value came from; gives back of how many it was not said.
-pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[Link]) -> usize {
+pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[LineageEntry]) -> usize {
     for link in lineage.iter().take(MAX_SAID) {
         let source = &link.source;
         let report = source.report.as_ref();
         let select = source.select.as_deref();
-        let said = Said {
+        let said = ReferenceFacts {
             call: source.call_id.as_str(),
             artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
             tool: source.tool.as_deref().map(within),
@@ -72,7 +72,7 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
             ErrorCode::ResultUnknown | ErrorCode::ArtifactUnknown
         );
         let known = |id| if is_unknown { UNKNOWN } else { id };
-        let said = Said {
+        let said = ReferenceFacts {
             call: failure.call_id.as_ref().map_or("", |id| known(id.as_str())),
             artifact: failure.artifact_id.as_ref().map(|id| known(id.as_str())),
             tool: None,
@@ -99,7 +99,7 @@ fn unmet(written: &str, error: &Error) -> Option<String> {
 }
 
 /// What is said of one reference.
-struct Said<'l> {
+struct ReferenceFacts<'l> {
     call: &'l str,
     artifact: Option<&'l str>,
     tool: Option<&'l str>,
@@ -115,7 +115,7 @@ struct Said<'l> {
     error: Option<&'static str>,
 }
 
-impl Said<'_> {
+impl ReferenceFacts<'_> {
     fn link(
         &self,
         telemetry: &dyn Telemetry,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     failure::ResolveError,
-    lineage::Link,
+    lineage::LineageEntry,
     telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
 };
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl ResolutionTrace {
     /// Notes that everything was resolved.
     pub(crate) fn resolved(
         &self,
-        lineage: &[Link],
+        lineage: &[LineageEntry],
         repairs: usize,
         telemetry: Option<&dyn Telemetry>,
     ) {
@@ -83,7 +83,8 @@ impl ResolutionTrace {
         if self.span.is_disabled() && consumer.is_disabled() {
             return;
         }
-        let sum = |of: fn(&Link) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
+        let sum =
+            |of: fn(&LineageEntry) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
         self.span.record("crossfeed.outcome", "resolved");
         self.span
             .record("crossfeed.references", number(lineage.len()));

@@ -23,7 +23,7 @@ pub(crate) use skeleton::built_bytes;
 
 use crate::{
     error::{ArgumentError, Located, ValidateError},
-    lineage::Link,
+    lineage::LineageEntry,
     shape::Shape,
 };
 use crossfeed_wire::Pointer;
@@ -45,7 +45,7 @@ pub(crate) struct Finding {
 pub(crate) fn validate(
     arguments: &mut Value,
     schema: &InputSchema,
-    lineage: &[Link],
+    lineage: &[LineageEntry],
     scope: RepairScope,
 ) -> Result<Vec<TypeRepair>, Vec<Located<ValidateError>>> {
     let too_costly = |cost| vec![Located::new(Pointer::root(), cost)];
@@ -89,10 +89,10 @@ fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Located<
 }
 
 /// The references by the places they filled: of several at one place the last counts.
-pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l Link>);
+pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l LineageEntry>);
 
 impl<'l> ByPlace<'l> {
-    pub(crate) fn of(lineage: &'l [Link]) -> Self {
+    pub(crate) fn of(lineage: &'l [LineageEntry]) -> Self {
         Self(
             lineage
                 .iter()
@@ -102,7 +102,7 @@ impl<'l> ByPlace<'l> {
     }
 
     /// The innermost reference that brought in the value at a place.
-    pub(crate) fn link(&self, at: &Pointer) -> Option<&'l Link> {
+    pub(crate) fn link(&self, at: &Pointer) -> Option<&'l LineageEntry> {
         at.and_around().find_map(|place| self.0.get(place).copied())
     }
 }

@@ -18,7 +18,7 @@ pub(super) use sources::Sources;
 use crate::config::{FlowRule, ServerConfig};
 use crate::pattern::fits;
 use crate::principal::Principal;
-use crossfeed_core::Link;
+use crossfeed_core::LineageEntry;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -163,7 +163,7 @@ impl Flows {
         &self,
         principal: &Principal,
         scope: &Scope,
-        lineage: &[Link],
+        lineage: &[LineageEntry],
         to: &Arc<str>,
     ) -> Result<Sources, FlowError> {
         if self.rules.is_empty() {
@@ -261,7 +261,7 @@ impl Flows {
 }
 
 /// Says which results went where, by shape and source, never what they hold.
-pub(super) fn log(call_id: &CallId, to: &str, lineage: &[Link]) {
+pub(super) fn log(call_id: &CallId, to: &str, lineage: &[LineageEntry]) {
     for link in lineage {
         let source = &link.source;
         tracing::info!(

@@ -1,7 +1,7 @@
 //! What each form of an expression gives.
 
 use super::{
-    inside::{Found, Inner, Look},
+    inside::{Inferred, Inner, SchemaReader},
     kinds::Kinds,
     schema::Dictionary,
 };
@@ -11,25 +11,25 @@ use serde_json::{Map, Value, json};
 /// The inference for one expression.
 pub(super) struct Inference<'w, 's> {
     words: &'w Dictionary<'s>,
-    look: Look<'w, 's>,
+    look: SchemaReader<'w, 's>,
 }
 
 impl<'w, 's> Inference<'w, 's> {
     pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
         Self {
             words,
-            look: Look::new(words),
+            look: SchemaReader::new(words),
         }
     }
 
     /// What an expression gives on an instance of a schema; `None` where too much would have to be
     /// said.
-    pub(super) fn outcome(&mut self, form: &Form<'_>, schema: &Value) -> Option<Found> {
-        self.form(form, &Found::there(schema.clone()))
+    pub(super) fn outcome(&mut self, form: &Form<'_>, schema: &Value) -> Option<Inferred> {
+        self.form(form, &Inferred::there(schema.clone()))
     }
 
     /// Recursion is bounded by the nesting of the expression.
-    fn form(&mut self, form: &Form<'_>, on: &Found) -> Option<Found> {
+    fn form(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Inferred> {
         let mut found = match form {
             Form::Current => on.clone(),
             Form::Path(steps) => self.path(steps, on),
@@ -62,14 +62,14 @@ impl<'w, 's> Inference<'w, 's> {
                         self.words.without_null(one.schema)
                     });
                 }
-                Found {
+                Inferred {
                     schema: self.words.any(schemas),
                     absent,
                 }
             }
             Form::And(parts) => self.either(parts, on)?,
             Form::Not(_) | Form::Compare { ordered: false } => boolean(),
-            Form::Compare { ordered: true } => Found {
+            Form::Compare { ordered: true } => Inferred {
                 absent: true,
                 ..boolean()
             },
@@ -98,19 +98,19 @@ impl<'w, 's> Inference<'w, 's> {
         Some(found)
     }
 
-    fn null(&self) -> Found {
-        Found::there(json!({"type": "null"}))
+    fn null(&self) -> Inferred {
+        Inferred::there(json!({"type": "null"}))
     }
 
-    fn literal(&self, value: Value) -> Found {
+    fn literal(&self, value: Value) -> Inferred {
         match value {
             Value::Null => self.null(),
-            value => Found::there(self.words.constant(value)),
+            value => Inferred::there(self.words.constant(value)),
         }
     }
 
     /// The value of a member of what an expression builds: null where there is none.
-    fn value(&mut self, form: &Form<'_>, on: &Found) -> Option<Value> {
+    fn value(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Value> {
         let found = self.form(form, on)?;
         Some(if found.absent {
             self.words.or_null(found.schema)
@@ -120,14 +120,14 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// A list or object that is built of anything but null.
-    fn built(&self, schema: Value, on: &Found) -> Found {
-        Found {
+    fn built(&self, schema: Value, on: &Inferred) -> Inferred {
+        Inferred {
             schema,
             absent: on.absent || self.words.kinds(&on.schema).admit(Kinds::NULL),
         }
     }
 
-    fn path(&mut self, steps: &[SpineStep<'_>], on: &Found) -> Found {
+    fn path(&mut self, steps: &[SpineStep<'_>], on: &Inferred) -> Inferred {
         let mut found = on.clone();
         for step in steps {
             let inner = match step {
@@ -138,7 +138,7 @@ impl<'w, 's> Inference<'w, 's> {
             let Some(next) = self.look.within(&found.schema, inner, true) else {
                 return self.null();
             };
-            found = Found {
+            found = Inferred {
                 absent: found.absent || next.absent,
                 ..next
             };
@@ -147,7 +147,7 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// Any of what some parts give.
-    fn either(&mut self, parts: &[Form<'_>], on: &Found) -> Option<Found> {
+    fn either(&mut self, parts: &[Form<'_>], on: &Inferred) -> Option<Inferred> {
         let mut schemas = Vec::with_capacity(parts.len());
         let mut absent = false;
         for part in parts {
@@ -155,7 +155,7 @@ impl<'w, 's> Inference<'w, 's> {
             absent |= one.absent;
             schemas.push(one.schema);
         }
-        Some(Found {
+        Some(Inferred {
             schema: self.words.any(schemas),
             absent,
         })
@@ -163,10 +163,10 @@ impl<'w, 's> Inference<'w, 's> {
 
     fn projection(
         &mut self,
-        source: &Found,
+        source: &Inferred,
         over: &FormOver<'_>,
         each: &Form<'_>,
-    ) -> Option<Found> {
+    ) -> Option<Inferred> {
         let inner = match over {
             FormOver::Values => Inner::Members,
             _ => Inner::Items,
@@ -174,7 +174,7 @@ impl<'w, 's> Inference<'w, 's> {
         let Some(mut item) = self.look.within(&source.schema, inner, true) else {
             // An empty list has no items, and is one.
             return Some(if self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
-                Found {
+                Inferred {
                     schema: json!({"type": "array", "maxItems": 0}),
                     absent: true,
                 }
@@ -185,9 +185,9 @@ impl<'w, 's> Inference<'w, 's> {
         if matches!(over, FormOver::Flattened) {
             item.schema = self.flattened(item.schema)?;
         }
-        let one = self.form(each, &Found::there(item.schema))?;
+        let one = self.form(each, &Inferred::there(item.schema))?;
         let items = self.words.without_null(one.schema);
-        Some(Found {
+        Some(Inferred {
             schema: self.list_of(items),
             absent: source.absent || item.absent,
         })
@@ -226,17 +226,17 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// The items of what is a list, else the function fails.
-    fn items_of(&mut self, form: &Form<'_>, on: &Found) -> Option<Value> {
+    fn items_of(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Value> {
         let list = self.form(form, on)?;
         let items = self.look.within(&list.schema, Inner::Items, false);
         Some(items.map_or_else(|| self.words.nothing(), |items| items.schema))
     }
 
     /// What a function gives where it does not fail.
-    fn call(&mut self, function: &str, arguments: &[Form<'_>], on: &Found) -> Option<Found> {
-        let there = |schema: Value| Some(Found::there(schema));
+    fn call(&mut self, function: &str, arguments: &[Form<'_>], on: &Inferred) -> Option<Inferred> {
+        let there = |schema: Value| Some(Inferred::there(schema));
         let or_none = |schema: Value| {
-            Some(Found {
+            Some(Inferred {
                 schema,
                 absent: true,
             })
@@ -304,7 +304,7 @@ impl<'w, 's> Inference<'w, 's> {
                     return None;
                 };
                 let items = self.items_of(list, on)?;
-                let each = self.value(each, &Found::there(items))?;
+                let each = self.value(each, &Inferred::there(items))?;
                 there(self.list_of(each))
             }
             "not_null" => {
@@ -315,7 +315,7 @@ impl<'w, 's> Inference<'w, 's> {
                     absent &= one.absent || self.words.kinds(&one.schema).admit(Kinds::NULL);
                     schemas.push(self.words.without_null(one.schema));
                 }
-                Some(Found {
+                Some(Inferred {
                     schema: self.words.any(schemas),
                     absent,
                 })
@@ -328,6 +328,6 @@ impl<'w, 's> Inference<'w, 's> {
 /// The words that `type` gives.
 const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
 
-fn boolean() -> Found {
-    Found::there(json!({"type": "boolean"}))
+fn boolean() -> Inferred {
+    Inferred::there(json!({"type": "boolean"}))
 }

@@ -34,13 +34,13 @@ impl Inner<'_> {
 
 /// The schema of a value that may be absent.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct Inferred {
     pub(super) schema: Value,
     /// Whether there may be none, which is null wherever it is asked for.
     pub(super) absent: bool,
 }
 
-impl Found {
+impl Inferred {
     pub(super) fn there(schema: Value) -> Self {
         Self {
             schema,
@@ -50,12 +50,12 @@ impl Found {
 }
 
 /// Looks into schemas, as often as it may.
-pub(super) struct Look<'w, 's> {
+pub(super) struct SchemaReader<'w, 's> {
     pub(super) words: &'w Dictionary<'s>,
     left: usize,
 }
 
-impl<'w, 's> Look<'w, 's> {
+impl<'w, 's> SchemaReader<'w, 's> {
     pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
         Self { words, left: MOST }
     }
@@ -67,12 +67,12 @@ impl<'w, 's> Look<'w, 's> {
         schema: &Value,
         inner: Inner<'_>,
         opens: bool,
-    ) -> Option<Found> {
+    ) -> Option<Inferred> {
         self.find(schema, inner, Kinds::ALL, opens, 0)
     }
 
-    fn unknown(&self) -> Found {
-        Found {
+    fn unknown(&self) -> Inferred {
+        Inferred {
             schema: self.words.anything(),
             absent: true,
         }
@@ -86,7 +86,7 @@ impl<'w, 's> Look<'w, 's> {
         outer: Kinds,
         opens: bool,
         depth: usize,
-    ) -> Option<Found> {
+    ) -> Option<Inferred> {
         let kinds = self.words.kinds(schema) & outer;
         if opens && kinds.admit(Kinds::STRING) {
             return Some(self.unknown()); // it may be the text of what is looked for
@@ -126,7 +126,7 @@ impl<'w, 's> Look<'w, 's> {
                 if either.is_empty() {
                     return None;
                 }
-                found.push(Found {
+                found.push(Inferred {
                     schema: self.words.any(either),
                     absent,
                 });
@@ -134,14 +134,14 @@ impl<'w, 's> Look<'w, 's> {
         }
         let absent = !kinds.are_only(inner.holder()) || found.iter().all(|one| one.absent);
         let schemas = found.into_iter().map(|one| one.schema).collect();
-        Some(Found {
+        Some(Inferred {
             schema: self.words.all(schemas),
             absent,
         })
     }
 
     /// What the keywords of a schema themselves say; `None` for what they refuse.
-    fn own(&mut self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Found> {
+    fn own(&mut self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Inferred> {
         match inner {
             Inner::Member(name) => self.member(object, name),
             Inner::Item(index) => self.item(object, index),
@@ -152,7 +152,7 @@ impl<'w, 's> Look<'w, 's> {
                     return None;
                 }
                 let schemas = listed.iter().cloned().chain([rest]);
-                Some(Found::there(self.words.any(schemas)))
+                Some(Inferred::there(self.words.any(schemas)))
             }
             Inner::Members => {
                 let map = |keyword| object.get(keyword).and_then(Value::as_object);
@@ -161,12 +161,12 @@ impl<'w, 's> Look<'w, 's> {
                 let rest = object.get("additionalProperties").cloned();
                 let rest = rest.unwrap_or_else(|| self.words.anything());
                 let schemas = named.map(|(_, schema)| schema.clone()).chain([rest]);
-                Some(Found::there(self.words.any(schemas)))
+                Some(Inferred::there(self.words.any(schemas)))
             }
         }
     }
 
-    fn member(&mut self, object: &Map<String, Value>, name: &str) -> Option<Found> {
+    fn member(&mut self, object: &Map<String, Value>, name: &str) -> Option<Inferred> {
         let map = |keyword| object.get(keyword).and_then(Value::as_object);
         let mut schemas: Vec<Value> = Vec::new();
         schemas.extend(
@@ -190,13 +190,13 @@ impl<'w, 's> Look<'w, 's> {
         }
         let required = object.get("required").and_then(Value::as_array);
         let is_required = |names: &Vec<Value>| names.iter().any(|one| one == name);
-        Some(Found {
+        Some(Inferred {
             schema: self.words.all(schemas),
             absent: !required.is_some_and(is_required),
         })
     }
 
-    fn item(&self, object: &Map<String, Value>, index: i64) -> Option<Found> {
+    fn item(&self, object: &Map<String, Value>, index: i64) -> Option<Inferred> {
         let (listed, rest) = self.items(object);
         let bound = |keyword| object.get(keyword).and_then(Value::as_u64);
         let least = bound("minItems").unwrap_or(0);
@@ -211,7 +211,7 @@ impl<'w, 's> Look<'w, 's> {
         if self.words.is_nothing(&schema) || bound("maxItems").is_some_and(|most| most == 0) {
             return None;
         }
-        Some(Found { schema, absent })
+        Some(Inferred { schema, absent })
     }
 
     /// The schemas of the items that are listed one by one, and that of those behind them.

@@ -9,18 +9,18 @@ const COMPARED: usize = 64;
 
 /// The effort that may be spent on comparing names: pairs of characters that are looked at.
 #[derive(Debug)]
-pub(crate) struct Effort {
+pub(crate) struct ComparisonBudget {
     left: usize,
 }
 
-impl Effort {
+impl ComparisonBudget {
     pub(crate) fn new(pairs: usize) -> Self {
         Self { left: pairs }
     }
 
     /// The likeness of two names; `None` where it is less than `least`, or no effort is left. Names
     /// that differ in more than 64 characters are not alike.
-    pub(crate) fn likeness(&mut self, wanted: &str, name: &str, least: f64) -> Option<f64> {
+    pub(crate) fn similarity(&mut self, wanted: &str, name: &str, least: f64) -> Option<f64> {
         if self.left == 0 {
             return None;
         }
@@ -39,12 +39,12 @@ impl Effort {
         self.spend(a * b)?;
         // What both begin and end with takes no slips.
         let slips = strsim::damerau_levenshtein(middle, other);
-        let likeness = if long == 0 {
+        let similarity = if long == 0 {
             1.0
         } else {
             1.0 - slips as f64 / long as f64
         };
-        (likeness >= least).then_some(likeness)
+        (similarity >= least).then_some(similarity)
     }
 
     fn spend(&mut self, pairs: usize) -> Option<()> {
@@ -67,11 +67,11 @@ fn middles<'t>(a: &'t str, b: &'t str) -> (&'t str, &'t str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Effort;
+    use super::ComparisonBudget;
     use proptest::prelude::*;
 
     fn check(wanted: &str, name: &str, least: f64, expected: Option<f64>) {
-        let found = Effort::new(10_000).likeness(wanted, name, least);
+        let found = ComparisonBudget::new(10_000).similarity(wanted, name, least);
         assert_eq!(found, expected, "{wanted} {name}");
     }
 
@@ -88,28 +88,28 @@ mod tests {
     fn long_names_are_compared_where_they_differ() {
         let long = "x".repeat(1_000_000);
         check(&long, &long, 0.75, None);
-        let effort = || Effort::new(3_000_000);
-        assert_eq!(effort().likeness(&long, &long, 0.75), Some(1.0));
+        let effort = || ComparisonBudget::new(3_000_000);
+        assert_eq!(effort().similarity(&long, &long, 0.75), Some(1.0));
         let slip = format!("{long}y");
-        assert!(effort().likeness(&long, &slip, 0.75).is_some());
+        assert!(effort().similarity(&long, &slip, 0.75).is_some());
         // It would take 10^12 pairs.
         let other = "y".repeat(1_000_000);
-        assert_eq!(effort().likeness(&long, &other, 0.0), None);
+        assert_eq!(effort().similarity(&long, &other, 0.0), None);
     }
 
     #[test]
     fn no_more_is_spent_than_there_is() {
-        let mut effort = Effort::new(6 + 9 + 6 + 8);
-        assert!(effort.likeness("abc123", "abcxyz", 0.1).is_some());
-        assert!(effort.likeness("abc123", "abcxyz", 0.1).is_none());
+        let mut effort = ComparisonBudget::new(6 + 9 + 6 + 8);
+        assert!(effort.similarity("abc123", "abcxyz", 0.1).is_some());
+        assert!(effort.similarity("abc123", "abcxyz", 0.1).is_none());
         // Nothing comes back: what was too much for one is gone for the next.
-        assert!(effort.likeness("a", "a", 0.1).is_none());
+        assert!(effort.similarity("a", "a", 0.1).is_none());
     }
 
     proptest! {
         #[test]
         fn the_likeness_is_that_of_all(a in "[ab é]{0,12}", b in "[ab é]{0,12}") {
-            let found = Effort::new(10_000).likeness(&a, &b, 0.0);
+            let found = ComparisonBudget::new(10_000).similarity(&a, &b, 0.0);
             let whole = strsim::normalized_damerau_levenshtein(&a, &b);
             prop_assert!((found.unwrap() - whole).abs() < 1e-9, "{:?} {}", found, whole);
         }

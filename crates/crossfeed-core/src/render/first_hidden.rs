@@ -1,13 +1,13 @@
 //! What a preview hides first, and the selector that reaches it.
 
-use super::plan::{Body, Form, Hop, Id, Plan};
+use super::plan::{Body, Form, Id, PathStep, Plan};
 use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
 /// Something that is hidden, and what is around it, the nearest first.
 #[derive(Debug, Default)]
 pub(super) struct Hidden<'a> {
-    places: Vec<(Hop<'a>, Option<Cursor<'a>>)>,
+    places: Vec<(PathStep<'a>, Option<Cursor<'a>>)>,
 }
 
 /// What may be hidden.
@@ -36,8 +36,8 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> O
     while let Some(node) = around.and_then(|id| plan.node(id)) {
         hidden.places.push((node.hop.clone(), node.cursor));
         around = match node.hop {
-            Hop::Select(_) => None,
-            Hop::Member(parent, _) | Hop::Item(parent, _) => Some(parent),
+            PathStep::Select(_) => None,
+            PathStep::Member(parent, _) | PathStep::Item(parent, _) => Some(parent),
         };
     }
     Some(hidden)
@@ -55,18 +55,18 @@ impl<'a> Hidden<'a> {
 }
 
 /// The selector of a place; empty for the whole value, `None` where it is too long for anybody.
-fn selector(plan: &Plan<'_, '_>, hop: &Hop<'_>) -> Option<String> {
+fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
     let around = |parent: Id| plan.node(parent).and_then(|node| selector(plan, &node.hop));
     let selector = match hop {
-        Hop::Select(selector) => selector.clone(),
-        Hop::Member(parent, key) => member(&around(*parent)?, &key.text()),
-        Hop::Item(parent, index) => format!("{}[{index}]", around(*parent)?),
+        PathStep::Select(selector) => selector.clone(),
+        PathStep::Member(parent, key) => member(&around(*parent)?, &key.text()),
+        PathStep::Item(parent, index) => format!("{}[{index}]", around(*parent)?),
     };
     (selector.len() <= SELECTOR_CHARS).then_some(selector)
 }
 
 /// A hidden child: how it is reached, and where it stands.
-type Child<'a> = Option<(Hop<'a>, Option<Cursor<'a>>)>;
+type Child<'a> = Option<(PathStep<'a>, Option<Cursor<'a>>)>;
 
 /// The first node, in the order in which a preview is read, of which something of a sort is hidden.
 fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, sort: Sort) -> Option<(Id, Child<'a>)> {
@@ -94,7 +94,7 @@ fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, sort: Sort) -> Option<(
                 return None;
             }
             // All of the value is reached without a selector, which says less than its first item.
-            let is_all = matches!(&node.hop, Hop::Select(select) if select.is_empty());
+            let is_all = matches!(&node.hop, PathStep::Select(select) if select.is_empty());
             let hidden = branch.hidden(visible).next();
             let hidden = hidden.filter(|_| visible > 0 || is_all || branch.form == Form::Parts);
             Some((

@@ -1,7 +1,7 @@
 //! Our own fields beside a result that is shown whole: the call id, hints, and the note that something
 //! is withheld.
 
-use super::subject::Known;
+use super::subject::RenderContext;
 use crossfeed_json::quoted;
 use crossfeed_wire::internal::{PARTS, PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
 
@@ -11,7 +11,7 @@ const WITHHELD: &str = "\"withheld\":\"some of it, by a rule of the host\"";
 
 /// Our fields, as members of an object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ours {
+pub(super) struct InternalFields {
     /// The call id.
     pub(super) id: String,
     /// All that stand at the end of the result.
@@ -20,10 +20,14 @@ pub(super) struct Ours {
     pub(super) part: String,
 }
 
-impl Ours {
+impl InternalFields {
     /// The fields beside a result. One of MCP has them in its content, too, with what is said of its
     /// `parts`.
-    pub(super) fn of(known: &Known<'_, '_>, parts: Option<&str>, hints: Option<&str>) -> Self {
+    pub(super) fn of(
+        known: &RenderContext<'_, '_>,
+        parts: Option<&str>,
+        hints: Option<&str>,
+    ) -> Self {
         let id = id(known);
         let withheld = known.withheld.then(|| format!("{{{WITHHELD}}}"));
         let mut all = id.clone();
@@ -46,12 +50,16 @@ impl Ours {
 }
 
 /// The call id, as a member.
-fn id(known: &Known<'_, '_>) -> String {
+fn id(known: &RenderContext<'_, '_>) -> String {
     format!("\"{TOOL_CALL_ID}\":{}", quoted(known.call_id.as_str()))
 }
 
 /// What is shown of a result that is cut: its preview, and our fields.
-pub(super) fn beside_preview(known: &Known<'_, '_>, text: &str, hints: Option<&str>) -> String {
+pub(super) fn beside_preview(
+    known: &RenderContext<'_, '_>,
+    text: &str,
+    hints: Option<&str>,
+) -> String {
     let mut json = format!("{{\"preview\":{},{}", quoted(text), id(known));
     if let Some(hints) = hints {
         json.push_str(&format!(",\"{STRUCTURE_HINTS}\":{hints}"));

@@ -4,14 +4,14 @@
 //! selector reads, or whose failure is told, what may be shown of it. Deliberately not here: what is
 //! passed on unseen.
 
-use super::{fill::Looked, plan::Plan};
+use super::{fill::LookupResult, plan::Plan};
 use crate::{canonical::Stored, error::RevealError, reveal::RevealPolicy};
 
 /// What may be shown of each wanted result, where that is asked for: by a selector, or by a call that
 /// failed, whose message the model is told.
 pub(crate) type Shown = Option<Result<Stored, RevealError>>;
 
-pub(super) fn shown(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
+pub(super) fn shown(plan: &Plan, looked: &[LookupResult], reveal: &RevealPolicy) -> Vec<Shown> {
     let mut is_asked = vec![false; looked.len()];
     for planned in &plan.references {
         if let (Some(_), Some(asked)) =
@@ -23,8 +23,8 @@ pub(super) fn shown(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Ve
     let both = looked.iter().zip(is_asked);
     let shown = both.map(|(looked, is_asked)| {
         let whole = looked.as_ref().ok()?;
-        let asked = is_asked || whole.unseen().failure().is_some();
-        asked.then(|| whole.shown(reveal))
+        let asked = is_asked || whole.as_stored().failure().is_some();
+        asked.then(|| whole.redacted(reveal))
     });
     shown.collect()
 }

@@ -16,7 +16,7 @@ use std::{
 type Reached = BTreeMap<u64, Option<u64>>;
 
 /// The ways between a call and those on circles with it.
-struct Ways {
+struct CyclePaths {
     from_hub: Reached,
     to_hub: Reached,
     /// Of the calls on circles.
@@ -26,23 +26,23 @@ struct Ways {
 /// The way from a call by one that it waits for round to itself: a shortest one, of several always
 /// the same.
 #[derive(Clone)]
-pub(crate) struct Round {
-    ways: Arc<Ways>,
+pub(crate) struct Cycle {
+    ways: Arc<CyclePaths>,
     of: u64,
     on: u64,
 }
 
-impl fmt::Debug for Round {
+impl fmt::Debug for Cycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.path()).finish()
     }
 }
 
-impl Round {
+impl Cycle {
     /// The calls, the first of them once more at the end. No other call stands in it twice: two ways
     /// that met beside the hub would make a circle there.
     pub(crate) fn path(&self) -> Vec<CallId> {
-        let Ways {
+        let CyclePaths {
             from_hub,
             to_hub,
             names,
@@ -62,7 +62,7 @@ impl Round {
 
 /// The waits on circles, each with its way round. Every circle goes through `hub`, which has begun to
 /// wait.
-pub(super) fn circles(calls: &Calls, hub: u64) -> Vec<(u64, Round)> {
+pub(super) fn find_cycles(calls: &Calls, hub: u64) -> Vec<(u64, Cycle)> {
     // Nobody waits for most calls.
     if calls.needed_by(hub).next().is_none() {
         return Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn circles(calls: &Calls, hub: u64) -> Vec<(u64, Round)> {
     let to_hub = search(hub, |serial| calls.needed_by(serial).filter(is_ahead));
     let named = to_hub.keys();
     let named = named.filter_map(|serial| Some((*serial, calls.call_id(*serial)?.clone())));
-    let ways = Arc::new(Ways {
+    let ways = Arc::new(CyclePaths {
         names: named.collect(),
         from_hub,
         to_hub,
@@ -85,7 +85,7 @@ pub(super) fn circles(calls: &Calls, hub: u64) -> Vec<(u64, Round)> {
         let needs = calls.needs(of);
         for (on, numbers) in needs.filter(|(on, _)| ways.to_hub.contains_key(on)) {
             let ways = Arc::clone(&ways);
-            let round = Round { ways, of, on };
+            let round = Cycle { ways, of, on };
             on_circles.extend(numbers.iter().map(|number| (*number, round.clone())));
         }
     }

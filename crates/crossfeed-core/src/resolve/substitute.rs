@@ -4,29 +4,29 @@
 //! without references, and where each value came from. Deliberately not here: how values are made.
 
 use super::{
-    fill::{FillFailure, Made, failure},
+    fill::{FillFailure, ResolvedValue, failure},
     nesting::Nesting,
     plan::{Plan, Planned, Step},
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
     error::{LimitError, MalformedReference},
-    lineage::Link,
+    lineage::LineageEntry,
 };
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{Pointer, reference::Malformed};
 
 /// Puts values where they belong.
-pub(super) struct Filler<'p, 'a, T> {
+pub(super) struct Substituter<'p, 'a, T> {
     pub(super) plan: &'p Plan,
     /// For each reference the number of its value; `None` where there is none.
     pub(super) values: Vec<Option<usize>>,
-    pub(super) made: Vec<Made<'a, T>>,
-    pub(super) lineage: Vec<Link>,
+    pub(super) made: Vec<ResolvedValue<'a, T>>,
+    pub(super) lineage: Vec<LineageEntry>,
     pub(super) failures: Vec<FillFailure>,
 }
 
-impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
+impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
     pub(super) fn apply(&mut self, step: &Step, arguments: &mut T) {
         match step {
             Step::Literal(at) => {
@@ -97,14 +97,14 @@ impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
         })
     }
 
-    fn made(&self, reference: usize) -> Option<(&Planned, &Made<'a, T>)> {
+    fn made(&self, reference: usize) -> Option<(&Planned, &ResolvedValue<'a, T>)> {
         let number = (*self.values.get(reference)?)?;
         Some((self.plan.references.get(reference)?, self.made.get(number)?))
     }
 
     /// Notes where the value at a place came from.
     fn link(&mut self, reference: usize, at: Pointer) {
-        let link = self.made(reference).map(|(planned, made)| Link {
+        let link = self.made(reference).map(|(planned, made)| LineageEntry {
             at,
             source: made.source.clone(),
             ignored: planned.reference.ignored.clone(),

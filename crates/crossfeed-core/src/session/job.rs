@@ -3,21 +3,22 @@
 use super::{
     Resolved,
     json::{ResolvedJson, Written},
+    offload::counted_bytes,
     refusal,
-    size::counted_bytes,
 };
 use crate::{
-    account::Account,
+    account::SessionUsage,
     arguments::{Node, SplicedJson, Tree, spliced, unheld_number},
     canonical::Stored,
     engine::Inner,
     error::LimitError,
     failure::{Failure, ResolveError},
-    lineage::Link,
+    lineage::LineageEntry,
     resolve::{
-        FillFailure, Filled, Ground, Looked, Means, Plan, Shown, Step, Tally, fill, malformed, seen,
+        FillArena, FillContext, FillFailure, Filled, LookupResult, Plan, Shown, Step, Tally, fill,
+        malformed, seen,
     },
-    reveal::Whole,
+    reveal::Unredacted,
     trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair, built_bytes},
 };
@@ -28,10 +29,10 @@ use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
 /// One resolution, after its look-ups.
-pub(super) struct Work {
+pub(super) struct ResolveJob {
     pub(super) inner: Arc<Inner>,
     pub(super) plan: Plan,
-    pub(super) looked: Vec<Looked>,
+    pub(super) looked: Vec<LookupResult>,
     pub(super) schema: Option<InputSchema>,
     /// Whether it is done on the async thread.
     pub(super) small: bool,
@@ -40,7 +41,7 @@ pub(super) struct Work {
 }
 
 /// What came of one resolution, and what its references cost and brought.
-pub(super) struct Worked<R> {
+pub(super) struct ResolveOutcome<R> {
     pub(super) resolved: Result<R, ResolveError>,
     /// Tokens of the references as they were written.
     written: usize,
@@ -50,10 +51,13 @@ pub(super) struct Worked<R> {
     moved: usize,
 }
 
-impl<R> Worked<R> {
+impl<R> ResolveOutcome<R> {
     /// Notes it in the books of the session: only when the caller gets the answer, because what is
     /// dropped half-way brought nothing.
-    pub(super) fn book(self, account: impl FnOnce() -> Arc<Account>) -> Result<R, ResolveError> {
+    pub(super) fn record_usage(
+        self,
+        account: impl FnOnce() -> Arc<SessionUsage>,
+    ) -> Result<R, ResolveError> {
         let (written, referred, moved) = (self.written, self.referred, self.moved);
         if (written, referred, moved) != (0, 0, 0) {
             account().refer(written, referred, moved);
@@ -62,9 +66,9 @@ impl<R> Worked<R> {
     }
 }
 
-impl Work {
+impl ResolveJob {
     /// Resolves arguments to a value.
-    pub(super) fn resolve(&self, arguments: Value) -> Worked<Resolved> {
+    pub(super) fn resolve(&self, arguments: Value) -> ResolveOutcome<Resolved> {
         let tally = self.tally();
         let text = |at: &Pointer, _| Some(arguments.pointer(at.as_str())?.to_string());
         let written = self.written_tokens(text, &tally);
@@ -73,17 +77,17 @@ impl Work {
     }
 
     /// Resolves arguments to bytes.
-    pub(super) fn resolve_json(&self, arguments: Written) -> Worked<ResolvedJson> {
+    pub(super) fn resolve_json(&self, arguments: Written) -> ResolveOutcome<ResolvedJson> {
         let tally = self.tally();
         let written = self.written_tokens(|_, ordinal| arguments.text_of(ordinal?), &tally);
         let resolved = self.resolved_json(&arguments, &tally);
         self.worked(written, resolved, |resolved| &resolved.lineage)
     }
 
-    fn ground(&self) -> Ground {
-        Ground {
+    fn ground(&self) -> FillArena {
+        FillArena {
             arena: Arena::with_memory(self.memory.clone()),
-            ..Ground::default()
+            ..FillArena::default()
         }
     }
 
@@ -96,12 +100,12 @@ impl Work {
         &self,
         written: usize,
         resolved: Result<R, ResolveError>,
-        lineage: impl Fn(&R) -> &[Link],
-    ) -> Worked<R> {
+        lineage: impl Fn(&R) -> &[LineageEntry],
+    ) -> ResolveOutcome<R> {
         // What a call that does not run was to bring never came.
         let lineage = resolved.as_ref().map_or(&[][..], lineage);
         let moved = lineage.iter().filter(|link| !link.source.used_default);
-        Worked {
+        ResolveOutcome {
             written,
             referred: sum(lineage.iter().map(|link| link.tokens)),
             moved: sum(moved.map(|link| link.source.bytes_out)),
@@ -111,7 +115,7 @@ impl Work {
 
     /// Bytes held of each result that is wanted, as many as there are wanted.
     pub(super) fn resident_bytes(&self) -> Vec<usize> {
-        let bytes = |looked: &Looked| match looked.as_ref().map(Whole::unseen) {
+        let bytes = |looked: &LookupResult| match looked.as_ref().map(Unredacted::as_stored) {
             Ok(Stored::Result(result)) => result.resident_bytes(),
             _ => 0,
         };
@@ -219,14 +223,14 @@ impl Work {
         &'a self,
         arguments: T,
         malformed: Vec<FillFailure>,
-        ground: &'a Ground,
+        ground: &'a FillArena,
         shown: &'a [Shown],
         tally: &Tally<'_>,
     ) -> Result<Filled<'a, T>, ResolveError> {
         if self.plan.is_empty() {
             return Ok(Filled::without_references(arguments));
         }
-        let means = Means {
+        let means = FillContext {
             ground,
             looked: &self.looked,
             shown,
@@ -247,7 +251,7 @@ impl Work {
     fn judged(
         &self,
         arguments: &mut Value,
-        lineage: &[Link],
+        lineage: &[LineageEntry],
     ) -> Result<Vec<TypeRepair>, ResolveError> {
         let Some(schema) = &self.schema else {
             return Ok(Vec::new());
@@ -270,7 +274,7 @@ impl Work {
         &self,
         filled: &Filled<'_, Node<'_>>,
         written: &Written,
-        ground: &Ground,
+        ground: &FillArena,
     ) -> Result<Value, ResolveError> {
         if let Some(cursor) = written.cursor() {
             let (values, bytes) = (cursor.value_count(), cursor.raw().len());
@@ -337,7 +341,7 @@ fn repaired<'a>(
     arguments: &mut Node<'a>,
     repair: &TypeRepair,
     judged: &Value,
-    ground: &'a Ground,
+    ground: &'a FillArena,
 ) -> Result<(), ResolveError> {
     let Some(place) = arguments.at_mut(&repair.at) else {
         return Ok(());

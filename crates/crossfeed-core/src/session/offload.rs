@@ -3,7 +3,7 @@
 
 use crate::{
     PreparedTool,
-    resolve::{Looked, Plan},
+    resolve::{LookupResult, Plan},
     telemetry::carried,
 };
 use parking_lot::Mutex;
@@ -33,9 +33,9 @@ pub(super) fn counted_bytes(small: bool) -> usize {
 }
 
 /// Whether filling the plan takes little for certain; `counted`, if a tokenizer reads each value.
-pub(super) fn is_small(plan: &Plan, looked: &[Looked], counted: bool) -> bool {
+pub(super) fn is_small(plan: &Plan, looked: &[LookupResult], counted: bool) -> bool {
     let size = |wanted: usize| match looked.get(wanted) {
-        Some(Ok(stored)) => stored.unseen().document().raw().len(),
+        Some(Ok(stored)) => stored.as_stored().document().raw().len(),
         _ => 0,
     };
     let most = if counted {
@@ -87,7 +87,7 @@ pub(super) fn is_plain_path(selector: &str) -> bool {
 }
 
 /// Runs work that does not wait: here if it is small, else where blocking is allowed.
-pub(super) async fn run<T: Send + 'static>(
+pub(super) async fn run_or_spawn<T: Send + 'static>(
     small: bool,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
@@ -123,16 +123,16 @@ pub(super) async fn compiled(tool: &PreparedTool) {
     }
     let tool = tool.clone();
     // Who calls it hears why it is none.
-    let _ = run(false, move || tool.input_schema().is_ok()).await;
+    let _ = run_or_spawn(false, move || tool.input_schema().is_ok()).await;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_plain_path, is_small, run};
+    use super::{is_plain_path, is_small, run_or_spawn};
     use crate::{
         ToolResult,
         canonical::Stored,
-        resolve::{Looked, Plan},
+        resolve::{LookupResult, Plan},
     };
     use serde_json::{Value, json};
     use std::sync::Arc;
@@ -173,7 +173,7 @@ mod tests {
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
             let stored = Stored::Result(Arc::new(result.into_stored()));
             let wanted = plan.wanted.iter();
-            let looked: Vec<Looked> = wanted.map(|_| Ok(stored.clone().into())).collect();
+            let looked: Vec<LookupResult> = wanted.map(|_| Ok(stored.clone().into())).collect();
             is_small(&plan, &looked, counted)
         };
         let small = |arguments: Value, bytes: usize| judged(arguments, bytes, false);
@@ -204,7 +204,7 @@ mod tests {
         let handle = runtime.handle().clone();
         drop(runtime);
         let _entered = handle.enter();
-        let done = std::pin::pin!(run(false, || 7));
+        let done = std::pin::pin!(run_or_spawn(false, || 7));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let done = Future::poll(done, &mut context);
         assert_eq!(done, std::task::Poll::Ready(7));

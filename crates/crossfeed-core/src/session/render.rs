@@ -5,15 +5,15 @@
 
 use super::{Session, is_small_result, succeeded};
 use crate::{
-    account::{Account, Extent, Mark, Showable},
+    account::{Coverage, Fingerprint, SessionUsage, ShownItem},
     canonical::{Stored, ViewError, Views},
     engine::Inner,
     error::{LimitError, SelectError},
     failure::{Error, Failure},
     hint::{HintDetail, StructureHints},
     paths::Outline,
-    render::{Known, RenderOptions, Rendered, Trouble, show, whole_tokens},
-    reveal::Whole,
+    render::{RenderContext, RenderOptions, Rendered, ShowError, show, whole_tokens},
+    reveal::Unredacted,
     select::{Selection, Selector},
     strip::StripPolicy,
     telemetry::{number, stage},
@@ -107,8 +107,8 @@ impl Session {
         if options.view == Reader::Program {
             let small = is_small_result(&stored);
             let inner = Arc::clone(self.inner());
-            let work = move |whole: &Whole, arena: &Arena| {
-                let stored = &whole.shown(&inner.options.reveal)?;
+            let work = move |whole: &Unredacted, arena: &Arena| {
+                let stored = &whole.redacted(&inner.options.reveal)?;
                 inner.for_program((stored, arena), whole.hides_from(stored))
             };
             let rendered = self.work_on_whole(call_id, stored, small, work).await;
@@ -118,8 +118,8 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, options) = (call_id.clone(), options.clone());
-        let work = move |whole: &Whole, arena: &Arena| {
-            let stored = &whole.shown(&inner.options.reveal)?;
+        let work = move |whole: &Unredacted, arena: &Arena| {
+            let stored = &whole.redacted(&inner.options.reveal)?;
             let withheld = whole.hides_from(stored);
             let rendered = inner.show(&wanted, (stored, arena), withheld, &options)?;
             Ok((rendered, books.mark(stored)))
@@ -127,11 +127,11 @@ impl Session {
         let shown = self.work_on_whole(call_id, stored, small, work).await;
         let (rendered, mark) = shown.map_err(|error: Error| Failure::of_call(call_id, error))?;
         let extent = if rendered.complete {
-            Extent::Whole
+            Coverage::Whole
         } else {
-            Extent::Part
+            Coverage::Part
         };
-        let what = Showable::Result(call_id.clone());
+        let what = ShownItem::Result(call_id.clone());
         let whole = rendered.whole_tokens;
         account.show(what, mark, extent, rendered.tokens, whole);
         Ok(rendered)
@@ -187,24 +187,24 @@ impl Session {
         };
         let hinted = self.work_on(call_id, stored, small, work).await;
         let hinted = hinted.map_err(|error| Failure::of_call(call_id, error))?;
-        let what = Showable::Result(call_id.clone());
-        let Hinted {
+        let what = ShownItem::Result(call_id.clone());
+        let HintsWithCost {
             hints,
             tokens,
             whole,
             mark,
         } = hinted;
-        account.show(what, mark, Extent::Part, tokens, whole);
+        account.show(what, mark, Coverage::Part, tokens, whole);
         Ok(hints)
     }
 }
 
 /// Hints, what they take, and what their result would.
-struct Hinted {
+struct HintsWithCost {
     hints: StructureHints,
     tokens: usize,
     whole: usize,
-    mark: Mark,
+    mark: Fingerprint,
 }
 
 impl Inner {
@@ -256,7 +256,7 @@ impl Inner {
                     .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
             })
         };
-        let known = Known {
+        let known = RenderContext {
             call_id,
             referable: stored.failure().is_none(),
             withheld,
@@ -301,8 +301,8 @@ impl Inner {
             ..options.clone()
         };
         show(stored, &known, &options, context, &hints).map_err(|trouble| match trouble {
-            Trouble::View(error) => LimitError::from(error).into(),
-            Trouble::Render(error) => error.into(),
+            ShowError::View(error) => LimitError::from(error).into(),
+            ShowError::Render(error) => error.into(),
         })
     }
 
@@ -311,15 +311,15 @@ impl Inner {
         call_id: &CallId,
         (stored, arena): (&Stored, &Arena),
         detail: HintDetail,
-        account: &Account,
-    ) -> Result<Hinted, Error> {
+        account: &SessionUsage,
+    ) -> Result<HintsWithCost, Error> {
         succeeded(call_id, stored)?;
         let budget = self.fill_limits().budget(stored, arena);
         let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let select = &self.options.select;
         let hints = StructureHints::of(&views.canonical, detail, select, arena, &budget);
         let counter = &self.options.context.tokens;
-        Ok(Hinted {
+        Ok(HintsWithCost {
             tokens: counter.count(&hints.to_value().to_string()),
             whole: whole_tokens(stored, counter),
             mark: account.mark(stored),
