@@ -12,7 +12,7 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 // another content pass for one that was shown.
 use foldhash::quality::RandomState;
 use lru::LruCache;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::{
     hash::BuildHasher,
     sync::{
@@ -136,7 +136,7 @@ impl SessionUsage {
 
     /// Changes the sums, and tells who wants to know what is avoided thereby.
     fn update(&self, change: impl FnOnce(&mut UsageState)) {
-        let mut books = self.books();
+        let mut books = self.books.lock();
         let Some(telemetry) = self.telemetry.as_deref() else {
             return change(&mut books);
         };
@@ -146,10 +146,6 @@ impl SessionUsage {
         // A host's code runs under no lock.
         drop(books);
         avoided(telemetry, before, after);
-    }
-
-    fn books(&self) -> MutexGuard<'_, UsageState> {
-        self.books.lock()
     }
 
     /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
@@ -173,7 +169,7 @@ impl SessionUsage {
 
     /// The sums.
     pub(crate) fn sums(&self) -> TokenUsage {
-        self.books().sums
+        self.books.lock().sums
     }
 
     /// Notes that `tokens` of something were shown, whose result would have taken `whole`.
@@ -208,7 +204,7 @@ impl SessionUsage {
 
     /// Whether all of something was shown, and it is the same still.
     pub(crate) fn was_shown_whole(&self, what: &ShownItem, mark: Fingerprint) -> bool {
-        mark.is_sure() && self.books().shown.get(what) == Some(&(mark, Coverage::Whole))
+        mark.is_sure() && self.books.lock().shown.get(what) == Some(&(mark, Coverage::Whole))
     }
 
     /// Notes that something else was shown.
@@ -218,7 +214,7 @@ impl SessionUsage {
 
     /// Forgets what was shown, but not what it took.
     fn forget(&self) {
-        let mut books = self.books();
+        let mut books = self.books.lock();
         let forgotten = books.shown.len();
         books.shown.clear();
         self.remembered.fetch_sub(forgotten, Ordering::Relaxed);
@@ -268,13 +264,9 @@ impl Accounts {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, LruCache<Scope, Arc<SessionUsage>>> {
-        self.kept.lock()
-    }
-
     /// The books of a session, opened if need be.
     pub(crate) fn of(&self, scope: &Scope) -> Arc<SessionUsage> {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         if self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
             // Half of it, so that this is rare.
             let too_many = || self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL / 2;
@@ -299,13 +291,13 @@ impl Accounts {
 
     /// The sums of a session, without opening books for it.
     pub(crate) fn sums(&self, scope: &Scope) -> TokenUsage {
-        let account = self.kept().peek(scope).cloned();
+        let account = self.kept.lock().peek(scope).cloned();
         account.map_or_else(TokenUsage::default, |account| account.sums())
     }
 
     /// Closes the books of a session.
     pub(crate) fn close(&self, scope: &Scope) {
-        self.kept().pop(scope);
+        self.kept.lock().pop(scope);
     }
 }
 

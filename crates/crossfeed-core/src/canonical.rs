@@ -21,35 +21,38 @@ pub(crate) enum Stored {
     Artifact(Arc<StoredArtifact>),
 }
 
+/// What a result and an artifact both have.
+macro_rules! either {
+    ($stored:expr, $method:ident) => {
+        match $stored {
+            Self::Result(result) => result.$method(),
+            Self::Artifact(artifact) => artifact.$method(),
+        }
+    };
+}
+
 impl Stored {
     pub(crate) fn document(&self) -> &Document {
-        match self {
-            Self::Result(result) => result.document(),
-            Self::Artifact(artifact) => artifact.document(),
-        }
+        either!(self, document)
+    }
+
+    /// Bytes held now.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        either!(self, resident_bytes)
     }
 
     /// Whether the call may be made again without harm.
     pub(crate) fn repeatable(&self) -> bool {
-        match self {
-            Self::Result(result) => result.repeatable(),
-            Self::Artifact(artifact) => artifact.repeatable(),
-        }
+        either!(self, repeatable)
     }
 
     pub(crate) fn tool(&self) -> Option<&str> {
-        match self {
-            Self::Result(result) => result.tool(),
-            Self::Artifact(artifact) => artifact.tool(),
-        }
+        either!(self, tool)
     }
 
     /// Where in a trace the call stands that gave it.
     pub(crate) fn trace(&self) -> Option<&TraceContext> {
-        match self {
-            Self::Result(result) => result.trace(),
-            Self::Artifact(artifact) => artifact.trace(),
-        }
+        either!(self, trace)
     }
 
     /// The message of a call that failed; `None` for one that did not.

@@ -13,7 +13,7 @@ pub(crate) use candidates::{Candidate, candidates};
 pub(crate) use outline::Outline;
 pub(crate) use text::{member, raw_string};
 pub(crate) use walk::{Path, Step, Walk};
-pub(crate) use wanted::relevance;
+pub(crate) use wanted::{relevance, words};
 
 /// How many values a walk looks at.
 const WALK_VALUES: usize = 5000;

@@ -3,6 +3,9 @@
 //! What comes in: the name of a member. What goes out: how likely it is wanted. Deliberately not
 //! here: where the member stands.
 
+/// The most characters of a text that are read for words.
+const MAX_WORDS_CHARS: usize = 16 << 10;
+
 /// How likely a next tool wants a member of this name: more is likelier, 0 for a name that says
 /// nothing. Ids come first, then addresses, names, mail addresses, states, times and texts. `user_id`,
 /// `user-id`, `userId` and `userID` are one name.
@@ -12,11 +15,12 @@ pub(crate) fn relevance(name: &str) -> u8 {
         return 0;
     }
     let words = words(name);
-    let words = words.trim_end_matches('_');
-    let (before, last) = words.rsplit_once('_').unwrap_or(("", words));
+    let Some((last, before)) = words.split_last() else {
+        return 0;
+    };
     let alone = before.is_empty();
-    let mut before = before.split('_');
-    match last {
+    let mut before = before.iter().map(String::as_str);
+    match last.as_str() {
         "id" | "uuid" | "guid" | "ids" if alone => 15,
         // An id that only the system itself reads.
         "id" if before.any(|word| matches!(word, "node" | "request")) => 2,
@@ -78,24 +82,22 @@ fn is_moment(word: &str) -> bool {
     )
 }
 
-/// The words of a name in lower case, with one `_` between them.
-fn words(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 8);
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        if !c.is_alphanumeric() {
-            // None at the beginning, and one between words.
-            if !words.is_empty() && !words.ends_with('_') {
-                words.push('_');
-            }
-            continue;
+/// The words of a name or a text, in lower case: `userId` is two.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_upper = true;
+    for c in text.chars().take(MAX_WORDS_CHARS) {
+        let ends = !c.is_alphanumeric() || c.is_uppercase() && !is_upper;
+        if ends && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
-        words.extend(c.to_lowercase());
-        let ends = |next: &char| next.is_uppercase() && !c.is_uppercase();
-        if chars.peek().is_some_and(ends) {
-            words.push('_');
+        is_upper = c.is_uppercase();
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
         }
     }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
     words
 }
 

@@ -6,6 +6,7 @@
 
 use super::subject::RenderContext;
 use crossfeed_json::{Document, Kind, quoted};
+use std::ops::Range;
 
 /// How much the first line of a preview says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,20 +82,32 @@ pub(super) fn one_line(json: &str) -> String {
 /// Appends JSON, or parts of it, the same for every reader of JSON: within strings, separators of
 /// lines and the bracket before what reads like one of our lines are written as escapes.
 pub(super) fn put_json(json: &[u8], out: &mut Vec<u8>) {
-    let mut done = 0;
-    for at in memchr::memchr3_iter(0xc2, 0xe2, b'[', json) {
-        let (escape, len): (&[u8], usize) = match json.get(at..) {
-            Some([0xc2, 0x85, ..]) => (b"\\u0085", 2),
-            Some([0xe2, 0x80, 0xa8, ..]) => (b"\\u2028", 3),
-            Some([0xe2, 0x80, 0xa9, ..]) => (b"\\u2029", 3),
-            Some([b'[', rest @ ..]) if claim(rest).is_some() => (BRACKET, 1),
-            _ => continue,
+    let escapes = memchr::memchr3_iter(0xc2, 0xe2, b'[', json).filter_map(|at| {
+        let (escape, len): (&[u8], usize) = match json.get(at..)? {
+            [0xc2, 0x85, ..] => (b"\\u0085", 2),
+            [0xe2, 0x80, 0xa8, ..] => (b"\\u2028", 3),
+            [0xe2, 0x80, 0xa9, ..] => (b"\\u2029", 3),
+            [b'[', rest @ ..] if claim(rest).is_some() => (BRACKET, 1),
+            _ => return None,
         };
-        out.extend_from_slice(json.get(done..at).unwrap_or_default());
-        out.extend_from_slice(escape);
-        done = at + len;
+        Some((at..at + len, escape))
+    });
+    put_replaced(json, escapes, out);
+}
+
+/// Appends bytes with parts of them replaced, in order.
+fn put_replaced<'r>(
+    bytes: &[u8],
+    replaced: impl Iterator<Item = (Range<usize>, &'r [u8])>,
+    out: &mut Vec<u8>,
+) {
+    let mut done = 0;
+    for (part, text) in replaced {
+        out.extend_from_slice(bytes.get(done..part.start).unwrap_or_default());
+        out.extend_from_slice(text);
+        done = part.end;
     }
-    out.extend_from_slice(json.get(done..).unwrap_or_default());
+    out.extend_from_slice(bytes.get(done..).unwrap_or_default());
 }
 
 /// The bracket as an escape of JSON.
@@ -169,13 +182,7 @@ fn is_container(text: &str) -> bool {
 /// Appends JSON in which the bracket before what reads like one of our lines is an escape; all other
 /// bytes stay.
 pub(super) fn put_escaped(json: &[u8], out: &mut Vec<u8>) {
-    let mut done = 0;
-    for (at, _) in claims(json) {
-        out.extend_from_slice(json.get(done..at).unwrap_or_default());
-        out.extend_from_slice(BRACKET);
-        done = at + 1;
-    }
-    out.extend_from_slice(json.get(done..).unwrap_or_default());
+    put_replaced(json, claims(json).map(|(at, _)| (at..at + 1, BRACKET)), out);
 }
 
 /// Whether [`put_escaped`] changes JSON.
@@ -195,14 +202,8 @@ fn claims(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
 
 /// Appends a text in which what reads like one of our lines, wherever it stands, says that it is none.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
-    let mut done = 0;
-    for (_, end) in claims(bytes) {
-        out.extend_from_slice(bytes.get(done..end).unwrap_or_default());
-        out.extend_from_slice(MARK.as_bytes());
-        done = end;
-    }
-    out.extend_from_slice(bytes.get(done..).unwrap_or_default());
+    let marks = claims(text.as_bytes()).map(|(_, end)| (end..end, MARK.as_bytes()));
+    put_replaced(text.as_bytes(), marks, out);
 }
 
 /// What our lines begin with, behind the bracket, without blanks.

@@ -201,9 +201,7 @@ impl<'a> Plan<'a, '_> {
         penalty: u32,
     ) -> Id {
         if part.kind() != Kind::Object || part.is_empty() {
-            let id = self.add_value(part, hop, penalty);
-            self.want_text(id, penalty);
-            return id;
+            return self.add_wanted(part, hop, penalty);
         }
         let form = Form::Object { is_root: false };
         self.add_branch(part, form, Some(self.known.strip), hop, penalty)
@@ -215,8 +213,6 @@ impl<'a> Plan<'a, '_> {
         if let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) {
             return self.opened(opened, hop, penalty);
         }
-        let id = self.add_value(text, hop, penalty);
-        self.want_text(id, penalty);
-        id
+        self.add_wanted(text, hop, penalty)
     }
 }

@@ -306,19 +306,21 @@ impl<'a, 'v> Plan<'a, 'v> {
         }
     }
 
+    /// Adds a value as it is shown at first, of which more could be shown next.
+    pub(super) fn add_wanted(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
+        let id = self.add_value(cursor, hop, penalty);
+        if let Some(Body::Text(_)) = self.node(id).map(|node| &node.body) {
+            self.want(id, penalty);
+        }
+        id
+    }
+
     /// Leaves the first child of a branch out.
     pub(super) fn skip_first(&mut self, id: Id) {
         if let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) {
             branch.rest.next();
             branch.first = 1;
             branch.len -= 1;
-        }
-    }
-
-    /// Puts a node among those of which more could be shown next, if it is a text of which nothing is.
-    pub(super) fn want_text(&mut self, id: Id, penalty: u32) {
-        if let Some(Body::Text(_)) = self.node(id).map(|node| &node.body) {
-            self.want(id, penalty);
         }
     }
 

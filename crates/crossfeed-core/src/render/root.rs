@@ -31,11 +31,7 @@ pub(super) fn plan_of<'a, 'v>(
     let whole = PathStep::Select(String::new());
     let root = match subject {
         Subject::Members(root) => plan.object(root, whole, 0),
-        Subject::Value(root) => {
-            let id = plan.add_value(root, whole, 0);
-            plan.want_text(id, 0);
-            id
-        }
+        Subject::Value(root) => plan.add_wanted(root, whole, 0),
         Subject::Text(chars) => plan.add_raw(chars, None, whole),
         Subject::Opened(_, opened) => plan.opened(opened, whole, 0),
         Subject::Bytes(media_type, bytes) => {
@@ -106,8 +102,7 @@ impl<'a> Plan<'a, '_> {
                     aside = "\n";
                 }
                 (None, Some(content)) => {
-                    let id = self.add_value(content, PathStep::Select("content".to_owned()), 0);
-                    self.want_text(id, 0);
+                    let id = self.add_wanted(content, PathStep::Select("content".to_owned()), 0);
                     row.push(("content ".to_owned(), id));
                 }
                 _ => {
@@ -143,11 +138,7 @@ impl<'a> Plan<'a, '_> {
         }
         match said(part) {
             None => self.add_whole_part(part, whole, 0),
-            Some((text, _)) if text.kind() != Kind::String => {
-                let id = self.add_value(text, whole, 0);
-                self.want_text(id, 0);
-                id
-            }
+            Some((text, _)) if text.kind() != Kind::String => self.add_wanted(text, whole, 0),
             Some((text, _)) => match (self.known.open)(text) {
                 Some(opened) => self.opened(opened, whole, 0),
                 None => self.add_raw(Chars::of_string(text.raw()), None, whole),
@@ -157,11 +148,10 @@ impl<'a> Plan<'a, '_> {
 
     fn structured(&mut self, value: Cursor<'a>, hop: PathStep<'a>) -> Id {
         if value.kind() == Kind::Object {
-            return self.object(value, hop, 0);
+            self.object(value, hop, 0)
+        } else {
+            self.add_wanted(value, hop, 0)
         }
-        let id = self.add_value(value, hop, 0);
-        self.want_text(id, 0);
-        id
     }
 
     /// Adds what says which members of a result, and of its only part, are not shown.

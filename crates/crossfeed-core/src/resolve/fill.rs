@@ -425,14 +425,14 @@ fn written(view: &View<'_>) -> Box<str> {
 /// The default of a reference, in place of a value that is not there.
 fn stand_in<'a, T>(
     reference: &Reference,
-    default: &Value,
+    default: &'a Value,
     value: T,
     tally: &Tally<'_>,
 ) -> ResolvedValue<'a, T> {
     let text = default.to_string();
     let size = ValueSize::new(text.len(), count_of(default));
     ResolvedValue {
-        nesting: Nesting::of_value(default),
+        nesting: Nesting::Default(default),
         tokens: tally.of_text(&text),
         counted: size.counted(),
         source: ReferenceSource {

@@ -29,12 +29,3 @@ pub(crate) fn count_of(value: &Value) -> usize {
         _ => 1,
     }
 }
-
-/// How deep a value nests, in lists and objects. Results and arguments were bounded before.
-fn depth_of(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(depth_of).max().unwrap_or(0),
-        _ => 0,
-    }
-}

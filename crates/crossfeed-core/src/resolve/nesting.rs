@@ -1,27 +1,22 @@
 //! How deep what a reference brings in nests.
 
-use super::depth_of;
 use crossfeed_jmespath::View;
-use crossfeed_json::Cursor;
+use crossfeed_json::{Cursor, is_deeper};
 use serde_json::Value;
 
 /// How deep a value nests, in lists and objects: found out only as far as it is asked for.
 pub(super) enum Nesting<'a> {
     Of(View<'a>),
-    Known(usize),
+    Default(&'a Value),
 }
 
 impl Nesting<'_> {
-    pub(super) fn of_value(value: &Value) -> Self {
-        Self::Known(depth_of(value))
-    }
-
     /// Whether lists and objects nest deeper than `limit` within each other. A document knows how
     /// deep it is at most, and mostly that is all that is looked at.
     pub(super) fn is_deeper(&self, limit: usize) -> bool {
         match self {
             Self::Of(view) => is_view_deeper(view, limit),
-            Self::Known(depth) => *depth > limit,
+            Self::Default(value) => is_deeper(value, limit),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
 use crate::{
-    arguments::{Came, Room, Walked},
+    arguments::{Room, Walked},
     error::LimitError,
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
@@ -92,20 +92,12 @@ impl Plan {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
         }
-        Self::walked(arguments, schema, &mut Room::new(usize::MAX))
+        Self::of_document(arguments, schema, &mut Room::new(usize::MAX))
     }
 
     /// The same of arguments that came as bytes and may hold references. No more is built of them than
     /// there is room for.
-    pub(crate) fn of_document(
-        arguments: Came<'_>,
-        schema: Option<&Value>,
-        room: &mut Room,
-    ) -> Result<Self, LimitError> {
-        Self::walked(arguments, schema, room)
-    }
-
-    fn walked<'v>(
+    pub(crate) fn of_document<'v>(
         arguments: impl Walked<'v>,
         schema: Option<&Value>,
         room: &mut Room,
@@ -137,7 +129,7 @@ impl Plan {
 
     /// Whether there are no more references than may be, those counted that are malformed.
     pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
-        let found = self.references.len() + self.malformed.len();
+        let found = self.found();
         if found > limit {
             return Err(LimitError::TooManyReferences { found, limit });
         }
@@ -159,14 +151,10 @@ impl Plan {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
         };
-        let wanted = match self.index.get(&wanted) {
-            Some(&known) => known,
-            None => {
-                self.wanted.push(wanted.clone());
-                self.index.insert(wanted, self.wanted.len() - 1);
-                self.wanted.len() - 1
-            }
-        };
+        let wanted = *self.index.entry(wanted).or_insert_with_key(|wanted| {
+            self.wanted.push(wanted.clone());
+            self.wanted.len() - 1
+        });
         let order = self.found();
         self.references.push(Planned {
             at,
@@ -194,14 +182,12 @@ fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
             }
             Ok(false)
         }
-        Value::Array(items) => {
-            for item in items {
-                if inside(item)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        }
+        // The first that may refer, or nests too deep, ends the walk.
+        Value::Array(items) => items
+            .iter()
+            .map(inside)
+            .find(|found| !matches!(found, Ok(false)))
+            .unwrap_or(Ok(false)),
         Value::String(text) => Ok(may_be_object(text)),
         _ => Ok(false),
     }
@@ -289,9 +275,13 @@ impl<'v> Walk<'v, '_> {
 
     /// Refuses what nests too deep within a value that stands in the object at hand and is not
     /// walked over.
-    fn enter_all(&self, value: impl Walked<'v>) -> Result<(), LimitError> {
+    fn enter_all(
+        &self,
+        mut values: impl Iterator<Item = impl Walked<'v>>,
+    ) -> Result<(), LimitError> {
         // The object at hand counts, too.
-        if value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len() + 1)) {
+        let most = MAX_DEPTH.saturating_sub(self.path.len() + 1);
+        if values.any(|value| value.is_deeper(most)) {
             return Err(LimitError::ArgumentsTooDeep);
         }
         Ok(())
@@ -321,18 +311,16 @@ impl<'v> Walk<'v, '_> {
         {
             let declares = |key: &str| declared.declares(key);
             // What reading copies.
-            for key in reference::COPIED {
-                if let Some(value) = object.member(key) {
-                    self.enter_all(value)?;
-                }
-            }
+            self.enter_all(
+                reference::COPIED
+                    .iter()
+                    .filter_map(|key| object.member(key)),
+            )?;
             let written = object.as_written(self.room)?;
             match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}
                 other => {
-                    object
-                        .children()
-                        .try_for_each(|value| self.enter_all(value))?;
+                    self.enter_all(object.children())?;
                     match other {
                         Ok(Reading::Reference(reference)) => self.put(object, reference),
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
@@ -344,9 +332,7 @@ impl<'v> Walk<'v, '_> {
             match reference::read_references(&written, &declares) {
                 Ok(found) => maps = found,
                 Err((within, malformed)) => {
-                    object
-                        .children()
-                        .try_for_each(|value| self.enter_all(value))?;
+                    self.enter_all(object.children())?;
                     let map = within.tokens().next().and_then(|key| object.member(&key));
                     let at = self.at().join(&within);
                     let ordinal = map.and_then(Walked::ordinal);

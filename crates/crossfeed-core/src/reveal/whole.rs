@@ -50,9 +50,6 @@ impl Unredacted {
 
     /// Bytes held now.
     pub(crate) fn resident_bytes(&self) -> usize {
-        match &self.0 {
-            Stored::Result(result) => result.resident_bytes(),
-            Stored::Artifact(artifact) => artifact.resident_bytes(),
-        }
+        self.0.resident_bytes()
     }
 }

@@ -5,7 +5,10 @@
 //! elsewhere.
 
 use super::place::{self, Found};
-use crate::{paths::Candidate, similarity::ComparisonBudget};
+use crate::{
+    paths::{Candidate, words},
+    similarity::ComparisonBudget,
+};
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
@@ -274,23 +277,4 @@ fn folded(name: &str) -> String {
         .flat_map(char::to_lowercase)
         .take(NAME_CHARS)
         .collect()
-}
-
-/// The words of a name or a text, in lower case: `userId` is two.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut lower = false;
-    for c in text.chars().take(8 * LOOKED_BYTES) {
-        let ends = !c.is_alphanumeric() || c.is_uppercase() && lower;
-        if ends && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        lower = c.is_lowercase() || c.is_ascii_digit();
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.extend(Some(word).filter(|word| !word.is_empty()));
-    words
 }

@@ -49,7 +49,7 @@ pub(crate) enum Step {
 }
 
 /// A path with the items of each list taken as one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     /// The path that it continues; the root's is itself.
     pub(crate) parent: usize,
@@ -139,17 +139,7 @@ impl<'a> Walk<'a> {
             bytes_left: OPENED_BYTES,
             ..Self::default()
         };
-        walk.paths.push(Path {
-            parent: 0,
-            step: None,
-            depth: 0,
-            order: 0,
-            children: Vec::new(),
-            scalar: None,
-            array: None,
-            object: None,
-            is_cut: false,
-        });
+        walk.paths.push(Path::default());
         let whole = walk.take_whole(view);
         walk.add(Place {
             parent: 0,
@@ -410,12 +400,7 @@ impl<'a> Walk<'a> {
             parent,
             step: Some(step),
             depth,
-            order: 0,
-            children: Vec::new(),
-            scalar: None,
-            array: None,
-            object: None,
-            is_cut: false,
+            ..Path::default()
         });
         at
     }
