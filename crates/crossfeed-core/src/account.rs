@@ -1,7 +1,7 @@
-//! Accounting: what a session's results cost a model's context, and what they would have cost.
+//! Accounting: what a session's results cost a model's context, and what they would have cost. Hints,
+//! references and errors count on the same side as what is shown.
 //!
-//! What comes in: what was shown, written, referred to and refused. What goes out: sums. They are
-//! honest: what hints, references and errors cost is counted on the same side as what is shown.
+//! They are honest: what hints, references and errors cost is counted on the same side as what is shown.
 
 use crate::{
     canonical::Stored,

@@ -1,7 +1,6 @@
 //! What a recorded result means: the value that references and selectors see.
 //!
-//! What comes in: a stored result. What goes out: its views. The rules are normative in
-//! `specs/canonical-value.md`.
+//! The rules are normative in `specs/canonical-value.md`.
 
 use crate::error::LimitError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};

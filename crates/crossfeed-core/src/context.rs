@@ -1,7 +1,4 @@
 //! A model's context: how large it is, how texts are counted, and what may be brought into it.
-//!
-//! What comes in: sizes and values. What goes out: whether they fit, and what is said where they do
-//! not. Deliberately not here: previews, which always fit.
 
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::quoted;

@@ -1,8 +1,6 @@
 //! The crossfeed engine: record, show, select, resolve, validate.
 //!
-//! What comes in: what tools returned, and the arguments that a model wrote for the next call. What
-//! goes out: the arguments that the tool gets, or why the call must not run. [`Session`] composes
-//! the stages and is where to begin:
+//! [`Session`] composes the stages and is where to begin:
 //!
 //! | stage | in -> out |
 //! |---|---|
@@ -18,8 +16,6 @@
 //! | project | a result and what is asked for -> that, as bytes, and its schema |
 //! | trace | what a stage did -> spans, links and figures, without payload |
 //! | artifact | a result and selectors -> full data and a summary that outlive it |
-//!
-//! Deliberately not here: transport, schema rewriting, how results and artifacts are kept.
 
 mod account;
 mod arguments;

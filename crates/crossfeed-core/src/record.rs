@@ -1,8 +1,6 @@
 //! Recording: what a tool returned, on its way into the store.
 //!
-//! What comes in: bytes, text or a value, as the tool gave them. What goes out: a stored result with
-//! the same bytes. Recording never fails on content; what the content means is found out when it is
-//! first referred to.
+//! Recording never fails on content; what the content means is found out when it is first referred to.
 
 use bytes::Bytes;
 use crossfeed_json::is_deeper;

@@ -1,7 +1,7 @@
-//! The shape of a value: what an error may say of data without showing any.
-//!
-//! What comes in: a [`View`]. What goes out: one bounded line such as
+//! The shape of a value: one bounded line that an error may show, such as
 //! `{items: [{title: string(24), url: string(41)}](len=12), total: number}`. Never a value.
+//!
+//! Never a value.
 
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::quoted;

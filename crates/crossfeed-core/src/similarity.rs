@@ -1,8 +1,4 @@
-//! How alike two names are, for a bounded effort.
-//!
-//! In: what was written and a name that there is, both of any length. Out: a likeness from 0 to 1,
-//! where it is high enough to matter and there is effort left to find it out. Deliberately not here:
-//! which names are compared, and what is made of it.
+//! How similar two names are, within a budget of comparisons.
 
 /// The most characters of two names that are compared: those between what both begin and end with.
 const COMPARED: usize = 64;

@@ -1,7 +1,6 @@
 //! A tool as it is called: the way back from what the model was shown, and its own schema.
 //!
-//! What comes in: a tool of a rewritten list. What goes out: the same, ready to judge calls. A tool
-//! whose own schema is none is kept, too: it can be called, but never with references, since nothing
+//! A tool whose own schema is none is kept, too: it can be called, but never with references, since nothing
 //! could judge what they bring in.
 
 use crate::{
@@ -35,22 +34,16 @@ impl Engine {
     /// its first call.
     #[must_use]
     pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
-        PreparedTool::new(tool, self.clone())
+        let invalid = tool.error().cloned().map(Err);
+        PreparedTool(Arc::new(Prepared {
+            schema: invalid.map_or_else(OnceLock::new, OnceLock::from),
+            listed: tool,
+            engine: self.clone(),
+        }))
     }
 }
 
 impl PreparedTool {
-    fn new(listed: ListedTool, engine: Engine) -> Self {
-        let schema = listed
-            .error()
-            .map_or_else(OnceLock::new, |error| OnceLock::from(Err(error.clone())));
-        Self(Arc::new(Prepared {
-            listed,
-            schema,
-            engine,
-        }))
-    }
-
     /// Whether the tool's own schema was compiled, or is known to be none.
     pub(crate) fn is_compiled(&self) -> bool {
         self.0.schema.get().is_some()

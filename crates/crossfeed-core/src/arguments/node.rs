@@ -1,9 +1,7 @@
 //! Arguments that become bytes: places in documents and what selectors built, opened only where
 //! something is put into them.
 //!
-//! What comes in: views of what a model wrote and of what references mean. What goes out: the same
-//! with values in their places, ready to be [written](super::splice). Nothing is copied, and every
-//! number keeps its digits. Deliberately not here: what is put where.
+//! Nothing is copied, and every number keeps its digits.
 
 use super::tree::{Documents, Inside, Tree, index_of};
 use crossfeed_jmespath::{Kind, Unrepresentable, ValueSize, View};

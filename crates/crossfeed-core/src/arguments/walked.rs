@@ -1,8 +1,8 @@
-//! Arguments that are walked over: a `Value`, or a place in a document.
+//! Walks over arguments: a `Value`, or a place in a document. Of a document only the object at hand is built,
+//! and no more than there is room for. Members that reading back removed are not there.
 //!
-//! What comes in: either. What goes out: the little that a walk looks at, and the one object at hand as
-//! the grammar reads it. Of a document nothing else is built, and no more than there is room for. What
-//! reading back took out of it is not there.
+//! Of a document nothing else is built, and no more than there is room for. What reading back took out of it is
+//! not there.
 
 use super::{Node, Tree as _};
 use crate::{error::LimitError, shape::kind_of};

@@ -1,9 +1,7 @@
-//! Making artifacts: a named part of a result that outlives it.
+//! Making artifacts: a named part of a result that outlives it. Every selector runs as any other: repaired,
+//! guarded, bounded, its miss explained.
 //!
-//! What comes in: a recorded result, a base selector, detail selectors, and the component that shall
-//! show it. What goes out: full data and a summary, ready to be stored. Every selector runs as any
-//! other: repaired, guarded, bounded, its miss explained. Deliberately not here: the store, and what
-//! a model is shown of an artifact.
+//! Every selector runs as any other: repaired, guarded, bounded, its miss explained.
 
 mod component;
 mod make;

@@ -1,7 +1,6 @@
-//! What there is in place of an id that is not known.
+//! The ids that a session has in place of one that it does not know. Ids of other sessions never come here.
 //!
-//! What comes in: an id as a model wrote it, and the ids of the same session. What goes out: the few
-//! that it may have meant. Ids of other sessions never come here.
+//! Ids of other sessions never come here.
 
 use crate::similarity::ComparisonBudget;
 use std::sync::Arc;

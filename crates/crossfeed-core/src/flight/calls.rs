@@ -1,7 +1,4 @@
 //! The calls of one session that are in flight, and the waits for them.
-//!
-//! What comes in: calls that begin and leave, waits that begin, are asked and are dropped. What goes
-//! out: outcomes of waits, and whom to wake. Deliberately not here: locks, time, the store.
 
 use super::cycle::{Cycle, find_cycles};
 use crate::trace::CallTrace;

@@ -1,8 +1,8 @@
-//! Circles of calls that wait for each other.
+//! Finds cycles of calls that wait for each other, by two searches over the calls, however many waits lie on
+//! cycles. A path is built when it is read.
 //!
-//! What comes in: the waits of a session, none of which is on a circle but through one call. What
-//! goes out: the waits that are on one now, each with its way round. Two searches over the calls,
-//! however many waits there are on circles; the ways are written down by whoever reads them.
+//! Two searches over the calls, however many waits there are on circles; the ways are written down by whoever
+//! reads them.
 
 use super::calls::Calls;
 use crossfeed_wire::CallId;

@@ -1,8 +1,7 @@
 //! Looking up what is wanted at once, where some of it is still in flight.
 //!
-//! What comes in: the calls that are wanted, how to find what is stored of one, and how long to wait.
-//! What goes out: what was found of each, or why not. All waits are under one deadline; as soon as
-//! something cannot be had, nothing is waited for any longer, because the call will not run.
+//! All waits are under one deadline; as soon as something cannot be had, nothing is waited for any longer,
+//! because the call will not run.
 
 use super::{
     Lock,

@@ -1,10 +1,6 @@
 //! Calls in flight: those that were begun and have not returned, and who waits for them.
 //!
-//! What comes in: which calls of a session begin and leave, and which results are wanted. What goes
-//! out: when to look for a result in the store, or why it is of no use to wait. It is kept in this
-//! process and nowhere else: a call that runs has a host that runs it. Deliberately not here: the
-//! store, which is passed in as futures; the timer; the guard that a host holds
-//! (`session/flight.rs`).
+//! They are kept in this process and nowhere else: a call that runs has a host that runs it.
 //!
 //! # Order
 //!

@@ -1,7 +1,7 @@
-//! The calls in flight of all sessions, behind locks; and the order of looking and leaving.
+//! The calls in flight of all sessions, behind locks, and the order of looking and leaving. A future that is
+//! dropped half-way leaves nothing behind.
 //!
-//! What comes in: calls that begin, put their results and leave; waits. What goes out: futures that
-//! end when a wait does. What is dropped half-way leaves nothing behind.
+//! What is dropped half-way leaves nothing behind.
 
 use super::{
     Lock,

@@ -1,6 +1,4 @@
 //! Compact hints: what is most worth its bytes.
-//!
-//! What comes in: the lists of hints. What goes out: the beginning of each, as much as fits.
 
 use super::{Hints, lists::Lists};
 

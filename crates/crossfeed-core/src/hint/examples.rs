@@ -1,7 +1,4 @@
 //! Selectors as a next call may need them: single items, filters, list projections.
-//!
-//! What comes in: the lists of hints. What goes out: selectors that were tried. Deliberately not
-//! here: plain paths by the type of what they reach.
 
 use super::{
     lists::{List, Lists},

@@ -1,8 +1,5 @@
 //! The lists of hints: which places and selectors are offered, best first.
 //!
-//! What comes in: what a walk found. What goes out: lists of selectors that work, each up to a
-//! length. Deliberately not here: which lists a model is shown.
-//!
 //! Where a list is not in document order, what a next tool is likely to want comes first, then what
 //! is nearer to the root, then document order.
 
@@ -202,6 +199,10 @@ impl<'a, 'v> Lists<'a, 'v> {
             let place = self.walk().places.get(*place);
             place.is_some_and(|place| place.view.is_empty())
         });
+        self.first_typed(found, most)
+    }
+
+    fn first_typed(&mut self, found: Vec<(usize, usize)>, most: usize) -> Vec<Typed> {
         let typed = found.into_iter();
         let typed = typed.filter_map(|(at, place)| self.typed(at, place));
         typed.take(most).collect()
@@ -210,9 +211,7 @@ impl<'a, 'v> Lists<'a, 'v> {
     /// Paths to objects within the value.
     pub(super) fn objects(&mut self, most: usize) -> Vec<Typed> {
         let found = self.by_depth(|path| path.object.filter(|_| path.step.is_some()));
-        let typed = found.into_iter();
-        let typed = typed.filter_map(|(at, place)| self.typed(at, place));
-        typed.take(most).collect()
+        self.first_typed(found, most)
     }
 
     /// Paths and one place of each, nearest to the root first.

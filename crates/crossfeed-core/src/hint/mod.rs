@@ -1,8 +1,6 @@
 //! Hinting: what a model is told of a value so that it can refer to what it does not see.
 //!
-//! What comes in: the canonical view of a result. What goes out: paths with their types, and
-//! selectors, best first. The members and their limits are normative in `specs/views.md#hints`.
-//! Deliberately not here: what is shown of the value itself, and selectors for a given parameter.
+//! The members and their limits are normative in `specs/views.md#hints`.
 //!
 //! # Invariants
 //!

@@ -1,7 +1,4 @@
-//! What may be offered: selectors that were evaluated under the guards of any selector.
-//!
-//! What comes in: a walk over a value, and places and selectors to offer. What goes out: those that
-//! work. Deliberately not here: which of them are offered.
+//! Tries selectors before they are offered, under the guards of any selector.
 
 use crate::{paths::Walk, select::SelectOptions};
 use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, View, evaluate};

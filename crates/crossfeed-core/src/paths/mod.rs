@@ -1,7 +1,4 @@
 //! Paths through a value: found by bounded walks, written as selectors.
-//!
-//! What comes in: a view. What goes out: the places in it, their selectors, and how likely they are
-//! wanted. Deliberately not here: whether a selector may be offered, which its stage decides.
 
 mod candidates;
 mod outline;

@@ -1,7 +1,4 @@
-//! What a next tool is likely to want of a value, judged by names.
-//!
-//! What comes in: the name of a member. What goes out: how likely it is wanted. Deliberately not
-//! here: where the member stands.
+//! How likely a next tool wants a member, judged by its name.
 
 /// The most characters of a text that are read for words.
 const MAX_WORDS_CHARS: usize = 16 << 10;

@@ -1,7 +1,4 @@
 //! What was learned of the outputs of tools that declare no schema.
-//!
-//! What comes in: results, without what may never be revealed. What goes out: what is known of a
-//! tool's output, of the same tenant and project only.
 
 use crossfeed_json::Cursor;
 use crossfeed_output_schema::{LearnOptions, LearnedSchema};

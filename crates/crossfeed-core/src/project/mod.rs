@@ -1,10 +1,7 @@
-//! Projecting: what leaves the engine of a result, cut to what was asked for.
+//! Projecting: what leaves the engine of a result, cut to what was asked for. The value comes without what the
+//! host's rules withhold. The rules are normative in `specs/projection.md`.
 //!
-//! What comes in: a value that is without what may never be revealed, a request in any spelling, and
-//! the schema of the tool's output where one is known. What goes out: the projected bytes, the schema
-//! that they are valid by, and what is to be said of the request. The rules are normative in
-//! `specs/projection.md`. Deliberately not here: paths and their engine, schemas and what becomes of
-//! them; redaction, which comes before.
+//! The rules are normative in `specs/projection.md`.
 
 mod announce;
 mod infer;

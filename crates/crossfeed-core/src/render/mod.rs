@@ -1,9 +1,6 @@
 //! Rendering: what a model is shown of a result.
 //!
-//! What comes in: a stored result, its call id, and how much it may take. What goes out: one JSON
-//! object, the result as a whole or a preview of it, a text that is not JSON and says what it hides.
-//! The rules are normative in `specs/views.md`. Deliberately not here: hints, which are only put in
-//! place.
+//! The rules are normative in `specs/views.md`.
 //!
 //! # Invariants
 //!

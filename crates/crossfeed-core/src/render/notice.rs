@@ -1,8 +1,4 @@
 //! The lines around a preview that say what it is, and what in the data reads like one of them.
-//!
-//! What comes in: what is known of a result, the text of a preview, and data. What goes out: the first
-//! and the last line of a preview, and data in which nothing reads like such a line, be it shown in a
-//! preview or whole.
 
 use super::subject::RenderContext;
 use crossfeed_json::{Document, Kind, quoted};

@@ -1,8 +1,7 @@
 //! The plan of a preview: in which order a value is revealed.
 //!
-//! What comes in: places in documents. What goes out: a tree of what may be shown, and its steps,
-//! each of which shows one thing more. A preview is the tree after as many steps as its budget
-//! holds, so that a larger budget shows all that a smaller one does.
+//! A preview is the tree after as many steps as its budget holds, so that a larger budget shows all that a
+//! smaller one does.
 //!
 //! What matters most comes first: what is nearer to the root, and the first item of a list before
 //! the others, because lists are of a kind.

@@ -1,7 +1,7 @@
 //! The search for what to show: whole if it is small, else the most generous preview that fits.
 //!
-//! What comes in: a result and a budget. What goes out: one text, counted. A preview is a plan and a
-//! number of steps; the number is found by bisection, each trial being written and counted.
+//! A preview is a plan and a number of steps; the number is found by bisection, each trial being written and
+//! counted.
 
 use super::{
     first_hidden::{Hidden, first_hidden},

@@ -1,7 +1,6 @@
 //! What a result is, for showing it.
 //!
-//! What comes in: a stored result. What goes out: what of it is shown, by kind. The kinds are those
-//! of the canonical value; what is shown of a tool result of MCP is its envelope.
+//! The kinds are those of the canonical value; what is shown of a tool result of MCP is its envelope.
 
 use super::{parts::binary_data, text::Chars};
 use crate::{

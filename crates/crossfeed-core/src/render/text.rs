@@ -1,8 +1,6 @@
 //! Texts that are shown by their beginning and their length.
 //!
-//! What comes in: a text as it is written in JSON, or as it is. What goes out: where it may be cut,
-//! and the beginning that ends there, as JSON. A text is never read further than it is shown, but
-//! for one pass that counts its characters.
+//! A text is never read further than it is shown, but for one pass that counts its characters.
 
 use crossfeed_json::{escape_into, unescape};
 use crossfeed_tokens::count_chars;

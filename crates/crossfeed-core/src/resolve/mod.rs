@@ -1,9 +1,7 @@
 //! Resolving: arguments with references in, arguments as the tool gets them out.
 //!
-//! What comes in: arguments as a model wrote them, and the results that they name. What goes out:
-//! the arguments with every reference replaced, and a record of where each value came from. It goes
-//! in one pass: what a reference brought in is never searched for references. Looking results up is
-//! the session's work, judging the outcome that of [`crate::validate`].
+//! It goes in one pass: what a reference brought in is never searched for references. Looking results up is the
+//! session's work, judging the outcome that of [`crate::validate`].
 
 mod fill;
 mod nesting;

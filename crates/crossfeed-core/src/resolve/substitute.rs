@@ -1,7 +1,4 @@
-//! Putting: the values of references where they belong in the arguments.
-//!
-//! In: the arguments, and the values that were made for the references of a plan. Out: the arguments
-//! without references, and where each value came from. Deliberately not here: how values are made.
+//! Puts the values of references where they belong in the arguments.
 
 use super::{
     fill::{FillFailure, ResolvedValue, failure},

@@ -1,8 +1,5 @@
-//! What values and references would take of a model's context.
-//!
-//! In: a value that a reference brought in, or a reference as the model wrote it. Out: its tokens,
-//! counted exactly while there is room for that, else estimated. Deliberately not here: whose books
-//! they go into.
+//! Counts what values and references would take of a model's context: exactly while there is room for that,
+//! else by an estimate.
 
 use crossfeed_jmespath::View;
 use crossfeed_tokens::{TokenCounter, count_chars, tokens_of_chars};

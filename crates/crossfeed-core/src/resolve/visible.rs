@@ -1,8 +1,4 @@
-//! What of the wanted results selectors may see.
-//!
-//! What comes in: a plan and what was looked up for it. What goes out: for each wanted result that a
-//! selector reads, or whose failure is told, what may be shown of it. Deliberately not here: what is
-//! passed on unseen.
+//! What selectors may see of the results that a plan refers to.
 
 use super::{fill::LookupResult, plan::Plan};
 use crate::{canonical::Stored, error::RevealError, reveal::RevealPolicy};

@@ -1,10 +1,8 @@
 //! What of a result may never be revealed to a model.
 //!
-//! What comes in: what is stored, and the rules of the tool that it came from. What goes out: the
-//! same without what may never be revealed, made once and kept beside it. Everything that a model may
-//! see, and every expression that a model wrote, works on that; what is stored is for hosts, and for
-//! references without a selector, which pass it on unseen. The rules are normative in
-//! `specs/projection.md`. Deliberately not here: how rules are written and JSON is redacted.
+//! Everything that a model may see, and every expression that a model wrote, works on that; what is stored is
+//! for hosts, and for references without a selector, which pass it on unseen. The rules are normative in
+//! `specs/projection.md`.
 //!
 //! # Invariants
 //!

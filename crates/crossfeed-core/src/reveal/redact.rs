@@ -1,9 +1,7 @@
-//! A result without what may never be revealed.
+//! A result without what the host's rules withhold. Its kind is judged on the whole result: what remains after
+//! redaction never becomes an envelope.
 //!
-//! What comes in: a stored result or artifact, and rules that hide something. What goes out: what may
-//! be shown of it, or that it is all of it. What it means was judged on the whole: taking something
-//! out makes no envelope of what was none. Deliberately not here: how rules hold within a value or
-//! an envelope, which is [`RevealRules`]' own.
+//! What it means was judged on the whole: taking something out makes no envelope of what was none.
 
 use crate::{
     canonical::{failure, is_enveloped, wrapped_value},

@@ -1,8 +1,6 @@
 //! Selecting: from an expression that a model wrote to the value it meant.
 //!
-//! What comes in: the views of a result and the expression as written. What goes out: a value and a
-//! report of how it was found, or an error that says what is there instead. The order of steps is
-//! normative in `specs/select.md`.
+//! The order of steps is normative in `specs/select.md`.
 
 mod cache;
 mod miss;

@@ -1,8 +1,6 @@
 //! The readings of an expression: on which views it is tried, with and without its prefix.
 //!
-//! What comes in: the text of an expression and the views of a result. What goes out: the readings
-//! in their order, and what the last of them gives, that on the object a model was shown. The order
-//! is normative in `specs/select.md`.
+//! The order is normative in `specs/select.md`.
 
 use super::{AnsweringView, Outcome, ReadError, Selection, Selector, no_memory};
 use crate::error::SelectError;

@@ -119,11 +119,8 @@ impl Session {
         let made = self.work_on_whole(&call_id, stored, small, work).await;
         let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
         let artifact_id = artifact.artifact_id().clone();
-        let refused = |error: Error| {
-            let mut failure = Failure::of_call(&call_id, error);
-            failure.artifact_id = Some(artifact_id.clone());
-            failure
-        };
+        let refused =
+            |error: Error| Failure::of_call(&call_id, error).with_artifact(Some(&artifact_id));
         let recorded = self
             .record_artifact(artifact)
             .await

@@ -1,8 +1,4 @@
-//! What reading written arguments takes in memory at most, counted from their bytes before anything is built.
-//!
-//! What comes in: the bytes of arguments. What goes out: an upper bound of the memory that resolving and
-//! judging them takes. Deliberately not here: what references bring in, which has limits of its own, and what
-//! is built in fact, which is counted where it is built.
+//! An upper bound of the memory that reading arguments takes, counted from their bytes before anything is built.
 
 use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
 

@@ -1,8 +1,4 @@
 //! Calls in flight: the guard that a host holds while a call runs, and waiting for such calls.
-//!
-//! What comes in: calls that begin, and references to them. What goes out: their results once they
-//! are there, or why they will not be. Deliberately not here: who waits for whom
-//! ([`crate::flight`]).
 
 use super::{
     Session,

@@ -1,9 +1,4 @@
 //! Resolving to bytes: arguments come as JSON, and go as JSON in pieces.
-//!
-//! What comes in: the bytes of arguments, as a model wrote them. What goes out: the same with every
-//! reference replaced, large values without a copy and all numbers with their digits
-//! (`specs/references.md#bytes`). Deliberately not here: how references are found, values made, put
-//! and judged, which is the same as for values.
 
 use super::{
     Resolved, Session,
@@ -145,26 +140,16 @@ fn distinct(document: Document) -> Document {
     Document::new(json)
 }
 
-/// A call of a tool, read back from what the model was shown.
-struct ToolCall {
-    written: Written,
-    schema: Option<InputSchema>,
-    asked: Taken,
-}
-
-impl ToolCall {
-    fn of(tool: &PreparedTool, arguments: Bytes, limit: usize) -> Result<Self, ResolveError> {
-        let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
-        let schema = tool.schema_for(|| {
-            let (plan, _) = written.plan(None)?;
-            Ok(!plan.is_empty())
-        })?;
-        Ok(Self {
-            schema: schema.cloned(),
-            written,
-            asked,
-        })
-    }
+/// A call of a tool, read back from what the model was shown, and the schema that judges it.
+fn read_call(
+    tool: &PreparedTool,
+    arguments: Bytes,
+    limit: usize,
+) -> Result<(Written, Taken, Option<InputSchema>), ResolveError> {
+    let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
+    let schema = tool.schema_for(|| Ok(!written.plan(None)?.0.is_empty()))?;
+    let schema = schema.cloned();
+    Ok((written, asked, schema))
 }
 
 impl Session {
@@ -260,16 +245,10 @@ impl Session {
         arguments: Bytes,
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
-        let ToolCall {
-            written,
-            schema,
-            asked,
-        } = if arguments.len() <= SMALL_BYTES && tool.is_compiled() {
-            ToolCall::of(tool, arguments, limit)?
-        } else {
-            let tool = tool.clone();
-            run_or_spawn(false, move || ToolCall::of(&tool, arguments, limit)).await?
-        };
+        let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
+        let tool = tool.clone();
+        let (written, asked, schema) =
+            run_or_spawn(is_small, move || read_call(&tool, arguments, limit)).await?;
         let resolved = self.resolved_written(written, schema.as_ref()).await?;
         Ok(resolved.asking(asked))
     }

@@ -45,10 +45,10 @@ use self::{
 };
 use crate::{
     account::SessionUsage,
-    canonical::{Stored, marked},
+    canonical::{Stored, Views, marked},
     engine::{Engine, Inner},
     error::{LimitError, LookupError, RevealError},
-    failure::{Failure, ResolveError},
+    failure::{Error, Failure, ResolveError},
     flight::CallHandle,
     lineage::LineageEntry,
     record::ToolResult,
@@ -59,7 +59,7 @@ use crate::{
     trace::{CallTrace, RecordTrace, ResolutionTrace},
     validate::{InputSchema, TypeRepair},
 };
-use crossfeed_jmespath::{Arena, Memory};
+use crossfeed_jmespath::{Arena, Budget, Memory};
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
@@ -147,21 +147,17 @@ impl Engine {
     /// A session: the scope in which call ids mean something.
     #[must_use]
     pub fn session(&self, scope: Scope) -> Session {
-        Session::new(self.clone(), scope)
-    }
-}
-
-impl Session {
-    fn new(engine: Engine, scope: Scope) -> Self {
-        Self {
-            engine,
+        Session {
+            engine: self.clone(),
             scope,
             actor: None,
             call: Weak::new(),
             memory: None,
         }
     }
+}
 
+impl Session {
     /// The session with a memory that everything which selectors build is charged to, before it is built,
     /// and arguments as they are written: where there is none left, a call is refused with `limit.exceeded`.
     /// Each piece of work builds 64 KiB without being charged.
@@ -432,6 +428,21 @@ impl Session {
         found.map_err(|error| Failure::of_call(call_id, error))
     }
 
+    /// Works on what may be shown of a recorded result: here if it is small, and what is asked of it.
+    async fn work_on_result<T: Send + 'static>(
+        &self,
+        call_id: &CallId,
+        is_small: bool,
+        work: impl FnOnce(&Inner, &Stored, &Arena) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let stored = self.found(call_id).await?;
+        let is_small = is_small && is_small_result(&stored);
+        let inner = Arc::clone(self.inner());
+        let work = move |stored: &Stored, arena: &Arena| work(&inner, stored, arena);
+        let done = self.work_on(call_id, stored, is_small, work).await;
+        done.map_err(|error| Failure::of_call(call_id, error))
+    }
+
     /// Works on what may be shown of what is stored of a call.
     async fn work_on<T: Send + 'static, E: From<RevealError> + Send + 'static>(
         &self,
@@ -510,5 +521,16 @@ impl Inner {
             time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
         }
+    }
+
+    /// The views of what is stored, and the budget for what is selected from them.
+    fn views<'a>(
+        &self,
+        stored: &'a Stored,
+        arena: &'a Arena,
+    ) -> Result<(Views<'a>, Budget), LimitError> {
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget)?;
+        Ok((views, budget))
     }
 }

@@ -1,8 +1,4 @@
 //! What leaves a session of its results, cut to what was asked for.
-//!
-//! What comes in: a call id, and what is asked for. What goes out: the projected value, noted in the
-//! session's account. Deliberately not here: how a value is projected, and when a host does it: last,
-//! for which there is [`super::Response`].
 
 use super::{Session, is_small_result, offload::is_plain_path, succeeded};
 use crate::{
@@ -149,8 +145,7 @@ impl Inner {
         arena: &Arena,
         options: &ProjectOptions,
     ) -> Result<Projected, Error> {
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let (views, budget) = self.views(stored, arena)?;
         let (view, selected) = match options.select.as_deref() {
             None => (views.canonical.clone(), None),
             Some(text) => {
@@ -192,8 +187,7 @@ impl Inner {
 
     /// What a call failed with, as it may be shown.
     fn failed(&self, stored: &Stored, arena: &Arena) -> Result<Projected, Error> {
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let (views, budget) = self.views(stored, arena)?;
         let json = written(&views.canonical, None, arena, &budget)?;
         Ok(Projected {
             tokens: self.options.context.tokens.count_bytes(&json),

@@ -1,8 +1,6 @@
 //! Reading the arguments of a call back from what the model was shown, as bytes.
 //!
-//! What comes in: a document, and the tool as it is listed. What goes out: the document as the tool's own
-//! schema means it. Only what may have to be read back is built as values; the rest is left out of these,
-//! and keeps its bytes.
+//! Only what may have to be read back is built as values; the rest is left out of these, and keeps its bytes.
 
 use super::{json::read, refusal};
 use crate::{

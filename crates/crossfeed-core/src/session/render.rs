@@ -1,7 +1,4 @@
 //! What a session shows a model of its results: renderings and hints.
-//!
-//! What comes in: a call id, and how much may be shown. What goes out: what is shown, noted in the
-//! session's account. Deliberately not here: how a preview is made.
 
 use super::{Session, is_small_result, succeeded};
 use crate::{
@@ -177,23 +174,18 @@ impl Session {
         call_id: &CallId,
         detail: HintDetail,
     ) -> Result<StructureHints, Failure> {
-        let stored = self.found(call_id).await?;
-        let small = is_small_result(&stored);
         let account = self.account();
-        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
-        let wanted = call_id.clone();
-        let work = move |stored: &Stored, arena: &Arena| {
+        let (books, wanted) = (Arc::clone(&account), call_id.clone());
+        let hinting = self.work_on_result(call_id, true, move |inner, stored, arena| {
             inner.hints(&wanted, (stored, arena), detail, &books)
-        };
-        let hinted = self.work_on(call_id, stored, small, work).await;
-        let hinted = hinted.map_err(|error| Failure::of_call(call_id, error))?;
+        });
         let what = ShownItem::Result(call_id.clone());
         let HintsWithCost {
             hints,
             tokens,
             whole,
             mark,
-        } = hinted;
+        } = hinting.await?;
         account.show(what, mark, Coverage::Part, tokens, whole);
         Ok(hints)
     }
@@ -222,8 +214,7 @@ impl Inner {
         let json = match text {
             Some(text) => text.to_owned(),
             None => {
-                let budget = self.fill_limits().budget(stored, arena);
-                let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+                let (views, _) = self.views(stored, arena)?;
                 let mut json = Vec::new();
                 let limit = usize::MAX;
                 let written = views.bare.write(&mut json, limit);
@@ -314,8 +305,7 @@ impl Inner {
         account: &SessionUsage,
     ) -> Result<HintsWithCost, Error> {
         succeeded(call_id, stored)?;
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let (views, budget) = self.views(stored, arena)?;
         let select = &self.options.select;
         let hints = StructureHints::of(&views.canonical, detail, select, arena, &budget);
         let counter = &self.options.context.tokens;

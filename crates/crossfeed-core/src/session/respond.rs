@@ -1,9 +1,7 @@
 //! The late cut: everything that a host derives from a result sees all of it, and only what leaves is
 //! cut.
 //!
-//! What comes in: what a tool returned. It is recorded, before anything else can happen to it. What
-//! goes out: a [`Response`], which shows the full value to whoever observes it and is used up by the
-//! cut. Deliberately not here: what the cut does; protocols.
+//! The result is recorded before anything else can happen to it.
 //!
 //! # Invariants
 //!

@@ -1,7 +1,4 @@
 //! What a session brings into a model's context: a result or artifact as it is, or a part of it.
-//!
-//! What comes in: what is wanted, and a selector. What goes out: its bytes, noted in the session's
-//! account, or why it is not brought. Deliberately not here: what is shown of a result unasked.
 
 mod advice;
 
@@ -245,8 +242,7 @@ impl Inner {
         if known.is_some_and(|account| account.was_shown_whole(what, mark)) {
             return answer(Retrieved::AlreadyShown);
         }
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let (views, budget) = self.views(stored, arena)?;
         let limit = self.options.context.limit();
         let blocked = match stored {
             Stored::Artifact(artifact) => artifact.retrieval_blocked(),

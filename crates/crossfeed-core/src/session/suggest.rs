@@ -86,8 +86,7 @@ impl Inner {
         most: usize,
     ) -> Result<Vec<Suggestion>, Error> {
         succeeded(call_id, stored)?;
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let (views, budget) = self.views(stored, arena)?;
         let trial = Trial {
             view: &views.canonical,
             arena,

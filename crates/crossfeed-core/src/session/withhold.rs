@@ -1,8 +1,5 @@
-//! What is said of values that passed unseen and do not fit.
-//!
-//! What comes in: what does not fit the tool's schema, or was repaired for it, and where values stand
-//! that references brought in. What goes out: the same without a word of what may never be revealed.
-//! Deliberately not here: selectors, which see nothing of it.
+//! Rewrites what is reported of values that were passed on unseen and do not fit, so that it reveals nothing
+//! that the host's rules withhold.
 
 use super::job::ResolveJob;
 use crate::{

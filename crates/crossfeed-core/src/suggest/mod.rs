@@ -1,9 +1,6 @@
 //! Suggesting: selectors whose values fit a parameter.
 //!
-//! What comes in: a view of a result, what a parameter is likely to want, and a test that says
-//! whether a value fits it. What goes out: the few best selectors, each evaluated and tested.
-//! Selectors near to one that missed are found by [`crate::select`]; which of them fit is judged
-//! here, too.
+//! Selectors near to one that missed are found by [`crate::select`]; which of them fit is judged here, too.
 
 mod parameter;
 mod place;

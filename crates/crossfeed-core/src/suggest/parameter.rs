@@ -1,7 +1,4 @@
 //! The schema of one parameter, which says what a suggestion must give.
-//!
-//! What comes in: a schema, and perhaps where in it the parameter is. What goes out: a judge of
-//! values, and what the schema says that helps to choose among those that fit.
 
 use super::{place, wish::ParameterIntent};
 use crate::{

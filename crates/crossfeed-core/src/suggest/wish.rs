@@ -1,8 +1,7 @@
-//! What a parameter is likely to want, beyond what its schema demands.
+//! What a parameter is likely to want, beyond what its schema demands: how well a place of a result goes with
+//! its name and its schema's words.
 //!
-//! What comes in: the name of a parameter and its schemas. What goes out: how well a place of a
-//! result goes with them, by its names and by how its text looks. Whether a value fits is judged
-//! elsewhere.
+//! Whether a value fits is judged elsewhere.
 
 use super::place::{self, Found};
 use crate::{

@@ -18,21 +18,13 @@ const MAX_SAID: usize = 128;
 /// What stands for an id that is not known.
 const UNKNOWN: &str = "…";
 
-/// The span that data flows to.
-pub(super) struct Consumer<'s> {
-    span: &'s Span,
-    /// With what links are made, where the span is exported.
-    telemetry: Option<&'s dyn Telemetry>,
-}
-
-impl<'s> Consumer<'s> {
-    pub(super) fn new(span: &'s Span, telemetry: Option<&'s dyn Telemetry>) -> Self {
-        Self { span, telemetry }
-    }
-}
-
-/// Says where each value came from; gives back of how many it was not said.
-pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[LineageEntry]) -> usize {
+/// Records in `span` where each value came from: by links, where `telemetry` can make them. Returns how many
+/// were not recorded.
+pub(super) fn brought(
+    span: &Span,
+    telemetry: Option<&dyn Telemetry>,
+    lineage: &[LineageEntry],
+) -> usize {
     for link in lineage.iter().take(MAX_SAID) {
         let source = &link.source;
         let report = source.report.as_ref();
@@ -51,12 +43,12 @@ pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[LineageEntry]) -> usiz
             hit: true,
             error: None,
         };
-        let is_linked = match (consumer.telemetry, &source.trace) {
-            (Some(telemetry), Some(to)) => said.link(telemetry, consumer.span, to),
+        let is_linked = match (telemetry, &source.trace) {
+            (Some(telemetry), Some(to)) => said.link(telemetry, span, to),
             _ => false,
         };
         if !is_linked {
-            said.event(consumer.span);
+            said.event(span);
         }
     }
     lineage.len().saturating_sub(MAX_SAID)

@@ -2,7 +2,7 @@
 
 use super::{
     CallTrace,
-    flow::{self, Consumer, missed},
+    flow::{self, missed},
 };
 use crate::{
     failure::ResolveError,
@@ -97,8 +97,7 @@ impl ResolutionTrace {
             "crossfeed.bytes.out",
             number(sum(|link| link.source.bytes_out)),
         );
-        let consumer = Consumer::new(consumer, telemetry);
-        let unsaid = flow::brought(&consumer, lineage);
+        let unsaid = flow::brought(consumer, telemetry, lineage);
         if unsaid > 0 {
             self.span
                 .record("crossfeed.references.unlinked", number(unsaid));

@@ -1,9 +1,6 @@
 //! Validating: resolved arguments against the tool's own schema.
 //!
-//! What comes in: resolved arguments, the schema as it was before rewriting, and which values a
-//! reference brought in. What goes out: the same arguments, with lossless repairs of what was
-//! brought in, or what was expected and what came at each place. Messages show shapes and the
-//! schema's own words, never data.
+//! Messages show shapes and the schema's own words, never data.
 
 mod cost;
 mod describe;

@@ -1,7 +1,6 @@
-//! Building what a schema sees of arguments.
+//! Builds what a schema sees of arguments. What references brought in is charged before it is built.
 //!
-//! What comes in: arguments as they are about to be written, and what a schema sees. What goes out: the skeleton
-//! (`sight.rs`). Of what references brought in, it is charged before it is built.
+//! Of what references brought in, it is charged before it is built.
 
 use super::sight::{NOTHING, ROOT, Seen, Sight, State, WHOLE};
 use crate::arguments::{Child, Node, VALUE_BYTES};

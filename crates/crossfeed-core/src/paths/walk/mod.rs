@@ -1,7 +1,5 @@
-//! One walk over a value, with the items of each list taken as one.
-//!
-//! What comes in: a view. What goes out: its **paths**, each as it would be written with `[]` for any
-//! item, and for each path the first **places** where a value stands; what was not looked at.
+//! One walk over a value, with the items of each list taken as one. It finds **paths**, written with `[]` for
+//! any item, and the first **places** of each where a value stands; and it knows what it did not look at.
 //!
 //! # Invariants
 //!

@@ -1,9 +1,5 @@
 //! The schema of what an expression gives.
 //!
-//! What comes in: the schema of a value, and an expression. What goes out: a schema that whatever
-//! the expression gives on an instance is valid by, or nothing where too little can be told.
-//! Deliberately not here: evaluating, and the repairs and readings that the engine tries.
-//!
 //! True before tight: an assertion that is not understood is left out. What gives no value (an error,
 //! a null that is not an answer) needs no schema.
 

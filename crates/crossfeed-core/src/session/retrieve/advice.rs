@@ -1,7 +1,4 @@
-//! What is advised where something is not brought into the context: what may be.
-//!
-//! What comes in: a value, what fits, and errors. What goes out: paths and advice. Deliberately not
-//! here: whether a path reaches what it should through the guards of any selector.
+//! Advice where something is too large for the context: a part that fits.
 
 use crate::{error::SelectError, paths::member};
 use crossfeed_jmespath::{Kind, ParseError, View};
