@@ -8,7 +8,6 @@ use crate::{
     canonical::Stored,
     context::{ALL_BY_REFERENCE, Outline, Oversized},
     engine::Inner,
-    error::LimitError,
     failure::{Error, Failure},
     render::whole_tokens,
     resolve::LookupKey,

@@ -4,7 +4,6 @@ use super::{Session, succeeded};
 use crate::{
     canonical::Stored,
     engine::Inner,
-    error::LimitError,
     failure::{Error, Failure},
     resolve::LookupKey,
     suggest::{ParameterSchema, Suggestion, Trial},
