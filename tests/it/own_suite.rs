@@ -3,7 +3,7 @@
 use crate::bytes::resolve_both;
 use crate::support::{artifact, block_on, call, codes, same_json, scope};
 use crossfeed_core::{
-    Answered, Engine, EngineOptions, Error, InFlight, InputSchema, RepairScope, ResolveError,
+    AnsweringView, Engine, EngineOptions, Error, InFlight, InputSchema, RepairScope, ResolveError,
     SelectError, SelectOptions, Session, ToolResult,
 };
 use crossfeed_jmespath::Limits;
@@ -472,9 +472,9 @@ impl SelectCase {
             equal("what was evaluated", &report.evaluated, evaluated)?;
         }
         let view = match report.view {
-            Answered::Canonical => "canonical",
-            Answered::Envelope => "envelope",
-            Answered::Shown => "shown",
+            AnsweringView::Canonical => "canonical",
+            AnsweringView::Envelope => "envelope",
+            AnsweringView::Shown => "shown",
         };
         equal(
             "the view",
