@@ -22,7 +22,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::{
-    BeginError, Error, InFlight, LimitError, Link, ResolveError, ResolvedJson, SplicedJson,
+    BeginError, Error, InFlight, LimitError, LineageEntry, ResolveError, ResolvedJson, SplicedJson,
 };
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
@@ -373,7 +373,7 @@ fn allowed(
     shared: &Shared,
     in_flight: &InFlight,
     offered: &Offered,
-    lineage: &[Link],
+    lineage: &[LineageEntry],
 ) -> Result<Sources, FlowError> {
     let checked = shared
         .tools
