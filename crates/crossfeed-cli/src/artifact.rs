@@ -3,7 +3,7 @@
 use crate::{
     cli::{self, ArtifactCommand},
     document, input, records,
-    report::{CommandError, Result, Streams},
+    report::{CommandError, Result, Streams, bail},
     retrieve, select,
 };
 use crossfeed::{
@@ -69,9 +69,7 @@ fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact> {
     for (index, (name, selector)) in args.details.iter().enumerate() {
         let mut before = args.details.iter().take(index);
         if before.any(|(known, _)| known == name) {
-            return Err(CommandError::usage(format!(
-                "the detail `{name}` is given twice"
-            )));
+            bail!("the detail `{name}` is given twice");
         }
         wanted = wanted.with_detail(name, selector);
     }

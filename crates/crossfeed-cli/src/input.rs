@@ -2,7 +2,7 @@
 
 use crate::{
     encoding::decoded,
-    report::{CommandError, Result},
+    report::{CommandError, Result, bail},
     schema_file,
 };
 use bytes::Bytes;
@@ -24,7 +24,7 @@ pub(crate) fn is_stdin(name: &OsStr) -> bool {
 pub(crate) fn check_stdin<'p>(inputs: impl IntoIterator<Item = Option<&'p OsStr>>) -> Result {
     let stdin = inputs.into_iter().flatten().filter(|name| is_stdin(name));
     if stdin.count() > 1 {
-        return Err(CommandError::usage("only one input may be standard input"));
+        bail!("only one input may be standard input");
     }
     Ok(())
 }
@@ -57,9 +57,7 @@ pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes> {
     read.map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > most {
         let name = name(path);
-        return Err(CommandError::usage(format!(
-            "{name} is larger than {most} bytes"
-        )));
+        bail!("{name} is larger than {most} bytes");
     }
     Ok(bytes.into())
 }
@@ -117,10 +115,10 @@ pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes> {
         if json.starts_with(['{', '[', '"']) || document.root().is_ok() {
             return Ok(document.raw().clone());
         }
-        return Err(CommandError::usage(format!(
+        bail!(
             "cannot read {}: there is no such file, and it is not valid JSON",
             name(path)
-        )));
+        );
     }
     read_text(path)
 }

@@ -4,7 +4,7 @@ use crate::{
     cli, input,
     project::rules,
     records,
-    report::{CommandError, Result, Streams},
+    report::{CommandError, Result, Streams, bail},
     select,
 };
 use bytes::Bytes;
@@ -87,10 +87,10 @@ fn results(file: &Bytes) -> Result<Vec<Bytes>> {
         }
         let line = file.slice_ref(line);
         if let Err(error) = Document::new(line.clone()).root() {
-            return Err(CommandError::usage(format!(
+            bail!(
                 "line {} is not valid JSON: {error}; give one document, or one a line",
                 index + 1
-            )));
+            );
         }
         results.push(line);
     }

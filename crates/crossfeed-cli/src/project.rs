@@ -3,7 +3,7 @@
 use crate::{
     cli::{self, Kind},
     document, input, records,
-    report::{CommandError, Result, Streams},
+    report::{CommandError, Result, Streams, bail},
     select,
     unmatched::{self, Unmatched},
 };
@@ -225,9 +225,7 @@ fn said(lists: &[String]) -> Vec<&str> {
 pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules> {
     // An empty variable of a shell must not leave everything open.
     if never.iter().any(|list| list.trim().is_empty()) {
-        return Err(CommandError::usage(
-            "a list of what is never shown is empty: give names or paths, or leave it out",
-        ));
+        bail!("a list of what is never shown is empty: give names or paths, or leave it out");
     }
     Ok(RevealRules::new(paths(always)?, paths(never)?))
 }

@@ -77,6 +77,14 @@ impl CommandError {
     }
 }
 
+/// Returns that the command cannot be carried out, and why.
+macro_rules! bail {
+    ($($message:tt)*) => {
+        return Err($crate::report::CommandError::usage(format!($($message)*)))
+    };
+}
+pub(crate) use bail;
+
 impl From<ErrorBody> for CommandError {
     fn from(body: ErrorBody) -> Self {
         Self::Answer(vec![body])

@@ -21,9 +21,7 @@ pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions> {
         cli::Counter::O200k => TokenCounter::o200k(),
         #[cfg(not(feature = "o200k"))]
         cli::Counter::O200k => {
-            return Err(CommandError::usage(
-                "this build has no exact tokenizer: build it with `--features o200k`",
-            ));
+            bail!("this build has no exact tokenizer: build it with `--features o200k`");
         }
     };
     let context = ContextOptions::default()

@@ -5,7 +5,7 @@ use crate::{
     deep_json::SetAside,
     input,
     project::rules,
-    report::{CommandError, Result, Streams},
+    report::{CommandError, Result, Streams, bail},
     schema_file,
 };
 use crossfeed::{
@@ -48,9 +48,9 @@ pub(crate) fn run(args: &cli::Rewrite, io: &mut Streams<'_>) -> Result {
         (std::mem::take(&mut listed.value), listed)
     } else {
         if args.shape.is_some() || !args.never.is_empty() || !args.reflect.is_empty() {
-            return Err(CommandError::usage(
-                "`--as`, `--never` and `--reflect` are for lists of tools, and this is one schema",
-            ));
+            bail!(
+                "`--as`, `--never` and `--reflect` are for lists of tools, and this is one schema"
+            );
         }
         schema(&document, &options, args, io)?
     };
@@ -65,16 +65,16 @@ fn options(args: &cli::Rewrite) -> Result<ListOptions> {
         (Some(style), _) => ListOptions::style(style).with_spelling(spelling(args, style)),
         (None, Some(profile)) => ListOptions::profile(profile),
         (None, None) => {
-            return Err(CommandError::usage("give `--style` or `--profile`"));
+            bail!("give `--style` or `--profile`");
         }
     };
     if let (Some(profile), Some(shape)) = (args.choice.profile, args.shape)
         && !profile.takes_shape(shape)
     {
-        return Err(CommandError::usage(format!(
+        bail!(
             "the shape `{shape}` is another provider's than the profile {profile}, which would refuse \
              what is in it"
-        )));
+        );
     }
     options.shape = args.shape;
     options.max_added_tokens = args.max_added_tokens;
@@ -229,7 +229,7 @@ fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, io: &mut Stre
         let of = if tool.is_empty() { "the list" } else { tool };
         io.notice(match field {
             Some(field) => format!("{of}: there is no place for `{field}` in this shape"),
-            None => format!("{of}: there is no such tool in this shape, it is left out"),
+            None => format!("{of}: this shape has no such tool, it is left out"),
         });
     }
     for name in &listed.unknown_never {

@@ -7,7 +7,7 @@ use crate::{
     cli::{self, Payload},
     input,
     project::rules,
-    report::{CommandError, Result, Streams, count},
+    report::{CommandError, Result, Streams, bail, count},
     unmatched::{self, Names, Unmatched, last_key},
 };
 use bytes::Bytes;
@@ -140,17 +140,12 @@ fn policy(args: &cli::Sanitize) -> Result<Policy> {
         (Payload::Hash, Some(file)) => {
             let key = input::read(file)?;
             if key.is_empty() {
-                return Err(CommandError::usage(format!(
-                    "{} holds no key",
-                    input::name(file)
-                )));
+                bail!("{} holds no key", input::name(file));
             }
             Redaction::KeyedHash(HashKey::new(key))
         }
         (_, Some(_)) => {
-            return Err(CommandError::usage(
-                "`--hash-key` goes with `--payload hash`",
-            ));
+            bail!("`--hash-key` goes with `--payload hash`");
         }
         (Payload::Keep, None) => Redaction::None,
         (Payload::Drop, None) => Redaction::Drop,

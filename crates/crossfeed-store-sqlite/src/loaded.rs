@@ -68,22 +68,17 @@ impl Loaded {
     }
 
     pub(crate) fn remove_session(&mut self, scope: &Scope) {
-        let names: Vec<Name> = self
-            .entries
-            .iter()
-            .filter(|((of, ..), _)| of == scope)
-            .map(|(name, _)| name.clone())
-            .collect();
+        let names = self.entries.iter().map(|(name, _)| name);
+        let names: Vec<Name> = names.filter(|(of, ..)| of == scope).cloned().collect();
         for name in &names {
             self.remove(name);
         }
     }
 
     fn make_room(&mut self) {
-        while self.bytes > self.limit {
-            let Some((_, entry)) = self.entries.pop_lru() else {
-                break;
-            };
+        while self.bytes > self.limit
+            && let Some((_, entry)) = self.entries.pop_lru()
+        {
             self.bytes -= entry.counted;
         }
     }

@@ -1,10 +1,12 @@
 //! How a store works.
 
 use crossfeed_store::MemoryLimits;
+use derive_setters::Setters;
 use std::time::Duration;
 
 /// How a [`SqliteStore`](crate::SqliteStore) works.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SqliteOptions {
     /// How much is kept. Limits of artifacts are for what is on the disk, without indexes, whichever
@@ -42,29 +44,4 @@ impl Default for SqliteOptions {
             must_exist: false,
         }
     }
-}
-
-macro_rules! with {
-    ($($name:ident: $field:ident, $type:ty;)*) => {
-        impl SqliteOptions {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn $name(mut self, $field: $type) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-with! {
-    with_limits: limits, MemoryLimits;
-    with_busy_timeout: busy_timeout, Duration;
-    with_file_bytes: file_bytes, usize;
-    with_loaded_bytes: loaded_bytes, usize;
-    with_orphan_age: orphan_age, Duration;
-    with_read_only: read_only, bool;
-    with_must_exist: must_exist, bool;
 }

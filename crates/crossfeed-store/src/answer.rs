@@ -3,6 +3,7 @@
 use crate::{ResultKind, StoredArtifact, StoredResult};
 use bytes::Bytes;
 use crossfeed_wire::{ArtifactId, CallId};
+use derive_setters::Setters;
 use std::{fmt, sync::Arc};
 
 /// What became of a record.
@@ -169,16 +170,20 @@ pub enum ArtifactMissing {
 }
 
 /// One line of [`list_artifacts`](crate::ResultStore::list_artifacts).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ListedArtifact {
     /// The artifact's own id.
+    #[setters(skip)]
     pub artifact_id: ArtifactId,
     /// The call whose result it was made from.
+    #[setters(skip)]
     pub call_id: CallId,
     /// The tool that was called, where it is known.
     pub tool: Option<Arc<str>>,
     /// Length of the full data.
+    #[setters(skip)]
     pub bytes: usize,
     /// Whether it is too large to be brought into a model's context.
     pub retrieval_blocked: bool,
@@ -202,34 +207,6 @@ impl ListedArtifact {
             summary: None,
             damaged: false,
         }
-    }
-
-    /// Names the tool.
-    #[must_use]
-    pub fn with_tool(mut self, tool: Option<Arc<str>>) -> Self {
-        self.tool = tool;
-        self
-    }
-
-    /// Says whether it is too large to be brought into a model's context.
-    #[must_use]
-    pub fn with_retrieval_blocked(mut self, blocked: bool) -> Self {
-        self.retrieval_blocked = blocked;
-        self
-    }
-
-    /// Gives the summary as JSON.
-    #[must_use]
-    pub fn with_summary(mut self, summary: Option<Bytes>) -> Self {
-        self.summary = summary;
-        self
-    }
-
-    /// Says whether it is not what was recorded.
-    #[must_use]
-    pub fn with_damaged(mut self, damaged: bool) -> Self {
-        self.damaged = damaged;
-        self
     }
 
     /// The line for `artifact`.
@@ -262,18 +239,22 @@ impl fmt::Debug for ListedArtifact {
 }
 
 /// One line of [`list`](crate::ResultStore::list).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Listed {
     /// The call.
+    #[setters(skip)]
     pub call_id: CallId,
     /// The tool that was called, where it is known.
     pub tool: Option<Arc<str>>,
     /// What the bytes are.
+    #[setters(skip)]
     pub kind: ResultKind,
     /// Whether the call failed.
     pub failed: bool,
     /// Length of the raw bytes.
+    #[setters(skip)]
     pub bytes: usize,
 }
 
@@ -288,20 +269,6 @@ impl Listed {
             failed: false,
             bytes,
         }
-    }
-
-    /// Names the tool.
-    #[must_use]
-    pub fn with_tool(mut self, tool: Option<Arc<str>>) -> Self {
-        self.tool = tool;
-        self
-    }
-
-    /// Says whether the call failed.
-    #[must_use]
-    pub fn with_failed(mut self, failed: bool) -> Self {
-        self.failed = failed;
-        self
     }
 
     /// The line for `result`.

@@ -3,6 +3,7 @@
 use crate::shown::Shown;
 use crossfeed_json::Document;
 use crossfeed_wire::{ArtifactId, CallId, TraceContext};
+use derive_setters::Setters;
 use std::{any::Any, fmt, sync::Arc};
 
 /// A named selection of a result, which outlives it: its full data, and a summary of it.
@@ -22,17 +23,35 @@ use std::{any::Any, fmt, sync::Arc};
 /// assert!(!artifact.retrieval_blocked());
 /// # Ok::<(), crossfeed_wire::IdError>(())
 /// ```
+#[derive(Setters)]
+#[setters(prefix = "with_", strip_option)]
 pub struct StoredArtifact {
+    #[setters(skip)]
     artifact_id: ArtifactId,
+    #[setters(skip)]
     call_id: CallId,
+    #[setters(skip)]
     document: Document,
+    /// Whether the artifact is too large to be brought into a model's context.
     retrieval_blocked: bool,
+    /// Whether the call whose result it was made from may be made again without harm, see
+    /// [`StoredResult::with_repeatable`](crate::StoredResult::with_repeatable). A store may lose it; the
+    /// call then is not repeatable.
     repeatable: bool,
+    /// The summary: a JSON object.
     summary: Option<Document>,
+    /// The tool whose result it was made from.
+    #[setters(into)]
     tool: Option<Arc<str>>,
+    /// The selector that picked the full data, as it was written.
+    #[setters(into)]
     base: Option<Arc<str>>,
+    #[setters(skip)]
     details: Vec<(String, String)>,
+    /// The place in a trace of the call whose result it was made from, so that what is made of the
+    /// artifact can point back to it. A store may lose it.
     trace: Option<TraceContext>,
+    #[setters(skip)]
     shown: Shown<Self>,
 }
 
@@ -55,55 +74,10 @@ impl StoredArtifact {
         }
     }
 
-    /// Says whether the artifact is too large to be brought into a model's context.
-    #[must_use]
-    pub fn with_retrieval_blocked(mut self, blocked: bool) -> Self {
-        self.retrieval_blocked = blocked;
-        self
-    }
-
-    /// Adds a summary: a JSON object.
-    #[must_use]
-    pub fn with_summary(mut self, summary: Document) -> Self {
-        self.summary = Some(summary);
-        self
-    }
-
-    /// Names the tool whose result it was made from.
-    #[must_use]
-    pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
-        self.tool = Some(tool.into());
-        self
-    }
-
-    /// Says whether the call whose result it was made from may be made again without harm, see
-    /// [`StoredResult::with_repeatable`](crate::StoredResult::with_repeatable). A store may lose it; the
-    /// call then is not repeatable.
-    #[must_use]
-    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
-        self.repeatable = repeatable;
-        self
-    }
-
-    /// Keeps the selector that picked the full data, as it was written.
-    #[must_use]
-    pub fn with_base(mut self, selector: impl Into<Arc<str>>) -> Self {
-        self.base = Some(selector.into());
-        self
-    }
-
     /// Keeps a detail's name and its selector, as it was written.
     #[must_use]
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
         self.details.push((name.into(), selector.into()));
-        self
-    }
-
-    /// Says where in a trace the call stands whose result it was made from, so that what is made of the
-    /// artifact can point back to it. A store may lose it.
-    #[must_use]
-    pub fn with_trace(mut self, trace: TraceContext) -> Self {
-        self.trace = Some(trace);
         self
     }
 

@@ -117,7 +117,7 @@ pub enum StoreError {
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// There is no store, and none was to be made.
-    #[error("there is no store in this place")]
+    #[error("there is no store in this directory")]
     Absent,
     /// What is there was written by a later version.
     #[error("the store has format {found}, and this version knows formats up to {known}")]
@@ -128,7 +128,7 @@ pub enum StoreError {
         known: i64,
     },
     /// What is there belongs to something else. It is left as it is.
-    #[error("what is in the store's place was not written by crossfeed")]
+    #[error("the store's directory holds files that crossfeed did not write")]
     Foreign,
     /// The backend did not answer, or not sensibly: its server is away.
     #[error("the store cannot answer")]
@@ -210,7 +210,7 @@ impl StoreError {
             Self::Foreign => "give the store a directory of its own",
             Self::Unavailable { retry: true, .. } => "try again",
             Self::Unavailable { retry: false, .. } => {
-                "trying again does not help: see to the backend first"
+                "trying again does not help: repair the backend first"
             }
         };
         advice.to_owned()
@@ -324,14 +324,14 @@ mod tests {
                 },
                 "the store is damaged: its database cannot be read",
             ),
-            (StoreError::Absent, "there is no store in this place"),
+            (StoreError::Absent, "there is no store in this directory"),
             (
                 StoreError::Newer { found: 7, known: 1 },
                 "the store has format 7, and this version knows formats up to 1",
             ),
             (
                 StoreError::Foreign,
-                "what is in the store's place was not written by crossfeed",
+                "the store's directory holds files that crossfeed did not write",
             ),
         ] {
             assert_eq!(

@@ -15,10 +15,10 @@
 //! two `put`s cannot both use the same free bytes.
 
 mod artifacts;
+mod eviction;
 mod held;
 mod limits;
 mod queue;
-mod room;
 mod session;
 
 #[cfg(test)]
@@ -35,9 +35,9 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 use dashmap::DashMap;
 use foldhash::quality::RandomState;
 use held::OwnerName;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use queue::Queue;
-use session::{Dropped, Session, Shared};
+use session::{Dropped, Session, Shared, State};
 use std::{fmt, future, sync::Arc, task::Poll, time::Duration};
 
 /// After how many sessions a sweep lets other tasks run.
@@ -119,10 +119,6 @@ impl MemoryStore {
         self.shared.clock.now()
     }
 
-    fn lock_queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
-    }
-
     fn session(&self, scope: &Scope) -> Option<Arc<Session>> {
         self.sessions.get(scope).map(|session| session.clone())
     }
@@ -146,31 +142,30 @@ impl MemoryStore {
             .collect()
     }
 
-    fn look_up(&self, session: &Arc<Session>, call: &CallId) -> Lookup {
-        let mut dropped = Dropped::new();
+    /// Does something in a session from which everything overdue is gone. What goes is dropped
+    /// after the lock.
+    fn with_state<T>(&self, session: &Session, work: impl FnOnce(&mut State) -> T) -> T {
+        let mut dropped = Dropped::default();
         let now = self.now();
-        let (lookup, is_over) = {
-            let mut state = session.lock();
-            state.tidy(now, &mut dropped);
-            (state.look_up(call), state.is_over())
-        };
+        let mut state = session.lock();
+        state.tidy(now, &mut dropped);
+        work(&mut state)
+    }
+
+    fn look_up(&self, session: &Arc<Session>, call: &CallId) -> Lookup {
+        let (lookup, is_over) =
+            self.with_state(session, |state| (state.look_up(call), state.is_over()));
         if is_over {
-            self.relieve(session);
+            self.enforce_limits(session);
         }
         lookup
     }
 
     fn look_up_artifact(&self, scope: &Scope, name: &(ArtifactId, CallId)) -> ArtifactLookup {
-        let Some(session) = self.session(scope) else {
-            return ArtifactLookup::Missing(ArtifactMissing::Unknown);
-        };
-        let mut dropped = Dropped::new();
-        let now = self.now();
-        let mut state = session.lock();
-        state.tidy(now, &mut dropped);
-        let lookup = state.artifact(name);
-        drop(state);
-        lookup
+        match self.session(scope) {
+            Some(session) => self.with_state(&session, |state| state.artifact(name)),
+            None => ArtifactLookup::Missing(ArtifactMissing::Unknown),
+        }
     }
 
     fn put_now(
@@ -185,8 +180,8 @@ impl MemoryStore {
             if let Some(answer) = self.put_again(scope, call, &result) {
                 return answer;
             }
-            let mut dropped = Dropped::new();
-            let mut queue = self.lock_queue();
+            let mut dropped = Dropped::default();
+            let mut queue = self.queue.lock();
             let is_there = self
                 .session(scope)
                 .is_some_and(|session| session.lock().peek(call).is_some());
@@ -194,7 +189,7 @@ impl MemoryStore {
                 // Somebody else was faster; what they recorded is compared without the lock.
                 continue;
             }
-            self.clear_the_way(&mut queue, scope, bytes, &mut dropped)?;
+            self.make_room_for(&mut queue, scope, bytes, &mut dropped)?;
             let now = self.now();
             let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
@@ -213,13 +208,7 @@ impl MemoryStore {
         result: &StoredResult,
     ) -> Option<Result<Recorded, StoreError>> {
         let session = self.session(scope)?;
-        let mut dropped = Dropped::new();
-        let now = self.now();
-        let held = {
-            let mut state = session.lock();
-            state.tidy(now, &mut dropped);
-            state.peek(call)?.clone()
-        };
+        let held = self.with_state(&session, |state| state.peek(call).cloned())?;
         if !held.is_same_record(result) {
             let call_id = call.clone();
             return Some(Err(StoreError::Duplicate { call_id }));
@@ -267,13 +256,12 @@ impl ResultStore for MemoryStore {
         let Some(session) = self.session(scope) else {
             return Ok(());
         };
-        let is_over = {
-            let mut state = session.lock();
-            state.measure(call);
-            state.is_over()
-        };
+        let mut state = session.lock();
+        state.measure(call);
+        let is_over = state.is_over();
+        drop(state);
         if is_over {
-            self.relieve(&session);
+            self.enforce_limits(&session);
         }
         Ok(())
     }
@@ -304,9 +292,9 @@ impl ResultStore for MemoryStore {
             if bytes > limit {
                 return Err(StoreError::TooLarge { bytes, limit });
             }
-            let mut dropped = Dropped::new();
+            let mut dropped = Dropped::default();
             let now = self.now();
-            let mut queue = self.lock_queue();
+            let mut queue = self.queue.lock();
             let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
             state.tidy(now, &mut dropped);
@@ -334,33 +322,20 @@ impl ResultStore for MemoryStore {
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
-        let Some(session) = self.session(scope) else {
-            return Ok(Vec::new());
-        };
-        let mut dropped = Dropped::new();
-        let now = self.now();
-        let mut state = session.lock();
-        state.tidy(now, &mut dropped);
-        let listed = state.list_artifacts();
-        drop(state);
-        Ok(listed)
+        let session = self.session(scope);
+        let listed =
+            session.map(|session| self.with_state(&session, |state| state.list_artifacts()));
+        Ok(listed.unwrap_or_default())
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
-        let Some(session) = self.session(scope) else {
-            return Ok(Vec::new());
-        };
-        let mut dropped = Dropped::new();
-        let now = self.now();
-        let mut state = session.lock();
-        state.tidy(now, &mut dropped);
-        let listed = state.list();
-        drop(state);
-        Ok(listed)
+        let session = self.session(scope);
+        let listed = session.map(|session| self.with_state(&session, |state| state.list()));
+        Ok(listed.unwrap_or_default())
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let mut queue = self.lock_queue();
+        let mut queue = self.queue.lock();
         let Some((_, session)) = self.sessions.remove(scope) else {
             return Ok(());
         };

@@ -4,6 +4,7 @@ use crate::shown::Shown;
 use bytes::Bytes;
 use crossfeed_json::Document;
 use crossfeed_wire::TraceContext;
+use derive_setters::Setters;
 use std::{any::Any, fmt, sync::Arc};
 
 /// What the bytes of a result are, as its recorder declared.
@@ -40,16 +41,37 @@ pub enum ResultKind {
 /// assert_eq!(result.tool(), Some("search"));
 /// assert!(!result.failed());
 /// ```
+#[derive(Setters)]
+#[setters(prefix = "with_", strip_option)]
 pub struct StoredResult {
+    #[setters(skip)]
     document: Document,
+    #[setters(skip)]
     kind: ResultKind,
+    /// What the bytes are: `image/png`.
+    #[setters(into)]
     media_type: Option<Arc<str>>,
+    /// Whether the call failed; the document is then what it failed with.
     failed: bool,
+    /// Whether the call may be made again without harm: its tool only reads, or doing it twice does
+    /// no more than doing it once. Calls are not repeatable unless this says so.
     repeatable: bool,
+    /// The tool that was called.
+    #[setters(into)]
     tool: Option<Arc<str>>,
+    /// The server of the tool. When results must be evicted, each server's results of calls that are
+    /// not repeatable are kept longest, as long as they hold at most half of the bytes.
+    #[setters(into)]
     server: Option<Arc<str>>,
+    /// What the tool was called with, as raw JSON, so that a result that has gone can say how to get
+    /// it again.
+    ///
+    /// A slice keeps the whole buffer that it was cut from; copy it if that buffer is larger.
+    #[setters(into)]
     arguments: Option<Bytes>,
+    /// The place of the call in a trace, so that what is made of the result can point back to it.
     trace: Option<TraceContext>,
+    #[setters(skip)]
     shown: Shown<Self>,
 }
 
@@ -69,60 +91,6 @@ impl StoredResult {
             trace: None,
             shown: Shown::new(),
         }
-    }
-
-    /// Says what the bytes are: `image/png`.
-    #[must_use]
-    pub fn with_media_type(mut self, media_type: impl Into<Arc<str>>) -> Self {
-        self.media_type = Some(media_type.into());
-        self
-    }
-
-    /// Says whether the call failed; the document is then what it failed with.
-    #[must_use]
-    pub fn with_failed(mut self, failed: bool) -> Self {
-        self.failed = failed;
-        self
-    }
-
-    /// Says whether the call may be made again without harm: its tool only reads, or doing it twice does
-    /// no more than doing it once. Calls are not repeatable unless this says so.
-    #[must_use]
-    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
-        self.repeatable = repeatable;
-        self
-    }
-
-    /// Names the tool that was called.
-    #[must_use]
-    pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
-        self.tool = Some(tool.into());
-        self
-    }
-
-    /// Names the server that the tool is of. Where results must be evicted, each server's that cannot be had
-    /// again are kept longest, as long as they hold at most half of the bytes.
-    #[must_use]
-    pub fn with_server(mut self, server: impl Into<Arc<str>>) -> Self {
-        self.server = Some(server.into());
-        self
-    }
-
-    /// Keeps what the tool was called with, as raw JSON, so that a result that has gone can say how
-    /// to get it again.
-    ///
-    /// A slice keeps the whole buffer that it was cut from; copy it if that buffer is larger.
-    #[must_use]
-    pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
-    }
-
-    /// Says where in a trace the call stands, so that what is made of the result can point back to it.
-    #[must_use]
-    pub fn with_trace(mut self, trace: TraceContext) -> Self {
-        self.trace = Some(trace);
-        self
     }
 
     /// The bytes, and their index.

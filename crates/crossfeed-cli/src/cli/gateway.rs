@@ -8,7 +8,7 @@ use crossfeed::{
 use crossfeed_gateway::config::ViewChoice;
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
-/// Stand between an MCP client and MCP servers, so that tools' outputs can be passed on
+/// Run between an MCP client and its MCP servers, so that tools' outputs can feed other tools
 ///
 /// The client starts this command in place of its servers, or reaches it over HTTP with --listen. Each
 /// tool then takes references to earlier results, large results are shown as previews, and everything
@@ -90,7 +90,7 @@ pub(crate) struct Gateway {
     /// Log in to a server of the configuration that wants OAuth, and end
     #[arg(long, value_name = "SERVER", conflicts_with = "listen")]
     pub(crate) login: Option<String>,
-    /// What is logged on standard error, and what is worse; info if absent, warn with --check
+    /// The least severe events that are logged on standard error; info if absent, warn with --check
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<Level>,
     /// How a line of the log is written
@@ -118,7 +118,7 @@ pub(crate) struct Gateway {
 /// How results are handed to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViewName {
-    /// By the table of known clients; an unknown one has a model that reads
+    /// By the client's name; for a model that reads if the client is unknown
     Auto,
     /// For a model that reads
     Model,
@@ -144,11 +144,11 @@ impl From<ViewName> for ViewChoice {
 pub(crate) enum Level {
     /// Nothing
     Off,
-    /// What failed
+    /// Failures
     Error,
-    /// What is not as it should be
+    /// Problems that may need attention
     Warn,
-    /// What happens: servers that start and end, what they log, what is passed from tool to tool
+    /// Events: servers that start and end, what they log, what is passed from tool to tool
     Info,
     /// Everything
     Debug,

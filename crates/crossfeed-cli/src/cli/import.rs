@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Put the gateway in place of the servers that an MCP client is configured with, or undo it
 ///
 /// Reads the client's own configuration, writes one for the gateway with the servers that stand there,
-/// and replaces them by one server, `crossfeed`. Every other byte of the client's file stays. The file as
-/// it was is kept beside it (`.before-crossfeed`), and --undo puts the servers back, also when the client
+/// and replaces them with one server, `crossfeed`. Every other byte of the client's file stays. A backup
+/// is kept beside it (`.before-crossfeed`), and --undo puts the servers back, also when the client
 /// has written to its file since. Servers that the gateway does not understand stay where they are.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -31,8 +31,8 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 #[command(name = "crossfeed", version, max_term_width = 100)]
 #[command(after_help = "\
 Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not be carried
-out: unknown flags, an unreadable file, a line that is not a record, a file that is not of the kind that is
-declared.")]
+out: unknown flags, an unreadable file, a line that is not a record, a file that is not of the declared
+kind.")]
 pub(crate) struct Cli {
     /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}
     #[arg(long, global = true)]
@@ -366,7 +366,7 @@ pub(crate) struct Resolve {
 ///
 /// Reads an input schema, or a list of tools as it is sent: the reply to `tools/list`, or a list for
 /// Anthropic, OpenAI or Gemini. Prints the same document with other schemas in it, as one line of
-/// JSON. A tool whose schema is none stays as it is, and standard error says so.
+/// JSON. A tool whose schema is invalid stays as it is, with a notice on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -403,7 +403,7 @@ pub(crate) struct Rewrite {
     /// Output fields that `--reflect` never offers: a name, or a path from the root
     #[arg(long, value_name = "PATHS", requires = "reflect")]
     pub(crate) withhold: Vec<String>,
-    /// Print what a model is to be told of references, in place of the schemas
+    /// Print the guidance on references for a model, in place of the schemas
     ///
     /// With `--style` nothing is read; with `--profile` the list says which styles are in use.
     #[arg(long)]

@@ -4,7 +4,7 @@ use super::Kind;
 use clap::{Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf};
 
-/// Keep the fields of a result that somebody asks for
+/// Keep only the requested fields of a result
 ///
 /// Prints {"value", "schema"?, "diagnostics"}: the value with those fields only, in the bytes in which
 /// it came, the schema of it where --schema gives the result's own, and what was asked for and is not

@@ -47,7 +47,7 @@ pub(crate) struct Sanitize {
     /// What becomes of attributes that carry payload
     #[arg(long, default_value = "keep")]
     pub(crate) payload: Payload,
-    /// A file whose bytes are the key of the hashes: without it whoever guesses a payload can check it
+    /// A file whose bytes are the key of the hashes; without a key, anyone who guesses a payload can check it
     #[arg(long, value_name = "FILE")]
     pub(crate) hash_key: Option<PathBuf>,
     /// The most bytes of a text; JSON that is cut is JSON again, and says so
@@ -73,10 +73,10 @@ pub(crate) struct Sanitize {
 /// What becomes of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Payload {
-    /// It stays, without what is internal
+    /// Keep it, without internal fields
     Keep,
-    /// It goes
+    /// Remove it
     Drop,
-    /// Its SHA-256 takes its place
+    /// Replace it with its SHA-256
     Hash,
 }

@@ -7,7 +7,7 @@
 use super::script::Call;
 use crate::{
     artifact,
-    report::{CommandError, Result},
+    report::{CommandError, Result, bail},
 };
 use crossfeed::{
     ArtifactId, CallId, ErrorBody, NewArtifact, Retrieved, Session, store::ListedArtifact,
@@ -21,7 +21,7 @@ pub(super) async fn call(session: &Session, call: &Call) -> Result<String> {
             serde_json::from_str(call.arguments)
                 .map_err(|error| CommandError::usage(error.to_string()))?
         }
-        tool => return Err(CommandError::usage(format!("there is no tool `{tool}`"))),
+        tool => bail!("there is no tool `{tool}`"),
     };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let call_id = CallId::parse(text("call_id").unwrap_or_default())?;

@@ -2,7 +2,7 @@
 //! entry of a client that holds it.
 
 use super::assemble::base_directory;
-use crate::report::{CommandError, Result};
+use crate::report::{CommandError, Result, bail};
 use crossfeed_gateway::{
     config::{GatewayConfig, ListenConfig, TokenConfig},
     downstream::http::{ListenerToken, ListenerTokenError},
@@ -82,14 +82,12 @@ pub(super) fn print_client_config(
 ) -> Result {
     let (config, _) = require_token(config, environment)?;
     let Some(listen) = &config.listen else {
-        return Err(CommandError::usage(
-            "this gateway serves standard input and output: `--listen ADDR` says where clients reach it over HTTP",
-        ));
+        bail!(
+            "this gateway serves standard input and output: `--listen ADDR` says where clients reach it over HTTP"
+        );
     };
     if listen.address.port() == 0 {
-        return Err(CommandError::usage(
-            "port 0 is another one at each start: say which port clients are to use",
-        ));
+        bail!("port 0 is another one at each start: say which port clients are to use");
     }
     let token = token_of(&config.tokens, holder)?;
     let entry = client_config(listen, token);

@@ -5,7 +5,7 @@
 
 use crate::{
     cli, input,
-    report::{CommandError, Result},
+    report::{CommandError, Result, bail},
 };
 use crossfeed::{
     ContextOptions, Engine, EngineOptions, ErrorCode, Telemetry,
@@ -50,10 +50,10 @@ pub(super) fn config(
         }
         (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
-            return Err(CommandError::usage(
-                "say which servers: `crossfeed gateway COMMAND ARGS…` for one that is a command, `--url URL` \
-                 for one that is reached over HTTP, `--config FILE` for several; `--help` has examples",
-            ));
+            bail!(
+                "no server is given: write `crossfeed gateway COMMAND ARGS…` for a command, `--url URL` \
+                 for a server over HTTP, `--config FILE` for several; `--help` has examples"
+            );
         }
     };
     if let Some(address) = args.listen {
@@ -68,9 +68,9 @@ pub(super) fn config(
         .is_some_and(|path| input::is_stdin(path.as_os_str()));
     let serves = !args.check && args.login.is_none() && !args.print_client_config;
     if from_stdin && config.listen.is_none() && serves {
-        return Err(CommandError::usage(
-            "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP",
-        ));
+        bail!(
+            "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP"
+        );
     }
     if let Some(view) = args.view {
         config = config.with_view(view.into());
@@ -81,7 +81,7 @@ pub(super) fn config(
     // What is switched off is nowhere: places in the list are those of servers that run.
     config.servers.retain(|server| !server.disabled);
     if config.servers.is_empty() {
-        return Err(CommandError::usage("every server is switched off"));
+        bail!("every server is switched off");
     }
     let tokens = tokens_directory(environment);
     for server in &mut config.servers {
@@ -111,10 +111,7 @@ fn of_file(path: &Path, approved: Option<&str>, mut sources: Sources) -> Result<
         unchanged(path, &bytes, approved)?;
     }
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(CommandError::usage(format!(
-            "{} is not text in UTF-8",
-            input::name(path)
-        )));
+        bail!("{} is not text in UTF-8", input::name(path));
     };
     let is_stdin = input::is_stdin(path.as_os_str());
     if let (false, Some(directory)) = (is_stdin, path.parent()) {
@@ -156,15 +153,11 @@ fn of_command(
     };
     // A shell's variable that is not set.
     if command.is_empty() {
-        return Err(CommandError::usage(
-            "the command is empty: write the program that is the server",
-        ));
+        bail!("the command is empty: write the program that is the server");
     }
     if let Some(option) = option_meant(Path::new(command)).filter(|_| args.is_empty()) {
         let command = command.to_string_lossy();
-        return Err(CommandError::usage(format!(
-            "`{command}` is not a program: write `crossfeed gateway {option} {command}`"
-        )));
+        bail!("`{command}` is not a program: write `crossfeed gateway {option} {command}`");
     }
     let given = variables.iter().rev().find_map(|variable| {
         let value = variable.to_str()?.strip_prefix("PATH=")?;
@@ -172,10 +165,10 @@ fn of_command(
     });
     let directories = given.or_else(|| environment.get("PATH").cloned());
     if directories.is_some_and(|directories| !is_on_path(command, &directories)) {
-        return Err(CommandError::usage(format!(
+        bail!(
             "there is no program `{}` on PATH: a server is started by its command, such as `npx -y PACKAGE`",
             command.to_string_lossy()
-        )));
+        );
     }
     let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
     let mut config = GatewayConfig::of_command(text(command)?, args);
@@ -194,7 +187,7 @@ fn of_command(
             },
         };
         if name.is_empty() || name.contains('\0') || value.contains('\0') {
-            return Err(CommandError::usage("--env names no variable"));
+            bail!("`--env` needs the name of a variable");
         }
         for server in &mut config.servers {
             if let TransportConfig::Stdio { env, .. } = &mut server.transport {

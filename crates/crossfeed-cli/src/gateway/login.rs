@@ -3,7 +3,7 @@
 //! What comes in: a server of the configuration. What goes out: an address to open, and, once the person
 //! came back from there, a file of tokens. Deliberately not here: tokens, which nobody is shown.
 
-use crate::report::{CommandError, Result};
+use crate::report::{Result, bail};
 use crossfeed::{ErrorBody, ErrorCode};
 use crossfeed_gateway::{
     config::GatewayConfig,
@@ -31,10 +31,10 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
     let mut servers = config.servers.iter();
     let Some(server) = servers.find(|server| server.name == name) else {
         let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
-        return Err(CommandError::usage(format!(
+        bail!(
             "there is no server `{name}`; there are: {}",
             names.join(", ")
-        )));
+        );
     };
     auth::login(server, &Shown { server: name })
         .await

@@ -99,7 +99,7 @@ pub(super) async fn until_signal(work: impl Future<Output = Result>) -> Result {
         .map_err(|error| CommandError::usage(format!("cannot watch for signals: {error}")))?;
     tokio::select! {
         done = work => done,
-        () = signals.first() => Err(CommandError::usage("told to end")),
+        () = signals.first() => Err(CommandError::usage("ended by a signal")),
     }
 }
 

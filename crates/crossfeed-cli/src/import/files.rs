@@ -3,7 +3,7 @@
 
 use crate::{
     gateway,
-    report::{CommandError, Result},
+    report::{CommandError, Result, bail},
 };
 use crossfeed_gateway::import::ClientKind;
 use std::{
@@ -100,9 +100,7 @@ pub(super) fn targets(
     let mut targets = Vec::new();
     for file in user.iter().filter(|file| file.exists()) {
         let Some(own) = &own else {
-            return Err(CommandError::usage(
-                "cannot tell where the gateway's configuration goes: set `HOME`",
-            ));
+            bail!("cannot tell where the gateway's configuration goes: set `HOME`");
         };
         targets.push(Target {
             file: resolved(file)?,
@@ -127,11 +125,11 @@ pub(super) fn targets(
             .chain(&project)
             .map(|path| path.display().to_string())
             .collect();
-        return Err(CommandError::usage(format!(
+        bail!(
             "there is no configuration of {}: looked for {}; `--config` names another",
             client.as_str(),
             looked.join(", ")
-        )));
+        );
     }
     Ok(targets)
 }
@@ -193,10 +191,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     // A pipe would be waited for.
     if !metadata.is_file() {
-        return Err(CommandError::usage(format!(
-            "`{}` is not a file",
-            path.display()
-        )));
+        bail!("`{}` is not a file", path.display());
     }
     if metadata.len() > LARGEST {
         let message = format!("`{}` has more than {LARGEST} bytes", path.display());

@@ -809,7 +809,7 @@ fn a_configuration_that_was_not_approved_is_refused() {
 
 #[test]
 fn what_cannot_be_carried_out_is_a_usage_error() {
-    check_usage(&["gateway"], "", "say which servers");
+    check_usage(&["gateway"], "", "no server is given");
     check_usage(
         &["gateway", "gateway.toml"],
         "",
@@ -834,7 +834,7 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(
         &["gateway", "--env", "", "--", "true"],
         "",
-        "--env names no variable",
+        "`--env` needs the name of a variable",
     );
     check_usage(
         &[

@@ -58,13 +58,13 @@ impl Artifacts {
             return false;
         };
         let before = self.kept.len();
-        while let Some((_, oldest)) = self.kept.peek_lru() {
-            if now.saturating_sub(oldest.born) < time_to_live {
-                break;
-            }
-            let Some((name, entry)) = self.kept.pop_lru() else {
-                break;
-            };
+        let is_overdue = |entry: &Entry| now.saturating_sub(entry.born) >= time_to_live;
+        while self
+            .kept
+            .peek_lru()
+            .is_some_and(|(_, oldest)| is_overdue(oldest))
+            && let Some((name, entry)) = self.kept.pop_lru()
+        {
             self.bytes -= entry.counted;
             let tombstone = Tombstone::new(entry.artifact.shared_tool(), None)
                 .with_repeatable(entry.artifact.repeatable());

@@ -1,5 +1,6 @@
 //! How much the in-memory store keeps, and for how long.
 
+use derive_setters::Setters;
 use std::time::Duration;
 
 const MIB: usize = 1024 * 1024;
@@ -8,7 +9,8 @@ const MIB: usize = 1024 * 1024;
 ///
 /// Bytes of results are raw bytes, arguments and index bytes; ids, names and the tables themselves
 /// are not counted. A limit of zero admits nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct MemoryLimits {
     /// How long a result is kept since its last use. 5 minutes: an agent that has not used a result
@@ -54,32 +56,4 @@ impl Default for MemoryLimits {
             artifact_time_to_live: None,
         }
     }
-}
-
-macro_rules! with {
-    ($($name:ident: $field:ident, $type:ty;)*) => {
-        impl MemoryLimits {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn $name(mut self, $field: $type) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-with! {
-    with_time_to_live: time_to_live, Duration;
-    with_max_age: max_age, Duration;
-    with_session_bytes: session_bytes, usize;
-    with_total_bytes: total_bytes, usize;
-    with_session_results: session_results, usize;
-    with_session_tombstones: session_tombstones, usize;
-    with_tombstone_bytes: tombstone_bytes, usize;
-    with_artifact_bytes: artifact_bytes, usize;
-    with_session_artifacts: session_artifacts, usize;
-    with_artifact_time_to_live: artifact_time_to_live, Option<Duration>;
 }

@@ -40,12 +40,6 @@ pub(super) struct Dropped {
     artifacts: Vec<Arc<StoredArtifact>>,
 }
 
-impl Dropped {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-}
-
 /// What all sessions of a store share.
 pub(super) struct Shared {
     pub(super) limits: MemoryLimits,
@@ -99,17 +93,13 @@ impl Shared {
 
     fn note_change(&self, owner: &Arc<Owner>) {
         if owner.set_changed() {
-            self.changed().push(Arc::clone(owner));
+            self.changed.lock().push(Arc::clone(owner));
         }
-    }
-
-    fn changed(&self) -> MutexGuard<'_, Vec<Arc<Owner>>> {
-        self.changed.lock()
     }
 
     /// Whose bytes changed since this was last asked.
     pub(super) fn take_changed(&self) -> Vec<Arc<Owner>> {
-        std::mem::take(&mut *self.changed())
+        std::mem::take(&mut *self.changed.lock())
     }
 }
 

@@ -23,10 +23,10 @@ const TIDIED_PER_PUT: usize = 16;
 
 impl MemoryStore {
     /// Brings the session and the store back within their limits, as far as what is in use allows.
-    pub(super) fn relieve(&self, session: &Arc<Session>) {
-        let mut dropped = Dropped::new();
+    pub(super) fn enforce_limits(&self, session: &Arc<Session>) {
+        let mut dropped = Dropped::default();
         let now = self.now();
-        let mut queue = self.lock_queue();
+        let mut queue = self.queue.lock();
         {
             let mut state = session.lock();
             state.tidy(now, &mut dropped);
@@ -37,7 +37,7 @@ impl MemoryStore {
 
     /// Makes room for a result that is not there yet. All that can be checked is checked before
     /// anything is evicted.
-    pub(super) fn clear_the_way(
+    pub(super) fn make_room_for(
         &self,
         queue: &mut Queue,
         scope: &Scope,
@@ -191,9 +191,9 @@ impl MemoryStore {
     }
 
     pub(super) fn sweep_session(&self, session: &Arc<Session>) {
-        let mut dropped = Dropped::new();
+        let mut dropped = Dropped::default();
         let now = self.now();
-        let mut queue = self.lock_queue();
+        let mut queue = self.queue.lock();
         let mut state = session.lock();
         state.tidy(now, &mut dropped);
         state.measure_all();
@@ -207,9 +207,9 @@ impl MemoryStore {
 
     /// Brings the store within its limit in all, once its sessions are within theirs.
     pub(super) fn sweep_all(&self) {
-        let mut dropped = Dropped::new();
+        let mut dropped = Dropped::default();
         let now = self.now();
-        self.make_room(&mut self.lock_queue(), None, now, &mut dropped);
+        self.make_room(&mut self.queue.lock(), None, now, &mut dropped);
     }
 }
 
