@@ -87,7 +87,7 @@ fn component(path: &Path) -> Result<Component> {
     })
 }
 
-/// An artifact as a model is told of it: its ids, how large it is, and its summary.
+/// An artifact as a model sees it: its ids, how large it is, and its summary.
 pub(crate) fn line(artifact: &ListedArtifact) -> String {
     let mut line = json!({
         "artifact_id": artifact.artifact_id.as_str(),

@@ -83,7 +83,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::usage(format!("cannot read {}: {error}", name(path)))
 }
 
-/// The value of a JSON file; `what` it is says the error where it is none.
+/// The value of a JSON file; errors call it `what`.
 pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value> {
     let schema = read_schema_within(path, what)?;
     match schema_file::data_fault(&schema) {

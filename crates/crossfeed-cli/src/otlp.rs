@@ -85,7 +85,7 @@ struct Sent {
     failed: Option<String>,
 }
 
-/// An exporter that notes what came of its exports: a processor that works in batches tells nobody.
+/// An exporter that notes the outcome of its exports: a batch processor does not report it.
 #[derive(Debug)]
 struct Noted<E> {
     inner: E,
@@ -176,7 +176,7 @@ impl Delivery {
         ))
     }
 
-    /// Sends what is left. Metrics that are not taken are no failure: many receivers of traces take none.
+    /// Sends what is left. Metrics that are not accepted are not a failure: many receivers of traces accept none.
     pub(crate) fn finish(
         &self,
         tracers: &SdkTracerProvider,
@@ -200,7 +200,7 @@ impl Delivery {
         })
     }
 
-    /// Sends what is left at the end of a run that nobody waits for. What became of spans and what of
+    /// Sends what is left at the end of a run in the background. What became of spans and what of
     /// metrics is logged, each for itself: many receivers take only one of them.
     pub(crate) fn end(&self, tracers: &SdkTracerProvider, meters: &SdkMeterProvider) {
         let ended = tracers.shutdown_with_timeout(ALL);

@@ -1,8 +1,7 @@
 //! Records: the results of earlier calls, one JSON object a line; or one document that is a result.
 //!
-//! What comes in: the bytes of a file. What goes out: results and artifacts that hold the very bytes
-//! that were read, and a session with the one result. Invalid content of a result is not an error; a line
-//! that is not a record is.
+//! Results and artifacts hold the very bytes that were read. Invalid content of a result is not an
+//! error; a line that is not a record is.
 
 use crate::{
     cli::Kind,

@@ -1,8 +1,8 @@
 //! The engine's links and figures in OpenTelemetry.
 //!
-//! What comes in: what an engine tells its [`Telemetry`]. What goes out: links and parents of the spans
-//! that `tracing-opentelemetry` exports, and metrics by a [`Meter`]. Deliberately not here: the spans
-//! themselves, which are those of `tracing`; `specs/telemetry.md` lists every name.
+//! Turns what an engine reports to its [`Telemetry`] into links and parents of the spans that
+//! `tracing-opentelemetry` exports, and into metrics of a [`Meter`]. `specs/telemetry.md` lists
+//! every name.
 
 mod store_metrics;
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! The event that a body or attributes stand in.
+//! The event that a body or attributes belong to.
 //!
-//! What comes in: the names by which a span's event or a record says which event it is. What goes out:
-//! by which name a policy knows what is in it. Deliberately not here: where those names stand.
+//! Finds the name by which a policy knows what is in a body or in attributes.
 
 use crate::Reader;
 use std::borrow::Cow;
@@ -16,12 +15,12 @@ pub(crate) enum Event<'e> {
     Unnamed,
     /// One whose parts a policy may know.
     Named { name: Cow<'e, str>, is_known: bool },
-    /// Several names are there, and which a reader takes nobody knows.
+    /// Several names are there, and readers may take any of them.
     Disputed,
 }
 
 impl<'e> Event<'e> {
-    /// By its names; an empty one is none.
+    /// By its names; empty names do not count.
     pub(crate) fn of(reader: &Reader<'_>, names: impl IntoIterator<Item = Cow<'e, str>>) -> Self {
         let mut names = names.into_iter().filter(|name| !name.is_empty());
         let Some(name) = names.next() else {

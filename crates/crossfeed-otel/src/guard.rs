@@ -1,4 +1,4 @@
-//! What stands between a panic and whoever exports.
+//! Keeps panics from the pipeline that exports.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

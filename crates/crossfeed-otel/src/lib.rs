@@ -1,8 +1,7 @@
-//! Strips what is internal from OpenTelemetry spans and log records before they leave.
+//! Strips internal fields from OpenTelemetry spans and log records before they leave.
 //!
-//! What comes in: spans and log records of anyone, and OTLP/JSON. What goes out: the same without the
-//! fields that crossfeed added for a model's use, and without what a host's policy withholds.
-//! Deliberately not here: exporting, and the names of the engine's own spans.
+//! Spans, log records and OTLP/JSON leave without the fields that crossfeed added for a model, and
+//! without what a host's policy withholds.
 //!
 //! # The line to add
 //!

@@ -1,8 +1,7 @@
 //! The value of an attribute, or of a body: the one account of what becomes of it.
 //!
-//! What comes in: a value of a span, of a log record, or of OTLP/JSON, as a [`Node`]. What goes out: that
-//! it may leave as it is, what leaves instead, or that it does not leave; the same for all of them.
-//! Deliberately not here: which text loses what (`policy`), and how a value is written.
+//! A value of a span, of a log record or of OTLP/JSON is a [`Node`]; it leaves as it is, leaves
+//! changed, or does not leave. `policy` decides which text loses what.
 //!
 //! # What holds
 //!

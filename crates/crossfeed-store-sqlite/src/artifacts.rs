@@ -1,7 +1,6 @@
 //! Artifacts on the disk: rows, files, and what was read of them lately.
 //!
-//! What comes in: requests, on a thread that may wait. What goes out: artifacts that were checked,
-//! or what became of them. Deliberately not here: results, and threads.
+//! Runs on a thread that may wait. Every artifact that is read is checked.
 
 use crate::{
     digest::Digest,
@@ -93,14 +92,6 @@ impl Artifacts {
         }
     }
 
-    fn loaded(&self) -> MutexGuard<'_, Loaded> {
-        self.loaded.lock()
-    }
-
-    fn retired(&self) -> MutexGuard<'_, Place> {
-        self.retired.lock()
-    }
-
     fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
         outcome.map_err(|error| fault::sqlite(error, self.options.busy_timeout))
     }
@@ -165,20 +156,20 @@ impl Artifacts {
             drop(writer);
             return self.again(&name, &held, data);
         }
-        let retired = *self.retired();
+        let retired = *self.retired.lock();
         let retired = self.sql(rows::retire(&transaction, now, retired))?;
         if let Some(expired) = self.find(&transaction, &name)? {
             self.sql(rows::delete(&transaction, expired.number))?;
         }
         self.check_room(&transaction, scope, &header, now)?;
         if in_file && !self.files.has(&header.data_digest, data.len()) {
-            // It was removed with the last row that named it; now nobody can.
+            // It was removed with the last row that named it; now the lock prevents that.
             self.files.put(&header.data_digest, data)?;
         }
         let in_row = (!in_file).then_some(&data[..]);
         self.sql(rows::insert(&transaction, scope, &header, in_row))?;
         self.sql(transaction.commit())?;
-        *self.retired() = retired.unwrap_or(START);
+        *self.retired.lock() = retired.unwrap_or(START);
         Ok(Recorded::New)
     }
 
@@ -270,7 +261,7 @@ impl Artifacts {
                 if header.has_expired(now) {
                     return Ok(expired_lookup(header.tool));
                 }
-                if let Some(artifact) = self.loaded().get(name, header.number) {
+                if let Some(artifact) = self.loaded.lock().get(name, header.number) {
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 let in_row = if header.in_file {
@@ -299,7 +290,9 @@ impl Artifacts {
                 Content::Whole(data) => {
                     let number = header.number;
                     let artifact = Arc::new(header.artifact(Bytes::from(data)));
-                    self.loaded().put(name.clone(), number, artifact.clone());
+                    self.loaded
+                        .lock()
+                        .put(name.clone(), number, artifact.clone());
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 Content::Damaged => return Err(damaged(name)),
@@ -333,7 +326,7 @@ impl Artifacts {
             // The session has gone; what stays behind of it is for the next sweep.
             let _ = self.remove_unnamed(&mut writer, &files);
         }
-        self.loaded().remove_session(scope);
+        self.loaded.lock().remove_session(scope);
         Ok(())
     }
 
@@ -345,7 +338,7 @@ impl Artifacts {
         if overdue && self.writer.is_some() {
             let mut place = Some(START);
             while let Some(after) = place {
-                // Some at a time, so that nobody waits for long.
+                // Some at a time, so that other writers do not wait for long.
                 let mut writer = self.writer()?;
                 let transaction = writer.begin()?;
                 place = self.sql(rows::retire(&transaction, now, after))?;
@@ -375,7 +368,7 @@ impl Artifacts {
         self.remove_unnamed(&mut self.writer()?, &unnamed)
     }
 
-    /// Removes those of the files that no row names, while nobody can write one that does.
+    /// Removes the files that no row names, under the lock that keeps new rows out.
     fn remove_unnamed(&self, writer: &mut Turn<'_>, files: &[Digest]) -> Result<(), StoreError> {
         if files.is_empty() {
             return Ok(());

@@ -1,8 +1,7 @@
 //! Large data: files that are named by their content.
 //!
-//! What comes in: data and its digest. What goes out: the same data, checked. A file is written under
-//! another name, flushed and renamed, so that one that has its name is whole. Deliberately not here:
-//! which files are still needed.
+//! Every file that is read is checked. A file is written under another name, flushed and renamed,
+//! so that one that has its name is whole.
 
 use crate::{digest::Digest, fault};
 use crossfeed_store::StoreError;
@@ -71,7 +70,7 @@ impl Files {
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&partial, path));
         if written.is_err() {
-            // It is in nobody's way if it cannot be removed.
+            // A partial file that stays does no harm.
             let _ = fs::remove_file(&partial);
         }
         written
@@ -121,7 +120,7 @@ impl Files {
         }
     }
 
-    /// Removes a file. To be called while nobody can write a row that names it.
+    /// Removes a file. The caller holds the lock that keeps new rows out.
     pub(crate) fn remove(&self, digest: &Digest) {
         // What cannot be removed now is found again by the next sweep.
         let _ = fs::remove_file(self.path(digest));
@@ -160,7 +159,7 @@ fn name_of(digest: &Digest) -> String {
     format!("{FILES}/{digest}")
 }
 
-/// Makes a new file for nobody else to look into.
+/// Makes a new file that only its owner can read.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -1,7 +1,6 @@
-//! What a row says of its artifact, and whether it is as it was written.
+//! What a row says about its artifact, and whether it is as it was written.
 //!
-//! What comes in: an artifact, or a row. What goes out: everything about it but its data.
-//! Deliberately not here: which row it is.
+//! A header is everything about an artifact but its data.
 
 use crate::{digest::Digest, loaded::Name};
 use bytes::Bytes;

@@ -1,10 +1,8 @@
 //! Keeps artifacts in a directory, through restarts and crashes.
 //!
-//! What comes in: the requests of [`crossfeed_store::ResultStore`]. What goes out: its answers.
 //! Artifacts are rows of an SQLite database; the full data of large ones are files beside it, named
-//! by their content. Results are kept in memory only: they live for minutes, and a write to the disk
-//! for each would cost more than the tool call that it could save. Deliberately not here: what an
-//! artifact means.
+//! by their content. Results are kept in memory only: they live for minutes, and a write to the
+//! disk for each would cost more than the tool call that it could save.
 //!
 //! # Invariants
 //!

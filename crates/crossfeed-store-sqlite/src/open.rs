@@ -1,8 +1,7 @@
 //! Opening: from a directory to connections whose tables are there and known.
 //!
-//! What comes in: a directory. What goes out: a connection to read, one to write where that is
-//! possible, or what is the matter. What is there already is only read until it is known to be a
-//! store of this format.
+//! Opens one connection to read, and one to write where that is possible. What is there already is
+//! only read until it is known to be a store of this format.
 
 use crate::{
     fault::{self, DATABASE},
@@ -203,7 +202,7 @@ fn make_database(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the directories that are not there, for nobody else to look into.
+/// Makes the missing directories, which only their owner can read.
 fn make_directories(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -282,7 +281,7 @@ fn has_log(database: &Path) -> bool {
     fs::metadata(log).is_ok_and(|found| found.len() > 0)
 }
 
-/// Opens a database in a place where nobody can write, so that nothing needs to be locked.
+/// Opens a database in a place that cannot be written, so that nothing needs to be locked.
 pub(crate) fn connect_immutable(
     database: &Path,
     options: &SqliteOptions,

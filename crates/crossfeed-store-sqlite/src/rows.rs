@@ -24,6 +24,27 @@ pub(crate) fn find(connection: &Connection, name: &Name) -> Result<Option<Header
     of_name(connection, &query, name, Header::read)
 }
 
+/// The values of [`OF_SCOPE`].
+fn scope_values(scope: &Scope) -> [&str; 3] {
+    [scope.tenant(), scope.project(), scope.session()]
+}
+
+/// The values of [`OF_NAME`].
+fn name_values<'n>(
+    scope: &'n Scope,
+    artifact_id: &'n ArtifactId,
+    call_id: &'n CallId,
+) -> [&'n str; 5] {
+    let [tenant, project, session] = scope_values(scope);
+    [
+        tenant,
+        project,
+        session,
+        artifact_id.as_str(),
+        call_id.as_str(),
+    ]
+}
+
 /// The one row of a name.
 fn of_name<T>(
     connection: &Connection,
@@ -31,13 +52,7 @@ fn of_name<T>(
     (scope, artifact_id, call_id): &Name,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let name = params![
-        scope.tenant(),
-        scope.project(),
-        scope.session(),
-        artifact_id.as_str(),
-        call_id.as_str()
-    ];
+    let name = name_values(scope, artifact_id, call_id);
     let mut statement = connection.prepare_cached(query)?;
     statement.query_row(name, read).optional()
 }
@@ -69,7 +84,7 @@ pub(crate) enum Line {
 pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Line>> {
     let query = format!("SELECT {COLUMNS} FROM artifacts WHERE {OF_SCOPE} ORDER BY number");
     let mut found = connection.prepare_cached(&query)?;
-    let mut found = found.query(params![scope.tenant(), scope.project(), scope.session()])?;
+    let mut found = found.query(scope_values(scope))?;
     let mut lines = Vec::new();
     while let Some(row) = found.next()? {
         match Header::read(row) {
@@ -151,13 +166,8 @@ pub(crate) fn insert(
             data,
         ])?;
     let query = format!("DELETE FROM expired WHERE {OF_NAME}");
-    connection.prepare_cached(&query)?.execute(params![
-        scope.tenant(),
-        scope.project(),
-        scope.session(),
-        header.artifact_id.as_str(),
-        header.call_id.as_str()
-    ])?;
+    let name = name_values(scope, &header.artifact_id, &header.call_id);
+    connection.prepare_cached(&query)?.execute(name)?;
     Ok(())
 }
 
@@ -175,15 +185,13 @@ pub(crate) fn has_session(connection: &Connection, scope: &Scope) -> Result<bool
         "SELECT EXISTS (SELECT 1 FROM artifacts WHERE {OF_SCOPE}) \
          OR EXISTS (SELECT 1 FROM expired WHERE {OF_SCOPE})"
     );
-    connection.prepare_cached(&query)?.query_row(
-        params![scope.tenant(), scope.project(), scope.session()],
-        |row| row.get(0),
-    )
+    let mut statement = connection.prepare_cached(&query)?;
+    statement.query_row(scope_values(scope), |row| row.get(0))
 }
 
 /// Removes all rows of a session; gives the files that they named.
 pub(crate) fn delete_session(connection: &Connection, scope: &Scope) -> Result<Vec<Digest>> {
-    let of_scope = params![scope.tenant(), scope.project(), scope.session()];
+    let of_scope = scope_values(scope);
     let query = format!("SELECT DISTINCT data_digest FROM artifacts WHERE {OF_SCOPE} AND in_file");
     let files: Result<Vec<_>> = connection
         .prepare_cached(&query)?

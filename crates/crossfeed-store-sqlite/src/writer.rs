@@ -26,7 +26,7 @@ pub(crate) struct Turn<'w> {
     _release: Release<'w>,
 }
 
-/// Dropped after the connection, so that whoever is woken finds it free.
+/// Dropped after the connection, so that the waiter that is woken finds it free.
 struct Release<'w>(&'w Writer);
 
 impl Writer {

@@ -189,7 +189,7 @@ pub struct ListedArtifact {
     pub retrieval_blocked: bool,
     /// The summary as JSON, where there is one.
     pub summary: Option<Bytes>,
-    /// Whether it is not what was recorded, so that nothing but its ids is said here, as they are
+    /// Whether it is not what was recorded, so that only its ids are given here, as they are
     /// now: getting it is [`StoreError::Damaged`](crate::StoreError::Damaged).
     pub damaged: bool,
 }

@@ -64,7 +64,7 @@ impl ManualClock {
     /// Moves the clock forward. It can show some 584 years; beyond that it stands still.
     pub fn advance(&self, by: Duration) {
         let by = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
-        // The closure always gives a value, so there is no error to look at.
+        // The closure always gives a value, so this cannot fail.
         let _ = self
             .nanoseconds
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| {

@@ -165,7 +165,7 @@ pub trait ResultStore: Send + Sync {
     }
 
     /// Drops what has expired and forgets sessions that hold nothing any more. Results read as
-    /// expired without it; it only frees what nobody asks for, so a host may call it on a timer.
+    /// expired without it; it only frees memory earlier, so a host may call it on a timer.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// What makes room: results go when nobody uses them, artifacts only with their session.
+    /// What makes room: unused results go, artifacts go only with their session.
     fn advice(self) -> &'static str {
         match self {
             Self::SessionBytes | Self::SessionResults => {
@@ -47,7 +47,7 @@ impl fmt::Display for Budget {
     }
 }
 
-/// Why a store did not do what it was asked. A result that is not there is no error, see
+/// Why a store failed. A missing result is not an error, see
 /// [`Missing`](crate::Missing).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -178,7 +178,7 @@ impl StoreError {
         }
     }
 
-    /// One next step, for whoever runs the store.
+    /// One next step for the operator of the store.
     #[must_use]
     pub fn advice(&self) -> String {
         let advice = match self {

@@ -1,8 +1,8 @@
 //! The store contract, the in-memory store, and the conformance functions that every store runs.
 //!
-//! What comes in: recorded tool results and artifacts, under a scope and an id. What goes out: the
-//! same bytes again, or what became of them. Deliberately not here: waiting for calls in flight,
-//! what a result means, what a model is shown of it.
+//! A store keeps recorded tool results and artifacts under a scope and an id, and gives the same
+//! bytes again, or says what became of them. It does not wait for calls and does not interpret
+//! results.
 //!
 //! # Invariants
 //!

@@ -1,8 +1,7 @@
 //! The in-memory store.
 //!
-//! What comes in: requests under a scope. What goes out: results that readers share. Deliberately
-//! not here: how one session keeps its books (`session`, and `artifacts` of it), who makes room
-//! (`room`), by which sums that is judged (`held`), and in which order sessions are visited (`queue`).
+//! Readers share results. `session` and `artifacts` hold one session, `eviction` makes room, `held`
+//! keeps the sums that it goes by, and `queue` the order in which it visits sessions.
 //!
 //! # Locks
 //!

@@ -1,7 +1,6 @@
-//! What of something stored may be shown under rules, kept beside it.
+//! What of a stored value may be shown under rules, kept beside it.
 //!
-//! What comes in: who asks, and how what may be shown is made. What goes out: the same as before, if
-//! the same asked. Deliberately not here: rules, and what they hide.
+//! Gives the same value again to readers under the same rules. It does not know the rules.
 
 use std::{
     any::Any,

@@ -29,7 +29,7 @@ pub enum ResultKind {
 
 /// One recorded tool result.
 ///
-/// Readers share one document, so that its index is built once, whoever asks first.
+/// Readers share one document, so that its index is built once.
 ///
 /// ```
 /// use crossfeed_json::Document;

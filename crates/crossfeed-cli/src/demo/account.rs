@@ -1,6 +1,6 @@
 //! The account: what entered the model's context with crossfeed, and what would have without it.
 //!
-//! What comes in: the very strings that were written, shown and sent. What goes out: a table.
+//! Counts the very strings that were written, shown and sent, and prints a table.
 
 use crossfeed::TokenUsage;
 use std::io::{self, Write};

@@ -1,8 +1,7 @@
 //! The tools that a host gives a model for what the engine keeps: make an artifact, read an artifact
 //! or a result.
 //!
-//! What comes in: a call as the model wrote it. What goes out: what it is shown, straight from the
-//! engine.
+//! The model sees the answers of the engine as they are.
 
 use super::script::Call;
 use crate::{

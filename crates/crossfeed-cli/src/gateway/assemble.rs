@@ -1,7 +1,7 @@
 //! From arguments to a gateway.
 //!
-//! What comes in: arguments, files, the environment. What goes out: a configuration, and the engine, the
-//! tools and the ways to servers that it asks for. Deliberately not here: serving.
+//! Reads arguments, files and the environment into a configuration, and builds the engine, the
+//! tools and the connections that it asks for.
 
 use crate::{
     cli, input,
@@ -178,7 +178,7 @@ fn of_command(
             Some((name, value)) => (name.to_owned(), value.to_owned()),
             None => match environment.get(&variable) {
                 Some(value) => (variable.clone(), value.clone()),
-                // What names none is told below.
+                // An empty name is refused below.
                 None if variable.is_empty() => (String::new(), String::new()),
                 None => {
                     let message = format!("the variable `{variable}` of --env is not set");

@@ -1,7 +1,7 @@
 //! `crossfeed gateway --check`: what a client would see, before one does.
 //!
-//! What comes in: a configuration. What goes out: each server's tools with how they are shown, why, and
-//! what they cost; or why a server cannot be reached, and what it printed last. Deliberately not here: serving.
+//! Lists each server's tools with how they are shown, why, and what they cost; or why a server
+//! cannot be reached, and what it printed last.
 
 mod wanted;
 
@@ -58,7 +58,7 @@ impl Cost {
         self.shown.as_ref().map_or(0, tokens)
     }
 
-    /// Whether it is meant by one of these names; all are where there is none.
+    /// Whether one of these names means it; without names every tool is meant.
     fn is_wanted(&self, server: &str, names: &[String]) -> bool {
         let is = |name: &String| {
             let of_server = name

@@ -1,7 +1,6 @@
 //! The limit of open descriptors: raised as far as the system lets.
 //!
-//! What comes in: the limits that the process was started with. What goes out: what it may open now, and what its
-//! children are to have. Deliberately not here: what the gateway does with them.
+//! Says what the process may open now, and the limit that its children inherit.
 
 /// How many descriptors may be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub(super) fn raise() -> Option<Descriptors> {
     })
 }
 
-/// More than a gateway can use; where there is no limit, one is still needed.
+/// More than a gateway can use; without a limit of the system this one holds.
 #[cfg(unix)]
 const MOST: u64 = 1 << 20;
 

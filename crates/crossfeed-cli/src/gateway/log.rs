@@ -1,8 +1,8 @@
 //! The log: events as lines on standard error.
 //!
-//! What comes in: events of the gateway, and what servers print on their standard error. What goes out:
-//! one line each, as text or as JSON, control characters escaped, long texts cut. Deliberately not here:
-//! payloads, which no event carries.
+//! Each event of the gateway, and each line that a server prints on its standard error, is one
+//! line, as text or as JSON; control characters are escaped, long texts cut. No event carries
+//! payload.
 //!
 //! Whoever does not read standard error must not hold up the gateway: lines wait in a queue of bounded
 //! length for a thread that writes them, and where it is full they are counted instead.

@@ -1,7 +1,7 @@
 //! `crossfeed gateway --login`: a person lets the gateway in to a server.
 //!
-//! What comes in: a server of the configuration. What goes out: an address to open, and, once the person
-//! came back from there, a file of tokens. Deliberately not here: tokens, which nobody is shown.
+//! Prints an address to open in a browser and stores the tokens once the user has logged in. Tokens
+//! are never shown.
 
 use crate::report::{Result, bail};
 use crossfeed::{ErrorBody, ErrorCode};
@@ -42,7 +42,7 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
             let message = format!("server `{name}`: {error}");
             ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
         })?;
-    // It is the answer; there is nobody to say it to where it cannot be written.
+    // If the answer cannot be written, there is no other place for it.
     let _ = if json {
         writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name }))
     } else {

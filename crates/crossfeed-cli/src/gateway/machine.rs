@@ -1,7 +1,7 @@
 //! What the system allows this process.
 //!
-//! What comes in: files of `/proc` and of control groups, where the system has them. What goes out: a
-//! [`Machine`], from which limits follow. Deliberately not here: which limits.
+//! Reads `/proc` and control groups, where the system has them, into a [`Machine`], from which
+//! limits follow.
 
 use crossfeed_gateway::config::Machine;
 use std::{

@@ -1,8 +1,7 @@
 //! `crossfeed gateway`: between MCP clients and MCP servers.
 //!
-//! What comes in: arguments, a configuration, the environment. What goes out: a gateway that serves until
-//! it is told to end, or what is wrong. Deliberately not here: what the gateway does, which is
-//! `crossfeed-gateway`'s.
+//! From arguments, a configuration and the environment to a gateway that serves until a signal ends
+//! it. What the gateway does is `crossfeed-gateway`'s.
 
 mod access;
 mod assemble;
@@ -100,7 +99,7 @@ fn subscribe(
     let spans = telemetry.layer();
     let traced = spans.is_some();
     let reads_stderr = stderr.is_some();
-    // Spans cost time even where nobody looks at them.
+    // Spans cost time even if they are not exported.
     let wanted = FilterFn::new(move |metadata| {
         let own = metadata.target().starts_with("crossfeed");
         own && if metadata.is_span() {

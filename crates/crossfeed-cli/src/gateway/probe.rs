@@ -1,7 +1,6 @@
 //! A server asked for what it is and which tools it has, once.
 //!
-//! What comes in: the way to a server. What goes out: its tools as it lists them, or why there are none.
-//! Deliberately not here: what becomes of them.
+//! Connects to a server, lists its tools, and says why that is not possible.
 
 use bytes::Bytes;
 use crossfeed::ErrorCode;
@@ -271,7 +270,7 @@ impl Talk {
     }
 
     async fn close(self) {
-        // A connection whose events nobody takes might wait for that.
+        // A connection might wait for its events to be read.
         drop(self.events);
         if timeout(CLOSING, self.upstream.close()).await.is_err() {
             tracing::warn!("a server did not stop in time");

@@ -1,6 +1,6 @@
 //! Paths of `never` that are likely meant for messages of the protocol, though they name fields of data.
 //!
-//! What comes in: a server's paths and its lists of tools. What goes out: the paths for a notice of `--check`.
+//! `--check` prints a notice for each.
 
 use bytes::Bytes;
 use crossfeed::{json::Document, projection::Step};

@@ -1,4 +1,4 @@
-//! Serving clients until the process is told to end.
+//! Serving clients until a signal ends the process.
 
 use super::{assemble, signals::Signals};
 use crate::report::{CommandError, Result};
@@ -110,7 +110,7 @@ async fn serve(
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
             if let Some(file) = token_file {
-                // An entry would be wrong at the next start: there is none for a port that the system picks.
+                // A port that the system picks changes at each start, and the entry with it.
                 let advice = if is_picked {
                     ""
                 } else {

@@ -1,8 +1,7 @@
-//! What servers print beside messages, kept for who checks them: a server that cannot be reached mostly says
-//! why on its standard error.
+//! What servers print on standard error, kept for `--check`: a server that cannot be reached mostly
+//! says why there.
 //!
-//! What comes in: the events by which the gateway logs it. What goes out: the last lines of each server.
-//! Deliberately not here: the log.
+//! Collects the last lines of each server from the events by which the gateway logs them.
 
 use parking_lot::Mutex;
 use std::{

@@ -1,7 +1,7 @@
 //! When to end.
 //!
-//! What comes in: signals of the process. What goes out: futures that are there when the first one came,
-//! and when a second one did, for which nothing is waited. Deliberately not here: what ending means.
+//! Futures that complete at the first signal that ends the process, and at the second, after which
+//! nothing is waited for.
 
 use crate::report::{CommandError, Result};
 use std::io;
@@ -92,7 +92,7 @@ fn is_ignored(status: &str) -> bool {
     mask.is_some_and(|mask| mask & 1 == 1)
 }
 
-/// What comes of it, unless the process is told to end: then it is dropped, and with it the servers that it
+/// The outcome of the work, unless a signal ends the process: then it is dropped, and with it the servers that it
 /// has started.
 pub(super) async fn until_signal(work: impl Future<Output = Result>) -> Result {
     let signals = Signals::watch()

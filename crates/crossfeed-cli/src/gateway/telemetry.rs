@@ -1,7 +1,7 @@
 //! Telemetry of a gateway: to a receiver of OTLP, where one is named.
 //!
-//! What comes in: spans and figures of the engine and of the gateway. What goes out: the same, stripped of
-//! what is internal, in batches from a thread of their own. Deliberately not here: payloads.
+//! Spans and metrics of the engine and of the gateway leave without internal fields, in batches
+//! from a thread of their own. They carry no payload.
 
 use crate::{cli, report::Result};
 use crossfeed::Telemetry;
@@ -75,7 +75,7 @@ impl Pipeline {
         )
     }
 
-    /// Sends what is left; what cannot be sent is said in the log.
+    /// Sends what is left, and logs what cannot be sent.
     pub(super) fn finish(&self) {
         if let Some(sending) = &self.sending {
             sending.delivery.end(&sending.tracers, &sending.meters);

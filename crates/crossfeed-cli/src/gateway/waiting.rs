@@ -1,13 +1,10 @@
-//! What is waited for, said to who waits.
-//!
-//! What comes in: pieces of work, each with a name. What goes out: their outcomes, and in the meantime the
-//! names of those that are not done. Deliberately not here: how long a piece may take.
+//! Runs several pieces of work and names those that are not done while the user waits.
 
 use futures_util::future::join_all;
 use std::{cell::RefCell, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// How long nothing is said, and how often after that.
+/// How long the wait is silent, and how often it is reported after that.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     pub(super) first: Duration,

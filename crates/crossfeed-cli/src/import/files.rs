@@ -1,4 +1,4 @@
-//! The files of a client, and how they are changed: in one step, so that whoever reads them sees one or
+//! The files of a client, and how they are changed: in one step, so that every reader sees one or
 //! the other, and never wider open than they were.
 
 use crate::{
@@ -200,7 +200,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| unreadable(path, &error))
 }
 
-/// Whether what is there is a file with this text. What a link leads nowhere to is none.
+/// Whether what is there is a file with this text. A link that leads nowhere is not one.
 pub(super) fn holds(path: &Path, text: &str) -> Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(read(path)? == text),

@@ -1,8 +1,7 @@
 //! `crossfeed import`: the gateway in place of a client's servers, and back.
 //!
-//! What comes in: the files of a client. What goes out: the same with one server in place of theirs, a
-//! configuration of the gateway, a copy of what was; or what would change. Deliberately not here: how the
-//! texts are changed, which is `crossfeed_gateway::import`'s.
+//! Replaces the servers in a client's file with one server, writes a configuration of the gateway
+//! and a backup; or shows what would change. `crossfeed_gateway::import` changes the texts.
 
 mod files;
 mod program;
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
     let program = Program::find(&environment).map_err(|error| {
         CommandError::usage(format!("cannot tell where this command is: {error}"))
     })?;
-    // Whether somebody reads what is said does not decide what becomes of the files.
+    // The files change even if the report cannot be written.
     let done = targets.iter().map(|target| {
         let done = wiring(client, &program, target).and_then(|wiring| {
             if args.action.undo {
@@ -132,7 +131,7 @@ fn wire(
 ) -> Result<FileReport> {
     let before = read(&target.file)?;
     let planned = import::plan(&before, wiring);
-    // What cannot be read is told by the plan.
+    // The plan reports what cannot be read.
     let elsewhere = import::unmanaged(&before, wiring).unwrap_or_default();
     let plan = match planned {
         Ok(plan) => plan,
@@ -173,7 +172,7 @@ fn wire(
         let back = format!("crossfeed import {client}{named} --undo");
         said.backup = Some((backup.display().to_string(), back));
     } else {
-        // It was read before. The rest of the file is none of our business.
+        // It was read before. The rest of the file is the user's own.
         let gone = without_secrets(&before, wiring, &plan.moved).unwrap_or_default();
         let new = serde_json::json!({ wiring.name: plan.entry });
         said.change = Some((gone, new));
@@ -206,7 +205,7 @@ fn write(target: &Target, before: &str, plan: &Plan) -> Result {
         }
         if let Err(stop) = replace(path, text, held) {
             for path in made {
-                // What is wrong is told already.
+                // The first error is reported.
                 let _ = remove(path);
             }
             return Err(stop);

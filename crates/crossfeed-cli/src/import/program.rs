@@ -1,7 +1,6 @@
 //! The path of this command, as it is written into the files of clients.
 //!
-//! What comes in: how the command was called, and `PATH`. What goes out: a path that holds also when a package
-//! manager puts another version in the place of this one.
+//! The path stays valid when a package manager installs another version in the place of this one.
 
 use std::{
     collections::BTreeMap,

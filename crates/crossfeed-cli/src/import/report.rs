@@ -1,7 +1,6 @@
-//! What is said of each file: for people, or as JSON.
+//! What became of each file, for people or as JSON.
 //!
-//! What comes in: what became of a file, or would. What goes out: lines, or one document for all files.
-//! Nothing is said before everything is done.
+//! Nothing is printed before everything is done.
 
 use crate::report::{self, CommandError, Result};
 use crossfeed::{ErrorBody, ErrorCode, ErrorReport};
@@ -57,7 +56,7 @@ impl FileReport {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.error.is_some() {
-            // It is said elsewhere.
+            // `write` reports it.
             return Ok(());
         }
         writeln!(out, "{}: {}", plain(&self.file), plain(&self.outcome.1))?;

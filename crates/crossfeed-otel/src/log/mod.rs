@@ -1,8 +1,7 @@
-//! Log records without what is internal.
+//! Log records without internal fields.
 //!
-//! What comes in: log records of anyone. What goes out: the same records by way of an exporter or a
-//! processor, stripped; those that have nothing to strip are passed on by reference. Deliberately not
-//! here: which text loses what (`policy`).
+//! An exporter and a processor that strip log records; records with nothing to strip are passed on
+//! by reference. `policy` decides which text loses what.
 
 mod exporter;
 mod processor;

@@ -48,7 +48,7 @@ fn any_of(new: New<&AnyValue>) -> AnyValue {
             (.., Ok(number)) => AnyValue::Double(number),
             _ => word.into(),
         },
-        // There is no value for it.
+        // OpenTelemetry has no value for it.
         New::Empty => "null".into(),
         New::List { items, .. } => {
             AnyValue::ListAny(Box::new(items.into_iter().map(any_of).collect()))

@@ -1,9 +1,8 @@
 //! The documents in a stream of bytes.
 //!
-//! What comes in: bytes, as they are read. What goes out: each JSON document as soon as its last byte
-//! is there, and the blanks between. It does not matter whether there is one document, or one a line,
-//! or one behind the other. Deliberately not here: whether a document is JSON. What cannot become any
-//! is given out as soon as that is known, up to the byte at fault, so that reading it says so.
+//! Gives each JSON document as soon as its last byte is there, and the blanks between. The stream
+//! may hold one document, one a line, or one behind the other. What cannot become JSON is given as
+//! soon as that is known, up to the byte at fault, so that reading it reports the error.
 
 use bytes::{Bytes, BytesMut};
 use crossfeed_json::MAX_DEPTH;
@@ -61,7 +60,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "whoever passes a stream on must know all that it is made of"
+    reason = "a program that passes a stream on must know all of its parts"
 )]
 pub enum JsonPiece {
     /// What stands between documents.

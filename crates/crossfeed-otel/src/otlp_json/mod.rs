@@ -1,8 +1,8 @@
 //! Telemetry as it is written down: OTLP/JSON, stripped by a policy.
 //!
-//! What comes in: a document of traces, logs or metrics as the Collector's file exporter and many SDKs
-//! write it. What goes out: the same bytes without what the policy takes out of them. Deliberately not
-//! here: files and pipes; [`JsonDocuments`] finds the documents in what is read from them.
+//! Takes a document of traces, logs or metrics as the Collector's file exporter and many SDKs write
+//! it, and gives the same bytes without what the policy removes. [`JsonDocuments`] finds the
+//! documents in a stream.
 //!
 //! # What holds
 //!

@@ -1,9 +1,7 @@
 //! Cutting a text to a number of bytes.
 //!
-//! What comes in: a text, and the most bytes it may have. What goes out: its beginning, and how much was
-//! left out. What was JSON is JSON again: long strings are cut first, then the text ends at the last
-//! member or item that fits, and what is open is closed. Deliberately not here: what may not leave at
-//! all, which is taken out before.
+//! Keeps the beginning of a text and says how much was left out. JSON stays JSON: long strings are
+//! cut first, then the text ends at the last member or item that fits, and what is open is closed.
 
 use crossfeed_json::{JsonError, Quoted, TokenVisitor, read_tokens};
 

@@ -1,9 +1,7 @@
-//! Stripping: a text without the fields that are internal.
+//! Removes internal fields from a text.
 //!
-//! What comes in: a text, and whether it is the result of a tool. What goes out: the same without the
-//! named internal fields wherever they stand, and without top-level keys that begin with `_` if it is a
-//! result; `None` where nothing goes. A text that is not valid JSON is left alone. Deliberately not here: which
-//! attributes hold results, and what else a host withholds.
+//! Removes internal fields wherever they stand, and from the result of a tool top-level keys that
+//! begin with `_`. Gives `None` if nothing changes. A text that is not valid JSON is left alone.
 
 use super::{
     nested_json::{Embedded, Level, Stage, apply, could_be_json, edits},
@@ -50,7 +48,7 @@ struct OneLevel<'k> {
 impl Prune for OneLevel<'_> {
     #[inline(always)]
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
-        // Most keys are told by their first byte.
+        // The first byte decides for most keys.
         let first = key.raw().as_bytes().first();
         if first.is_none_or(u8::is_ascii_alphanumeric) {
             return false;

@@ -1,7 +1,6 @@
 //! A digest in place of a payload.
 //!
-//! What comes in: a text. What goes out: a word that is the same for the same text. Deliberately not
-//! here: which texts are payload.
+//! Equal texts have equal digests.
 //!
 //! Payloads are often few (a city, a yes or no, a document that many have), so that whoever sees a plain
 //! digest can try them all. A key that the trace's readers do not have makes that impossible, and equal
@@ -15,7 +14,7 @@ use std::{fmt, sync::Arc};
 pub struct HashKey(Arc<[u8]>);
 
 impl HashKey {
-    /// The key of these bytes: 32 of them that nobody can guess.
+    /// The key of these bytes: 32 random ones.
     #[must_use]
     pub fn new(key: impl AsRef<[u8]>) -> Self {
         Self(key.as_ref().into())

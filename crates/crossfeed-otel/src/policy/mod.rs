@@ -1,8 +1,7 @@
 //! What is stripped, what is redacted, and in which order.
 //!
-//! What comes in: the name of an attribute and its text. What goes out: whether it may leave as it is,
-//! what leaves instead, or that it does not leave. Deliberately not here: OpenTelemetry's types, and
-//! which attributes there are ([`crate::table`]).
+//! Decides by the name of an attribute whether its text leaves as it is, leaves changed, or does
+//! not leave. [`crate::table`] knows the attributes.
 //!
 //! # The stages, in their order
 //!
@@ -16,7 +15,7 @@
 //! # Invariants
 //!
 //! - A text that holds nothing to strip leaves byte for byte. Without the last three stages, one that
-//!   could not hold anything costs the two scans of [`gate`].
+//!   could not hold anything costs the two scans of [`prefilter`].
 //! - A panic in any stage, the host's rule included, does not leave: the text is replaced by
 //!   [`FAILED`].
 
@@ -98,7 +97,7 @@ impl fmt::Debug for Rules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "whoever exports an attribute must know everything that can become of it"
+    reason = "an exporter must know everything that can become of an attribute"
 )]
 pub enum Outcome {
     /// It may leave as it is, byte for byte.

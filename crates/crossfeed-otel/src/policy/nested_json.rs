@@ -1,8 +1,8 @@
 //! JSON within strings of JSON: opened level by level, and cut where it stands.
 //!
-//! What comes in: a text, and what says which of its members go at one level. What goes out: which bytes
-//! of the text go, or are replaced. What goes from a string within is traced back to the bytes that it
-//! was written with, so that no other byte changes, and nothing is escaped anew.
+//! Finds which bytes of a text are removed or replaced. What is removed from a string within is
+//! traced back to the bytes that it was written with, so that no other byte changes, and nothing is
+//! escaped anew.
 //!
 //! # How much is opened
 //!

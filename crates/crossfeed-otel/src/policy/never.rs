@@ -1,8 +1,7 @@
 //! What a host never reveals, wherever in a payload it stands.
 //!
-//! What comes in: paths, and a text. What goes out: the text without the members that they name. A
-//! path begins at any object of the text, JSON in its strings included, and crosses lists without
-//! saying so. Deliberately not here: the path language, which is that of projection.
+//! Removes the members that paths name. A path begins at any object of the text, JSON in its
+//! strings included, and crosses lists without saying so. The path language is that of projection.
 //!
 //! # Fail closed
 //!

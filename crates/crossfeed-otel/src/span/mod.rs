@@ -1,7 +1,7 @@
-//! Spans without what is internal.
+//! Spans without internal fields.
 //!
-//! What comes in: spans that have ended, of anyone. What goes out: the same spans by way of an exporter
-//! or a processor, stripped. Deliberately not here: which text loses what (`policy`).
+//! An exporter and a processor that strip spans when they have ended. `policy` decides which text
+//! loses what.
 
 mod exporter;
 mod processor;

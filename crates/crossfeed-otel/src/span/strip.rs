@@ -58,7 +58,7 @@ fn strip_status(reader: &Reader<'_>, status: &mut Status) {
         match reader.strip("", description) {
             Outcome::Unchanged => {}
             Outcome::Text(stripped) => *description = stripped.into(),
-            // That it failed is no payload.
+            // That it failed is not payload.
             Outcome::Dropped => *description = "".into(),
         }
     }

@@ -5,15 +5,9 @@ use super::Kind::{self, Output, Payload, Plain, ToolResult};
 
 /// Attributes of one convention.
 pub(crate) struct Convention {
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "read by whoever reads the table")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "documents the table"))]
     pub(crate) name: &'static str,
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "read by whoever reads the table")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "documents the table"))]
     pub(crate) source: &'static str,
     /// Names, or patterns: `*` is one segment, a last `**` all that follow.
     pub(crate) attributes: &'static [(&'static str, Kind)],

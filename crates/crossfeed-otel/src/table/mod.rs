@@ -1,8 +1,7 @@
 //! What an attribute carries, by its name.
 //!
-//! What comes in: names of attributes, and for those that carry results of tools only on the span of
-//! one, what the span says of itself. What goes out: their kind. Deliberately not here: the names
-//! ([`attributes`]), and what is done to them.
+//! Finds the kind of an attribute. For attributes that carry results of tools only on the span of
+//! one, it asks what the span says about itself. [`attributes`] has the names.
 
 pub(crate) mod attributes;
 

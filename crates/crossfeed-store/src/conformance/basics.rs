@@ -219,7 +219,7 @@ pub async fn listing_is_by_use(store: &dyn ResultStore) {
     session.get("c1").await;
     session.measure("c2").await;
     session
-        .lists(["c2", "c3", "c1"], "a look-up is a use, measuring is none")
+        .lists(["c2", "c3", "c1"], "a look-up is a use, measuring is not")
         .await;
     session.put("c2", text("c2")).await;
     let lines = store.list(&session.scope).await.unwrap_or_default();

@@ -160,7 +160,7 @@ pub async fn what_cannot_be_had_again_goes_last(harness: &dyn Harness) {
             "calls that may be made again make room",
         )
         .await;
-    // Two thirds are of one server: its results are nobody's to wait for.
+    // Two thirds are of one server: its results lose their protection.
     session.put("paid again", third().with_server("bank")).await;
     session.put("and again", third().with_server("bank")).await;
     session

@@ -1,7 +1,6 @@
 //! The artifacts of one session.
 //!
-//! What comes in: artifacts, and the time. What goes out: those that are there, or what became of
-//! them. Deliberately not here: locks, and results, whose books are kept apart.
+//! Keeps artifacts, their bytes, and tombstones of those that expired. Its session holds the lock.
 
 use super::limits::MemoryLimits;
 use crate::{

@@ -1,7 +1,7 @@
-//! Making room: who goes, in which order, and what is tidied up on the way.
+//! Makes room: evicts results in the order that the contract gives, and tidies up on the way.
 //!
-//! What comes in: the queue, locked, and how much is to fit. What goes out: whether it fits, and
-//! the values that left. Deliberately not here: what is put into the room that was made.
+//! Works under the lock of the queue, and returns the values that left, so that they are dropped
+//! later.
 
 use super::{
     MemoryStore,
@@ -139,7 +139,7 @@ impl MemoryStore {
         made
     }
 
-    /// Drops what has expired in sessions that nobody visits, of so many of them at most.
+    /// Drops what has expired in idle sessions, of so many of them at most.
     fn tidy_overdue(&self, queue: &mut Queue, most: usize, now: Duration, dropped: &mut Dropped) {
         let mut from = 0;
         let mut visits = 0;
@@ -161,7 +161,7 @@ impl MemoryStore {
         }
     }
 
-    /// Drops what has expired in a few sessions that nobody visits, and forgets those that are done.
+    /// Drops what has expired in a few idle sessions, and forgets those that are done.
     fn tidy_idle_sessions(&self, queue: &mut Queue, now: Duration, dropped: &mut Dropped) {
         self.tidy_overdue(queue, TIDIED_PER_PUT, now, dropped);
         for _ in 0..TIDIED_PER_PUT {
@@ -180,7 +180,7 @@ impl MemoryStore {
     fn forget(&self, queue: &mut Queue, session: &Arc<Session>, state: &mut State) {
         queue.remove(state);
         drop(state.clear());
-        // Whoever still had a removed session at hand comes here a second time, when its scope may belong
+        // A caller that still had a removed session comes here a second time, when its scope may belong
         // to a new one.
         let removed = self
             .sessions

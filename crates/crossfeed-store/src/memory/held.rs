@@ -1,7 +1,6 @@
 //! What a session, or all sessions of one tenant and project, hold together.
 //!
-//! What comes in: how the bytes of single results change. What goes out: their sums, and which results
-//! go first when something must go.
+//! Keeps sums of bytes, and which results go first when something must go.
 
 use crate::StoredResult;
 use crossfeed_wire::Scope;

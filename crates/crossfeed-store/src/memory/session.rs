@@ -1,7 +1,7 @@
 //! One session's results, tombstones and artifacts, behind one lock.
 //!
-//! What comes in: the store's requests, with the time. What goes out: answers, and the values that
-//! left, so that they are freed once no lock is held. Deliberately not here: other sessions.
+//! Answers the store's requests, and returns the values that left, so that they are freed once no
+//! lock is held.
 //!
 //! # Invariants
 //!

@@ -1,8 +1,7 @@
 //! The trace of the demo: spans are collected as any host's pipeline would collect them.
 //!
-//! What comes in: the `tracing` spans of the engine, and of the demo as its host. What goes out: the
-//! same as OpenTelemetry has them, by way of the policy that strips them, to be printed ([`tree`]) and
-//! exported.
+//! Takes the `tracing` spans of the engine and of the demo, strips them by the policy, prints them
+//! ([`tree`]) and exports them.
 
 mod tree;
 

@@ -1,7 +1,6 @@
 //! Tools that are asked for by name, each in full.
 //!
-//! What comes in: what became of servers and their tools, and names. What goes out: the tools of these names
-//! as a client gets them, laid out for a person. Deliberately not here: what is said of all servers.
+//! Prints them as a client gets them, laid out for a person.
 
 use super::{Checked, Cost, parsed, tokens, write_cost, write_unanswered};
 use crate::report::{self, CommandError, Result};
