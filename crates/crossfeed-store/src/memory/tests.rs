@@ -164,7 +164,7 @@ fn check(store: &MemoryStore) {
         *owners.entry(session.owner.name.clone()).or_default() += bytes;
     }
     assert_eq!(store.shared.total(), total);
-    let mut queue = store.lock_queue();
+    let mut queue = store.queue.lock();
     queue.weigh(&store.shared);
     assert!(queue.len() <= store.sessions.len());
     assert_eq!(queue.weights(), owners);
@@ -435,7 +435,7 @@ fn many_sessions_come_and_go() {
     bench.clock.advance(6 * MINUTE);
     bench.sweep();
     assert_eq!(bench.store.usage().result_bytes, 0);
-    assert_eq!(bench.store.lock_queue().len(), SESSIONS);
+    assert_eq!(bench.store.queue.lock().len(), SESSIONS);
     bench.clock.advance(61 * MINUTE);
     bench.sweep();
     assert_eq!(
@@ -443,7 +443,7 @@ fn many_sessions_come_and_go() {
         1,
         "artifacts keep their session"
     );
-    assert_eq!(bench.store.lock_queue().len(), 0);
+    assert_eq!(bench.store.queue.lock().len(), 0);
     bench.check();
 }
 
@@ -468,7 +468,7 @@ fn removed_sessions_leave_nothing() {
         run(bench.store.remove_session(&scope("a"))).unwrap();
     }
     assert_eq!(bench.store.sessions.len(), 1);
-    assert_eq!(bench.store.lock_queue().len(), 1);
+    assert_eq!(bench.store.queue.lock().len(), 1);
     bench.check();
 }
 
