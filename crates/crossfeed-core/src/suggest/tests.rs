@@ -464,7 +464,7 @@ fn any_number_of_unknown_ids_is_compared_for_one_effort() {
     }
     // The first is compared with all, the last with none.
     assert!((1..1000).contains(&alike), "{alike}");
-    assert!(Alternatives::of(&id(1), &there, &mut crate::error::comparison_budget()).alike);
+    assert!(Alternatives::of(&id(1), &there, &mut comparison_budget()).alike);
 }
 
 fn documents() -> impl Strategy<Value = Value> {

@@ -66,7 +66,7 @@ enum Unsent {
 }
 
 async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsent> {
-    let refused = |body| Unsent::Answered(shared.refused(body));
+    let refused = |body: Box<ErrorBody>| Unsent::Answered(shared.refused(*body));
     let invalid = |message: String| Err(Unsent::Invalid(message));
     let params = Params::read(shared, params).await.map_err(refused)?;
     let root = params.object().map_err(Unsent::Invalid)?;
@@ -242,7 +242,7 @@ fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
     tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
     let body = refusal::flow_body(error);
     shared.tools.figures.refused(body.code);
-    shared.refused(body)
+    shared.refused(*body)
 }
 
 /// The call in flight, or why its result will not be kept.

@@ -266,8 +266,8 @@ impl Shared {
     }
 
     /// An error as the result of a call.
-    pub(super) fn refused(&self, body: Box<ErrorBody>) -> Bytes {
-        refusal::of_bodies(vec![*body], self.privacy())
+    pub(super) fn refused(&self, body: ErrorBody) -> Bytes {
+        refusal::of_bodies(vec![body], self.privacy())
     }
 
     pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {

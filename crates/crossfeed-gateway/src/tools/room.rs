@@ -75,7 +75,7 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 pub(super) fn unread(shared: &Shared) -> Bytes {
     let message = "the call has run, and the gateway has no memory to read its result now";
     let body = refusal::body(ErrorCode::LimitExceeded, message, refusal::NOT_AGAIN);
-    shared.refused(body)
+    shared.refused(*body)
 }
 
 /// Room to show a result.
@@ -90,7 +90,7 @@ pub(super) fn to_show(shared: &Shared, bytes: usize) -> Option<Charge> {
 pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
     let message = "the call has run, and the gateway has no memory to show its result now";
     let advice = refusal::kept_as(call_id);
-    shared.refused(refusal::body(ErrorCode::LimitExceeded, message, advice))
+    shared.refused(*refusal::body(ErrorCode::LimitExceeded, message, advice))
 }
 
 fn no_room() -> Box<ErrorBody> {

@@ -146,7 +146,7 @@ impl Arguments {
 /// The answer to a call of one of them; an error is an answer, too.
 pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Bytes {
     let answer = answered(shared, name, arguments).await;
-    answer.unwrap_or_else(|body| shared.refused(body))
+    answer.unwrap_or_else(|body| shared.refused(*body))
 }
 
 async fn answered(

@@ -678,7 +678,7 @@ async fn projected(
     }
     match shared.session().project(call_id, &options).await {
         Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
-        Err(failure) => Err(shared.refused(refusal::of_parts(&failure, call_id))),
+        Err(failure) => Err(shared.refused(*refusal::of_parts(&failure, call_id))),
     }
 }
 

@@ -56,7 +56,7 @@ fn marked(result: Bytes) -> Bytes {
     if !foreign::may_hold(&result) && !may_hold(&result, "isError") {
         return result;
     }
-    edited(&result, |edits, root| foreign::mark(edits, root)).unwrap_or(result)
+    edited(&result, foreign::mark).unwrap_or(result)
 }
 
 async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'static) -> Bytes {
