@@ -21,7 +21,9 @@ pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions> {
         cli::Counter::O200k => TokenCounter::o200k(),
         #[cfg(not(feature = "o200k"))]
         cli::Counter::O200k => {
-            bail!("this build has no exact tokenizer: build it with `--features o200k`");
+            crate::report::bail!(
+                "this build has no exact tokenizer: build it with `--features o200k`"
+            );
         }
     };
     let context = ContextOptions::default()
