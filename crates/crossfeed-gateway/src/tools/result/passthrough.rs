@@ -29,7 +29,7 @@ pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
         is_stateless,
         withholds,
     } = passing;
-    changed(result, move |result| {
+    apart(result.len(), move || {
         let result = if is_stateless {
             result
         } else {
@@ -45,10 +45,10 @@ pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
 
 /// The answer to a request that is not a call, without what another says under our keys.
 pub(crate) async fn unclaimed(result: Bytes, withholds: bool) -> Option<Bytes> {
-    if !may_hold(&result, OURS) {
-        return None;
-    }
-    Some(changed(result, move |result| without_ours(result, withholds)).await)
+    apart(result.len(), move || {
+        may_hold(&result, OURS).then(|| without_ours(result, withholds))
+    })
+    .await
 }
 
 /// Members that only the gateway may write say that the server wrote them.
@@ -57,10 +57,6 @@ fn marked(result: Bytes) -> Bytes {
         return result;
     }
     edited(&result, foreign::mark).unwrap_or(result)
-}
-
-async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'static) -> Bytes {
-    apart(result.len(), move || change(result)).await
 }
 
 fn without_ours(result: Bytes, withholds: bool) -> Bytes {
