@@ -7,30 +7,40 @@
 use crate::{error::ParseError, function::Function, number::Number};
 use crossfeed_json::{Document, Kind, Wanted, quoted};
 use jmespath::ast::{Ast, Comparator, KeyValuePair};
-use std::num::NonZeroU32;
+use std::{mem::discriminant, num::NonZeroU32};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
 const MAX_TREE_DEPTH: usize = 512;
 
-/// What is evaluated.
+/// An expression or a part of it. What a part is evaluated on is said at each.
 #[derive(Debug)]
-pub(crate) enum Node {
-    /// `@`
+#[non_exhaustive]
+pub enum Node {
+    /// `@`: the value at hand.
     Current,
     /// `a.b[0]`: fields and indexes only.
     Path(Path),
     /// A JSON literal, as the document it was written as.
     Literal(Box<Document>),
+    /// A literal text.
     Text(Box<str>),
     /// `a.[b]`, `a | b`: each on the outcome of the one before.
     Chain(Box<[Node]>),
+    /// `source[*].each` and its relatives.
     Project(Box<Projection>),
+    /// `a || b`: the first that is truthy, else the last.
     Or(Box<[Node]>),
+    /// `a && b`: the first that is not truthy, else the last.
     And(Box<[Node]>),
+    /// `!a`.
     Not(Box<Node>),
+    /// `a == b` and its relatives.
     Compare(Box<Comparison>),
+    /// `[a, b]`: null on null.
     List(Box<[Node]>),
+    /// `{key: a}`: null on null.
     Hash(Box<Hash>),
+    /// A function and its arguments.
     Call(Function, Box<[Node]>),
     /// `&a`, an argument of the functions that take one.
     Reference(Box<Node>),
@@ -38,7 +48,7 @@ pub(crate) enum Node {
 
 /// A path of fields and indexes.
 #[derive(Debug)]
-pub(crate) struct Path {
+pub struct Path {
     pub(crate) parts: Box<[Part]>,
     /// What following it costs, in steps: one for each node that the parser made of it, and for long
     /// names one for every 64 bytes.
@@ -58,21 +68,33 @@ pub(crate) enum Part {
 
 /// `source[*].each` and its relatives.
 #[derive(Debug)]
-pub(crate) struct Projection {
-    pub(crate) source: Node,
-    pub(crate) over: Over,
-    pub(crate) each: Node,
+#[non_exhaustive]
+pub struct Projection {
+    /// What is gone over, on the value at hand.
+    pub source: Node,
+    /// Which of its values are taken.
+    pub over: Over,
+    /// What each of them gives; null is left out.
+    pub each: Node,
     /// The paths that are followed from every item.
     pub(crate) columns: Box<[Wanted]>,
 }
 
-/// What a projection goes over.
+/// Which values a projection takes.
 #[derive(Debug)]
-pub(crate) enum Over {
+#[non_exhaustive]
+pub enum Over {
+    /// `[*]`: each item of a list.
     Items,
+    /// `*`: each value of an object.
     Values,
+    /// `[]`: each item of a list, and in place of a list within it its items.
     Flattened,
+    /// `[?a]`: the items for which `a` is truthy.
     Filtered(Node),
+    /// `[start:stop:step]`: some of the items.
+    #[non_exhaustive]
+    #[expect(missing_docs, reason = "they are named as they are written")]
     Slice {
         start: Option<i64>,
         stop: Option<i64>,
@@ -80,9 +102,10 @@ pub(crate) enum Over {
     },
 }
 
+/// Two values that are compared.
 #[derive(Debug)]
-pub(crate) struct Comparison {
-    pub(crate) operator: Operator,
+pub struct Comparison {
+    pub(crate) operator: Comparator,
     pub(crate) left: Node,
     pub(crate) right: Node,
     /// The right side, where it is a scalar that stands in the expression.
@@ -96,23 +119,16 @@ pub(crate) enum Constant {
     Text(Box<[u8]>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
 /// `{key: value}`: distinct keys in the order of their first occurrence.
 #[derive(Debug)]
-pub(crate) struct Hash {
-    pub(crate) keys: Box<[Box<str>]>,
+#[non_exhaustive]
+pub struct Hash {
+    /// The keys.
+    pub keys: Box<[Box<str>]>,
     /// Each key as it is written, colon included.
     pub(crate) written: Box<[Box<[u8]>]>,
-    pub(crate) values: Box<[Node]>,
+    /// A value for each key.
+    pub values: Box<[Node]>,
 }
 
 /// One step of the path that an expression follows through a value.
@@ -171,34 +187,25 @@ impl Compiler<'_> {
             }
             Ast::Index { idx, .. } => Node::Path(Path::of(Part::Index(idx.into()))),
             Ast::Literal { offset, value } => self.literal(offset, &value),
-            chain @ Ast::Subexpr { .. } => {
-                let parts = unroll(chain, |ast| match ast {
-                    Ast::Subexpr { lhs, rhs, .. } => Ok((*lhs, *rhs)),
-                    other => Err(other),
-                });
-                chain_of(self.nodes(parts, inner)?)
-            }
-            chain @ Ast::Or { .. } => {
-                let parts = unroll(chain, |ast| match ast {
-                    Ast::Or { lhs, rhs, .. } => Ok((*lhs, *rhs)),
-                    other => Err(other),
-                });
-                Node::Or(self.nodes(parts, inner)?.into())
-            }
-            chain @ Ast::And { .. } => {
-                let parts = unroll(chain, |ast| match ast {
-                    Ast::And { lhs, rhs, .. } => Ok((*lhs, *rhs)),
-                    other => Err(other),
-                });
-                Node::And(self.nodes(parts, inner)?.into())
-            }
+            Ast::Subexpr { .. } => chain_of(self.nodes(unroll(ast), inner)?),
+            Ast::Or { .. } => Node::Or(self.nodes(unroll(ast), inner)?.into()),
+            Ast::And { .. } => Node::And(self.nodes(unroll(ast), inner)?.into()),
             Ast::Not { node, .. } => Node::Not(Box::new(self.node(*node, inner)?)),
             Ast::Comparison {
                 comparator,
                 lhs,
                 rhs,
                 ..
-            } => self.comparison(&comparator, *lhs, *rhs, inner)?,
+            } => {
+                let left = self.node(*lhs, inner)?;
+                let right = self.node(*rhs, inner)?;
+                Node::Compare(Box::new(Comparison {
+                    operator: comparator,
+                    constant: Constant::of(&right),
+                    left,
+                    right,
+                }))
+            }
             Ast::Projection { lhs, rhs, .. } => self.projection(*lhs, *rhs, inner)?,
             // The parser makes these within a projection only; alone they would mean the same.
             Ast::Condition { .. }
@@ -221,23 +228,6 @@ impl Compiler<'_> {
 
     fn nodes(&mut self, parts: Vec<Ast>, depth: usize) -> Result<Vec<Node>, ParseError> {
         parts.into_iter().map(|ast| self.node(ast, depth)).collect()
-    }
-
-    fn comparison(
-        &mut self,
-        comparator: &Comparator,
-        lhs: Ast,
-        rhs: Ast,
-        depth: usize,
-    ) -> Compiled {
-        let left = self.node(lhs, depth)?;
-        let right = self.node(rhs, depth)?;
-        Ok(Node::Compare(Box::new(Comparison {
-            operator: operator(comparator),
-            constant: Constant::of(&right),
-            left,
-            right,
-        })))
     }
 
     fn hash(&mut self, elements: Vec<KeyValuePair>, depth: usize) -> Compiled {
@@ -374,6 +364,11 @@ impl Path {
         self.column.map(|number| number.get() as usize - 1)
     }
 
+    /// The fields and indexes.
+    pub fn spine(&self) -> impl Iterator<Item = SpineStep<'_>> {
+        self.parts.iter().map(SpineStep::from)
+    }
+
     /// The fields of a path that is nothing else.
     pub(crate) fn names(&self) -> Option<Vec<Box<str>>> {
         let names = self.parts.iter().map(|part| match part {
@@ -381,6 +376,14 @@ impl Path {
             Part::Index(_) => None,
         });
         names.collect()
+    }
+}
+
+impl Comparison {
+    /// Whether it compares by order, which gives null where there is none.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        !matches!(self.operator, Comparator::Equal | Comparator::NotEqual)
     }
 }
 
@@ -414,33 +417,20 @@ fn closing(inside: &str) -> Option<usize> {
     })
 }
 
-/// The parts of a left-deep chain, in order.
-fn unroll(mut ast: Ast, split: impl Fn(Ast) -> Result<(Ast, Ast), Ast>) -> Vec<Ast> {
+/// The parts of a left-deep chain of one operator, in order.
+fn unroll(mut ast: Ast) -> Vec<Ast> {
+    let operator = discriminant(&ast);
     let mut parts = Vec::new();
-    loop {
-        match split(ast) {
-            Ok((left, right)) => {
-                parts.push(right);
-                ast = left;
-            }
-            Err(first) => {
-                parts.push(first);
-                parts.reverse();
-                return parts;
-            }
-        }
+    while discriminant(&ast) == operator
+        && let Ast::Subexpr { lhs, rhs, .. } | Ast::Or { lhs, rhs, .. } | Ast::And { lhs, rhs, .. } =
+            ast
+    {
+        parts.push(*rhs);
+        ast = *lhs;
     }
-}
-
-fn operator(comparator: &Comparator) -> Operator {
-    match comparator {
-        Comparator::Equal => Operator::Equal,
-        Comparator::NotEqual => Operator::NotEqual,
-        Comparator::LessThan => Operator::Less,
-        Comparator::LessThanEqual => Operator::LessOrEqual,
-        Comparator::GreaterThan => Operator::Greater,
-        Comparator::GreaterThanEqual => Operator::GreaterOrEqual,
-    }
+    parts.push(ast);
+    parts.reverse();
+    parts
 }
 
 impl Node {
@@ -527,7 +517,7 @@ impl Node {
         match self {
             Self::Current => true,
             Self::Path(path) => {
-                steps.extend(path.parts.iter().map(SpineStep::from));
+                steps.extend(path.spine());
                 true
             }
             Self::Chain(parts) => parts.iter().all(|part| part.spine(steps)),
@@ -567,5 +557,79 @@ impl Node {
             | Self::Hash(_)
             | Self::Reference(_) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, Over};
+    use crate::Expression;
+
+    fn all(nodes: &[Node]) -> String {
+        let said: Vec<_> = nodes.iter().map(said).collect();
+        said.join(", ")
+    }
+
+    fn said(node: &Node) -> String {
+        match node {
+            Node::Path(path) => format!("{:?}", path.spine().collect::<Vec<_>>()),
+            Node::Text(text) => format!("{text:?}"),
+            Node::Chain(parts) => format!("Chain({})", all(parts)),
+            Node::Project(projection) => {
+                let over = match &projection.over {
+                    Over::Filtered(predicate) => format!("Filtered({})", said(predicate)),
+                    Over::Slice { .. } => "Slice".to_owned(),
+                    over => format!("{over:?}"),
+                };
+                format!(
+                    "{over} of {}: {}",
+                    said(&projection.source),
+                    said(&projection.each)
+                )
+            }
+            Node::Or(parts) => format!("Or({})", all(parts)),
+            Node::And(parts) => format!("And({})", all(parts)),
+            Node::Not(inner) => format!("Not({})", said(inner)),
+            Node::Compare(comparison) if comparison.is_ordered() => "Order".to_owned(),
+            Node::Compare(_) => "Equality".to_owned(),
+            Node::List(parts) => format!("List({})", all(parts)),
+            Node::Hash(hash) => format!("Hash({:?}: {})", hash.keys, all(&hash.values)),
+            Node::Call(function, arguments) => format!("{}({})", function.name(), all(arguments)),
+            Node::Reference(inner) => format!("&{}", said(inner)),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn check(expression: &str, expected: &str) {
+        let expression = Expression::parse(expression).unwrap();
+        assert_eq!(said(expression.root()), expected, "{}", expression.text());
+    }
+
+    #[test]
+    fn forms_follow_the_grammar() {
+        check("@", "Current");
+        check("a[0]", r#"[Field("a"), Index(0)]"#);
+        check("a > b", "Order");
+        check("a == b", "Equality");
+        check("!a", r#"Not([Field("a")])"#);
+        check(
+            "a[?b].c",
+            r#"Filtered([Field("b")]) of [Field("a")]: [Field("c")]"#,
+        );
+        check("*", "Values of Current: Current");
+        check("[1:]", "Slice of Current: Current");
+        check("a[].b", r#"Flattened of [Field("a")]: [Field("b")]"#);
+        check(
+            "sort_by(a, &b) | [{k: 'v'}]",
+            r#"Chain(sort_by([Field("a")], &[Field("b")]), List(Hash(["k"]: "v")))"#,
+        );
+        check(
+            "a || b && c",
+            r#"Or([Field("a")], And([Field("b")], [Field("c")]))"#,
+        );
+        check(
+            "a.b || c || d",
+            r#"Or([Field("a"), Field("b")], [Field("c")], [Field("d")])"#,
+        );
     }
 }

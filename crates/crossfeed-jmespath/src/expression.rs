@@ -81,6 +81,20 @@ impl Expression {
         self.root.reads_only(name)
     }
 
+    /// What the expression is made of.
+    ///
+    /// ```
+    /// use crossfeed_jmespath::{Expression, Node};
+    ///
+    /// let expression = Expression::parse("{n: length(items)}")?;
+    /// assert!(matches!(expression.root(), Node::Hash(hash) if *hash.keys[0] == *"n"));
+    /// # Ok::<(), crossfeed_jmespath::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
     /// The path that the expression follows, as far as it is one: filters and projections are
     /// [`SpineStep::Each`], a function stands for its first argument.
     #[must_use]

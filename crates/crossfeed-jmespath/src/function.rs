@@ -1,66 +1,63 @@
 //! The functions of JMESPath: their names, and how many arguments each takes.
 
 use crate::error::ParseError;
+use strum::VariantNames as _;
 
-macro_rules! functions {
-    ($($name:ident = $text:literal takes $least:literal to $most:expr;)*) => {
-        /// A function, by the name it has in expressions.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Function {
-            $($name,)*
-        }
-
-        impl Function {
-            const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            pub(crate) fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-
-            /// The least and the most number of arguments.
-            fn arity(self) -> (usize, usize) {
-                match self {
-                    $(Self::$name => ($least, $most),)*
-                }
-            }
-        }
-    };
-}
-
-functions! {
-    Abs = "abs" takes 1 to 1;
-    Avg = "avg" takes 1 to 1;
-    Ceil = "ceil" takes 1 to 1;
-    Contains = "contains" takes 2 to 2;
-    EndsWith = "ends_with" takes 2 to 2;
-    Floor = "floor" takes 1 to 1;
-    Join = "join" takes 2 to 2;
-    Keys = "keys" takes 1 to 1;
-    Length = "length" takes 1 to 1;
-    Map = "map" takes 2 to 2;
-    Max = "max" takes 1 to 1;
-    MaxBy = "max_by" takes 2 to 2;
-    Merge = "merge" takes 1 to usize::MAX;
-    Min = "min" takes 1 to 1;
-    MinBy = "min_by" takes 2 to 2;
-    NotNull = "not_null" takes 1 to usize::MAX;
-    Reverse = "reverse" takes 1 to 1;
-    Sort = "sort" takes 1 to 1;
-    SortBy = "sort_by" takes 2 to 2;
-    StartsWith = "starts_with" takes 2 to 2;
-    Sum = "sum" takes 1 to 1;
-    ToArray = "to_array" takes 1 to 1;
-    ToNumber = "to_number" takes 1 to 1;
-    ToString = "to_string" takes 1 to 1;
-    Type = "type" takes 1 to 1;
-    Values = "values" takes 1 to 1;
+/// A function of JMESPath.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantNames,
+)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "what they do is JMESPath's to say")]
+pub enum Function {
+    Abs,
+    Avg,
+    Ceil,
+    Contains,
+    EndsWith,
+    Floor,
+    Join,
+    Keys,
+    Length,
+    Map,
+    Max,
+    MaxBy,
+    Merge,
+    Min,
+    MinBy,
+    NotNull,
+    Reverse,
+    Sort,
+    SortBy,
+    StartsWith,
+    Sum,
+    ToArray,
+    ToNumber,
+    ToString,
+    Type,
+    Values,
 }
 
 impl Function {
+    /// The name that it has in expressions.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The least and the most number of arguments.
+    fn arity(self) -> (usize, usize) {
+        match self {
+            Self::Merge | Self::NotNull => (1, usize::MAX),
+            Self::Contains | Self::EndsWith | Self::Join | Self::Map | Self::MaxBy => (2, 2),
+            Self::MinBy | Self::SortBy | Self::StartsWith => (2, 2),
+            _ => (1, 1),
+        }
+    }
+
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|f| f.name() == name)
+        name.parse().ok()
     }
 
     /// The function whose name shares the most of its letters with `name`, if that is most of them.
@@ -70,9 +67,8 @@ impl Function {
             let shared = name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
             shared.count() * 2
         };
-        Self::ALL
-            .iter()
-            .map(|f| f.name())
+        let names = Self::VARIANTS.iter().copied();
+        names
             .filter(|other| same(other) >= other.len().max(name.len()))
             .max_by_key(|other| same(other))
     }

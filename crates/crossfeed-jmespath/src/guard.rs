@@ -10,6 +10,7 @@
 mod tests;
 
 use crate::token::{Kind, Tokens, decode_quoted};
+use derive_setters::Setters;
 
 /// How deep an expression may nest.
 ///
@@ -257,7 +258,8 @@ fn subscript(tokens: &Tokens<'_>, index: usize) -> Option<(usize, Subscript)> {
 }
 
 /// Which patterns are refused, outside raw strings and literals.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Patterns {
     /// Identifiers, quoted or not, that must not occur. They are compared whole, quoted ones with their escapes decoded.
@@ -294,35 +296,6 @@ pub struct Forbidden {
 }
 
 impl Patterns {
-    /// Refuses these identifiers instead of the default ones.
-    #[must_use]
-    pub fn with_identifiers<I>(mut self, identifiers: I) -> Self
-    where
-        I: IntoIterator,
-        I::Item: Into<String>,
-    {
-        self.identifiers = identifiers.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Refuses calls of these functions instead of the default ones.
-    #[must_use]
-    pub fn with_calls<I>(mut self, calls: I) -> Self
-    where
-        I: IntoIterator,
-        I::Item: Into<String>,
-    {
-        self.calls = calls.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Refuses `${`, or does not.
-    #[must_use]
-    pub fn with_template_injection(mut self, refused: bool) -> Self {
-        self.template_injection = refused;
-        self
-    }
-
     /// Looks for a forbidden pattern in `expression`.
     ///
     /// # Errors

@@ -48,7 +48,6 @@ pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
     }
     let mut masking = Masking {
         hidden: vec![false; tokens.len()],
-        unnamed: vec![false; tokens.len()],
         negated: vec![false; tokens.len()],
         tokens,
         has_selected,
@@ -66,8 +65,6 @@ struct Masking<'t> {
     tokens: Tokens<'t>,
     /// Tokens that are not said; a run of them is one `…`.
     hidden: Vec<bool>,
-    /// Names in quotes of which only the quotes are said.
-    unnamed: Vec<bool>,
     /// What stands behind a `!`, and it.
     negated: Vec<bool>,
     has_selected: bool,
@@ -83,7 +80,6 @@ impl Masking<'_> {
         }
         for index in 0..self.tokens.len() {
             match self.tokens.kind(index) {
-                Kind::Quoted => set(&mut self.unnamed, index..index + 1),
                 Kind::Word if self.is_data(index) => set(&mut self.hidden, index..index + 1),
                 Kind::Filter if !self.has_selected => {
                     let inside = index + 1..self.end(index + 1, |_| false);
@@ -118,8 +114,6 @@ impl Masking<'_> {
                     && !self.tokens.is_call(index);
                 if hides && (is_path || kind == Kind::Quoted) {
                     set(&mut self.hidden, index..index + 1);
-                } else if kind == Kind::Quoted {
-                    set(&mut self.unnamed, index..index + 1);
                 }
             }
             if self.tokens.kind(to) != Kind::Comma {
@@ -153,11 +147,6 @@ impl Masking<'_> {
             && self.tokens.content(right.start).map(str::trim) == Some("null");
         let is_told = matches!(literal, Kind::Raw | Kind::Literal) && !is_null;
         if is_told && !is_negated {
-            for index in left {
-                if self.tokens.kind(index) == Kind::Quoted {
-                    set(&mut self.unnamed, index..index + 1);
-                }
-            }
             return;
         }
         set(&mut self.hidden, left);
@@ -214,9 +203,7 @@ impl Masking<'_> {
                     _ if is_hidden => out.push(HIDDEN),
                     Kind::Raw => out.extend(['\'', HIDDEN, '\'']),
                     Kind::Literal => out.extend(['`', HIDDEN, '`']),
-                    Kind::Quoted if self.unnamed.get(index) == Some(&true) => {
-                        out.extend(['"', HIDDEN, '"']);
-                    }
+                    Kind::Quoted => out.extend(['"', HIDDEN, '"']),
                     _ => out.push_str(self.tokens.text(index)),
                 }
             }

@@ -113,70 +113,39 @@ impl Kind {
     /// Whether an operand can end with this token.
     pub(crate) fn ends_operand(self) -> bool {
         self.is_operand()
-            || matches!(
-                self,
-                Self::At
-                    | Self::RParen
-                    | Self::RBracket
-                    | Self::RBrace
-                    | Self::Flatten
-                    | Self::Star
-            )
+            || self.is_closer()
+            || matches!(self, Self::At | Self::Flatten | Self::Star)
     }
 
     /// Whether an operand can begin with this token.
     pub(crate) fn begins_operand(self) -> bool {
         self.is_operand()
+            || self.is_opener()
             || matches!(
                 self,
-                Self::At
-                    | Self::Not
-                    | Self::Ampersand
-                    | Self::LParen
-                    | Self::LBracket
-                    | Self::LBrace
-                    | Self::Filter
-                    | Self::Flatten
-                    | Self::Star
+                Self::At | Self::Not | Self::Ampersand | Self::Flatten | Self::Star
             )
     }
 
     /// Whether a whole expression begins behind this token.
     pub(crate) fn opens_expression(self) -> bool {
-        self.is_comparator()
+        self.separates()
+            || (self.is_opener() && self != Self::LBrace)
             || matches!(
                 self,
-                Self::Edge
-                    | Self::Pipe
-                    | Self::Or
-                    | Self::And
-                    | Self::Not
-                    | Self::Ampersand
-                    | Self::Assign
-                    | Self::Tilde
-                    | Self::LParen
-                    | Self::LBracket
-                    | Self::Filter
-                    | Self::Comma
-                    | Self::Colon
+                Self::Not | Self::Ampersand | Self::Assign | Self::Tilde
             )
     }
 
     /// Whether the operand of a comparison ends in front of this token.
     pub(crate) fn closes_operand(self) -> bool {
-        self.is_comparator()
-            || matches!(
-                self,
-                Self::Edge
-                    | Self::Pipe
-                    | Self::Or
-                    | Self::And
-                    | Self::Comma
-                    | Self::Colon
-                    | Self::RParen
-                    | Self::RBracket
-                    | Self::RBrace
-            )
+        self.separates() || self.is_closer()
+    }
+
+    /// What stands between two operands, or before the first and behind the last.
+    fn separates(self) -> bool {
+        let is_sign = matches!(self, Self::Pipe | Self::Or | Self::And);
+        is_sign || self.is_comparator() || matches!(self, Self::Edge | Self::Comma | Self::Colon)
     }
 
     /// A bracket that opens.
@@ -331,7 +300,8 @@ impl Iterator for Lexer<'_> {
             self.at += 1;
         }
         let start = self.at;
-        let first = self.text.get(start..)?.chars().next()?;
+        let rest = self.text.get(start..)?;
+        let first = rest.chars().next()?;
         let mut closed = true;
         let (kind, end) = match first {
             '"' | '\'' | '`' => {
@@ -351,7 +321,10 @@ impl Iterator for Lexer<'_> {
                 }
             }
             c if is_word_char(c) => word(self.text, start, c),
-            _ => symbol(bytes, start, first),
+            _ => {
+                let (kind, len) = symbol(rest, first);
+                (kind, start + len)
+            }
         };
         self.at = end;
         Some(Token {
@@ -436,46 +409,43 @@ fn number_end(text: &str, start: usize) -> Option<usize> {
     (!joined).then_some(end)
 }
 
-fn symbol(bytes: &[u8], start: usize, first: char) -> (Kind, usize) {
-    let second = bytes.get(start + 1).copied();
-    let pair = match (first, second) {
-        ('.', Some(b'.')) => Some(Kind::DotDot),
-        ('[', Some(b'?')) => Some(Kind::Filter),
-        ('[', Some(b']')) => Some(Kind::Flatten),
-        ('|', Some(b'|')) => Some(Kind::Or),
-        ('&', Some(b'&')) => Some(Kind::And),
-        ('=', Some(b'=')) => Some(Kind::Eq),
-        ('!', Some(b'=')) => Some(Kind::Ne),
-        ('<', Some(b'=')) => Some(Kind::Le),
-        ('>', Some(b'=')) => Some(Kind::Ge),
-        _ => None,
-    };
-    if let Some(kind) = pair {
-        return (kind, start + 2);
-    }
-    let kind = match first {
-        '.' => Kind::Dot,
-        '*' => Kind::Star,
-        '[' => Kind::LBracket,
-        ']' => Kind::RBracket,
-        '(' => Kind::LParen,
-        ')' => Kind::RParen,
-        '{' => Kind::LBrace,
-        '}' => Kind::RBrace,
-        ',' => Kind::Comma,
-        ':' => Kind::Colon,
-        '!' => Kind::Not,
-        '|' => Kind::Pipe,
-        '&' => Kind::Ampersand,
-        '<' => Kind::Lt,
-        '>' => Kind::Gt,
-        '=' => Kind::Assign,
-        '~' => Kind::Tilde,
-        '$' => Kind::Dollar,
-        '@' => Kind::At,
-        _ => Kind::Unknown,
-    };
-    (kind, start + first.len_utf8())
+/// The signs of more than a character first.
+const SIGNS: [(&str, Kind); 28] = [
+    ("..", Kind::DotDot),
+    ("[?", Kind::Filter),
+    ("[]", Kind::Flatten),
+    ("||", Kind::Or),
+    ("&&", Kind::And),
+    ("==", Kind::Eq),
+    ("!=", Kind::Ne),
+    ("<=", Kind::Le),
+    (">=", Kind::Ge),
+    (".", Kind::Dot),
+    ("*", Kind::Star),
+    ("[", Kind::LBracket),
+    ("]", Kind::RBracket),
+    ("(", Kind::LParen),
+    (")", Kind::RParen),
+    ("{", Kind::LBrace),
+    ("}", Kind::RBrace),
+    (",", Kind::Comma),
+    (":", Kind::Colon),
+    ("!", Kind::Not),
+    ("|", Kind::Pipe),
+    ("&", Kind::Ampersand),
+    ("<", Kind::Lt),
+    (">", Kind::Gt),
+    ("=", Kind::Assign),
+    ("~", Kind::Tilde),
+    ("$", Kind::Dollar),
+    ("@", Kind::At),
+];
+
+fn symbol(rest: &str, first: char) -> (Kind, usize) {
+    let sign = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
+    sign.map_or((Kind::Unknown, first.len_utf8()), |(sign, kind)| {
+        (*kind, sign.len())
+    })
 }
 
 /// The string that a quoted identifier's text (with its quotes) names, as the parser decodes it.

@@ -32,7 +32,8 @@ pub(crate) enum Repr<'a> {
     Text(Rc<str>),
     List(Rc<Vec<View<'a>>>),
     Hash(&'a Hash, Rc<Vec<View<'a>>>),
-    Object(Rc<Vec<(Cow<'a, str>, View<'a>)>>),
+    /// Keys and values.
+    Object(Rc<Vec<Cow<'a, str>>>, Rc<Vec<View<'a>>>),
     /// `&expression`, which is no value: only functions take it.
     Reference(&'a Node),
 }
@@ -98,7 +99,8 @@ impl<'a> View<'a> {
     /// An object; the keys must be distinct.
     #[must_use]
     pub fn object(members: Vec<(Cow<'a, str>, Self)>) -> Self {
-        Self(Repr::Object(Rc::new(members)))
+        let (keys, values): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+        Self(Repr::Object(Rc::new(keys), Rc::new(values)))
     }
 
     pub(crate) fn bool(value: bool) -> Self {
@@ -124,7 +126,7 @@ impl<'a> View<'a> {
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => Kind::Number,
             Repr::Str(_) | Repr::Text(_) => Kind::String,
             Repr::List(_) => Kind::Array,
-            Repr::Hash(..) | Repr::Object(_) => Kind::Object,
+            Repr::Hash(..) | Repr::Object(..) => Kind::Object,
         }
     }
 
@@ -134,15 +136,30 @@ impl<'a> View<'a> {
         self.kind() == Kind::Null
     }
 
+    /// The items or values of a list or object that an expression built; `None` of any other value.
+    #[inline]
+    fn children(&self) -> Option<&[Self]> {
+        match &self.0 {
+            Repr::List(items) | Repr::Hash(_, items) | Repr::Object(_, items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The key of a member of an object that an expression built.
+    fn key(&self, number: usize) -> Option<&str> {
+        match &self.0 {
+            Repr::Hash(hash, _) => hash.keys.get(number).map(|key| &**key),
+            Repr::Object(keys, _) => keys.get(number).map(|key| &**key),
+            _ => None,
+        }
+    }
+
     /// Number of items or members; `None` for scalars.
     #[must_use]
     pub fn len(&self) -> Option<usize> {
         match &self.0 {
             Repr::Json(cursor) => cursor.len(),
-            Repr::List(items) => Some(items.len()),
-            Repr::Hash(hash, _) => Some(hash.keys.len()),
-            Repr::Object(members) => Some(members.len()),
-            _ => None,
+            _ => self.children().map(<[Self]>::len),
         }
     }
 
@@ -152,14 +169,22 @@ impl<'a> View<'a> {
         self.len() == Some(0)
     }
 
+    /// A string that is not a place in a document.
+    #[inline]
+    pub(crate) fn own_text(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Str(text) => Some(text),
+            Repr::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
             Repr::Json(cursor) => cursor.as_str(),
-            Repr::Str(text) => Some(Cow::Borrowed(text)),
-            Repr::Text(text) => Some(Cow::Borrowed(text)),
-            _ => None,
+            _ => self.own_text().map(Cow::Borrowed),
         }
     }
 
@@ -167,9 +192,7 @@ impl<'a> View<'a> {
     pub(crate) fn string_bytes(&self) -> Option<Cow<'_, [u8]>> {
         match &self.0 {
             Repr::Json(cursor) => cursor.string_bytes(),
-            Repr::Str(text) => Some(Cow::Borrowed(text.as_bytes())),
-            Repr::Text(text) => Some(Cow::Borrowed(text.as_bytes())),
-            _ => None,
+            _ => Some(Cow::Borrowed(self.own_text()?.as_bytes())),
         }
     }
 
@@ -181,9 +204,8 @@ impl<'a> View<'a> {
                 Kind::String | Kind::Number => cursor.raw().len(),
                 _ => 0,
             },
-            Repr::Str(text) => text.len(),
-            Repr::Text(text) | Repr::Digits(text) => text.len(),
-            _ => 0,
+            Repr::Digits(digits) => digits.len(),
+            _ => self.own_text().map_or(0, str::len),
         }
     }
 
@@ -197,7 +219,7 @@ impl<'a> View<'a> {
             (Repr::Hash(of_a, a), Repr::Hash(of_b, b)) => {
                 std::ptr::eq(*of_a, *of_b) && Rc::ptr_eq(a, b)
             }
-            (Repr::Object(a), Repr::Object(b)) => Rc::ptr_eq(a, b),
+            (Repr::Object(_, a), Repr::Object(_, b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -228,15 +250,11 @@ impl<'a> View<'a> {
     pub fn get(&self, key: &str) -> Option<Self> {
         match &self.0 {
             Repr::Json(cursor) => cursor.get(key).map(Self::from),
-            Repr::Hash(hash, values) => {
-                let at = hash.keys.iter().position(|k| **k == *key)?;
-                values.get(at).cloned()
+            _ => {
+                let mut keys = (0..).map_while(|number| self.key(number));
+                let number = keys.position(|own| own == key)?;
+                self.children()?.get(number).cloned()
             }
-            Repr::Object(members) => members
-                .iter()
-                .find(|(k, _)| k == key)
-                .map(|(_, value)| value.clone()),
-            _ => None,
         }
     }
 
@@ -252,10 +270,16 @@ impl<'a> View<'a> {
 
     /// The items of a list in order; none for anything else.
     pub fn items(&self) -> impl Iterator<Item = Self> + '_ {
+        self.all_within(Kind::Array)
+    }
+
+    /// The items of a list, or the values of an object without a look at its keys, in order; none of a value
+    /// that is of another kind.
+    pub(crate) fn all_within(&self, kind: Kind) -> impl Iterator<Item = Self> + '_ {
         match &self.0 {
-            Repr::Json(cursor) if cursor.kind() == Kind::Array => Items::Json(cursor.items()),
-            Repr::List(items) => Items::Built(items.iter()),
-            _ => Items::Built([].iter()),
+            _ if self.kind() != kind => Items::Built([].iter()),
+            Repr::Json(cursor) => Items::Json(cursor.items()),
+            _ => Items::Built(self.children().unwrap_or_default().iter()),
         }
     }
 
@@ -265,64 +289,26 @@ impl<'a> View<'a> {
         first: usize,
         budget: &Budget,
     ) -> impl Iterator<Item = Self> + '_ {
-        match &self.0 {
-            Repr::Json(cursor) if cursor.kind() == Kind::Array => {
-                Items::Json(cursor.items_from(first, budget.tables(), budget.building()))
-            }
-            Repr::List(items) => Items::Built(items.get(first..).unwrap_or_default().iter()),
-            _ => Items::Built([].iter()),
+        if let Repr::Json(list) = &self.0 {
+            return Items::Json(list.items_from(first, budget.tables(), budget.building()));
         }
-    }
-
-    /// The values of an object in order, without a look at its keys; none for anything else.
-    pub(crate) fn values(&self) -> impl Iterator<Item = Self> + '_ {
-        let (items, members) = match &self.0 {
-            Repr::Json(cursor) if cursor.kind() == Kind::Object => {
-                (Items::Json(cursor.items()), None)
-            }
-            Repr::Hash(_, values) => (Items::Built(values.iter()), None),
-            Repr::Object(members) => (Items::Built([].iter()), Some(members.iter())),
-            _ => (Items::Built([].iter()), None),
-        };
-        let members = members.into_iter().flatten();
-        items.chain(members.map(|(_, value)| value.clone()))
+        let items = self.children().and_then(|items| items.get(first..));
+        Items::Built(items.unwrap_or_default().iter())
     }
 
     /// The members of an object in order; none for anything else.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, Self)> + '_ {
-        let json = match &self.0 {
-            Repr::Json(cursor) => Some(cursor.members()),
-            _ => None,
-        };
-        let hash = match &self.0 {
-            Repr::Hash(hash, values) => Some(hash.keys.iter().zip(values.iter())),
-            _ => None,
-        };
-        let object = match &self.0 {
-            Repr::Object(members) => Some(members.iter()),
-            _ => None,
-        };
-        let json = json.into_iter().flatten();
-        let hash = hash.into_iter().flatten();
-        let object = object.into_iter().flatten();
+        let json = self.as_cursor().into_iter().flat_map(Cursor::members);
+        let built = (0..).map_while(|number| self.built_member(number));
         json.map(|(key, value)| (key.text(), Self::from(value)))
-            .chain(hash.map(|(key, value)| (Cow::Borrowed(&**key), value.clone())))
-            .chain(object.map(|(key, value)| (Cow::Borrowed(&**key), value.clone())))
+            .chain(built.map(|(key, value)| (Cow::Borrowed(key), value)))
     }
 
     /// The member of an object that an expression built, by its number; `None` for any other value.
     #[must_use]
     pub fn built_member(&self, number: usize) -> Option<(&str, Self)> {
-        match &self.0 {
-            Repr::Hash(hash, values) => {
-                Some((&**hash.keys.get(number)?, values.get(number)?.clone()))
-            }
-            Repr::Object(members) => {
-                let (key, value) = members.get(number)?;
-                Some((key, value.clone()))
-            }
-            _ => None,
-        }
+        let key = self.key(number)?;
+        Some((key, self.children()?.get(number)?.clone()))
     }
 
     /// Appends the value as JSON: places in documents as they came, built values without blanks.
@@ -334,15 +320,7 @@ impl<'a> View<'a> {
         self.write_with(out, limit, false)
     }
 
-    pub(crate) fn write_compact(
-        &self,
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<(), OutputTooLarge> {
-        self.write_with(out, limit, true)
-    }
-
-    fn write_with(
+    pub(crate) fn write_with(
         &self,
         out: &mut Vec<u8>,
         limit: usize,
@@ -361,40 +339,16 @@ impl<'a> View<'a> {
     /// they came.
     #[must_use]
     pub fn written_chars(&self) -> usize {
-        let separators = |count: usize| 2 + count.saturating_sub(1);
-        match &self.0 {
-            Repr::Json(cursor) => count_chars(cursor.raw()),
-            Repr::Null | Repr::Reference(_) => 4,
-            Repr::Bool(value) => 5 - usize::from(*value),
-            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
-                self.digits().unwrap_or_default().len()
-            }
-            Repr::Str(_) | Repr::Text(_) => quoted_chars(&self.as_str().unwrap_or_default()),
-            Repr::List(items) => {
-                let items_chars = items.iter().map(Self::written_chars).sum::<usize>();
-                separators(items.len()) + items_chars
-            }
-            Repr::Hash(..) | Repr::Object(_) => {
-                let members = self.members();
-                let members =
-                    members.map(|(key, value)| quoted_chars(&key) + 1 + value.written_chars());
-                separators(self.len().unwrap_or_default()) + members.sum::<usize>()
-            }
-        }
+        let size = self.size_while(count_chars, |_| true);
+        size.unwrap_or_default().json
     }
 
     /// Bytes that expressions built the value in, of each part as often as it occurs; `most` where they are more.
     pub(crate) fn built_bytes(&self, most: usize) -> usize {
         let mut bytes = self.own_bytes();
-        let mut open = vec![(self, 0)];
-        while let Some((view, next)) = open.last_mut() {
-            let child = match &view.0 {
-                Repr::List(items) | Repr::Hash(_, items) => items.get(*next),
-                Repr::Object(members) => members.get(*next).map(|(_, value)| value),
-                _ => None,
-            };
-            *next += 1;
-            let Some(child) = child else {
+        let mut open = vec![self.children().unwrap_or_default().iter()];
+        while let Some(children) = open.last_mut() {
+            let Some(child) = children.next() else {
                 open.pop();
                 continue;
             };
@@ -402,9 +356,7 @@ impl<'a> View<'a> {
             if bytes >= most {
                 break;
             }
-            if matches!(child.0, Repr::List(_) | Repr::Hash(..) | Repr::Object(_)) {
-                open.push((child, 0));
-            }
+            open.extend(child.children().map(<[Self]>::iter));
         }
         bytes.min(most)
     }
@@ -415,8 +367,8 @@ impl<'a> View<'a> {
             Repr::List(items) | Repr::Hash(_, items) => {
                 items.capacity() * size_of::<Self>() + BUILT_BYTES
             }
-            Repr::Object(members) => {
-                let keys = members.iter().map(|(key, _)| 2 * key.len() + MEMBER_BYTES);
+            Repr::Object(keys, _) => {
+                let keys = keys.iter().map(|key| 2 * key.len() + MEMBER_BYTES);
                 keys.sum::<usize>() + BUILT_BYTES
             }
             Repr::Text(text) | Repr::Digits(text) => text.len() + BUILT_BYTES,
@@ -432,19 +384,11 @@ impl<'a> View<'a> {
     ///
     /// [`Cost`] when the budget does not cover it.
     pub fn unfold(&self, budget: &Budget) -> Result<(), Cost> {
-        match &self.0 {
-            Repr::List(items) | Repr::Hash(_, items) => {
-                budget.spend(items.len() as u64)?;
-                items.iter().try_for_each(|item| item.unfold(budget))
-            }
-            Repr::Object(members) => {
-                budget.spend(members.len() as u64)?;
-                members
-                    .iter()
-                    .try_for_each(|(_, value)| value.unfold(budget))
-            }
-            _ => Ok(()),
-        }
+        let Some(children) = self.children() else {
+            return Ok(());
+        };
+        budget.spend(children.len() as u64)?;
+        children.iter().try_for_each(|child| child.unfold(budget))
     }
 
     /// Takes the steps for looking for blanks in the lists and objects of documents that the value holds, in
@@ -458,13 +402,10 @@ impl<'a> View<'a> {
             Repr::Json(cursor) if matches!(cursor.kind(), Kind::Array | Kind::Object) => {
                 budget.read_text(cursor.written_len())
             }
-            Repr::List(items) | Repr::Hash(_, items) => {
-                items.iter().try_for_each(|item| item.look_through(budget))
+            _ => {
+                let mut children = self.children().unwrap_or_default().iter();
+                children.try_for_each(|child| child.look_through(budget))
             }
-            Repr::Object(members) => members
-                .iter()
-                .try_for_each(|(_, value)| value.look_through(budget)),
-            _ => Ok(()),
         }
     }
 
@@ -497,7 +438,7 @@ impl<'a> View<'a> {
     ///
     /// [`OutputTooLarge`] when it counts for more than `limit` bytes.
     pub fn size(&self, limit: usize) -> Result<ValueSize, OutputTooLarge> {
-        self.size_while(|size| size.counted() <= limit)
+        self.size_while(<[u8]>::len, |size| size.counted() <= limit)
             .ok_or(OutputTooLarge { limit })
     }
 
@@ -505,72 +446,58 @@ impl<'a> View<'a> {
     /// another many times over: what is too large is not measured to its end.
     #[must_use]
     pub fn written_len(&self, limit: usize) -> Option<usize> {
-        let size = self.size_while(|size| size.json <= limit)?;
+        let size = self.size_while(<[u8]>::len, |size| size.json <= limit)?;
         Some(size.json)
     }
 
-    /// How large the value is, measured for as long as it `fits`; `None` where it does not. What expressions
-    /// build nests as deep as they are long, so those within it wait in a list.
-    fn size_while<'v>(&'v self, fits: impl Fn(&ValueSize) -> bool) -> Option<ValueSize> {
+    /// How large the value is, its texts measured by `len` and for as long as it `fits`; `None` where it does
+    /// not. What expressions build nests as deep as they are long, so those within it wait in a list.
+    fn size_while(
+        &self,
+        len: fn(&[u8]) -> usize,
+        fits: impl Fn(&ValueSize) -> bool,
+    ) -> Option<ValueSize> {
         let mut size = ValueSize::default();
-        let mut add_size = |json: usize, values: usize| {
+        let mut add = |json: usize, values: usize| {
             size.json = size.json.saturating_add(json);
             size.values = size.values.saturating_add(values);
             fits(&size).then_some(())
         };
         let mut open = vec![self];
         while let Some(view) = open.pop() {
-            let mut count = 0;
-            let mut add = |key: Option<&str>, value: &'v Self| {
-                count += 1;
-                if let Some(key) = key {
-                    add_size(quoted_len(key) + 1, 0)?;
-                }
-                match value {
-                    Self(Repr::List(_) | Repr::Hash(..) | Repr::Object(_)) => open.push(value),
-                    _ => {
-                        let (json, values) = value.flat_size();
-                        add_size(json, values)?;
-                    }
-                }
-                Some(())
+            let Some(children) = view.children() else {
+                add(view.flat_len(len), view.value_count())?;
+                continue;
             };
-            match &view.0 {
-                Repr::List(items) => items.iter().try_for_each(|item| add(None, item))?,
-                Repr::Hash(hash, values) => {
-                    let mut members = hash.keys.iter().zip(values.iter());
-                    members.try_for_each(|(key, value)| add(Some(key), value))?;
+            // Its brackets, and what stands between its values.
+            add(2 + children.len().saturating_sub(1), 1)?;
+            for (number, child) in children.iter().enumerate() {
+                if let Some(key) = view.key(number) {
+                    add(quoted_len(key, len) + 1, 0)?;
                 }
-                Repr::Object(members) => {
-                    let mut members = members.iter();
-                    members.try_for_each(|(key, value)| add(Some(key), value))?;
-                }
-                _ => {
-                    let (json, values) = view.flat_size();
-                    add_size(json, values)?;
-                    continue;
+                if child.children().is_some() {
+                    open.push(child);
+                } else {
+                    add(child.flat_len(len), child.value_count())?;
                 }
             }
-            // Its brackets, and what stands between its values.
-            add_size(2 + usize::saturating_sub(count, 1), 1)?;
         }
         Some(size)
     }
 
-    /// The bytes and the values of one that nothing was built in.
-    fn flat_size(&self) -> (usize, usize) {
+    /// The length as JSON of a value that nothing was built in.
+    fn flat_len(&self, len: fn(&[u8]) -> usize) -> usize {
         match &self.0 {
-            Repr::Json(cursor) => (cursor.written_len(), cursor.value_count()),
-            Repr::Bool(value) => (5 - usize::from(*value), 1),
-            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
-                (self.digits().unwrap_or_default().len(), 1)
-            }
-            Repr::Str(_) | Repr::Text(_) => {
-                let text = self.as_str().unwrap_or_default();
-                (quoted_len(&text), 1)
-            }
-            _ => (4, 1),
+            Repr::Json(cursor) => len(cursor.raw()),
+            Repr::Bool(value) => 5 - usize::from(*value),
+            Repr::Str(_) | Repr::Text(_) => quoted_len(self.own_text().unwrap_or_default(), len),
+            _ => self.digits().map_or(4, |digits| digits.len()),
         }
+    }
+
+    /// The values in one that nothing was built in.
+    fn value_count(&self) -> usize {
+        self.as_cursor().map_or(1, Cursor::value_count)
     }
 
     /// The value, however large it is.
@@ -590,7 +517,7 @@ impl<'a> View<'a> {
                 let items: Result<Vec<_>, _> = items.iter().map(Self::to_any_value).collect();
                 Value::Array(items?)
             }
-            Repr::Hash(..) | Repr::Object(_) => {
+            Repr::Hash(..) | Repr::Object(..) => {
                 let mut map = Map::new();
                 for (key, value) in self.members() {
                     map.insert(key.into_owned(), value.to_any_value()?);
@@ -629,19 +556,14 @@ impl ValueSize {
     }
 }
 
-/// Length of a text as JSON, quotes included.
-fn quoted_len(text: &str) -> usize {
+/// Length of a text as JSON, quotes included: that of its bytes, and of what escapes add.
+fn quoted_len(text: &str, len: fn(&[u8]) -> usize) -> usize {
     let escapes = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
         0..0x20 => 5,
         _ => 0,
     });
-    text.len() + 2 + escapes.sum::<usize>()
-}
-
-/// How many characters a text has as JSON, quotes included.
-fn quoted_chars(text: &str) -> usize {
-    quoted_len(text) - text.len() + count_chars(text.as_bytes())
+    len(text.as_bytes()) + 2 + escapes.sum::<usize>()
 }
 
 /// The items of a list.
@@ -728,38 +650,27 @@ impl Writer<'_> {
             }
             Repr::Str(text) => self.quoted(text),
             Repr::Text(text) => self.quoted(text),
-            Repr::List(items) => {
-                self.put(b"[")?;
-                for (index, item) in items.iter().enumerate() {
+            Repr::List(values) | Repr::Hash(_, values) | Repr::Object(_, values) => {
+                let brackets = match view.kind() {
+                    Kind::Array => [b"[", b"]"],
+                    _ => [b"{", b"}"],
+                };
+                self.put(brackets[0])?;
+                for (index, value) in values.iter().enumerate() {
                     if index > 0 {
                         self.put(b",")?;
                     }
-                    self.view(item)?;
-                }
-                self.put(b"]")
-            }
-            Repr::Hash(hash, values) => {
-                self.put(b"{")?;
-                for (index, (key, value)) in hash.written.iter().zip(values.iter()).enumerate() {
-                    if index > 0 {
-                        self.put(b",")?;
+                    match &view.0 {
+                        Repr::Hash(hash, _) => self.put(&hash.written[index])?,
+                        Repr::Object(keys, _) => {
+                            self.quoted(&keys[index])?;
+                            self.put(b":")?;
+                        }
+                        _ => {}
                     }
-                    self.put(key)?;
                     self.view(value)?;
                 }
-                self.put(b"}")
-            }
-            Repr::Object(members) => {
-                self.put(b"{")?;
-                for (index, (key, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        self.put(b",")?;
-                    }
-                    self.quoted(key)?;
-                    self.put(b":")?;
-                    self.view(value)?;
-                }
-                self.put(b"}")
+                self.put(brackets[1])
             }
         }
     }

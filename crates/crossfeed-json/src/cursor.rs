@@ -9,7 +9,8 @@ use bytes::Bytes;
 use std::{borrow::Cow, sync::OnceLock};
 
 /// The JSON type of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "JSON has these six types")]
 pub enum Kind {
     /// `null`
@@ -30,14 +31,7 @@ impl Kind {
     /// The name of the type in JSON Schema.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "boolean",
-            Self::Number => "number",
-            Self::String => "string",
-            Self::Array => "array",
-            Self::Object => "object",
-        }
+        self.into()
     }
 }
 

@@ -419,7 +419,7 @@ fn what_guards_refuse_is_not_offered() {
         &["constructorStandings[number]"],
     );
     let options = SelectOptions::default()
-        .with_patterns(Patterns::default().with_identifiers(["secret"]))
+        .with_patterns(Patterns::default().with_identifiers(vec!["secret".to_owned()]))
         .with_max_chars(8);
     let hints = hints_under(
         r#"{"secret": 1, "a_long_name": 2, "short": 3}"#,

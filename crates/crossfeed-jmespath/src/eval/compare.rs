@@ -1,29 +1,33 @@
 //! Equality and order of values: numbers by value, strings by code point.
 
-use super::{Budget, Cost, EvalError, Evaluator, number::order_numbers};
+use super::{Budget, Cost, EvalError, Evaluator, Here, number::order_numbers};
 use crate::{
-    compile::{Comparison, Constant, Node, Operator},
+    compile::{Comparison, Constant, Node},
+    number::order_short,
     view::{Repr, View},
 };
 use crossfeed_json::{Cursor, Kind};
+use jmespath::ast::Comparator;
 use std::cmp::Ordering;
 
-impl Operator {
-    pub(super) fn is_equality(self) -> bool {
-        matches!(self, Self::Equal | Self::NotEqual)
+impl Comparison {
+    /// The outcome between two values of this order; those that have none, such as a number and a string,
+    /// differ. `None` for null.
+    #[inline]
+    pub(super) fn outcome(&self, order: Option<Ordering>) -> Option<bool> {
+        Some(match (&self.operator, order) {
+            (Comparator::Equal, order) => order.is_some_and(Ordering::is_eq),
+            (Comparator::NotEqual, order) => order.is_none_or(Ordering::is_ne),
+            (Comparator::LessThan, order) => order?.is_lt(),
+            (Comparator::LessThanEqual, order) => order?.is_le(),
+            (Comparator::GreaterThan, order) => order?.is_gt(),
+            (Comparator::GreaterThanEqual, order) => order?.is_ge(),
+        })
     }
 
-    /// Whether it holds between values of this order.
-    #[inline]
-    pub(super) fn holds(self, order: Ordering) -> bool {
-        match self {
-            Self::Equal => order.is_eq(),
-            Self::NotEqual => order.is_ne(),
-            Self::Less => order.is_lt(),
-            Self::LessOrEqual => order.is_le(),
-            Self::Greater => order.is_gt(),
-            Self::GreaterOrEqual => order.is_ge(),
-        }
+    /// The steps that comparing takes beside those of both sides: equality looks at a value once more.
+    pub(super) fn steps(&self) -> u64 {
+        1 + u64::from(!self.is_ordered())
     }
 }
 
@@ -32,25 +36,21 @@ impl<'a> Evaluator<'a, '_> {
     pub(super) fn compare(
         &self,
         comparison: &'a Comparison,
-        current: &View<'a>,
+        here: impl Here<'a>,
     ) -> Result<Option<bool>, EvalError> {
-        if let (Node::Path(path), Some(constant), Repr::Json(cursor)) =
-            (&comparison.left, &comparison.constant, &current.0)
-        {
-            let operator = comparison.operator;
-            let place = self.locate(path, *cursor)?;
-            // The literal, and the look at both if they may be equal.
-            self.budget.spend(1 + u64::from(operator.is_equality()))?;
-            let order = match place {
-                Some(place) => constant.order_of(place, self.budget)?,
-                None => None,
-            };
-            return Ok(match order {
-                Some(order) => Some(operator.holds(order)),
-                None => unordered(operator),
-            });
-        }
-        self.compare_values(comparison, current)
+        let (Node::Path(path), Some(constant)) = (&comparison.left, &comparison.constant) else {
+            return here.on_view(|view| self.compare_values(comparison, view));
+        };
+        let Some(place) = self.located(path, here)? else {
+            return here.on_view(|view| self.compare_values(comparison, view));
+        };
+        self.budget.spend(comparison.steps())?;
+        let order = match (here.number(path), constant.short(), place) {
+            (Some(number), Some(constant), _) => Some(order_short(number, constant)),
+            (.., Some(place)) => constant.order_of(place, self.budget)?,
+            (.., None) => None,
+        };
+        Ok(comparison.outcome(order))
     }
 
     #[inline(never)]
@@ -61,23 +61,23 @@ impl<'a> Evaluator<'a, '_> {
     ) -> Result<Option<bool>, EvalError> {
         let left = self.eval(&comparison.left, current)?;
         let right = self.eval(&comparison.right, current)?;
-        let operator = comparison.operator;
-        if operator.is_equality() {
-            let equal = equal(&left, &right, self.budget)?;
-            return Ok(Some(equal == (operator == Operator::Equal)));
+        if comparison.is_ordered() {
+            return Ok(comparison.outcome(order(&left, &right, self.budget)?));
         }
-        Ok(order(&left, &right, self.budget)?.map(|order| operator.holds(order)))
+        let equal = equal(&left, &right, self.budget)?;
+        Ok(Some(equal == (comparison.operator == Comparator::Equal)))
     }
 }
 
-/// The outcome between two values that have no order, such as a number and a string: they differ.
-pub(super) fn unordered(operator: Operator) -> Option<bool> {
-    operator
-        .is_equality()
-        .then_some(operator == Operator::NotEqual)
-}
-
 impl Constant {
+    /// As a float, if it is a number that floats tell apart.
+    pub(super) fn short(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => number.short(),
+            Self::Text(_) => None,
+        }
+    }
+
     /// How the value at `place` compares with this one; `None` if they are of different types.
     #[inline]
     pub(super) fn order_of(
@@ -152,9 +152,7 @@ impl<'a> Plain<'a> {
     fn of_view(view: &'a View<'_>) -> Option<Self> {
         match &view.0 {
             Repr::Json(cursor) => Some(Self::of_raw(cursor.raw())),
-            Repr::Str(text) => Some(Self::of(text.as_bytes())),
-            Repr::Text(text) => Some(Self::of(text.as_bytes())),
-            _ => None,
+            _ => view.own_text().map(|text| Self::of(text.as_bytes())),
         }
     }
 

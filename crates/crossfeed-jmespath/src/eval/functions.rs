@@ -14,7 +14,7 @@ use crate::{
 };
 use crossfeed_json::{Kind, is_number, short_number};
 use elsa::FrozenMap;
-use std::{borrow::Cow, cmp::Ordering, collections::HashMap};
+use std::{borrow::Cow, cmp::Ordering, collections::HashMap, rc::Rc};
 
 /// A call under evaluation: what its type errors need.
 struct Call<'e, 'a, 'b> {
@@ -124,7 +124,7 @@ impl<'a> Call<'_, 'a, '_> {
             }
             Function::Values => {
                 self.object(0, value)?;
-                self.paid_list(value, value.values())
+                self.paid_list(value, value.all_within(Kind::Object))
             }
             Function::Length => match value.kind() {
                 Kind::String => {
@@ -196,7 +196,7 @@ impl<'a> Call<'_, 'a, '_> {
                 self.evaluator.reserve(most)?;
                 let mut json = Vec::with_capacity(most);
                 value
-                    .write_compact(&mut json, limit)
+                    .write_with(&mut json, limit, true)
                     .map_err(|error| Cost::Text { limit: error.limit })?;
                 // JSON is UTF-8.
                 let built = self.built(std::str::from_utf8(&json).unwrap_or_default())?;
@@ -475,7 +475,7 @@ impl<'a> Call<'_, 'a, '_> {
     /// Members of all objects; of one key the last value, at the place of the first.
     fn merge(&self, objects: &[View<'a>]) -> Evaluated<'a> {
         let mut places: HashMap<String, usize> = HashMap::new();
-        let mut members: Vec<(Cow<'a, str>, View<'a>)> = Vec::new();
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (place, object) in objects.iter().enumerate() {
             self.object(place, object)?;
             for (key, value) in object.members() {
@@ -483,14 +483,15 @@ impl<'a> Call<'_, 'a, '_> {
                 self.evaluator.budget.spend(ITEM_STEPS)?;
                 self.evaluator.reserve(2 * key.len() + MEMBER_BYTES)?;
                 if let Some(&at) = places.get(&*key) {
-                    members[at].1 = value;
+                    values[at] = value;
                 } else {
-                    places.insert(key.clone().into_owned(), members.len());
-                    members.push((Cow::Owned(key.into_owned()), value));
+                    places.insert(key.clone().into_owned(), values.len());
+                    keys.push(Cow::Owned(key.into_owned()));
+                    values.push(value);
                 }
             }
         }
-        Ok(View::object(members))
+        Ok(View(Repr::Object(Rc::new(keys), Rc::new(values))))
     }
 
     fn rounded(&self, value: &View<'a>) -> Evaluated<'a> {

@@ -342,27 +342,50 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// Evaluates one node. Recursion is bounded by the nesting of the expression.
     #[inline]
-    pub(crate) fn eval(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
-        match (node, &current.0) {
-            (Node::Path(path), Repr::Json(cursor)) => match self.locate(path, *cursor)? {
-                Some(place) => Ok(View::from(place)),
-                None => Ok(View::null()),
-            },
-            _ => self.eval_other(node, current),
+    pub(crate) fn eval(&self, node: &'a Node, here: impl Here<'a>) -> Evaluated<'a> {
+        match node {
+            Node::Path(path) => {
+                if let Some(place) = self.located(path, here)? {
+                    return Ok(place.map_or(View::null(), View::from));
+                }
+            }
+            Node::List(parts) => return self.list(parts, here),
+            Node::Hash(hash) => return self.hash(hash, here),
+            _ => {}
         }
+        here.on_view(|view| self.eval_other(node, view))
+    }
+
+    /// The place in a document that a path leads to, `Some(None)` where it is absent; `None` where it leads
+    /// through what was built.
+    #[inline]
+    fn located(
+        &self,
+        path: &'a Path,
+        here: impl Here<'a>,
+    ) -> Result<Option<Option<Cursor<'a>>>, Cost> {
+        if let Some(place) = here.cell(path) {
+            self.budget.spend(path.steps())?;
+            return Ok(Some(place));
+        }
+        here.cursor()
+            .map(|cursor| self.locate(path, cursor))
+            .transpose()
     }
 
     /// Evaluates any node. What has variables of its own stands in other functions, so that the
     /// frame of this one, of which a deep expression needs many, stays small.
     #[inline(never)]
     fn eval_other(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
-        if !matches!(node, Node::Path(_)) {
-            // A path knows its own cost.
+        if !matches!(node, Node::Path(_) | Node::List(_) | Node::Hash(_)) {
+            // These pay for themselves.
             self.budget.spend(1)?;
         }
         match node {
             Node::Current => Ok(current.clone()),
             Node::Path(path) => Ok(self.follow(path, current)?.unwrap_or(View::null())),
+            Node::List(parts) => self.list(parts, current),
+            Node::Hash(hash) => self.hash(hash, current),
             Node::Literal(document) => Ok(literal(document)),
             Node::Text(text) => Ok(View(Repr::Str(text))),
             Node::Chain(parts) => self.chain(parts, current),
@@ -374,8 +397,6 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                 let outcome = self.compare(comparison, current)?;
                 Ok(outcome.map_or(View::null(), View::bool))
             }
-            Node::List(parts) => self.list(parts, current),
-            Node::Hash(hash) => self.hash(hash, current),
             Node::Call(function, arguments) => self.call(*function, arguments, current),
             Node::Reference(inner) => Ok(View(Repr::Reference(inner))),
         }
@@ -391,36 +412,38 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     /// Whether the value of a node is truthy, without the value: what filters ask of every item.
-    pub(crate) fn test(&self, node: &'a Node, current: &View<'a>) -> Result<bool, EvalError> {
+    pub(crate) fn test(&self, node: &'a Node, here: impl Here<'a>) -> Result<bool, EvalError> {
         match node {
-            Node::Path(path) => match current.0 {
-                Repr::Json(cursor) => Ok(self.locate(path, cursor)?.is_some_and(is_truthy)),
-                _ => Ok(self.eval_other(node, current)?.is_truthy()),
-            },
+            Node::Path(path) => {
+                if let Some(place) = self.located(path, here)? {
+                    return Ok(place.is_some_and(is_truthy));
+                }
+            }
             Node::Compare(comparison) => {
                 self.budget.spend(1)?;
-                Ok(self.compare(comparison, current)? == Some(true))
+                return Ok(self.compare(comparison, here)? == Some(true));
             }
-            Node::Or(parts) => self.test_any(parts, current, true),
-            Node::And(parts) => self.test_any(parts, current, false),
+            Node::Or(parts) => return self.test_any(parts, here, true),
+            Node::And(parts) => return self.test_any(parts, here, false),
             Node::Not(inner) => {
                 self.budget.spend(1)?;
-                Ok(!self.test(inner, current)?)
+                return Ok(!self.test(inner, here)?);
             }
-            _ => Ok(self.eval_other(node, current)?.is_truthy()),
+            _ => {}
         }
+        here.on_view(|view| Ok(self.eval_other(node, view)?.is_truthy()))
     }
 
     /// [`Self::any`], without the value.
     fn test_any(
         &self,
         parts: &'a [Node],
-        current: &View<'a>,
+        here: impl Here<'a>,
         wanted: bool,
     ) -> Result<bool, EvalError> {
         self.budget.spend(1)?;
         for part in parts {
-            if self.test(part, current)? == wanted {
+            if self.test(part, here)? == wanted {
                 return Ok(wanted);
             }
         }
@@ -441,22 +464,17 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     #[inline(never)]
-    fn list(&self, parts: &'a [Node], current: &View<'a>) -> Evaluated<'a> {
-        if current.is_null() {
-            return Ok(View::null());
-        }
-        self.budget.spend(ITEM_STEPS * parts.len() as u64)?;
-        Ok(View::list(self.all(parts, current)?))
+    fn list(&self, parts: &'a [Node], here: impl Here<'a>) -> Evaluated<'a> {
+        let values = self.all(parts, here)?;
+        Ok(values.map_or(View::null(), View::list))
     }
 
     #[inline(never)]
-    fn hash(&self, hash: &'a Hash, current: &View<'a>) -> Evaluated<'a> {
-        if current.is_null() {
-            return Ok(View::null());
-        }
-        self.budget.spend(ITEM_STEPS * hash.values.len() as u64)?;
-        let values = self.all(&hash.values, current)?;
-        Ok(View(Repr::Hash(hash, Rc::new(values))))
+    fn hash(&self, hash: &'a Hash, here: impl Here<'a>) -> Evaluated<'a> {
+        Ok(match self.all(&hash.values, here)? {
+            Some(values) => View(Repr::Hash(hash, Rc::new(values))),
+            None => View::null(),
+        })
     }
 
     /// Takes room for something of so many bytes that is about to be built.
@@ -481,21 +499,23 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(())
     }
 
-    /// The value of each node.
+    /// The value of each node of a list or hash; `None` on null.
     #[inline]
-    fn all(&self, nodes: &'a [Node], current: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
+    fn all(
+        &self,
+        nodes: &'a [Node],
+        here: impl Here<'a>,
+    ) -> Result<Option<Vec<View<'a>>>, EvalError> {
+        self.budget.spend(1)?;
+        if here.on_view(View::is_null) {
+            return Ok(None);
+        }
+        self.budget.spend(ITEM_STEPS * nodes.len() as u64)?;
         let mut values = self.list_of(nodes.len())?;
         for node in nodes {
-            // Paths as in [`Self::eval`], but made in their place.
-            match (node, &current.0) {
-                (Node::Path(path), Repr::Json(cursor)) => match self.locate(path, *cursor)? {
-                    Some(place) => values.push(View::from(place)),
-                    None => values.push(View::null()),
-                },
-                _ => values.push(self.eval_other(node, current)?),
-            }
+            values.push(self.eval(node, here)?);
         }
-        Ok(values)
+        Ok(Some(values))
     }
 
     /// Follows a path; `None` where it is absent.
@@ -637,7 +657,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         }
         let mut out = self.list_of(0)?;
         let listed = self.each(projection, &source, |item| {
-            self.project_item(projection, item, &mut out)
+            self.project_item(projection, &item, &mut out)
         })?;
         Ok(if listed {
             View::list(out)
@@ -651,27 +671,17 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     fn project_item(
         &self,
         projection: &'a Projection,
-        item: View<'a>,
+        item: impl Here<'a>,
         out: &mut Vec<View<'a>>,
     ) -> Result<(), EvalError> {
         if let Over::Filtered(predicate) = &projection.over
-            && !self.test(predicate, &item)?
+            && !self.test(predicate, item)?
         {
             return Ok(());
         }
-        let value = match (&projection.each, &item.0) {
-            (Node::Path(path), Repr::Json(cursor)) => {
-                // As for [`Self::eval`], but here null is nothing.
-                if let Some(place) = self.locate(path, *cursor)?
-                    && place.kind() != Kind::Null
-                {
-                    self.budget.spend(ITEM_STEPS)?;
-                    self.push(out, View::from(place))?;
-                }
-                return Ok(());
-            }
-            (Node::Current, _) => item,
-            (each, _) => self.eval_other(each, &item)?,
+        let value = match &projection.each {
+            Node::Current => item.on_view(View::clone),
+            each => self.eval(each, item)?,
         };
         if !value.is_null() {
             self.budget.spend(ITEM_STEPS)?;
@@ -698,14 +708,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             return Ok(false);
         }
         match &projection.over {
-            Over::Items | Over::Filtered(_) => {
-                for value in source.items() {
-                    self.budget.spend(1)?;
-                    item(value)?;
-                }
-            }
-            Over::Values => {
-                for value in source.values() {
+            Over::Items | Over::Filtered(_) | Over::Values => {
+                for value in source.all_within(wanted) {
                     self.budget.spend(1)?;
                     item(value)?;
                 }
@@ -753,6 +757,44 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         wanted.try_for_each(|item| self.push(&mut backwards, item))?;
         self.budget.spend(ITEM_STEPS * backwards.len() as u64)?;
         backwards.into_iter().rev().try_for_each(item)
+    }
+}
+
+/// What a node is evaluated on: a value, or a row of a list with columns.
+pub(crate) trait Here<'a>: Copy {
+    /// Looks at the value.
+    fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T;
+
+    /// Its place in a document, if it has one.
+    fn cursor(self) -> Option<Cursor<'a>>;
+
+    /// The place that a path leads to, `Some(None)` where it is absent; `None` where there is no column that
+    /// tells.
+    fn cell(self, path: &Path) -> Option<Option<Cursor<'a>>>;
+
+    /// The number that a path leads to, if it has been read.
+    fn number(self, path: &Path) -> Option<f64>;
+}
+
+impl<'a> Here<'a> for &View<'a> {
+    #[inline]
+    fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T {
+        look(self)
+    }
+
+    #[inline]
+    fn cursor(self) -> Option<Cursor<'a>> {
+        self.as_cursor()
+    }
+
+    #[inline]
+    fn cell(self, _: &Path) -> Option<Option<Cursor<'a>>> {
+        None
+    }
+
+    #[inline]
+    fn number(self, _: &Path) -> Option<f64> {
+        None
     }
 }
 

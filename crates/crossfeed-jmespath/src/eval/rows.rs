@@ -8,18 +8,16 @@
 //! columns are built and how.
 
 use super::{
-    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS,
-    compare::unordered,
+    Budget, Cost, EvalError, Evaluator, Here, ITEM_STEPS,
     functions::{pay_sorting, sorted_places},
-    is_truthy,
 };
 use crate::{
-    compile::{Comparison, Constant, Node, Over, Path, Projection},
+    compile::{Node, Over, Path, Projection},
     number::order_short,
     view::{Repr, View},
 };
-use crossfeed_json::{Cell, Kind, Rows, Wanted};
-use std::{cmp::Ordering, rc::Rc};
+use crossfeed_json::{Cursor, Rows, Wanted};
+use std::cmp::Ordering;
 
 /// One row under evaluation.
 #[derive(Clone, Copy)]
@@ -28,21 +26,22 @@ struct Row<'r, 'a> {
     at: usize,
 }
 
-impl<'a> Row<'_, 'a> {
-    fn item(self) -> View<'a> {
-        View::from(self.rows.item(self.at))
-    }
-
-    /// The cell of a path, if it has a column.
+impl<'a> Here<'a> for Row<'_, 'a> {
     #[inline]
-    fn cell(self, path: &Path) -> Option<Cell<'a>> {
-        match self.rows.cell(path.column()?, self.at)? {
-            Cell::Odd => None,
-            cell => Some(cell),
-        }
+    fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T {
+        look(&View::from(self.rows.item(self.at)))
     }
 
-    /// The number that a path leads to, if it has been read.
+    #[inline]
+    fn cursor(self) -> Option<Cursor<'a>> {
+        Some(self.rows.item(self.at))
+    }
+
+    #[inline]
+    fn cell(self, path: &Path) -> Option<Option<Cursor<'a>>> {
+        self.rows.cell(path.column()?, self.at)
+    }
+
     #[inline]
     fn number(self, path: &Path) -> Option<f64> {
         let number = *self.rows.numbers(path.column()?)?.get(self.at)?;
@@ -74,190 +73,41 @@ impl<'a> Evaluator<'a, '_> {
         let mut out = self.list_of(0)?;
         let mut row = Row { rows: &rows, at: 0 };
         while row.at < rows.len() {
-            if let Over::Filtered(Node::Compare(comparison)) = &projection.over
-                && let Some(skipped) = self.skip(comparison, row)?
-            {
-                row.at += skipped;
-                if row.at == rows.len() {
-                    break;
-                }
+            row.at += self.skip(&projection.over, row)?;
+            if row.at == rows.len() {
+                break;
             }
             self.budget.spend(1)?;
-            let passes = match &projection.over {
-                Over::Filtered(predicate) => self.test_row(predicate, row)?,
-                _ => true,
-            };
-            if passes && let Some(value) = self.project_row(&projection.each, row)? {
-                self.budget.spend(ITEM_STEPS)?;
-                self.push(&mut out, value)?;
-            }
+            self.project_item(projection, row, &mut out)?;
             row.at += 1;
         }
         Ok(Some(out))
     }
 
-    /// Number of rows from `row` on that a comparison of a column's numbers refuses for certain, up
+    /// Number of rows from `row` on that a filter refuses for certain, as it compares a column's numbers, up
     /// to the first one that it does not; they are paid for.
     #[inline]
-    fn skip(&self, comparison: &Comparison, row: Row<'_, 'a>) -> Result<Option<usize>, Cost> {
-        let (Node::Path(path), Some(Constant::Number(constant))) =
-            (&comparison.left, &comparison.constant)
-        else {
-            return Ok(None);
+    fn skip(&self, over: &Over, row: Row<'_, 'a>) -> Result<usize, Cost> {
+        let Over::Filtered(Node::Compare(comparison)) = over else {
+            return Ok(0);
+        };
+        let (Node::Path(path), Some(constant)) = (&comparison.left, &comparison.constant) else {
+            return Ok(0);
         };
         let numbers = path.column().and_then(|at| row.rows.numbers(at));
         let (Some(numbers), Some(constant)) = (numbers, constant.short()) else {
-            return Ok(None);
+            return Ok(0);
         };
-        let operator = comparison.operator;
         let rest = numbers.get(row.at..).unwrap_or_default();
         let skipped = rest.iter().take_while(|&&number| {
             // NaN is not refused here.
-            match number.partial_cmp(&constant) {
-                Some(order) => !operator.holds(order),
-                None => false,
-            }
+            let order = number.partial_cmp(&constant);
+            order.is_some() && comparison.outcome(order) == Some(false)
         });
         let skipped = skipped.count();
-        let each = 3 + path.steps() + u64::from(operator.is_equality());
-        self.budget.spend_often(skipped, each)?;
-        Ok(Some(skipped))
-    }
-
-    /// What a projection makes of one row; `None` for nothing.
-    #[inline]
-    fn project_row(&self, each: &'a Node, row: Row<'_, 'a>) -> Result<Option<View<'a>>, EvalError> {
-        let value = match each {
-            Node::Path(path) => match row.cell(path) {
-                Some(cell) => {
-                    self.budget.spend(path.steps())?;
-                    return Ok(match cell {
-                        Cell::Place(place) if place.kind() != Kind::Null => Some(View::from(place)),
-                        _ => None,
-                    });
-                }
-                None => self.eval(each, &row.item())?,
-            },
-            Node::Current => row.item(),
-            _ => self.eval_row(each, row)?,
-        };
-        Ok(Some(value).filter(|value| !value.is_null()))
-    }
-
-    /// [`Self::eval`] on a row.
-    fn eval_row(&self, node: &'a Node, row: Row<'_, 'a>) -> Evaluated<'a> {
-        match node {
-            Node::Path(path) => match row.cell(path) {
-                Some(cell) => {
-                    self.budget.spend(path.steps())?;
-                    Ok(match cell {
-                        Cell::Place(place) => View::from(place),
-                        _ => View::null(),
-                    })
-                }
-                None => self.eval(node, &row.item()),
-            },
-            Node::Hash(hash) => {
-                self.budget.spend(1)?;
-                Ok(match self.all_of_row(&hash.values, row)? {
-                    Some(values) => View(Repr::Hash(hash, Rc::new(values))),
-                    None => View::null(),
-                })
-            }
-            Node::List(parts) => {
-                self.budget.spend(1)?;
-                let values = self.all_of_row(parts, row)?;
-                Ok(values.map_or(View::null(), View::list))
-            }
-            _ => self.eval(node, &row.item()),
-        }
-    }
-
-    /// The value of each node on a row; `None` on null.
-    #[inline]
-    fn all_of_row(
-        &self,
-        nodes: &'a [Node],
-        row: Row<'_, 'a>,
-    ) -> Result<Option<Vec<View<'a>>>, EvalError> {
-        if row.rows.item(row.at).kind() == Kind::Null {
-            return Ok(None);
-        }
-        self.budget.spend(ITEM_STEPS * nodes.len() as u64)?;
-        let mut values = self.list_of(nodes.len())?;
-        for node in nodes {
-            values.push(self.eval_row(node, row)?);
-        }
-        Ok(Some(values))
-    }
-
-    /// [`Self::test`] on a row.
-    fn test_row(&self, node: &'a Node, row: Row<'_, 'a>) -> Result<bool, EvalError> {
-        match node {
-            Node::Path(path) => match row.cell(path) {
-                Some(cell) => {
-                    self.budget.spend(path.steps())?;
-                    Ok(matches!(cell, Cell::Place(place) if is_truthy(place)))
-                }
-                None => self.test(node, &row.item()),
-            },
-            Node::Compare(comparison) => {
-                self.budget.spend(1)?;
-                Ok(self.compare_row(comparison, row)? == Some(true))
-            }
-            Node::Or(parts) => self.test_any_of_row(parts, row, true),
-            Node::And(parts) => self.test_any_of_row(parts, row, false),
-            Node::Not(inner) => {
-                self.budget.spend(1)?;
-                Ok(!self.test_row(inner, row)?)
-            }
-            _ => self.test(node, &row.item()),
-        }
-    }
-
-    fn test_any_of_row(
-        &self,
-        parts: &'a [Node],
-        row: Row<'_, 'a>,
-        wanted: bool,
-    ) -> Result<bool, EvalError> {
-        self.budget.spend(1)?;
-        for part in parts {
-            if self.test_row(part, row)? == wanted {
-                return Ok(wanted);
-            }
-        }
-        Ok(!wanted)
-    }
-
-    #[inline]
-    fn compare_row(
-        &self,
-        comparison: &'a Comparison,
-        row: Row<'_, 'a>,
-    ) -> Result<Option<bool>, EvalError> {
-        let (Node::Path(path), Some(constant)) = (&comparison.left, &comparison.constant) else {
-            return self.compare(comparison, &row.item());
-        };
-        let Some(cell) = row.cell(path) else {
-            return self.compare(comparison, &row.item());
-        };
-        let operator = comparison.operator;
-        self.budget.spend(path.steps())?;
-        self.budget.spend(1 + u64::from(operator.is_equality()))?;
-        let order = match (constant, row.number(path)) {
-            (Constant::Number(constant), Some(number)) if constant.short().is_some() => constant
-                .short()
-                .map(|constant| order_short(number, constant)),
-            _ => match cell {
-                Cell::Place(place) => constant.order_of(place, self.budget)?,
-                _ => None,
-            },
-        };
-        Ok(match order {
-            Some(order) => Some(operator.holds(order)),
-            None => unordered(operator),
-        })
+        self.budget
+            .spend_often(skipped, 2 + path.steps() + comparison.steps())?;
+        Ok(skipped)
     }
 }
 

@@ -244,8 +244,8 @@ fn template_injection() {
 #[test]
 fn patterns_can_be_chosen() {
     let patterns = Patterns::default()
-        .with_identifiers(["secret"])
-        .with_calls(["map"])
+        .with_identifiers(vec!["secret".to_owned()])
+        .with_calls(vec!["map".to_owned()])
         .with_template_injection(false);
     assert_eq!(patterns.check("constructor | eval(${a})"), Ok(()));
     let found = patterns.check("a.secret").unwrap_err();

@@ -2,7 +2,10 @@
 //!
 //! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: whether a function exists.
 
-use super::edit::{Edit, string};
+use super::{
+    Asked,
+    edit::{string, walk},
+};
 use crate::token::{Kind, Tokens, decode_quoted};
 
 fn is_predicate(name: &str) -> bool {
@@ -10,18 +13,16 @@ fn is_predicate(name: &str) -> bool {
 }
 
 /// `path ~ contains(@, "x")` becomes `contains(path, 'x')`; any other tilde goes.
-pub(super) fn tilde(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    for index in 0..tokens.len() {
+pub(super) fn tilde(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Tilde {
-            continue;
+            return;
         }
         match applied(tokens, index) {
             Some((first, call)) => edit.replace(first, index + 6, &call),
             None => edit.remove(index, index),
         }
-    }
-    edit.finish()
+    })
 }
 
 /// The call that the tilde at `index` means, and where the path in front of it begins.
@@ -91,55 +92,46 @@ fn ends_path(kind: Kind) -> bool {
 
 /// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string;
 /// so does a word there that is neither an identifier nor a key of the value.
-pub(super) fn quoted_argument(
-    tokens: &Tokens<'_>,
-    has_key: &dyn Fn(&str) -> bool,
-) -> Option<String> {
-    let mut edit = Edit::new(tokens);
+pub(super) fn quoted_argument(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
     // For each open bracket: which argument is a string, and how many commas have passed.
     let mut open: Vec<(Option<usize>, usize)> = Vec::new();
-    for index in 0..tokens.len() {
-        match tokens.kind(index) {
-            Kind::LParen => {
-                let callee = match index.checked_sub(1) {
-                    Some(before) if tokens.is_call(before) => tokens.text(before),
-                    _ => "",
-                };
-                let wanted = match callee {
-                    "join" => Some(0),
-                    name if is_predicate(name) => Some(1),
-                    _ => None,
-                };
-                open.push((wanted, 0));
-            }
-            Kind::LBracket | Kind::Filter | Kind::LBrace => open.push((None, 0)),
-            Kind::RParen | Kind::RBracket | Kind::RBrace => {
-                open.pop();
-            }
-            Kind::Comma => {
-                if let Some((_, commas)) = open.last_mut() {
-                    *commas += 1;
-                }
-            }
-            Kind::Quoted | Kind::Loose => {
-                let alone = matches!(tokens.behind(index, 1), Kind::LParen | Kind::Comma)
-                    && matches!(tokens.kind(index + 1), Kind::RParen | Kind::Comma);
-                if !alone
-                    || !matches!(open.last(), Some((Some(wanted), commas)) if wanted == commas)
-                {
-                    continue;
-                }
-                let content = if tokens.kind(index) == Kind::Quoted {
-                    decode_quoted(tokens.text(index))
-                } else {
-                    Some(tokens.text(index).to_owned()).filter(|word| !has_key(word))
-                };
-                if let Some(content) = content {
-                    edit.replace(index, index, &string(&content));
-                }
-            }
-            _ => {}
+    walk(tokens, |edit, _, index| match tokens.kind(index) {
+        Kind::LParen => {
+            let callee = match index.checked_sub(1) {
+                Some(before) if tokens.is_call(before) => tokens.text(before),
+                _ => "",
+            };
+            let wanted = match callee {
+                "join" => Some(0),
+                name if is_predicate(name) => Some(1),
+                _ => None,
+            };
+            open.push((wanted, 0));
         }
-    }
-    edit.finish()
+        Kind::LBracket | Kind::Filter | Kind::LBrace => open.push((None, 0)),
+        Kind::RParen | Kind::RBracket | Kind::RBrace => {
+            open.pop();
+        }
+        Kind::Comma => {
+            if let Some((_, commas)) = open.last_mut() {
+                *commas += 1;
+            }
+        }
+        Kind::Quoted | Kind::Loose => {
+            let alone = matches!(tokens.behind(index, 1), Kind::LParen | Kind::Comma)
+                && matches!(tokens.kind(index + 1), Kind::RParen | Kind::Comma);
+            if !alone || !matches!(open.last(), Some((Some(wanted), commas)) if wanted == commas) {
+                return;
+            }
+            let content = if tokens.kind(index) == Kind::Quoted {
+                decode_quoted(tokens.text(index))
+            } else {
+                Some(tokens.text(index).to_owned()).filter(|word| !(asked.has_key)(word))
+            };
+            if let Some(content) = content {
+                edit.replace(index, index, &string(&content));
+            }
+        }
+        _ => {}
+    })
 }

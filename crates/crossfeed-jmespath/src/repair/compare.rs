@@ -5,18 +5,18 @@
 use crossfeed_json::is_number;
 use jmespath::Variable;
 
-use super::edit::{Edit, string};
-use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
+use super::{
+    Asked,
+    edit::{string, walk},
+};
+use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
 /// `=`, `===` and `!==` inside a filter become `==` and `!=`.
-pub(super) fn equals_sign(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    let mut enclosing = Enclosing::default();
-    for index in 0..tokens.len() {
+pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
-        enclosing.step(kind);
         if kind != Kind::Assign || !enclosing.in_filter() {
-            continue;
+            return;
         }
         let before = tokens.behind(index, 1);
         if matches!(before, Kind::Eq | Kind::Ne) && tokens.touches_next(index - 1) {
@@ -24,67 +24,59 @@ pub(super) fn equals_sign(tokens: &Tokens<'_>) -> Option<String> {
         } else if before.ends_operand() && tokens.kind(index + 1).begins_operand() {
             edit.replace(index, index, "==");
         }
-    }
-    edit.finish()
+    })
 }
 
 /// `and` and `or` between two operands of a filter become `&&` and `||`.
-pub(super) fn word_operator(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    let mut enclosing = Enclosing::default();
-    for index in 0..tokens.len() {
+pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
-        enclosing.step(kind);
         if kind != Kind::Word
             || !enclosing.in_filter()
             || !tokens.behind(index, 1).ends_operand()
             || !tokens.kind(index + 1).begins_operand()
             || (tokens.is_call(index) && tokens.touches_next(index))
         {
-            continue;
+            return;
         }
         match tokens.text(index) {
             "and" | "AND" => edit.replace(index, index, "&&"),
             "or" | "OR" => edit.replace(index, index, "||"),
             _ => {}
         }
-    }
-    edit.finish()
+    })
 }
 
 /// A literal whose content is a word and no JSON becomes a string; quotes inside its backticks go.
 ///
 /// What sets out to be a JSON string, list or object is left alone.
-pub(super) fn bare_literal(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    for index in 0..tokens.len() {
+pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Literal {
-            continue;
+            return;
         }
         let Some(content) = tokens.content(index) else {
-            continue;
+            return;
         };
         let content = content.replace("\\`", "`");
         if content.trim_start().starts_with(['"', '[', '{'])
             || Variable::from_json(&content).is_ok()
             || is_number(content.trim())
         {
-            continue;
+            return;
         }
         let inner = content
             .strip_prefix('\'')
             .and_then(|rest| rest.strip_suffix('\''));
         edit.replace(index, index, &string(inner.unwrap_or(&content)));
-    }
-    edit.finish()
+    })
 }
 
 /// A bare number, `true`, `false` or `null` that is compared becomes a literal.
-pub(super) fn bare_constant(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    for index in 0..tokens.len() {
+pub(super) fn bare_constant(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, _, index| {
         if !tokens.kind(index).is_comparator() {
-            continue;
+            return;
         }
         for operand in [lone_before(tokens, index), lone_after(tokens, index)] {
             if let Some(operand) = operand
@@ -93,8 +85,7 @@ pub(super) fn bare_constant(tokens: &Tokens<'_>) -> Option<String> {
                 edit.replace(operand, operand, &format!("`{}`", tokens.text(operand)));
             }
         }
-    }
-    edit.finish()
+    })
 }
 
 fn is_constant_word(tokens: &Tokens<'_>, index: usize) -> bool {
@@ -167,33 +158,28 @@ impl Word {
 
 /// A word that a filter compares with something becomes a string: of two words the one that looks more like one, in doubt
 /// the right one. With `other_word`, of two bare words it is the other.
-pub(super) fn compared_word(
-    tokens: &Tokens<'_>,
-    other_word: bool,
-    has_key: &dyn Fn(&str) -> bool,
-) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    let mut enclosing = Enclosing::default();
+pub(super) fn compared_word(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
     let mut last_string = None;
-    for index in 0..tokens.len() {
+    walk(tokens, |edit, enclosing, index| {
         let comparator = tokens.kind(index);
-        enclosing.step(comparator);
         if !comparator.is_comparator() || !enclosing.in_filter() {
-            continue;
+            return;
         }
         let left = match lone_before(tokens, index) {
             Some(operand) if last_string == Some(operand) => Side::Constant,
-            Some(operand) => side(tokens, operand, has_key),
+            Some(operand) => side(tokens, operand, asked.has_key),
             None if tokens.behind(index, 1).ends_operand() => Side::Other,
             None => Side::Missing,
         };
         let right = match lone_after(tokens, index) {
-            Some(operand) => side(tokens, operand, has_key),
+            Some(operand) => side(tokens, operand, asked.has_key),
             None if tokens.kind(index + 1).begins_operand() => Side::Other,
             None => Side::Missing,
         };
         let word = match (left, right) {
-            (Side::Word(left), Side::Word(right)) => choose(left, right, comparator, other_word),
+            (Side::Word(left), Side::Word(right)) => {
+                choose(left, right, comparator, asked.other_word)
+            }
             (Side::Word(word), Side::Other) | (Side::Other, Side::Word(word)) => {
                 (!word.is_field(comparator)).then_some(word)
             }
@@ -203,8 +189,7 @@ pub(super) fn compared_word(
             edit.replace(word.index, word.index, &string(&word.content));
             last_string = Some(word.index);
         }
-    }
-    edit.finish()
+    })
 }
 
 /// Which of two words is the string.

@@ -5,7 +5,7 @@
 
 use jmespath::Variable;
 
-use crate::token::Tokens;
+use crate::token::{Enclosing, Tokens};
 
 /// What may stand between tokens.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
@@ -84,6 +84,20 @@ impl<'t, 'a> Edit<'t, 'a> {
         self.out.push_str(between.unwrap_or_default());
         self.copied = offset;
     }
+}
+
+/// Calls `see` for each token, with the brackets around it, and gives the new text where it differs.
+pub(super) fn walk<'a>(
+    tokens: &Tokens<'a>,
+    mut see: impl FnMut(&mut Edit<'_, 'a>, &Enclosing, usize),
+) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    for index in 0..tokens.len() {
+        enclosing.step(tokens.kind(index));
+        see(&mut edit, &enclosing, index);
+    }
+    edit.finish()
 }
 
 /// Whether two characters that come to stand side by side may be read as one token.

@@ -41,7 +41,8 @@ pub struct Repair {
 }
 
 /// What a repair is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Rule {
     /// What hints say of a value's type is not part of its path: `items[0].id[number]` is `items[0].id`.
@@ -77,28 +78,7 @@ pub enum Rule {
 impl Rule {
     /// The rule's stable name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TypeSuffix => "type-suffix",
-            Self::JqPipe => "jq-pipe",
-            Self::StringSubscript => "string-subscript",
-            Self::RootSign => "root-sign",
-            Self::LeadingDot => "leading-dot",
-            Self::Tilde => "tilde",
-            Self::EqualsSign => "equals-sign",
-            Self::WordOperator => "word-operator",
-            Self::BareLiteral => "bare-literal",
-            Self::BareConstant => "bare-constant",
-            Self::ComparedWord => "compared-word",
-            Self::QuotedArgument => "quoted-argument",
-            Self::UnquotedKey => "unquoted-key",
-            Self::NegatedPath => "negated-path",
-        }
-    }
-}
-
-impl std::fmt::Display for Rule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
@@ -125,8 +105,13 @@ pub struct Candidate {
 /// ```
 pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    for reading in READINGS {
-        let candidate = repair(expression, reading, has_key);
+    for (other_word, jq_pipe) in READINGS {
+        let asked = Asked {
+            other_word,
+            jq_pipe,
+            has_key,
+        };
+        let candidate = repair(expression, &asked);
         if candidate.expression != expression
             && found
                 .iter()
@@ -139,63 +124,48 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
     found
 }
 
-/// Which of several plausible readings a run of the rules takes.
-#[derive(Clone, Copy)]
-struct Reading {
+/// Which of several plausible readings a run of the rules takes, and what it may ask.
+struct Asked<'k> {
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,
     /// Whether a pipe maps over the items of a list, as it does in jq.
     jq_pipe: bool,
+    has_key: &'k dyn Fn(&str) -> bool,
 }
 
-const READINGS: [Reading; MAX_CANDIDATES] = [
-    Reading {
-        other_word: false,
-        jq_pipe: false,
-    },
-    Reading {
-        other_word: true,
-        jq_pipe: false,
-    },
-    Reading {
-        other_word: false,
-        jq_pipe: true,
-    },
-    Reading {
-        other_word: true,
-        jq_pipe: true,
-    },
-];
+/// [`Asked::other_word`] and [`Asked::jq_pipe`] of each reading.
+const READINGS: [(bool, bool); MAX_CANDIDATES] =
+    [(false, false), (true, false), (false, true), (true, true)];
 
-/// The order of the rules: none makes work for an earlier one.
-const ORDER: [Rule; 14] = [
-    Rule::TypeSuffix,
-    Rule::StringSubscript,
-    Rule::JqPipe,
-    Rule::RootSign,
-    Rule::LeadingDot,
-    Rule::Tilde,
-    Rule::EqualsSign,
-    Rule::WordOperator,
-    Rule::BareLiteral,
-    Rule::BareConstant,
-    Rule::ComparedWord,
-    Rule::QuotedArgument,
-    Rule::UnquotedKey,
-    Rule::NegatedPath,
+/// What one rule makes of the text; nothing where it has nothing to repair.
+type Apply = fn(&Tokens<'_>, &Asked<'_>) -> Option<String>;
+
+/// The rules in their order: none makes work for an earlier one.
+const RULES: [(Rule, Apply); 14] = [
+    (Rule::TypeSuffix, path::type_suffix),
+    (Rule::StringSubscript, path::string_subscript),
+    (Rule::JqPipe, path::jq_pipe),
+    (Rule::RootSign, path::root_sign),
+    (Rule::LeadingDot, path::leading_dot),
+    (Rule::Tilde, call::tilde),
+    (Rule::EqualsSign, compare::equals_sign),
+    (Rule::WordOperator, compare::word_operator),
+    (Rule::BareLiteral, compare::bare_literal),
+    (Rule::BareConstant, compare::bare_constant),
+    (Rule::ComparedWord, compare::compared_word),
+    (Rule::QuotedArgument, call::quoted_argument),
+    (Rule::UnquotedKey, path::unquoted_key),
+    (Rule::NegatedPath, path::negated_path),
 ];
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.
-fn repair(expression: &str, reading: Reading, has_key: &dyn Fn(&str) -> bool) -> Candidate {
+fn repair(expression: &str, asked: &Asked<'_>) -> Candidate {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
-    let mut rules = ORDER.into_iter();
+    let mut rules = RULES.into_iter();
     loop {
         let tokens = Tokens::new(&text);
-        let changed = rules.find_map(|rule| {
-            let after = apply(rule, &tokens, reading, has_key)?;
-            Some((rule, after))
-        });
+        let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, asked)?)));
         let Some((rule, after)) = changed else { break };
         repairs.push(Repair {
             rule,
@@ -207,32 +177,6 @@ fn repair(expression: &str, reading: Reading, has_key: &dyn Fn(&str) -> bool) ->
     Candidate {
         expression: text,
         repairs,
-    }
-}
-
-/// What one rule makes of the text; nothing where it has nothing to repair.
-fn apply(
-    rule: Rule,
-    tokens: &Tokens<'_>,
-    reading: Reading,
-    has_key: &dyn Fn(&str) -> bool,
-) -> Option<String> {
-    match rule {
-        Rule::TypeSuffix => path::type_suffix(tokens),
-        Rule::StringSubscript => path::string_subscript(tokens),
-        Rule::JqPipe if !reading.jq_pipe => None,
-        Rule::JqPipe => path::jq_pipe(tokens),
-        Rule::RootSign => path::root_sign(tokens),
-        Rule::LeadingDot => path::leading_dot(tokens),
-        Rule::Tilde => call::tilde(tokens),
-        Rule::EqualsSign => compare::equals_sign(tokens),
-        Rule::WordOperator => compare::word_operator(tokens),
-        Rule::BareLiteral => compare::bare_literal(tokens),
-        Rule::BareConstant => compare::bare_constant(tokens),
-        Rule::ComparedWord => compare::compared_word(tokens, reading.other_word, has_key),
-        Rule::QuotedArgument => call::quoted_argument(tokens, has_key),
-        Rule::UnquotedKey => path::unquoted_key(tokens, has_key),
-        Rule::NegatedPath => path::negated_path(tokens),
     }
 }
 

@@ -2,36 +2,32 @@
 //!
 //! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: comparisons and calls.
 
-use super::compare::lone_after;
-use super::edit::{Edit, quoted, raw_content};
+use super::{
+    Asked,
+    compare::lone_after,
+    edit::{Edit, quoted, raw_content, walk},
+};
 use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
 
 /// `items[0].id[number]` becomes `items[0].id`, and `items[array-2-items]` becomes `items`: hints say the type of a value
 /// behind its path. Only where no list can stand, as for [`string_subscript`].
-pub(super) fn type_suffix(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
+pub(super) fn type_suffix(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
     let mut suffix_at = None;
-    for index in 0..tokens.len() {
+    walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::LBracket
             || tokens.kind(index + 2) != Kind::RBracket
             || !matches!(tokens.kind(index + 1), Kind::Word | Kind::Loose)
             || !is_type(tokens.text(index + 1))
         {
-            continue;
+            return;
         }
-        let follows = match tokens.behind(index, 1) {
-            Kind::Dollar | Kind::At => true,
-            Kind::RBracket => {
-                suffix_at == index.checked_sub(1)
-                    || (matches!(
-                        tokens.behind(index, 2),
-                        Kind::Number | Kind::Raw | Kind::Quoted
-                    ) && tokens.behind(index, 3) == Kind::LBracket)
-            }
-            kind => kind.is_name(),
-        };
-        if !follows {
-            continue;
+        if !follows_value(
+            tokens,
+            index,
+            suffix_at,
+            &[Kind::Number, Kind::Raw, Kind::Quoted],
+        ) {
+            return;
         }
         suffix_at = Some(index + 2);
         let next = tokens.kind(index + 3);
@@ -40,8 +36,7 @@ pub(super) fn type_suffix(tokens: &Tokens<'_>) -> Option<String> {
         } else {
             edit.remove(index, index + 2);
         }
-    }
-    edit.finish()
+    })
 }
 
 /// Whether a word is how hints say a type: `number`, `array-2-items`.
@@ -57,35 +52,37 @@ fn is_type(word: &str) -> bool {
 /// `headers['x-id']` and `headers["x-id"]` become `headers."x-id"`.
 ///
 /// Only where no list can stand: behind a name or an index. Behind a list projection, `["a"]` is a list of fields.
-pub(super) fn string_subscript(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
+pub(super) fn string_subscript(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
     let mut subscript_at = None;
-    for index in 0..tokens.len() {
+    walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::LBracket || tokens.kind(index + 2) != Kind::RBracket {
-            continue;
+            return;
         }
         let name = match tokens.kind(index + 1) {
             Kind::Raw => raw_content(tokens, index + 1),
             Kind::Quoted => decode_quoted(tokens.text(index + 1)),
             _ => None,
         };
-        let Some(name) = name else { continue };
-        let follows = match tokens.behind(index, 1) {
-            kind if kind.is_name() => true,
-            Kind::Dollar | Kind::At => true,
-            Kind::RBracket => {
-                subscript_at == index.checked_sub(1)
-                    || (tokens.behind(index, 2) == Kind::Number
-                        && tokens.behind(index, 3) == Kind::LBracket)
-            }
-            _ => false,
-        };
-        if follows {
+        let Some(name) = name else { return };
+        if follows_value(tokens, index, subscript_at, &[Kind::Number]) {
             edit.replace(index, index + 2, &format!(".{}", spelled(&name)));
             subscript_at = Some(index + 2);
         }
+    })
+}
+
+/// Whether a bracket at `index` is behind a name, a root sign, an index of such a kind, or a subscript that ended
+/// at `last` and goes.
+fn follows_value(tokens: &Tokens<'_>, index: usize, last: Option<usize>, kinds: &[Kind]) -> bool {
+    match tokens.behind(index, 1) {
+        Kind::Dollar | Kind::At => true,
+        Kind::RBracket => {
+            last == index.checked_sub(1)
+                || (kinds.contains(&tokens.behind(index, 2))
+                    && tokens.behind(index, 3) == Kind::LBracket)
+        }
+        kind => kind.is_name(),
     }
-    edit.finish()
 }
 
 /// A field name, with quotes where it needs them.
@@ -98,7 +95,7 @@ fn spelled(name: &str) -> String {
 }
 
 /// `$.items` becomes `items`, `$[0]` becomes `[0]`, and a lone `$` becomes `@`, wherever an expression begins.
-pub(super) fn root_sign(tokens: &Tokens<'_>) -> Option<String> {
+pub(super) fn root_sign(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
     let mut edit = Edit::new(tokens);
     let mut enclosing = Enclosing::default();
     let mut begins = true;
@@ -148,17 +145,14 @@ fn is_subscript(kind: Kind) -> bool {
 
 /// `.items` becomes `items` and a lone `.` becomes `@`, wherever an expression begins; `items.[0]` becomes `items[0]`.
 /// Where a filter compares `.a` with `.b`, the dots say that neither is a string: they become `@.a` and `@.b`.
-pub(super) fn leading_dot(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    let mut enclosing = Enclosing::default();
-    for index in 0..tokens.len() {
-        enclosing.step(tokens.kind(index));
+pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, enclosing, index| {
         if tokens.kind(index) != Kind::Dot {
-            continue;
+            return;
         }
         let next = tokens.kind(index + 1);
         if tokens.behind(index, 1).opens_expression() {
-            if stays_path(tokens, &enclosing, index, index + 1) {
+            if stays_path(tokens, enclosing, index, index + 1) {
                 edit.replace(index, index, "@.");
             } else if next != Kind::Dollar && goes_on(next) {
                 edit.remove(index, index);
@@ -171,69 +165,64 @@ pub(super) fn leading_dot(tokens: &Tokens<'_>) -> Option<String> {
         {
             edit.remove(index, index);
         }
-    }
-    edit.finish()
+    })
 }
 
 /// `items[] | .name` becomes `items[].name`: jq's pipe maps over what a list projection gives.
-pub(super) fn jq_pipe(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
+pub(super) fn jq_pipe(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
+    if !asked.jq_pipe {
+        return None;
+    }
     // For each open bracket, and for the whole: whether a list projection is going on.
     let mut outer: Vec<(Kind, bool)> = Vec::new();
     let mut projects = false;
-    for index in 0..tokens.len() {
-        match tokens.kind(index) {
-            kind @ (Kind::LBracket | Kind::Filter | Kind::LParen | Kind::LBrace) => {
-                outer.push((kind, projects));
-                projects = false;
-            }
-            Kind::RBracket | Kind::RParen | Kind::RBrace => {
-                let sliced = match (tokens.behind(index, 1), tokens.behind(index, 2)) {
-                    (Kind::Star, Kind::LBracket) | (Kind::Number, Kind::Colon) => true,
-                    (last, _) => last == Kind::Colon,
-                };
-                projects = match outer.pop() {
-                    Some((Kind::Filter, _)) => true,
-                    Some((Kind::LBracket, before)) => before || sliced,
-                    Some((Kind::LBrace, before)) => before,
-                    _ => false,
-                };
-            }
-            Kind::Flatten | Kind::Star => projects = true,
-            Kind::Pipe => {
-                let dotted = tokens.kind(index + 1) == Kind::Dot;
-                let next = tokens.kind(index + 2);
-                if projects && dotted && next.is_name() {
-                    edit.join(index, index + 1, ".");
-                } else if projects && dotted && is_subscript(next) {
-                    edit.join(index, index + 1, "");
-                } else {
-                    projects = false;
-                }
-            }
-            Kind::Comma | Kind::Colon | Kind::Or | Kind::And | Kind::Not | Kind::Ampersand => {
-                projects = false;
-            }
-            kind if kind.is_comparator() => projects = false,
-            _ => {}
+    walk(tokens, |edit, _, index| match tokens.kind(index) {
+        kind @ (Kind::LBracket | Kind::Filter | Kind::LParen | Kind::LBrace) => {
+            outer.push((kind, projects));
+            projects = false;
         }
-    }
-    edit.finish()
+        Kind::RBracket | Kind::RParen | Kind::RBrace => {
+            let sliced = match (tokens.behind(index, 1), tokens.behind(index, 2)) {
+                (Kind::Star, Kind::LBracket) | (Kind::Number, Kind::Colon) => true,
+                (last, _) => last == Kind::Colon,
+            };
+            projects = match outer.pop() {
+                Some((Kind::Filter, _)) => true,
+                Some((Kind::LBracket, before)) => before || sliced,
+                Some((Kind::LBrace, before)) => before,
+                _ => false,
+            };
+        }
+        Kind::Flatten | Kind::Star => projects = true,
+        Kind::Pipe => {
+            let dotted = tokens.kind(index + 1) == Kind::Dot;
+            let next = tokens.kind(index + 2);
+            if projects && dotted && next.is_name() {
+                edit.join(index, index + 1, ".");
+            } else if projects && dotted && is_subscript(next) {
+                edit.join(index, index + 1, "");
+            } else {
+                projects = false;
+            }
+        }
+        Kind::Comma | Kind::Colon | Kind::Or | Kind::And | Kind::Not | Kind::Ampersand => {
+            projects = false;
+        }
+        kind if kind.is_comparator() => projects = false,
+        _ => {}
+    })
 }
 
 /// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys
 /// of a multiselect hash. So do `@type`, `$ref` and `years.2024`.
-pub(super) fn unquoted_key(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    let mut enclosing = Enclosing::default();
-    for index in 0..tokens.len() {
+pub(super) fn unquoted_key(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
-        enclosing.step(kind);
         let last = match kind {
             Kind::Loose => index,
             Kind::Number if tokens.behind(index, 1) == Kind::Dot => index,
             Kind::At | Kind::Dollar if marks_name(tokens, index) => index + 1,
-            _ => continue,
+            _ => return,
         };
         let is_new_name = enclosing.innermost() == Kind::LBrace
             && matches!(tokens.behind(index, 1), Kind::LBrace | Kind::Comma)
@@ -243,11 +232,10 @@ pub(super) fn unquoted_key(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) 
             tokens.text(index),
             if last > index { tokens.text(last) } else { "" }
         );
-        if tokens.kind(last + 1) != Kind::LParen && (is_new_name || has_key(&name)) {
+        if tokens.kind(last + 1) != Kind::LParen && (is_new_name || (asked.has_key)(&name)) {
             edit.replace(index, last, &quoted(&name));
         }
-    }
-    edit.finish()
+    })
 }
 
 /// Whether a name follows directly on the sign at `index`, where a name can stand.
@@ -259,13 +247,12 @@ fn marks_name(tokens: &Tokens<'_>, index: usize) -> bool {
 }
 
 /// `!a.b` and `!a[0]`, which are null whatever `a` is, become `!(a.b)` and `!(a[0])`.
-pub(super) fn negated_path(tokens: &Tokens<'_>) -> Option<String> {
-    let mut edit = Edit::new(tokens);
-    for index in 0..tokens.len() {
+pub(super) fn negated_path(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+    walk(tokens, |edit, _, index| {
         let first = index + 1;
         let begins = tokens.kind(first).is_name() || tokens.kind(first) == Kind::At;
         if tokens.kind(index) != Kind::Not || !begins {
-            continue;
+            return;
         }
         let mut last = first;
         loop {
@@ -288,6 +275,5 @@ pub(super) fn negated_path(tokens: &Tokens<'_>) -> Option<String> {
         if let Some(path) = path.filter(|_| last > first) {
             edit.replace(first, last, &format!("({path})"));
         }
-    }
-    edit.finish()
+    })
 }

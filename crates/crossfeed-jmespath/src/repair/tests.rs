@@ -54,7 +54,12 @@ fn check_candidate(input: &str, candidate: &Candidate) {
     assert_ne!(candidate.expression, input);
     assert!(guard::nesting(at) <= guard::MAX_NESTING);
     assert!(jmespath::parse(at).is_ok(), "{at}");
-    let again = repair(at, super::READINGS[0], &has_key);
+    let first = super::Asked {
+        other_word: false,
+        jq_pipe: false,
+        has_key: &has_key,
+    };
+    let again = repair(at, &first);
     assert_eq!(again.expression, at, "not idempotent: {input}");
 }
 

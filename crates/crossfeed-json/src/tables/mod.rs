@@ -17,7 +17,7 @@ mod keys;
 mod places;
 mod rows;
 
-pub use rows::{Cell, Rows, Wanted};
+pub use rows::{Rows, Wanted};
 
 use crate::cursor::Cursor;
 use parking_lot::RwLock;

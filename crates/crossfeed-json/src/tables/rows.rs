@@ -89,19 +89,6 @@ pub struct Rows<'a> {
     columns: Vec<Option<Arc<Column>>>,
 }
 
-/// What a path of fields comes to in one row.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "there is nothing else to come to")]
-pub enum Cell<'a> {
-    /// A value.
-    Place(Cursor<'a>),
-    /// Nothing.
-    Absent,
-    /// A string in which fields were looked for, which may hold JSON; or a wide object, see
-    /// [`Cursor::is_wide`].
-    Odd,
-}
-
 impl<'a> Cursor<'a> {
     /// The items of a list by number, with columns for what is wanted of them. `None` where the
     /// list is short, or nothing is wanted at once or for the second time.
@@ -401,17 +388,18 @@ impl<'a> Rows<'a> {
         self.list.with(self.items()[row])
     }
 
-    /// What a path comes to in a row, the path being one of those that were wanted; `None` if it has
-    /// no column.
+    /// Where a path leads in a row, the path being one of those that were wanted; `Some(None)` if nowhere.
+    /// `None` if it has no column, or comes to a string in which fields were looked for, which may hold JSON,
+    /// or to a wide object, see [`Cursor::is_wide`].
     #[inline]
     #[must_use]
-    pub fn cell(&self, wanted: usize, row: usize) -> Option<Cell<'a>> {
+    pub fn cell(&self, wanted: usize, row: usize) -> Option<Option<Cursor<'a>>> {
         let cells = self.columns.get(wanted)?.as_ref()?.cells.get()?;
-        Some(match cells[row] {
-            ODD => Cell::Odd,
-            ABSENT => Cell::Absent,
-            slot => Cell::Place(self.list.with(slot)),
-        })
+        match cells[row] {
+            ODD => None,
+            ABSENT => Some(None),
+            slot => Some(Some(self.list.with(slot))),
+        }
     }
 
     /// For each row the number that a path leads to, if floats tell it apart, see

@@ -1,7 +1,7 @@
 //! What tables say is what a walk finds.
 
 use super::{Json, blanks, json};
-use crate::{Cell, Cursor, Document, Tables, Wanted};
+use crate::{Cursor, Document, Tables, Wanted};
 use proptest::{prelude::*, sample::select};
 
 const NAMES: [&str; 6] = ["a", "b", "", "k1", "\n", "missing"];
@@ -43,14 +43,14 @@ fn same_rows(list: Cursor<'_>, wanted: &[Wanted], rows: &crate::Rows<'_>) {
             let end = path.try_fold(item, |here, name| here.get(name).ok_or(here));
             let read = rows.numbers(number).map(|numbers| numbers[row]);
             match (rows.cell(number, row), end) {
-                (Some(Cell::Place(place)), Ok(end)) => {
+                (Some(Some(place)), Ok(end)) => {
                     assert_eq!(place.ordinal(), end.ordinal());
                     let short = end
                         .as_number()
                         .and_then(|n| crate::short_number(n.as_bytes()));
                     assert_eq!(read.filter(|n| !n.is_nan()), read.and(short));
                 }
-                (Some(Cell::Absent | Cell::Odd), Err(_)) | (None, _) => {
+                (Some(None), Err(_)) | (None, _) => {
                     assert!(read.is_none_or(f64::is_nan));
                 }
                 other => panic!("{other:?}"),
@@ -167,7 +167,7 @@ fn columns_that_are_too_much_work_are_given_up() {
     let other = [wanted("a0", true), wanted("A0", true)];
     let rows = list.rows(&other, Tables::WherePaying, || true).unwrap();
     assert!(rows.cell(0, 7).is_none());
-    assert!(matches!(rows.cell(1, 7), Some(Cell::Place(_))));
+    assert!(matches!(rows.cell(1, 7), Some(Some(_))));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_column_outlives_the_numbers_that_are_stopped() {
         });
         assert_eq!(asked, stopped);
         let rows = rows.unwrap();
-        assert!(matches!(rows.cell(0, 4999), Some(Cell::Place(_))));
+        assert!(matches!(rows.cell(0, 4999), Some(Some(_))));
         assert!(rows.numbers(0).is_none());
         assert_eq!(document.resident_bytes(), held);
     }

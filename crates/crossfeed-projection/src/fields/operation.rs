@@ -1,7 +1,19 @@
 //! Kinds of operations: they decide whether a result is a collection, and what is its default.
 
 /// The kind of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Operation {
     /// It returns one resource: its result is never read as a collection.
@@ -19,16 +31,12 @@ impl Operation {
     /// The word as it is written: `single`, `collection`, `search`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Collection => "collection",
-            Self::Search => "search",
-        }
+        self.into()
     }
 
     /// The kind of a word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+        word.parse().ok()
     }
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 pub const MAX_DIAGNOSTICS: usize = 100;
 
 /// The kind of a [`Diagnostic`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum DiagnosticKind {
     /// Nothing is there: `titel` where objects have `title`.
@@ -35,18 +36,7 @@ impl DiagnosticKind {
     /// The word as it is written.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownField => "unknown_field",
-            Self::MetScalar => "met_scalar",
-            Self::MetNull => "met_null",
-            Self::NotAList => "not_a_list",
-            Self::AlwaysKept => "always_kept",
-            Self::Withheld => "withheld",
-            Self::Ignored => "ignored",
-            Self::UnknownName => "unknown_name",
-            Self::BreaksSchema => "breaks_schema",
-            Self::NoSchema => "no_schema",
-        }
+        self.into()
     }
 }
 

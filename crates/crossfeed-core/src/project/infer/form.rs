@@ -5,7 +5,7 @@ use super::{
     kinds::Kinds,
     schema::Dictionary,
 };
-use crossfeed_jmespath::{Form, FormOver, SpineStep};
+use crossfeed_jmespath::{Node, Over, Path, SpineStep};
 use serde_json::{Map, Value, json};
 
 /// The inference for one expression.
@@ -24,32 +24,32 @@ impl<'w, 's> Inference<'w, 's> {
 
     /// What an expression gives on an instance of a schema; `None` where too much would have to be
     /// said.
-    pub(super) fn outcome(&mut self, form: &Form<'_>, schema: &Value) -> Option<Inferred> {
+    pub(super) fn outcome(&mut self, form: &Node, schema: &Value) -> Option<Inferred> {
         self.form(form, &Inferred::there(schema.clone()))
     }
 
     /// Recursion is bounded by the nesting of the expression.
-    fn form(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Inferred> {
+    fn form(&mut self, form: &Node, on: &Inferred) -> Option<Inferred> {
         let mut found = match form {
-            Form::Current => on.clone(),
-            Form::Path(steps) => self.path(steps, on),
-            Form::Literal(document) => {
+            Node::Current => on.clone(),
+            Node::Path(path) => self.path(path, on),
+            Node::Literal(document) => {
                 let value = document.root().ok()?.to_value().ok()?;
                 self.literal(value)
             }
-            Form::Text(text) => self.literal(json!(text)),
-            Form::Chain(parts) => {
+            Node::Text(text) => self.literal(json!(text)),
+            Node::Chain(parts) => {
                 let mut found = on.clone();
                 for part in parts {
                     found = self.form(part, &found)?;
                 }
                 found
             }
-            Form::Projection { source, over, each } => {
-                let source = self.form(source, on)?;
-                self.projection(&source, over, each)?
+            Node::Project(projection) => {
+                let source = self.form(&projection.source, on)?;
+                self.projection(&source, &projection.over, &projection.each)?
             }
-            Form::Or(parts) => {
+            Node::Or(parts) => {
                 let mut schemas = Vec::with_capacity(parts.len());
                 let mut absent = false;
                 for (at, part) in parts.iter().enumerate() {
@@ -67,20 +67,20 @@ impl<'w, 's> Inference<'w, 's> {
                     absent,
                 }
             }
-            Form::And(parts) => self.either(parts, on)?,
-            Form::Not(_) | Form::Compare { ordered: false } => boolean(),
-            Form::Compare { ordered: true } => Inferred {
-                absent: true,
+            Node::And(parts) => self.either(parts, on)?,
+            Node::Not(_) => boolean(),
+            Node::Compare(comparison) => Inferred {
+                absent: comparison.is_ordered(),
                 ..boolean()
             },
-            Form::List(parts) => {
+            Node::List(parts) => {
                 let items: Option<Vec<_>> = parts.iter().map(|part| self.value(part, on)).collect();
                 self.built(self.words.tuple(items?), on)
             }
-            Form::Hash(members) => {
+            Node::Hash(hash) => {
                 let mut properties = Map::new();
-                for (key, value) in members {
-                    properties.insert((*key).to_owned(), self.value(value, on)?);
+                for (key, value) in hash.keys.iter().zip(&hash.values) {
+                    properties.insert(key.to_string(), self.value(value, on)?);
                 }
                 let keys: Vec<_> = properties.keys().cloned().collect();
                 let schema = json!({
@@ -91,7 +91,7 @@ impl<'w, 's> Inference<'w, 's> {
                 });
                 self.built(schema, on)
             }
-            Form::Call(function, arguments) => self.call(function, arguments, on)?,
+            Node::Call(function, arguments) => self.call(function.name(), arguments, on)?,
             _ => return None,
         };
         found.schema = self.words.bounded(found.schema)?;
@@ -110,7 +110,7 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// The value of a member of what an expression builds: null where there is none.
-    fn value(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Value> {
+    fn value(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
         let found = self.form(form, on)?;
         Some(if found.absent {
             self.words.or_null(found.schema)
@@ -127,12 +127,12 @@ impl<'w, 's> Inference<'w, 's> {
         }
     }
 
-    fn path(&mut self, steps: &[SpineStep<'_>], on: &Inferred) -> Inferred {
+    fn path(&mut self, path: &Path, on: &Inferred) -> Inferred {
         let mut found = on.clone();
-        for step in steps {
+        for step in path.spine() {
             let inner = match step {
                 SpineStep::Field(name) => Inner::Member(name),
-                SpineStep::Index(index) => Inner::Item(*index),
+                SpineStep::Index(index) => Inner::Item(index),
                 SpineStep::Each => Inner::Items,
             };
             let Some(next) = self.look.within(&found.schema, inner, true) else {
@@ -147,7 +147,7 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// Any of what some parts give.
-    fn either(&mut self, parts: &[Form<'_>], on: &Inferred) -> Option<Inferred> {
+    fn either(&mut self, parts: &[Node], on: &Inferred) -> Option<Inferred> {
         let mut schemas = Vec::with_capacity(parts.len());
         let mut absent = false;
         for part in parts {
@@ -161,14 +161,9 @@ impl<'w, 's> Inference<'w, 's> {
         })
     }
 
-    fn projection(
-        &mut self,
-        source: &Inferred,
-        over: &FormOver<'_>,
-        each: &Form<'_>,
-    ) -> Option<Inferred> {
+    fn projection(&mut self, source: &Inferred, over: &Over, each: &Node) -> Option<Inferred> {
         let inner = match over {
-            FormOver::Values => Inner::Members,
+            Over::Values => Inner::Members,
             _ => Inner::Items,
         };
         let Some(mut item) = self.look.within(&source.schema, inner, true) else {
@@ -182,7 +177,7 @@ impl<'w, 's> Inference<'w, 's> {
                 self.null()
             });
         };
-        if matches!(over, FormOver::Flattened) {
+        if matches!(over, Over::Flattened) {
             item.schema = self.flattened(item.schema)?;
         }
         let one = self.form(each, &Inferred::there(item.schema))?;
@@ -226,14 +221,14 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// The items of what is a list, else the function fails.
-    fn items_of(&mut self, form: &Form<'_>, on: &Inferred) -> Option<Value> {
+    fn items_of(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
         let list = self.form(form, on)?;
         let items = self.look.within(&list.schema, Inner::Items, false);
         Some(items.map_or_else(|| self.words.nothing(), |items| items.schema))
     }
 
     /// What a function gives where it does not fail.
-    fn call(&mut self, function: &str, arguments: &[Form<'_>], on: &Inferred) -> Option<Inferred> {
+    fn call(&mut self, function: &str, arguments: &[Node], on: &Inferred) -> Option<Inferred> {
         let there = |schema: Value| Some(Inferred::there(schema));
         let or_none = |schema: Value| {
             Some(Inferred {
@@ -300,7 +295,7 @@ impl<'w, 's> Inference<'w, 's> {
                 there(self.list_of(either))
             }
             "map" => {
-                let [Form::Reference(each), list] = arguments else {
+                let [Node::Reference(each), list] = arguments else {
                     return None;
                 };
                 let items = self.items_of(list, on)?;

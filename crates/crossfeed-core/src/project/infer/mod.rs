@@ -63,7 +63,7 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
     let root = root_of(&flat);
     let words = Dictionary::of(&root, &flat, dialect);
     let mut inference = Inference::new(&words);
-    let outcome = inference.outcome(&expression.form(), words.root())?;
+    let outcome = inference.outcome(expression.root(), words.root())?;
     let found = if expression.is_plain_path() {
         outcome.schema
     } else {
