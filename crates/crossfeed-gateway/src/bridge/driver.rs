@@ -13,9 +13,14 @@
 //!   before the end of its connection is told.
 //! - A connection is read and written by tasks of its own: a server that floods is written to all the same.
 
+use super::{
+    desk::{Desk, EMPTY},
+    members,
+};
 use crate::{
     Revision,
-    message::{Header, Id, Message},
+    message::{Header, Id, Kind, Message},
+    protocol::method,
     upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
@@ -68,20 +73,92 @@ pub(super) type Actions = Vec<Action>;
 
 /// What becomes of messages between a client of one era and a server of the other.
 pub(super) trait Era: Send + 'static {
-    /// The client sent a message.
-    fn receive(&mut self, message: Message, headers: &[Header], actions: &mut Actions);
+    /// What an answer of the server is an answer to.
+    type Sent;
 
-    /// The client does not wait for an answer any longer.
-    fn abandon(&mut self, id: &Id, actions: &mut Actions);
+    fn desk(&mut self) -> &mut Desk<Self::Sent>;
 
-    /// Something happened on a connection. One that could not be opened is closed.
-    fn on_event(&mut self, link: ConnectionId, event: Event, actions: &mut Actions);
+    /// The client sent a request.
+    fn requested(&mut self, id: Id, message: Message, headers: &[Header]);
+
+    /// The client sent a notification.
+    fn notified(&mut self, message: Message);
+
+    /// The client answered a request.
+    fn replied(&mut self, _message: &Message) {}
+
+    /// The client does not wait for an answer any longer; `notification` is what it said.
+    fn cancel(&mut self, id: &Id, notification: Option<&Message>);
+
+    /// The server answered what was sent under this number; nothing where nobody waits for it.
+    fn answered(
+        &mut self,
+        link: ConnectionId,
+        number: u64,
+        sent: Option<Self::Sent>,
+        message: Message,
+    );
+
+    /// The server sent a request.
+    fn asked(&mut self, link: ConnectionId, id: &Id, message: &Message, related: Option<&Id>);
+
+    /// The server sent a notification.
+    fn noticed(&mut self, link: ConnectionId, message: Message, related: Option<&Id>);
+
+    /// What was sent under this number failed.
+    fn failed(&mut self, link: ConnectionId, number: u64, sent: Self::Sent, error: UpstreamError);
+
+    /// A connection was closed, or could not be opened.
+    fn closed(&mut self, link: ConnectionId, error: UpstreamError);
 
     /// The time that was asked for has passed.
-    fn on_timer(&mut self, timer: u64, actions: &mut Actions);
+    fn on_timer(&mut self, timer: u64);
 
     /// The client is about to close: what has no end of its own is ended.
-    fn on_close(&mut self, _actions: &mut Actions) {}
+    fn on_close(&mut self) {}
+
+    /// The client sent a message.
+    fn receive(&mut self, message: Message, headers: &[Header]) {
+        match (message.kind(), message.id().cloned()) {
+            (Kind::Request, Some(id)) => self.requested(id, message, headers),
+            (Kind::Notification, _) if message.method() == Some(method::CANCELLED) => {
+                if let Some(id) = members::cancelled_id(&message) {
+                    self.cancel(&id, Some(&message));
+                }
+            }
+            (Kind::Notification, _) => self.notified(message),
+            _ => self.replied(&message),
+        }
+    }
+
+    /// Something happened on a connection.
+    fn on_event(&mut self, link: ConnectionId, event: Event) {
+        match event {
+            Event::Message { message, related } => match (message.kind(), message.id().cloned()) {
+                (Kind::Request, Some(id)) if message.method() == Some(method::PING) => {
+                    self.desk().send(link, Message::response(&id, &EMPTY));
+                }
+                (Kind::Request, Some(id)) => self.asked(link, &id, &message, related.as_ref()),
+                (Kind::Notification, _) => self.noticed(link, message, related.as_ref()),
+                (_, id) => {
+                    if let Some(number) = id.and_then(|id| id.as_number()) {
+                        let sent = self.desk().take_sent(link, number);
+                        self.answered(link, number, sent, message);
+                    }
+                }
+            },
+            Event::Failed { id, error } => {
+                if let Some(number) = id.as_number()
+                    && let Some(sent) = self.desk().take_sent(link, number)
+                {
+                    self.failed(link, number, sent, error);
+                }
+            }
+            // The driver says that it failed.
+            Event::Returned { .. } => {}
+            Event::Closed(error) => self.closed(link, error),
+        }
+    }
 }
 
 enum Outgoing {
@@ -177,11 +254,10 @@ impl<E: Era> Driver<E> {
     }
 
     /// Asks the era, and does what it says.
-    fn act(self: &Arc<Self>, permits: &Permits, ask: impl FnOnce(&mut E, &mut Actions)) {
+    fn act(self: &Arc<Self>, permits: &Permits, ask: impl FnOnce(&mut E)) {
         let mut state = self.state.lock();
-        let mut actions = Actions::new();
-        ask(&mut state.era, &mut actions);
-        let mut actions = VecDeque::from(actions);
+        ask(&mut state.era);
+        let mut actions = VecDeque::from(state.era.desk().take_actions());
         while let Some(action) = actions.pop_front() {
             let overrun = match action {
                 Action::Send(link, message, headers) => {
@@ -224,9 +300,8 @@ impl<E: Era> Driver<E> {
                 let error = UpstreamError::Invalid { reason };
                 // What is in its queue may still be sent before it is closed.
                 state.unsent.remove(&link);
-                let mut more = Actions::new();
-                state.era.on_event(link, Event::Closed(error), &mut more);
-                actions.extend(more);
+                state.era.on_event(link, Event::Closed(error));
+                actions.extend(state.era.desk().take_actions());
             }
         }
     }
@@ -271,9 +346,7 @@ impl<E: Era> Driver<E> {
         tokio::spawn(async move {
             tokio::time::sleep(delay).await;
             if let Some(driver) = weak.upgrade() {
-                driver.act(&Permits::default(), |era, actions| {
-                    era.on_timer(timer, actions)
-                });
+                driver.act(&Permits::default(), |era| era.on_timer(timer));
             }
         });
     }
@@ -346,9 +419,9 @@ fn closed<E: Era>(driver: &Weak<Driver<E>>, link: ConnectionId, error: UpstreamE
             state.links.remove(&link);
             state.end_of(link, error)
         };
-        driver.act(&Permits::default(), |era, actions| {
+        driver.act(&Permits::default(), |era| {
             for event in events {
-                era.on_event(link, event, actions);
+                era.on_event(link, event);
             }
         });
     }
@@ -394,9 +467,7 @@ async fn watch<E: Era>(
             send: None,
             tell: Some(Arc::new(permit)),
         };
-        driver.act(&permits, |era, actions| {
-            era.on_event(link, event, actions);
-        });
+        driver.act(&permits, |era| era.on_event(link, event));
     }
 }
 
@@ -447,8 +518,8 @@ async fn send_queued<E: Era>(
                 let sent = connection.send(message, &headers).await;
                 drop(permit);
                 if let (Err(error), Some(id), Some(driver)) = (sent, id, driver.upgrade()) {
-                    driver.act(&Permits::default(), |era, actions| {
-                        era.on_event(link, Event::Failed { id, error }, actions);
+                    driver.act(&Permits::default(), |era| {
+                        era.on_event(link, Event::Failed { id, error });
                     });
                 }
             }
@@ -473,9 +544,7 @@ impl<E: Era> Upstream for Bridge<E> {
             send: permit.clone(),
             tell: permit,
         };
-        self.0.act(&permits, |era, actions| {
-            era.receive(message, headers, actions);
-        });
+        self.0.act(&permits, |era| era.receive(message, headers));
         Ok(())
     }
 
@@ -483,13 +552,11 @@ impl<E: Era> Upstream for Bridge<E> {
     fn speak(&self, _: Revision) {}
 
     async fn abandon(&self, id: &Id) {
-        self.0
-            .act(&Permits::default(), |era, actions| era.abandon(id, actions));
+        self.0.act(&Permits::default(), |era| era.cancel(id, None));
     }
 
     async fn close(&self) {
-        self.0
-            .act(&Permits::default(), |era, actions| era.on_close(actions));
+        self.0.act(&Permits::default(), |era| era.on_close());
         let links: Vec<_> = self.0.state.lock().links.drain().collect();
         let mut closing = Vec::new();
         for (_, writer) in links {

@@ -7,7 +7,7 @@ pub(super) use crate::members::object;
 
 use crate::{
     members::{at, may_hold, put_all},
-    message::Id,
+    message::{Id, Message},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind, Prune, Quoted, cuts, without as pruned};
@@ -154,6 +154,17 @@ pub(super) fn get_texts(object: &Bytes, path: &[&str]) -> Vec<String> {
 /// A member that is the id of a request.
 pub(super) fn get_id(object: &Bytes, path: &[&str]) -> Option<Id> {
     Id::parse(get(object, path)?)
+}
+
+/// An error with the code `to`, where it has the code `from`.
+pub(super) fn recoded(error: &Bytes, from: i64, to: i64) -> Option<Bytes> {
+    let has_code = get(error, &["code"])? == from.to_string();
+    has_code.then(|| with(Some(error), &[("code", to.to_string().as_bytes())], &[]))?
+}
+
+/// The request that a notification cancels.
+pub(super) fn cancelled_id(notification: &Message) -> Option<Id> {
+    get_id(&notification.params()?, &["requestId"])
 }
 
 /// Whether a member is `true`.

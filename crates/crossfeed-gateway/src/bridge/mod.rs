@@ -11,6 +11,7 @@
 //! - Of parameters and results only the members change in which the eras differ; other bytes stay.
 //! - What a server may make wait, how often it may ask, and for how long, is bounded.
 
+mod desk;
 mod driver;
 mod members;
 mod stateful;
@@ -20,14 +21,15 @@ mod stateless;
 mod tests;
 
 use crate::{
-    message::{Id, Message, RpcError},
-    protocol::method,
+    message::{Id, Message},
+    protocol::{LIST_CHANGES, method},
     upstream::{Connector, Event, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use driver::{Action, Driver};
-use std::{sync::Arc, time::Duration};
+use crossfeed_json::quoted;
+use driver::Driver;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
 /// A server without sessions, for clients that have them.
@@ -73,23 +75,24 @@ impl Connector for StatelessBridge {
     }
 }
 
-/// An answer to a request of the client.
-fn answer(id: &Id, result: &Bytes) -> Action {
-    tell(Message::response(id, result), None)
-}
-
-/// An error as the answer to a request of the client.
-fn refuse(id: &Id, error: &RpcError) -> Action {
-    tell(Message::failure(Some(id), error), None)
-}
-
-/// A message for the client.
-fn tell(message: Message, related: Option<Id>) -> Action {
-    Action::Tell(Event::Message { message, related })
-}
-
 /// The notification that cancels a request.
 fn cancelled(id: &Id) -> Message {
     let params = members::object(&[("requestId", id.raw())]);
     Message::notification(method::CANCELLED, Some(&params))
+}
+
+/// What a server is called that does not say so.
+static UNNAMED: Bytes = Bytes::from_static(br#"{"name":"server","version":"0"}"#);
+
+/// What is listened to, as the era without sessions says it; none where that is nothing.
+fn listened(changes: impl Fn(&str) -> bool, uris: &BTreeSet<String>) -> Option<Bytes> {
+    let texts: Vec<_> = uris.iter().map(|uri| quoted(uri)).collect();
+    let texts = format!("[{}]", texts.join(","));
+    let lists = LIST_CHANGES.iter().filter(|(list, _, _)| changes(list));
+    let mut filter: Vec<members::Member<'_>> =
+        lists.map(|(_, _, flag)| (*flag, &b"true"[..])).collect();
+    if !uris.is_empty() {
+        filter.push(("resourceSubscriptions", texts.as_bytes()));
+    }
+    (!filter.is_empty()).then(|| members::object(&filter))
 }

@@ -1,12 +1,13 @@
 //! How a session begins, and what every request says from then on.
 
-use super::{Sent, Session, invalid, no_such_method};
+use super::{Sent, Session};
 use crate::{
     Revision,
     bridge::{
-        answer,
-        driver::{Action, Actions, FIRST},
-        members, refuse, tell,
+        UNNAMED,
+        desk::{EMPTY, unknown_method},
+        driver::{Action, FIRST},
+        members,
     },
     message::{Id, Message, RpcError},
     protocol::{self, meta, method},
@@ -45,11 +46,10 @@ pub(super) struct Server {
 const LEVEL: &str = "info";
 
 impl Session {
-    pub(super) fn initialize(&mut self, id: Id, params: Option<Bytes>, actions: &mut Actions) {
+    pub(super) fn initialize(&mut self, id: Id, params: Option<Bytes>) {
         let params = params.unwrap_or_default();
-        if self.server.is_some() || !self.sent.is_empty() {
-            actions.push(invalid(&id, "the session has begun"));
-            return;
+        if self.server.is_some() || !self.desk.sent.is_empty() {
+            return self.desk.invalid(&id, "the session has begun");
         }
         self.client = Client {
             capabilities: members::get(&params, &["capabilities"]),
@@ -57,28 +57,24 @@ impl Session {
             level: None,
         };
         let wanted = members::get_text(&params, &["protocolVersion"]).unwrap_or_default();
-        let number = self.number();
         let wanted = Revision::of_session(&wanted);
-        let Some(params) = self.with_meta(None, false) else {
-            return;
-        };
-        self.sent
-            .insert(number, Sent::Discover { client: id, wanted });
-        let discover = Message::request(&Id::number(number), method::DISCOVER, Some(&params));
-        actions.push(Action::Speak(FIRST, Revision::V2026_07_28));
-        actions.push(Action::Send(FIRST, discover, Vec::new()));
+        self.desk.act(Action::Speak(FIRST, Revision::V2026_07_28));
+        self.ask(
+            method::DISCOVER,
+            None,
+            Sent::Discover { client: id, wanted },
+        );
     }
 
-    pub(super) fn discovered(
-        &mut self,
-        client: &Id,
-        wanted: Revision,
-        message: &Message,
-        actions: &mut Actions,
-    ) {
+    /// Sends a request of the bridge's own.
+    pub(super) fn ask(&mut self, method: &str, params: Option<&Bytes>, sent: Sent) -> Option<u64> {
+        let params = self.with_meta(params, false)?;
+        Some(self.desk.ask(FIRST, method, &params, sent))
+    }
+
+    pub(super) fn discovered(&mut self, client: &Id, wanted: Revision, message: Message) {
         let Some(result) = message.result() else {
-            actions.push(tell(message.clone().with_id(client.clone()), None));
-            return;
+            return self.desk.tell(message.with_id(client.clone()), None);
         };
         let spoken = members::get_texts(&result, &["supportedVersions"]);
         if !spoken
@@ -90,15 +86,13 @@ impl Session {
                 spoken.iter().map(AsRef::as_ref),
                 Revision::V2026_07_28.as_str(),
             );
-            actions.push(refuse(client, &error));
-            return;
+            return self.desk.refuse(client, &error);
         }
-        let capabilities =
-            members::get(&result, &["capabilities"]).unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let capabilities = members::get(&result, &["capabilities"]).unwrap_or(EMPTY.clone());
         // Tasks of the other era are not those that this client may know.
         let info = members::get(&result, &["_meta", meta::SERVER_INFO])
             .or_else(|| members::get(&result, &["serverInfo"]))
-            .unwrap_or_else(|| Bytes::from_static(br#"{"name":"server","version":"0"}"#));
+            .unwrap_or(UNNAMED.clone());
         let revision = quoted(wanted.as_str());
         let rest = members::without(
             &result,
@@ -120,8 +114,8 @@ impl Session {
             capabilities,
         });
         match initialized {
-            Some(result) => actions.push(answer(client, &result)),
-            None => actions.push(invalid(client, "the server describes itself by no object")),
+            Some(result) => self.desk.answer(client, &result),
+            None => (self.desk).invalid(client, "the server describes itself by no object"),
         }
     }
 
@@ -148,17 +142,15 @@ impl Session {
         members::with(params, &[], &meta)
     }
 
-    pub(super) fn set_level(&mut self, id: &Id, params: Option<Bytes>, actions: &mut Actions) {
+    pub(super) fn set_level(&mut self, id: &Id, params: Option<Bytes>) {
         if !self.server.as_ref().is_some_and(|server| server.logs) {
-            actions.push(no_such_method(id, method::SET_LEVEL));
-            return;
+            return self.desk.refuse(id, &unknown_method(method::SET_LEVEL));
         }
         let level = members::get_text(&params.unwrap_or_default(), &["level"]);
         let Some(level) = level.as_deref().and_then(protocol::log_level) else {
-            actions.push(invalid(id, "there is no such level"));
-            return;
+            return self.desk.invalid(id, "there is no such level");
         };
         self.client.level = Some(level);
-        actions.push(answer(id, &Bytes::from_static(b"{}")));
+        self.desk.answer(id, &EMPTY);
     }
 }

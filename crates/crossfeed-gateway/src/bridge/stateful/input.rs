@@ -2,13 +2,9 @@
 
 use super::{At, Call, Session};
 use crate::{
-    bridge::{
-        cancelled,
-        driver::{Action, Actions},
-        members, tell,
-    },
-    message::{Id, Kind, Message, RpcError},
-    protocol::{self, code},
+    bridge::{cancelled, driver::Action, members},
+    message::{Id, Kind, Message},
+    protocol,
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Kind as Json};
@@ -28,22 +24,13 @@ const MAX_PAUSE: Duration = Duration::from_millis(800);
 /// What a client was asked for one request.
 #[derive(Default)]
 pub(super) struct Round {
-    state: Option<Bytes>,
+    pub(super) state: Option<Bytes>,
     /// The task that asks, where one does.
-    task: Option<Bytes>,
-    asks: Vec<Ask>,
+    pub(super) task: Option<Bytes>,
+    pub(super) asks: Vec<Ask>,
 }
 
-impl Round {
-    pub(super) fn of_task(task: Bytes) -> Self {
-        Self {
-            task: Some(task),
-            ..Self::default()
-        }
-    }
-}
-
-struct Ask {
+pub(super) struct Ask {
     /// The key as it was written, without its quotes.
     key: Bytes,
     number: u64,
@@ -55,42 +42,36 @@ pub(super) type Asked = (Bytes, String, Option<Bytes>);
 
 impl Call {
     /// The server asks for input once more, if it may.
-    pub(super) fn begin_round(&mut self) -> Result<(), RpcError> {
+    pub(super) fn begin_round(&mut self) -> Result<(), String> {
         self.rounds += 1;
-        if self.rounds > MAX_ROUNDS {
-            Err(wrong(format!(
-                "the server asked for input more than {MAX_ROUNDS} times"
-            )))
-        } else {
-            Ok(())
-        }
+        let reason = || format!("the server asked for input more than {MAX_ROUNDS} times");
+        (self.rounds <= MAX_ROUNDS).then_some(()).ok_or_else(reason)
     }
 }
 
 impl Session {
-    pub(super) fn input_required(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
+    pub(super) fn input_required(&mut self, call: u64, result: &Bytes) {
         let state = members::get(result, &["requestState"]);
-        let asked = match members::get(result, &["inputRequests"]).map(|asks| self.read_asks(asks))
-        {
-            Some(Ok(asked)) => asked,
-            Some(Err(reason)) => return self.fail(call, &wrong(reason), actions),
-            None => Vec::new(),
-        };
+        let asks = members::get(result, &["inputRequests"]);
+        let asked = asks.map_or(Ok(Vec::new()), |asks| self.read_asks(asks));
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        if let Err(error) = running.begin_round() {
-            return self.fail(call, &error, actions);
-        }
+        let asked = match asked.and_then(|asked| running.begin_round().map(|()| asked)) {
+            Ok(asked) => asked,
+            Err(reason) => return self.fail(call, &reason),
+        };
         if asked.is_empty() {
             if state.is_none() {
-                let reason = "the server asks for input, and does not say for which".to_owned();
-                return self.fail(call, &wrong(reason), actions);
+                return self.fail(
+                    call,
+                    "the server asks for input, and does not say for which",
+                );
             }
             running.at = At::Pause(state);
             let pause = MIN_PAUSE * 2_u32.saturating_pow(running.pauses);
             running.pauses += 1;
-            actions.push(Action::Wake(pause.min(MAX_PAUSE), call));
+            self.desk.act(Action::Wake(pause.min(MAX_PAUSE), call));
             return;
         }
         running.pauses = 0;
@@ -98,22 +79,16 @@ impl Session {
             state,
             ..Round::default()
         };
-        self.ask_client(call, asked, round, actions);
+        self.ask_client(call, asked, round);
     }
 
     /// Asks the client what a call, or the task that it became, needs.
-    pub(super) fn ask_client(
-        &mut self,
-        call: u64,
-        asked: Vec<Asked>,
-        mut round: Round,
-        actions: &mut Actions,
-    ) {
-        let Some(client) = self.calls.get(&call).map(|call| call.client.clone()) else {
+    pub(super) fn ask_client(&mut self, call: u64, asked: Vec<Asked>, mut round: Round) {
+        let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
         for (key, method, params) in asked {
-            let number = self.number();
+            let number = self.desk.number();
             self.asks.insert(number, call);
             round.asks.push(Ask {
                 key,
@@ -121,11 +96,9 @@ impl Session {
                 answer: None,
             });
             let request = Message::request(&Id::number(number), &method, params.as_ref());
-            actions.push(tell(request, Some(client.clone())));
+            self.desk.tell(request, Some(running.client.clone()));
         }
-        if let Some(running) = self.calls.get_mut(&call) {
-            running.at = At::Client(round);
-        }
+        running.at = At::Client(round);
     }
 
     pub(super) fn read_asks(&self, asks: Bytes) -> Result<Vec<Asked>, String> {
@@ -157,7 +130,7 @@ impl Session {
     }
 
     /// The client answered what it was asked.
-    pub(super) fn input_came(&mut self, message: &Message, actions: &mut Actions) {
+    pub(super) fn input_came(&mut self, message: &Message) {
         let number = message.id().and_then(Id::as_number);
         let Some((number, call)) = number.and_then(|number| self.asks.remove_entry(&number)) else {
             return;
@@ -166,14 +139,7 @@ impl Session {
             return;
         };
         if message.kind() == Kind::Error {
-            if let Some(call) = self.finish(call) {
-                let refused = message.clone().with_id(call.client);
-                actions.push(tell(refused, None));
-                if let At::Client(round) = call.at {
-                    self.take_back(round, actions);
-                }
-            }
-            return;
+            return self.end(call, |client| message.clone().with_id(client));
         }
         if let Some(ask) = round.asks.iter_mut().find(|ask| ask.number == number) {
             ask.answer = message.result();
@@ -182,52 +148,46 @@ impl Session {
             let responses = responses(&round.asks);
             let state = round.state.take();
             match round.task.take() {
-                Some(task) => self.update_task(call, task, &responses, actions),
-                None => self.send_again(call, Some(&responses), state.as_ref(), actions),
+                Some(task) => self.update_task(call, task, &responses),
+                None => self.send_again(call, Some(&responses), state.as_ref()),
             }
         }
     }
 
-    pub(super) fn pause_over(&mut self, call: u64, actions: &mut Actions) {
+    pub(super) fn pause_over(&mut self, call: u64) {
         if let Some(At::Pause(state)) = self.calls.get_mut(&call).map(|call| &mut call.at) {
             let state = state.take();
-            self.send_again(call, None, state.as_ref(), actions);
+            self.send_again(call, None, state.as_ref());
         }
     }
 
-    fn send_again(
-        &mut self,
-        call: u64,
-        responses: Option<&Bytes>,
-        state: Option<&Bytes>,
-        actions: &mut Actions,
-    ) {
+    fn send_again(&mut self, call: u64, responses: Option<&Bytes>, state: Option<&Bytes>) {
         let Some(running) = self.calls.get(&call) else {
             return;
         };
         let said = [("inputResponses", responses), ("requestState", state)];
-        let said: Vec<_> = said
+        let said = said
             .iter()
-            .filter_map(|(key, json)| json.map(|json| (*key, json.as_ref())))
-            .collect();
+            .filter_map(|(key, json)| Some((*key, &(*json)?[..])));
+        let said: Vec<_> = said.collect();
         match members::with(running.request.params().as_ref(), &said, &[]) {
             Some(params) => {
                 let request = running.request.clone().with_body(params);
-                self.send(call, request, actions);
+                self.send(call, request);
             }
             // They were an object when they came.
-            None => self.fail(call, &wrong("no parameters".to_owned()), actions),
+            None => self.fail(call, "no parameters"),
         }
     }
 
     /// Nobody waits for what the client was asked.
-    pub(super) fn take_back(&mut self, round: Round, actions: &mut Actions) {
+    pub(super) fn take_back(&mut self, round: Round) {
         if let Some(task) = &round.task {
-            self.cancel_task(task, actions);
+            self.cancel_task(task);
         }
         for ask in round.asks {
             if self.asks.remove(&ask.number).is_some() {
-                actions.push(tell(cancelled(&Id::number(ask.number)), None));
+                self.desk.tell(cancelled(&Id::number(ask.number)), None);
             }
         }
     }
@@ -235,20 +195,10 @@ impl Session {
 
 /// The answers under the keys of the questions, as these were written.
 fn responses(asks: &[Ask]) -> Bytes {
-    let mut out = vec![b'{'];
-    for ask in asks {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        out.push(b'"');
-        out.extend_from_slice(&ask.key);
-        out.extend_from_slice(b"\":");
-        out.extend_from_slice(ask.answer.as_deref().unwrap_or(b"null"));
-    }
-    out.push(b'}');
-    out.into()
-}
-
-fn wrong(reason: String) -> RpcError {
-    RpcError::new(code::INTERNAL, reason)
+    let answer = |ask: &Ask| {
+        let answer = ask.answer.as_deref().unwrap_or(b"null");
+        [b"\"", &ask.key[..], b"\":", answer].concat()
+    };
+    let answers: Vec<_> = asks.iter().map(answer).collect();
+    [b"{", &answers.join(&b',')[..], b"}"].concat().into()
 }

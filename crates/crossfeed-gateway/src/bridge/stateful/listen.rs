@@ -4,12 +4,12 @@
 //! acknowledged it, the one before is closed: nothing is missed in between. One that ends is opened again,
 //! ever more slowly, and the client is told that everything may have changed meanwhile.
 
-use super::{Sent, Session, invalid, no_such_method};
+use super::{Sent, Session};
 use crate::{
     bridge::{
-        answer, cancelled,
-        driver::{Action, Actions, FIRST},
-        members, tell,
+        desk::{EMPTY, unknown_method},
+        driver::{Action, FIRST},
+        listened, members,
     },
     message::{Id, Message},
     protocol::{LIST_CHANGES, code, meta, method},
@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// Opens the request for all that is listened to, if anything is.
-    pub(super) fn listen(&mut self, actions: &mut Actions) {
+    pub(super) fn listen(&mut self) {
         self.listening.pausing = false;
         if self.listening.impossible {
             return;
@@ -74,52 +74,29 @@ impl Session {
             return;
         }
         self.listening.changed = false;
-        let uris: Vec<_> = self.listening.uris.iter().map(|uri| quoted(uri)).collect();
-        let uris = format!("[{}]", uris.join(","));
-        let mut filter: Vec<(&str, &[u8])> = LIST_CHANGES
-            .iter()
-            .filter(|(list, _, _)| self.server_can(&[list, "listChanged"]))
-            .map(|(_, _, flag)| (*flag, b"true".as_slice()))
-            .collect();
-        if !self.listening.uris.is_empty() {
-            filter.push(("resourceSubscriptions", uris.as_bytes()));
-        }
-        if filter.is_empty() {
+        let changes = |list: &str| self.server_can(&[list, "listChanged"]);
+        let Some(filter) = listened(changes, &self.listening.uris) else {
             if let Some((number, _)) = self.listening.current.take() {
-                self.stop_listening(number, actions);
+                self.desk.cancel(FIRST, number, None);
             }
             return;
-        }
-        let notifications = members::object(&filter);
-        let params = members::object(&[("notifications", &notifications)]);
-        let Some(params) = self.with_meta(Some(&params), false) else {
-            return;
         };
-        let number = self.number();
-        self.sent.insert(number, Sent::Listen);
-        self.listening.next = Some((number, self.listening.uris.clone()));
-        let request = Message::request(&Id::number(number), method::LISTEN, Some(&params));
-        actions.push(Action::Send(FIRST, request, Vec::new()));
+        let params = members::object(&[("notifications", &filter)]);
+        let number = self.ask(method::LISTEN, Some(&params), Sent::Listen);
+        self.listening.next = number.map(|number| (number, self.listening.uris.clone()));
     }
 
     /// Closes what is open, for good.
-    pub(super) fn listen_no_more(&mut self, actions: &mut Actions) {
+    pub(super) fn listen_no_more(&mut self) {
         self.listening.impossible = true;
         let current = self.listening.current.take().map(|(number, _)| number);
         let next = self.listening.next.take().map(|(number, _)| number);
         for number in current.into_iter().chain(next) {
-            self.stop_listening(number, actions);
+            self.desk.cancel(FIRST, number, None);
         }
     }
 
-    fn stop_listening(&mut self, number: u64, actions: &mut Actions) {
-        self.sent.remove(&number);
-        let id = Id::number(number);
-        actions.push(Action::Send(FIRST, cancelled(&id), Vec::new()));
-        actions.push(Action::Abandon(FIRST, id));
-    }
-
-    pub(super) fn acknowledged(&mut self, message: &Message, actions: &mut Actions) {
+    pub(super) fn acknowledged(&mut self, message: &Message) {
         let params = message.params().unwrap_or_default();
         let id = members::get_id(&params, &["_meta", meta::SUBSCRIPTION_ID]);
         let acknowledged = id.and_then(|id| id.as_number());
@@ -132,69 +109,47 @@ impl Session {
         };
         let before = self.listening.current.replace((number, Instant::now()));
         match before {
-            Some((before, _)) => self.stop_listening(before, actions),
-            None if self.listening.ended > 0 => self.tell_of_everything(actions),
+            Some((before, _)) => self.desk.cancel(FIRST, before, None),
+            None if self.listening.ended > 0 => self.tell_of_everything(),
             None => {}
         }
         let honoured = members::get_texts(&params, &["notifications", "resourceSubscriptions"]);
         let honoured: BTreeSet<_> = honoured.into_iter().collect();
-        for (client, uri) in std::mem::take(&mut self.listening.waiting) {
-            if !asked.contains(&uri) {
-                self.listening.waiting.push((client, uri));
-            } else if honoured.contains(&uri) {
-                actions.push(answer(&client, &Bytes::from_static(b"{}")));
-            } else {
-                self.listening.uris.remove(&uri);
-                actions.push(invalid(
-                    &client,
-                    "the server does not admit the subscription",
-                ));
-            }
-        }
+        self.settle_waiting(|uri| asked.contains(uri), &honoured);
         if self.listening.changed {
-            self.listen(actions);
+            self.listen();
         }
     }
 
     /// What may have changed while nobody listened.
-    fn tell_of_everything(&self, actions: &mut Actions) {
+    fn tell_of_everything(&mut self) {
         for (list, notification, _) in LIST_CHANGES {
             if self.server_can(&[list, "listChanged"]) {
-                actions.push(tell(Message::notification(notification, None), None));
+                self.desk
+                    .tell(Message::notification(notification, None), None);
             }
         }
         for uri in &self.listening.uris {
             let params = members::object(&[("uri", quoted(uri).as_bytes())]);
-            actions.push(tell(
-                Message::notification(method::RESOURCE_UPDATED, Some(&params)),
-                None,
-            ));
+            let updated = Message::notification(method::RESOURCE_UPDATED, Some(&params));
+            self.desk.tell(updated, None);
         }
     }
 
-    pub(super) fn listen_ended(
-        &mut self,
-        number: u64,
-        error: Option<Bytes>,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn listen_ended(&mut self, number: u64, error: Option<Bytes>) {
         let code = error.and_then(|error| members::get(&error, &["code"]));
-        let is_unknown =
-            code.is_some_and(|code| *code == *code::METHOD_NOT_FOUND.to_string().as_bytes());
-        let lived = match self
-            .listening
-            .current
-            .take_if(|(current, _)| *current == number)
-        {
+        let is_unknown = code.is_some_and(|code| code == code::METHOD_NOT_FOUND.to_string());
+        let current = &mut self.listening.current;
+        let lived = match current.take_if(|(current, _)| *current == number) {
             Some((_, since)) => since.elapsed() > MAX_PAUSE,
             None => {
                 let next = self.listening.next.take_if(|(next, _)| *next == number);
                 let Some((_, asked)) = next else {
                     return;
                 };
-                self.refuse_waiting(|uri| is_unknown || asked.contains(uri), actions);
+                self.settle_waiting(|uri| is_unknown || asked.contains(uri), &BTreeSet::new());
                 if self.listening.changed && !is_unknown {
-                    return self.listen(actions);
+                    return self.listen();
                 }
                 // The one before lives on.
                 if self.listening.current.is_some() {
@@ -215,68 +170,60 @@ impl Session {
         if !self.listening.pausing && self.listening.next.is_none() {
             self.listening.pausing = true;
             let pause = MIN_PAUSE.saturating_mul(2_u32.saturating_pow(self.listening.ended - 1));
-            actions.push(Action::Wake(pause.min(MAX_PAUSE), TIMER));
+            self.desk.act(Action::Wake(pause.min(MAX_PAUSE), TIMER));
         }
     }
 
-    /// Those who wait for these resources wait in vain.
-    fn refuse_waiting(&mut self, refused: impl Fn(&str) -> bool, actions: &mut Actions) {
+    /// Those who wait for `settled` resources wait in vain, except for those that are honoured.
+    fn settle_waiting(&mut self, settled: impl Fn(&str) -> bool, honoured: &BTreeSet<String>) {
         let waiting = &mut self.listening.waiting;
-        for (client, uri) in waiting.extract_if(.., |(_, uri)| refused(uri)) {
+        for (client, uri) in waiting.extract_if(.., |(_, uri)| settled(uri)) {
+            if honoured.contains(&uri) {
+                self.desk.answer(&client, &EMPTY);
+                continue;
+            }
             self.listening.uris.remove(&uri);
-            actions.push(invalid(
-                &client,
-                "the server does not admit the subscription",
-            ));
+            let reason = "the server does not admit the subscription";
+            self.desk.invalid(&client, reason);
         }
     }
 
-    pub(super) fn subscribe(&mut self, id: Id, params: Option<Bytes>, actions: &mut Actions) {
+    pub(super) fn subscribe(&mut self, id: Id, params: Option<Bytes>) {
         if !self.server_can(&["resources", "subscribe"]) || self.listening.impossible {
-            actions.push(no_such_method(&id, method::SUBSCRIBE));
-            return;
+            return self.desk.refuse(&id, &unknown_method(method::SUBSCRIBE));
         }
         let Some(uri) = members::get_text(&params.unwrap_or_default(), &["uri"]) else {
-            actions.push(invalid(&id, "`uri` is not a string"));
-            return;
+            return self.desk.invalid(&id, "`uri` is not a string");
         };
         if self.listening.uris.contains(&uri) {
-            let waits = self
-                .listening
-                .waiting
-                .iter()
-                .any(|(_, waiting)| *waiting == uri);
-            if waits {
-                self.listening.waiting.push((id, uri))
-            } else {
-                actions.push(answer(&id, &Bytes::from_static(b"{}")))
+            let waiting = &mut self.listening.waiting;
+            if waiting.iter().any(|(_, waiting)| *waiting == uri) {
+                return waiting.push((id, uri));
             }
-            return;
+            return self.desk.answer(&id, &EMPTY);
         }
         if self.listening.uris.len() >= MAX_SUBSCRIPTIONS {
             let reason = format!("more than {MAX_SUBSCRIPTIONS} subscriptions");
-            actions.push(invalid(&id, &reason));
-            return;
+            return self.desk.invalid(&id, &reason);
         }
         self.listening.uris.insert(uri.clone());
         self.listening.waiting.push((id, uri));
-        self.listen(actions);
+        self.listen();
     }
 
-    pub(super) fn unsubscribe(&mut self, id: &Id, params: Option<Bytes>, actions: &mut Actions) {
+    pub(super) fn unsubscribe(&mut self, id: &Id, params: Option<Bytes>) {
         let uri = members::get_text(&params.unwrap_or_default(), &["uri"]);
         let Some(uri) = uri else {
-            actions.push(invalid(id, "`uri` is not a string"));
-            return;
+            return self.desk.invalid(id, "`uri` is not a string");
         };
         if self.listening.uris.remove(&uri) {
             // What is taken back is not listened to: no acknowledgement will name it.
             let taken_back = |(_, waiting): &mut (Id, String)| *waiting == uri;
             for (client, _) in self.listening.waiting.extract_if(.., taken_back) {
-                actions.push(answer(&client, &Bytes::from_static(b"{}")));
+                self.desk.answer(&client, &EMPTY);
             }
-            self.listen(actions);
+            self.listen();
         }
-        actions.push(answer(id, &Bytes::from_static(b"{}")));
+        self.desk.answer(id, &EMPTY);
     }
 }

@@ -7,10 +7,11 @@
 use super::{At, Sent, Session, input::Round};
 use crate::{
     bridge::{
-        driver::{Action, Actions, FIRST},
-        members, tell,
+        desk::EMPTY,
+        driver::{Action, FIRST},
+        members,
     },
-    message::{Id, Message, RpcError},
+    message::{Message, RpcError},
     protocol::{code, meta, method},
 };
 use bytes::Bytes;
@@ -24,7 +25,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// A task that a call became.
 pub(super) struct Task {
     /// Its id, as JSON.
-    id: Bytes,
+    pub(super) id: Bytes,
     /// The request about it that is not answered.
     pub(super) asked: Option<u64>,
 }
@@ -44,134 +45,94 @@ impl Session {
     }
 
     /// A call became a task.
-    pub(super) fn task_made(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
+    pub(super) fn task_made(&mut self, call: u64, result: &Bytes) {
         let Some(id) = members::get(result, &["taskId"]) else {
-            let error = RpcError::new(code::INTERNAL, "the server made a task of it without an id");
-            return self.fail(call, &error, actions);
+            return self.fail(call, "the server made a task of it without an id");
         };
         if let Some(running) = self.calls.get_mut(&call) {
             running.at = At::Task(Task { id, asked: None });
-            actions.push(Action::Wake(interval(result), call));
+            self.desk.act(Action::Wake(interval(result), call));
         }
     }
 
     /// Asks how a task is.
-    pub(super) fn ask_about_task(&mut self, call: u64, actions: &mut Actions) {
-        self.send_about_task(call, method::GET_TASK, None, actions);
+    pub(super) fn ask_about_task(&mut self, call: u64) {
+        self.send_about_task(call, method::GET_TASK, None);
     }
 
     /// Tells a task what it asked for.
-    pub(super) fn update_task(
-        &mut self,
-        call: u64,
-        task: Bytes,
-        responses: &Bytes,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn update_task(&mut self, call: u64, task: Bytes, responses: &Bytes) {
         if let Some(running) = self.calls.get_mut(&call) {
             running.at = At::Task(Task {
                 id: task,
                 asked: None,
             });
         }
-        self.send_about_task(call, method::UPDATE_TASK, Some(responses), actions);
+        self.send_about_task(call, method::UPDATE_TASK, Some(responses));
     }
 
-    fn send_about_task(
-        &mut self,
-        call: u64,
-        method: &str,
-        responses: Option<&Bytes>,
-        actions: &mut Actions,
-    ) {
-        let number = self.number();
-        let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
+    fn send_about_task(&mut self, call: u64, method: &str, responses: Option<&Bytes>) {
+        let at = self.calls.get(&call).map(|call| &call.at);
+        let Some(At::Task(Task { id, asked: None })) = at else {
             return;
         };
-        if task.asked.is_some() {
-            return;
+        let id = id.clone();
+        let asked = self.about_task(method, &id, responses, Sent::Task(call));
+        if let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) {
+            task.asked = asked;
         }
-        task.asked = Some(number);
-        let id = task.id.clone();
-        let Some(request) = self.about_task(number, method, &id, responses) else {
-            return;
-        };
-        self.sent.insert(number, Sent::Task(call));
-        actions.push(Action::Send(FIRST, request, Vec::new()));
     }
 
     fn about_task(
-        &self,
-        number: u64,
+        &mut self,
         method: &str,
         task: &Bytes,
         responses: Option<&Bytes>,
-    ) -> Option<Message> {
+        sent: Sent,
+    ) -> Option<u64> {
         let mut params: Vec<(&str, &[u8])> = vec![("taskId", task)];
-        if let Some(responses) = responses {
-            params.push(("inputResponses", responses));
-        }
+        params.extend(responses.map(|responses| ("inputResponses", &responses[..])));
         let params = self.with_meta(Some(&members::object(&params)), false)?;
         let params = self.with_tasks(&params)?;
-        Some(Message::request(&Id::number(number), method, Some(&params)))
+        Some(self.desk.ask(FIRST, method, &params, sent))
     }
 
     /// The server said how a task is, or that it knows what it asked for.
-    pub(super) fn task_told(&mut self, call: u64, message: Message, actions: &mut Actions) {
-        let Some(running) = self.calls.get_mut(&call) else {
-            return;
-        };
-        let At::Task(task) = &mut running.at else {
+    pub(super) fn task_told(&mut self, call: u64, message: Message) {
+        let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
             return;
         };
         task.asked = None;
         let task = task.id.clone();
         let Some(result) = message.result() else {
-            if let Some(call) = self.finish(call) {
-                actions.push(tell(message.with_id(call.client), None));
-            }
-            return;
+            return self.end(call, |client| message.with_id(client));
         };
         let status = members::get_text(&result, &["status"]);
         match status.as_deref() {
             Some("completed") => {
-                let outcome = members::get(&result, &["result"]);
-                let outcome = outcome.unwrap_or_else(|| Bytes::from_static(b"{}"));
+                let outcome = members::get(&result, &["result"]).unwrap_or(EMPTY.clone());
                 let outcome = members::without(&outcome, &["resultType"], &[]);
-                if let Some(call) = self.finish(call) {
-                    actions.push(tell(Message::response(&call.client, &outcome), None));
-                }
+                self.end(call, |client| Message::response(&client, &outcome));
             }
-            Some("failed") => {
-                let error = members::get(&result, &["error"]);
+            Some("failed") => self.end(call, |client| {
                 let failed = RpcError::new(code::INTERNAL, "the task failed");
-                if let Some(call) = self.finish(call) {
-                    let message = Message::failure(Some(&call.client), &failed);
-                    let message = match error {
-                        Some(error) => message.with_body(error),
-                        None => message,
-                    };
-                    actions.push(tell(message, None));
-                }
-            }
-            Some("cancelled") => {
-                let error = RpcError::new(code::INTERNAL, "the task was cancelled");
-                self.fail(call, &error, actions);
-            }
-            Some("input_required") => self.task_asks(call, task, &result, actions),
-            _ => actions.push(Action::Wake(interval(&result), call)),
+                let error = members::get(&result, &["error"]).unwrap_or_else(|| failed.to_bytes());
+                Message::failure(Some(&client), &failed).with_body(error)
+            }),
+            Some("cancelled") => self.fail(call, "the task was cancelled"),
+            Some("input_required") => self.task_asks(call, task, &result),
+            _ => self.desk.act(Action::Wake(interval(&result), call)),
         }
     }
 
     /// What a task has asked for before it is not asked for again: it may say so until it has read the
     /// answer.
-    fn task_asks(&mut self, call: u64, task: Bytes, result: &Bytes, actions: &mut Actions) {
+    fn task_asks(&mut self, call: u64, task: Bytes, result: &Bytes) {
         let asks = members::get(result, &["inputRequests"]).unwrap_or_default();
         let asked = self.read_asks(asks);
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        let asked = asked.map_err(|reason| RpcError::new(code::INTERNAL, reason));
         let begun = asked.and_then(|mut asked| {
             asked.retain(|(key, _, _)| running.task_asked.insert(key.clone()));
             if !asked.is_empty() {
@@ -180,27 +141,25 @@ impl Session {
             Ok(asked)
         });
         match begun {
-            Ok(asked) if asked.is_empty() => actions.push(Action::Wake(interval(result), call)),
-            Ok(asked) => self.ask_client(call, asked, Round::of_task(task), actions),
-            Err(error) => {
-                self.fail(call, &error, actions);
-                self.cancel_task(&task, actions);
+            Ok(asked) if asked.is_empty() => self.desk.act(Action::Wake(interval(result), call)),
+            Ok(asked) => self.ask_client(
+                call,
+                asked,
+                Round {
+                    task: Some(task),
+                    ..Round::default()
+                },
+            ),
+            Err(reason) => {
+                self.fail(call, &reason);
+                self.cancel_task(&task);
             }
         }
     }
 
     /// Nobody waits for a task.
-    pub(super) fn cancel_task(&mut self, task: &Bytes, actions: &mut Actions) {
-        let number = self.number();
-        if let Some(request) = self.about_task(number, method::CANCEL_TASK, task, None) {
-            actions.push(Action::Send(FIRST, request, Vec::new()));
-        }
-    }
-}
-
-impl Task {
-    pub(super) fn id(&self) -> &Bytes {
-        &self.id
+    pub(super) fn cancel_task(&mut self, task: &Bytes) {
+        self.about_task(method::CANCEL_TASK, task, None, Sent::Unasked);
     }
 }
 

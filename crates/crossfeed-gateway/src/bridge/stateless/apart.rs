@@ -4,7 +4,7 @@
 //! calls behind one that nobody waits for, at a server that asks: what that one still asks is not taken for theirs.
 
 use super::{Asker, Call, Session, Sessions, input::REQUEST_STATE_TTL};
-use crate::bridge::driver::{Actions, ConnectionId, FIRST};
+use crate::bridge::driver::{ConnectionId, FIRST};
 use tokio::time::Instant;
 
 /// Sessions of one bridge: of different clients, and as many again beside those for calls that run alone.
@@ -55,11 +55,7 @@ impl Unanswered {
 
 impl Sessions {
     /// The session for a client that says this of itself, and for a call within which the server may ask.
-    pub(super) fn session_for(
-        &mut self,
-        (asker, may_ask): (Asker, bool),
-        actions: &mut Actions,
-    ) -> Option<ConnectionId> {
+    pub(super) fn session_for(&mut self, (asker, may_ask): (Asker, bool)) -> Option<ConnectionId> {
         let is_alone = may_ask && self.keeps_apart && asker.may_be_asked();
         let first = self.first_of(&asker);
         let known = self.known_session(&asker, first, is_alone);
@@ -77,17 +73,17 @@ impl Sessions {
             None
         };
         let link = if self.first_taken {
-            self.open_link(before, actions)
+            self.open_link(before)
         } else {
             self.first_taken = true;
             FIRST
         };
-        self.introduce(link, &asker, actions);
+        self.introduce(link, &asker);
         self.sessions
             .insert(link, Session::new(asker, is_beside, Vec::new()));
         self.put_first(link, first);
         if self.sessions.len() > 1 {
-            self.sweep_later(actions);
+            self.sweep_later();
         }
         Some(link)
     }
@@ -98,7 +94,7 @@ impl Sessions {
         asker: &Asker,
     ) -> impl Iterator<Item = (ConnectionId, &Session)> {
         let sessions = self.sessions.iter().map(|(link, session)| (*link, session));
-        sessions.filter(|(_, session)| session.asker.is_same(asker))
+        sessions.filter(|(_, session)| session.asker == *asker)
     }
 
     /// The session that a client's calls run in one after the other.

@@ -1,19 +1,20 @@
 //! Requests that are passed on, and what they are answered.
 
-use super::{Asker, Running, Sent, Sessions, cancelled, input::Ask, session::Held};
+use super::{Asker, Sent, Sessions, input::Ask, session::Held};
 use crate::{
     bridge::{
-        driver::{Action, Actions, ConnectionId},
-        members, tell,
+        desk::Desk,
+        driver::{Action, ConnectionId},
+        members,
     },
     budget::UNCHARGED,
     message::{Header, Id, Message, Token},
     protocol::{self, code, meta, method},
-    upstream::{Event, UpstreamError},
+    upstream::UpstreamError,
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
-use std::{collections::VecDeque, mem};
+use std::collections::VecDeque;
 use tokio::time::Instant;
 
 /// Methods whose results a client may keep: these say for how long.
@@ -107,7 +108,7 @@ impl Call {
     }
 
     /// Tells the client of progress, or keeps it until the client comes again.
-    pub(super) fn tell_progress(&mut self, params: Bytes, actions: &mut Actions) {
+    pub(super) fn tell_progress(&mut self, params: Bytes, desk: &mut Desk<Sent>) {
         let Some(client) = &self.client else {
             if params.len() <= UNCHARGED {
                 if self.progress.len() >= MAX_PROGRESS {
@@ -125,14 +126,7 @@ impl Call {
         });
         if let Some(params) = params {
             let message = Message::notification(method::PROGRESS, Some(&params));
-            actions.push(tell(message, Some(client.clone())));
-        }
-    }
-
-    /// Tells the client of the progress that was kept for it.
-    pub(super) fn tell_kept_progress(&mut self, actions: &mut Actions) {
-        for params in mem::take(&mut self.progress) {
-            self.tell_progress(params, actions);
+            desk.tell(message, Some(client.clone()));
         }
     }
 
@@ -151,17 +145,10 @@ pub(super) fn target(params: &Bytes) -> Option<Bytes> {
 }
 
 impl Sessions {
-    pub(super) fn call(
-        &mut self,
-        id: Id,
-        asker: Asker,
-        message: Message,
-        headers: &[Header],
-        actions: &mut Actions,
-    ) {
-        let number = self.number();
+    pub(super) fn call(&mut self, id: Id, asker: Asker, message: Message, headers: &[Header]) {
+        let number = self.desk.number();
         let may_ask = ASKING.contains(&message.method().unwrap_or_default());
-        let Some(link) = self.in_session(&id, (asker, may_ask), Held::Call(number), actions) else {
+        let Some(link) = self.in_session(&id, (asker, may_ask), Held::Call(number)) else {
             return;
         };
         let params = message.params().unwrap_or_default();
@@ -191,13 +178,13 @@ impl Sessions {
             came_back: false,
         };
         call.came(id.clone(), &params);
-        self.by_client.insert(id, Running::Call(number));
+        self.by_client.insert(id, Held::Call(number));
         self.calls.insert(number, call);
-        self.go_on(link, Held::Call(number), actions);
+        self.go_on(link, Held::Call(number));
     }
 
-    pub(super) fn send_call(&mut self, call: u64, actions: &mut Actions) {
-        let number = self.number();
+    pub(super) fn send_call(&mut self, call: u64) {
+        let number = self.desk.number();
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
@@ -214,13 +201,13 @@ impl Sessions {
         let (link, level) = (running.link, running.level);
         let may_ask = running.may_ask();
         if let Some(level) = level {
-            self.ask_for_logs(link, level, actions);
+            self.ask_for_logs(link, level);
         }
-        self.sent.insert(number, (link, Sent::Call(call)));
+        self.desk.sent.insert(number, (link, Sent::Call(call)));
         let request = request.with_id(Id::number(number));
-        actions.push(Action::Send(link, request, headers));
+        self.desk.act(Action::Send(link, request, headers));
         if may_ask {
-            self.ask_what_was_held(link, call, actions);
+            self.ask_what_was_held(link, call);
         }
     }
 
@@ -240,47 +227,28 @@ impl Sessions {
     }
 
     /// Nobody waits for a call any longer; `notification` is what the client said.
-    pub(super) fn cancel(
-        &mut self,
-        call: u64,
-        notification: Option<&Message>,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn cancel_call(&mut self, call: u64, notification: Option<&Message>) {
         let Some(running) = self.finish(call) else {
             return;
         };
-        self.forget_held(running.link, Running::Call(call));
+        self.forget_held(running.link, &Held::Call(call));
         let Some(number) = running.number.filter(|_| running.outcome.is_none()) else {
             return;
         };
-        self.sent.remove(&number);
         self.give_up(&running);
-        for ask in &running.asks {
-            ask.refuse(
-                running.link,
-                "the client has cancelled the request",
-                actions,
-            );
+        for ask in running.asks {
+            self.refuse_ask(running.link, ask, "the client has cancelled the request");
         }
-        let id = Id::number(number);
-        let message = notification
-            .and_then(|notification| {
-                let params = notification.params();
-                let params = members::with(params.as_ref(), &[("requestId", id.raw())], &[])?;
-                Some(notification.clone().with_body(params))
-            })
-            .unwrap_or_else(|| cancelled(&id));
         if let AsTask::Made(task) = &running.as_task {
             let params = members::object(&[("taskId", task)]);
-            let (link, name) = (running.link, method::CANCEL_TASK);
-            self.ask_server(link, name, &params, Sent::Unasked, actions);
+            let name = method::CANCEL_TASK;
+            self.desk.ask(running.link, name, &params, Sent::Unasked);
         }
-        actions.push(Action::Send(running.link, message, Vec::new()));
-        actions.push(Action::Abandon(running.link, id));
+        self.desk.cancel(running.link, number, notification);
     }
 
-    pub(super) fn call_answered(&mut self, call: u64, message: Message, actions: &mut Actions) {
-        if self.is_about_task(call, &message, actions) {
+    pub(super) fn call_answered(&mut self, call: u64, message: Message) {
+        if self.is_about_task(call, &message) {
             return;
         }
         let Some(running) = self.calls.get_mut(&call) else {
@@ -296,7 +264,7 @@ impl Sessions {
             if call.method == method::LIST_TOOLS {
                 self.read_tasks_only(&message);
             }
-            deliver(call, message, actions);
+            self.deliver(call, message);
         }
     }
 
@@ -321,31 +289,19 @@ impl Sessions {
     }
 
     /// Whether an answer says that a call became a task: the call goes on.
-    fn is_about_task(&mut self, number: u64, message: &Message, actions: &mut Actions) -> bool {
-        let Some(call) = self.calls.get_mut(&number) else {
+    fn is_about_task(&mut self, number: u64, message: &Message) -> bool {
+        let result = message.result();
+        let task = result.and_then(|result| members::get(&result, &["task", "taskId"]));
+        let call = self.calls.get_mut(&number);
+        let call = call.filter(|call| matches!(call.as_task, AsTask::Asked));
+        let (Some(call), Some(task)) = (call, task) else {
             return false;
         };
-        match (&call.as_task, message.result()) {
-            (AsTask::Asked, Some(result)) => {
-                let Some(task) = members::get(&result, &["task", "taskId"]) else {
-                    return false;
-                };
-                let params = members::object(&[("taskId", &task)]);
-                call.as_task = AsTask::Made(task);
-                let link = call.link;
-                let known = self.numbers + 1;
-                call.number = Some(known);
-                self.ask_server(
-                    link,
-                    method::TASK_RESULT,
-                    &params,
-                    Sent::Call(number),
-                    actions,
-                );
-                true
-            }
-            _ => false,
-        }
+        let params = members::object(&[("taskId", &task)]);
+        call.as_task = AsTask::Made(task);
+        let (name, sent) = (method::TASK_RESULT, Sent::Call(number));
+        call.number = Some(self.desk.ask(call.link, name, &params, sent));
+        true
     }
 
     /// The server did not take a call, since it does not know the session: the call waits for another, but not
@@ -364,12 +320,13 @@ impl Sessions {
         call.number = None;
         // The next session asks anew, under ids that may be the same.
         call.asks.clear();
-        session.hold(Held::Call(number));
+        session.held.push(Held::Call(number));
         true
     }
 
-    pub(super) fn call_failed(&mut self, call: u64, error: &UpstreamError, actions: &mut Actions) {
-        if *error == UpstreamError::SessionOver && self.waits_for_another_session(call) {
+    pub(super) fn call_failed(&mut self, call: u64, error: UpstreamError) {
+        let is_over = error == UpstreamError::SessionOver;
+        if is_over && self.waits_for_another_session(call) {
             return;
         }
         let Some(call) = self.finish(call) else {
@@ -378,48 +335,41 @@ impl Sessions {
         self.give_up(&call);
         // The server made a task of it, whatever became of what was asked about that.
         let error = match call.as_task {
-            AsTask::Made(_) => error.clone().after_taking(),
+            AsTask::Made(_) => error.after_taking(),
             // In a session that had just begun, the refusal means something else.
-            _ if call.came_back && *error == UpstreamError::SessionOver => {
-                error.clone().after_sending()
-            }
-            AsTask::No | AsTask::Asked => error.clone(),
+            _ if call.came_back && is_over => error.after_sending(),
+            AsTask::No | AsTask::Asked => error,
         };
         if let Some(id) = call.client {
-            actions.push(Action::Tell(Event::Failed { id, error }));
+            self.desk.failed(id, error);
         }
     }
-}
 
-/// Tells a client the answer to its call.
-pub(super) fn deliver(call: Call, message: Message, actions: &mut Actions) {
-    let Some(client) = call.client else {
-        return;
-    };
-    let message = message.with_id(client);
-    let body = match (message.result(), message.error()) {
-        (Some(result), _) => {
-            let mut said: Vec<(&str, &[u8])> = vec![("resultType", br#""complete""#)];
-            if KEPT.contains(&call.method.as_str()) {
-                said.push(("ttlMs", b"0"));
-                said.push(("cacheScope", br#""private""#));
+    /// Tells a client the answer to its call.
+    pub(super) fn deliver(&mut self, call: Call, message: Message) {
+        let Some(client) = call.client else {
+            return;
+        };
+        let body = match (message.result(), message.error()) {
+            (Some(result), _) => {
+                let mut said: Vec<(&str, &[u8])> = vec![("resultType", br#""complete""#)];
+                if KEPT.contains(&call.method.as_str()) {
+                    said.push(("ttlMs", b"0"));
+                    said.push(("cacheScope", br#""private""#));
+                }
+                members::with_absent(&result, &said)
             }
-            members::with_absent(&result, &said)
-        }
-        (None, Some(error)) if call.method == method::READ_RESOURCE => invalid_resource(&error),
-        _ => None,
-    };
-    let message = match body {
-        Some(body) => message.with_body(body),
-        None => message,
-    };
-    actions.push(tell(message, None));
-}
-
-/// That there is no such resource has no code of its own in this era.
-fn invalid_resource(error: &Bytes) -> Option<Bytes> {
-    let code = members::get(error, &["code"])?;
-    let invalid = code::INVALID_PARAMS.to_string();
-    (*code == *code::RESOURCE_NOT_FOUND.to_string().as_bytes())
-        .then(|| members::with(Some(error), &[("code", invalid.as_bytes())], &[]))?
+            // That there is no such resource has no code of its own in this era.
+            (None, Some(error)) if call.method == method::READ_RESOURCE => {
+                members::recoded(&error, code::RESOURCE_NOT_FOUND, code::INVALID_PARAMS)
+            }
+            _ => None,
+        };
+        let message = message.with_id(client);
+        let message = match body {
+            Some(body) => message.with_body(body),
+            None => message,
+        };
+        self.desk.tell(message, None);
+    }
 }

@@ -4,18 +4,11 @@
 //! request comes again with what was asked for: that goes to the server, and the call goes on. A call
 //! whose request does not come again is given up.
 
-use super::{
-    Running, Sessions,
-    call::{deliver, target},
-};
+use super::{Sessions, call::target, session::Held};
 use crate::{
-    bridge::{
-        answer,
-        driver::{Action, Actions, ConnectionId},
-        members, refuse,
-    },
+    bridge::{desk::unknown_method, driver::ConnectionId, members},
     message::{Id, Message, RpcError},
-    protocol::{self, code, method},
+    protocol::{self, code},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -42,41 +35,29 @@ pub(super) struct Ask {
     key: String,
 }
 
-impl Ask {
-    pub(super) fn refuse(&self, link: ConnectionId, reason: &str, actions: &mut Actions) {
-        let error = RpcError::new(code::INTERNAL, reason);
-        let reply = Message::failure(Some(&self.id), &error);
-        actions.push(Action::Send(link, reply, Vec::new()));
-    }
-}
-
 impl Sessions {
+    pub(super) fn refuse_ask(&mut self, link: ConnectionId, ask: Ask, reason: &str) {
+        let error = RpcError::new(code::INTERNAL, reason);
+        self.desk
+            .send(link, Message::failure(Some(&ask.id), &error));
+    }
+
     /// The server asks.
-    pub(super) fn asked(
+    pub(super) fn input_asked(
         &mut self,
         link: ConnectionId,
+        id: &Id,
         message: &Message,
         related: Option<&Id>,
-        actions: &mut Actions,
     ) {
-        let (Some(id), Some(name)) = (message.id(), message.method()) else {
-            return;
-        };
-        let mut reply = |reply| actions.push(Action::Send(link, reply, Vec::new()));
-        if name == method::PING {
-            reply(Message::response(id, &Bytes::from_static(b"{}")));
-            return;
-        }
+        let name = message.method().unwrap_or_default();
         let Some(session) = self.sessions.get(&link) else {
             return;
         };
-        let offered =
-            protocol::required_capability(name).is_some_and(|asked| session.offers(asked));
-        if !offered {
-            let reason = format!("Method not found: {name}");
-            let error = RpcError::new(code::METHOD_NOT_FOUND, reason);
-            reply(Message::failure(Some(id), &error));
-            return;
+        let capability = protocol::required_capability(name);
+        if !capability.is_some_and(|capability| session.asker.offers(capability)) {
+            let reply = Message::failure(Some(id), &unknown_method(name));
+            return self.desk.send(link, reply);
         }
         let ask = Ask {
             id: id.clone(),
@@ -88,24 +69,21 @@ impl Sessions {
         self.has_asked |= session.has_called;
         let call = match self.call_that_asks(link, related) {
             Ok(call) => call,
-            Err(reason) => return ask.refuse(link, reason, actions),
+            Err(reason) => return self.refuse_ask(link, ask, reason),
         };
         let asks = match call {
             Some(call) => self.calls.get_mut(&call).map(|call| &mut call.asks),
-            None => self
-                .sessions
-                .get_mut(&link)
-                .map(|session| &mut session.asks),
+            None => (self.sessions.get_mut(&link)).map(|session| &mut session.asks),
         };
         match asks {
             Some(asks) if asks.len() < MAX_REQUESTS => asks.push(ask),
             _ => {
                 let reason = format!("more than {MAX_REQUESTS} requests at once");
-                return ask.refuse(link, &reason, actions);
+                return self.refuse_ask(link, ask, &reason);
             }
         }
         if let Some(call) = call {
-            self.ask_client(call, actions);
+            self.ask_client(call);
         }
     }
 
@@ -152,12 +130,7 @@ impl Sessions {
     }
 
     /// A call begins that can ask for what the server asked for before.
-    pub(super) fn ask_what_was_held(
-        &mut self,
-        link: ConnectionId,
-        call: u64,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn ask_what_was_held(&mut self, link: ConnectionId, call: u64) {
         let Some(session) = self.sessions.get_mut(&link) else {
             return;
         };
@@ -167,12 +140,12 @@ impl Sessions {
             if let Some(call) = self.calls.get_mut(&call) {
                 call.asks.extend(held);
             }
-            self.ask_client(call, actions);
+            self.ask_client(call);
         }
     }
 
     /// Answers a call with what the server asks for, if the client waits.
-    fn ask_client(&mut self, number: u64, actions: &mut Actions) {
+    fn ask_client(&mut self, number: u64) {
         let Some(call) = self.calls.get_mut(&number) else {
             return;
         };
@@ -182,11 +155,10 @@ impl Sessions {
         self.by_client.remove(&client);
         let Some(state) = state() else {
             call.client = Some(client.clone());
-            let error = RpcError::new(code::INTERNAL, "there is no randomness");
-            actions.push(refuse(&client, &error));
-            return self.cancel(number, None, actions);
+            self.desk.impossible(&client, "there is no randomness");
+            return self.cancel_call(number, None);
         };
-        let mut asks = vec![b'{'];
+        let mut asks = Vec::new();
         for ask in &mut call.asks {
             if ask.key.is_empty() {
                 call.asked += 1;
@@ -194,22 +166,16 @@ impl Sessions {
             }
             let name = quoted(&ask.method);
             let mut members = vec![("method", name.as_bytes())];
-            if let Some(params) = &ask.params {
-                members.push(("params", params));
-            }
-            if asks.len() > 1 {
-                asks.push(b',');
-            }
-            asks.extend_from_slice(format!("\"{}\":", ask.key).as_bytes());
-            asks.extend_from_slice(&members::object(&members));
+            members.extend(ask.params.as_ref().map(|params| ("params", &params[..])));
+            asks.push((ask.key.as_str(), members::object(&members)));
         }
-        asks.push(b'}');
+        let asks = members::object(&asks);
         let result = members::object::<&[u8]>(&[
             ("resultType", br#""input_required""#),
             ("inputRequests", &asks),
             ("requestState", quoted(&state).as_bytes()),
         ]);
-        actions.push(answer(&client, &result));
+        self.desk.answer(&client, &result);
         call.parked = Some((state.clone(), Instant::now()));
         self.by_state.insert(state, number);
         if self.by_state.len() > MAX_PARKED {
@@ -218,20 +184,14 @@ impl Sessions {
                 Some((*since, *number))
             });
             if let Some((_, oldest)) = oldest.min() {
-                self.cancel(oldest, None, actions);
+                self.cancel_call(oldest, None);
             }
         }
-        self.sweep_later(actions);
+        self.sweep_later();
     }
 
     /// A request comes again.
-    pub(super) fn came_again(
-        &mut self,
-        id: Id,
-        message: &Message,
-        state: &str,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn came_again(&mut self, id: Id, message: &Message, state: &str) {
         let params = message.params().unwrap_or_default();
         let call = self.by_state.get(state).copied();
         let same = |number: &u64| {
@@ -241,8 +201,7 @@ impl Sessions {
         };
         let Some(number) = call.filter(same) else {
             let reason = "`requestState` is unknown, or its time has passed: call again without it";
-            actions.push(refuse(&id, &RpcError::new(code::INVALID_PARAMS, reason)));
-            return;
+            return self.desk.invalid(&id, reason);
         };
         self.by_state.remove(state);
         let Some(call) = self.calls.get_mut(&number) else {
@@ -250,7 +209,9 @@ impl Sessions {
         };
         call.parked = None;
         call.came(id.clone(), &params);
-        call.tell_kept_progress(actions);
+        for params in std::mem::take(&mut call.progress) {
+            call.tell_progress(params, &mut self.desk);
+        }
         let link = call.link;
         let level = call.level;
         let responses = members::get(&params, &["inputResponses"]);
@@ -266,43 +227,43 @@ impl Sessions {
         });
         let outcome = call.outcome.take();
         let asks = !call.asks.is_empty();
-        self.by_client.insert(id, Running::Call(number));
+        self.by_client.insert(id, Held::Call(number));
         if let Some(outcome) = outcome {
             if let Some(call) = self.finish(number) {
-                deliver(call, outcome, actions);
+                self.deliver(call, outcome);
             }
             return;
         }
         if let Some(level) = level {
-            self.ask_for_logs(link, level, actions);
+            self.ask_for_logs(link, level);
         }
         for reply in told {
-            actions.push(Action::Send(link, reply, Vec::new()));
+            self.desk.send(link, reply);
         }
         if asks {
-            self.ask_client(number, actions);
+            self.ask_client(number);
         }
     }
 
     /// The server does not wait for an answer any longer.
-    pub(super) fn ask_taken_back(&mut self, link: ConnectionId, id: &Id) {
-        if let Some(session) = self.sessions.get_mut(&link) {
-            session.asks.retain(|ask| ask.id != *id);
-        }
-        for call in self.calls.values_mut().filter(|call| call.link == link) {
-            call.asks.retain(|ask| ask.id != *id);
+    pub(super) fn ask_taken_back(&mut self, link: ConnectionId, id: Option<Id>) {
+        let calls = self.calls.values_mut().filter(|call| call.link == link);
+        let session = self.sessions.get_mut(&link);
+        let asks = calls.map(|call| &mut call.asks);
+        for asks in asks.chain(session.map(|session| &mut session.asks)) {
+            asks.retain(|ask| Some(&ask.id) != id.as_ref());
         }
     }
 
     /// Gives up calls whose requests did not come again.
-    pub(super) fn expire_calls(&mut self, actions: &mut Actions) {
+    pub(super) fn expire_calls(&mut self) {
         let expired = |call: &super::Call| {
             let parked = call.parked.as_ref();
             parked.is_some_and(|(_, since)| since.elapsed() > REQUEST_STATE_TTL)
         };
         let calls = self.calls.iter().filter(|(_, call)| expired(call));
         for call in calls.map(|(call, _)| *call).collect::<Vec<_>>() {
-            self.cancel(call, None, actions);
+            self.cancel_call(call, None);
         }
     }
 }

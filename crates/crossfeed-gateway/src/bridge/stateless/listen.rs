@@ -1,13 +1,10 @@
 //! Subscriptions of clients, fed by what the server tells in its session.
 
-use super::{Asker, Running, Sent, Sessions, session::Held};
+use super::{Asker, Sent, Sessions, session::Held};
 use crate::{
-    bridge::{
-        driver::{Actions, ConnectionId},
-        members, refuse, tell,
-    },
-    message::{Id, Message, RpcError},
-    protocol::{LIST_CHANGES, code, meta, method},
+    bridge::{desk::EMPTY, driver::ConnectionId, listened, members},
+    message::{Id, Message},
+    protocol::{LIST_CHANGES, meta, method},
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
@@ -31,7 +28,7 @@ pub(super) struct Listen {
 }
 
 impl Sessions {
-    pub(super) fn listen(&mut self, id: Id, asker: Asker, params: &Bytes, actions: &mut Actions) {
+    pub(super) fn listen(&mut self, id: Id, asker: Asker, params: &Bytes) {
         let filter = members::get(params, &["notifications"]).unwrap_or_default();
         let uris = members::get_texts(&filter, &["resourceSubscriptions"]);
         let uris: BTreeSet<_> = uris.into_iter().collect();
@@ -47,18 +44,17 @@ impl Sessions {
             None
         };
         if let Some(reason) = reason {
-            actions.push(refuse(&id, &RpcError::new(code::INVALID_PARAMS, reason)));
-            return;
+            return self.desk.invalid(&id, &reason);
         }
         let wanted = LIST_CHANGES
             .iter()
             .filter(|(_, _, flag)| members::is_true(&filter, &[flag]));
         let wanted = wanted.map(|(list, _, _)| *list).collect();
-        let number = self.number();
-        let Some(link) = self.in_session(&id, (asker, false), Held::Listen(number), actions) else {
+        let number = self.desk.number();
+        let Some(link) = self.in_session(&id, (asker, false), Held::Listen(number)) else {
             return;
         };
-        self.by_client.insert(id.clone(), Running::Listen(number));
+        self.by_client.insert(id.clone(), Held::Listen(number));
         let listen = Listen {
             client: id,
             link,
@@ -69,10 +65,10 @@ impl Sessions {
             acknowledged: false,
         };
         self.listens.insert(number, listen);
-        self.go_on(link, Held::Listen(number), actions);
+        self.go_on(link, Held::Listen(number));
     }
 
-    pub(super) fn begin_listening(&mut self, number: u64, actions: &mut Actions) {
+    pub(super) fn begin_listening(&mut self, number: u64) {
         let Some(listen) = self.listens.get_mut(&number) else {
             return;
         };
@@ -95,9 +91,9 @@ impl Sessions {
                 listen: number,
                 uri,
             };
-            self.ask_server(link, method::SUBSCRIBE, &params, sent, actions);
+            self.desk.ask(link, method::SUBSCRIBE, &params, sent);
         }
-        self.acknowledge(number, actions);
+        self.acknowledge(number);
     }
 
     /// The server answered about a resource.
@@ -107,14 +103,13 @@ impl Sessions {
         number: u64,
         uri: String,
         admitted: bool,
-        actions: &mut Actions,
     ) {
         if admitted && let Some(session) = self.sessions.get_mut(&link) {
             *session.subscriptions.entry(uri.clone()).or_default() += 1;
         }
         let Some(listen) = self.listens.get_mut(&number) else {
             if admitted {
-                self.unsubscribe(link, &uri, actions);
+                self.unsubscribe(link, &uri);
             }
             return;
         };
@@ -122,10 +117,10 @@ impl Sessions {
         if admitted {
             listen.honoured.insert(uri);
         }
-        self.acknowledge(number, actions);
+        self.acknowledge(number);
     }
 
-    fn acknowledge(&mut self, number: u64, actions: &mut Actions) {
+    fn acknowledge(&mut self, number: u64) {
         let Some(listen) = self.listens.get_mut(&number) else {
             return;
         };
@@ -133,46 +128,27 @@ impl Sessions {
             return;
         }
         listen.acknowledged = true;
-        let uris: Vec<_> = listen.honoured.iter().map(|uri| quoted(uri)).collect();
-        let uris = format!("[{}]", uris.join(","));
-        let mut filter: Vec<(&str, &[u8])> = LIST_CHANGES
-            .iter()
-            .filter(|(list, _, _)| listen.wanted.contains(list))
-            .map(|(_, _, flag)| (*flag, b"true".as_slice()))
-            .collect();
-        if !listen.honoured.is_empty() {
-            filter.push(("resourceSubscriptions", uris.as_bytes()));
-        }
+        let filter = listened(|list| listen.wanted.contains(&list), &listen.honoured);
         let about = members::object(&[(meta::SUBSCRIPTION_ID, listen.client.raw())]);
-        let params = members::object(&[
-            ("_meta", &about),
-            ("notifications", &members::object(&filter)),
-        ]);
+        let filter = filter.as_ref().unwrap_or(&EMPTY);
+        let params = members::object(&[("_meta", &about), ("notifications", filter)]);
         let message = Message::notification(method::ACKNOWLEDGED, Some(&params));
-        actions.push(tell(message, Some(listen.client.clone())));
+        self.desk.tell(message, Some(listen.client.clone()));
     }
 
     /// Tells those who listen that a list has changed.
-    pub(super) fn list_changed(
-        &self,
-        link: ConnectionId,
-        list: &str,
-        message: &Message,
-        actions: &mut Actions,
-    ) {
-        self.tell_listeners(link, message, actions, |listen| {
-            listen.wanted.contains(&list)
-        });
+    pub(super) fn list_changed(&mut self, link: ConnectionId, list: &str, message: &Message) {
+        self.tell_listeners(link, message, |listen| listen.wanted.contains(&list));
     }
 
     /// Tells those who listen that a resource was updated. Which of a server's resources are parts of
     /// others, only the server knows: it tells of what was subscribed to.
-    pub(super) fn updated(&self, link: ConnectionId, message: &Message, actions: &mut Actions) {
+    pub(super) fn updated(&mut self, link: ConnectionId, message: &Message) {
         let params = message.params().unwrap_or_default();
         let uri = members::get_text(&params, &["uri"]).unwrap_or_default();
         let mut here = self.listens.values().filter(|listen| listen.link == link);
         let known = here.any(|listen| listen.honoured.contains(&uri));
-        self.tell_listeners(link, message, actions, |listen| {
+        self.tell_listeners(link, message, |listen| {
             if known {
                 listen.honoured.contains(&uri)
             } else {
@@ -182,10 +158,9 @@ impl Sessions {
     }
 
     fn tell_listeners(
-        &self,
+        &mut self,
         link: ConnectionId,
         message: &Message,
-        actions: &mut Actions,
         wants: impl Fn(&Listen) -> bool,
     ) {
         let listens = self.listens.values();
@@ -195,26 +170,26 @@ impl Sessions {
                 let params = members::with(message.params().as_ref(), &[], &about);
                 if let Some(params) = params {
                     let message = message.clone().with_body(params);
-                    actions.push(tell(message, Some(listen.client.clone())));
+                    self.desk.tell(message, Some(listen.client.clone()));
                 }
             }
         }
     }
 
     /// A client does not listen any longer.
-    pub(super) fn stop_listening(&mut self, number: u64, actions: &mut Actions) {
+    pub(super) fn stop_listening(&mut self, number: u64) {
         let Some(listen) = self.listens.remove(&number) else {
             return;
         };
         self.by_client.remove(&listen.client);
-        self.forget_held(listen.link, Running::Listen(number));
+        self.forget_held(listen.link, &Held::Listen(number));
         for uri in listen.honoured {
-            self.unsubscribe(listen.link, &uri, actions);
+            self.unsubscribe(listen.link, &uri);
         }
     }
 
     /// One listens less to a resource.
-    fn unsubscribe(&mut self, link: ConnectionId, uri: &str, actions: &mut Actions) {
+    fn unsubscribe(&mut self, link: ConnectionId, uri: &str) {
         let Some(session) = self.sessions.get_mut(&link) else {
             return;
         };
@@ -225,7 +200,7 @@ impl Sessions {
         if *count == 0 {
             session.subscriptions.remove(uri);
             let params = members::object(&[("uri", quoted(uri).as_bytes())]);
-            self.ask_server(link, method::UNSUBSCRIBE, &params, Sent::Unasked, actions);
+            (self.desk).ask(link, method::UNSUBSCRIBE, &params, Sent::Unasked);
         }
     }
 }

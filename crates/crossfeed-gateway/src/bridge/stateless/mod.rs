@@ -23,9 +23,9 @@ mod session;
 mod tests;
 
 use super::{
-    cancelled,
-    driver::{Action, Actions, ConnectionId, Era, FIRST},
-    members, refuse,
+    desk::{Desk, unknown_method},
+    driver::{Action, ConnectionId, Era, FIRST},
+    members,
 };
 use crate::{
     Revision,
@@ -36,7 +36,7 @@ use crate::{
 use bytes::Bytes;
 use call::Call;
 use listen::Listen;
-use session::Session;
+use session::{Held, Session};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     time::Duration,
@@ -60,16 +60,15 @@ pub(super) struct Sessions {
     has_asked: bool,
     /// How long a session may take to begin.
     start_timeout: Duration,
-    numbers: u64,
+    desk: Desk<Sent>,
     sessions: BTreeMap<ConnectionId, Session>,
     /// Whether the first connection was given to a session.
     first_taken: bool,
     links: ConnectionId,
     calls: BTreeMap<u64, Call>,
     listens: BTreeMap<u64, Listen>,
-    by_client: HashMap<Id, Running>,
-    /// What was sent to the server and is not answered.
-    sent: HashMap<u64, (ConnectionId, Sent)>,
+    /// What the requests of clients became.
+    by_client: HashMap<Id, Held>,
     /// The calls that wait for their requests to come again.
     by_state: HashMap<String, u64>,
     sweeping: bool,
@@ -77,68 +76,135 @@ pub(super) struct Sessions {
     tasks_only: HashSet<String>,
 }
 
-/// What a request of a client became.
-#[derive(Clone, Copy)]
-enum Running {
-    Call(u64),
-    Listen(u64),
-}
-
 /// What an answer of the server is an answer to.
-enum Sent {
+#[derive(Default)]
+pub(super) enum Sent {
     Initialize,
     Call(u64),
-    Subscribe { listen: u64, uri: String },
+    Subscribe {
+        listen: u64,
+        uri: String,
+    },
+    #[default]
     Unasked,
 }
 
 /// What a request says of who asks.
+#[derive(PartialEq, Eq)]
 struct Asker {
     capabilities: Bytes,
     info: Option<Bytes>,
 }
 
 impl Era for Sessions {
-    fn receive(&mut self, message: Message, headers: &[Header], actions: &mut Actions) {
-        match message.kind() {
-            Kind::Request => self.requested(message, headers, actions),
-            Kind::Notification => self.notified_by_client(message, actions),
-            // Nothing was asked for by request.
-            Kind::Response | Kind::Error => {}
+    type Sent = Sent;
+
+    fn desk(&mut self) -> &mut Desk<Sent> {
+        &mut self.desk
+    }
+
+    fn requested(&mut self, id: Id, message: Message, headers: &[Header]) {
+        let params = message.params().unwrap_or_default();
+        let name = message.method().unwrap_or_default();
+        if is_of_sessions(name) {
+            return self.desk.refuse(&id, &unknown_method(name));
+        }
+        if self.by_client.contains_key(&id) {
+            return self.desk.running(&id);
+        }
+        let asker = match asker(&params) {
+            Ok(asker) => asker,
+            Err(error) => return self.desk.refuse(&id, &error),
+        };
+        if let Some(state) = members::get_text(&params, &["requestState"]) {
+            return self.came_again(id, &message, &state);
+        }
+        match name {
+            method::DISCOVER => self.discover(id, asker),
+            method::LISTEN => self.listen(id, asker, &params),
+            _ => self.call(id, asker, message, headers),
         }
     }
 
-    fn abandon(&mut self, id: &Id, actions: &mut Actions) {
+    fn notified(&mut self, message: Message) {
+        let name = message.method().unwrap_or_default();
+        if let method::INITIALIZED | method::ROOTS_CHANGED | method::PROGRESS = name {
+            return;
+        }
+        // It does not say whose it is.
+        let latest = self.sessions.iter().max_by_key(|(_, session)| session.used);
+        if let Some((link, _)) = latest.filter(|(_, session)| session.is_ready()) {
+            self.desk.send(*link, message);
+        }
+    }
+
+    fn cancel(&mut self, id: &Id, notification: Option<&Message>) {
         match self.by_client.get(id) {
-            Some(Running::Call(call)) => self.cancel(*call, None, actions),
-            Some(Running::Listen(listen)) => self.stop_listening(*listen, actions),
-            None => {}
+            Some(Held::Call(call)) => self.cancel_call(*call, notification),
+            Some(Held::Listen(listen)) => self.stop_listening(*listen),
+            Some(Held::Discover(_)) | None => {}
         }
     }
 
-    fn on_event(&mut self, link: ConnectionId, event: Event, actions: &mut Actions) {
-        match event {
-            Event::Message { message, related } => match message.kind() {
-                Kind::Response | Kind::Error => self.answered(link, message, actions),
-                Kind::Request => self.asked(link, &message, related.as_ref(), actions),
-                Kind::Notification => self.noticed(link, message, related.as_ref(), actions),
-            },
-            Event::Failed { id, error } => self.failed(link, &id, &error, actions),
-            // The driver says that it failed.
-            Event::Returned { .. } => {}
-            Event::Closed(error) => self.closed(link, &error, actions),
+    fn answered(&mut self, link: ConnectionId, number: u64, sent: Option<Sent>, message: Message) {
+        match sent {
+            Some(Sent::Initialize) => self.initialized(link, &message),
+            Some(Sent::Call(call)) => self.call_answered(call, message),
+            Some(Sent::Subscribe { listen, uri }) => {
+                self.subscribed(link, listen, uri, message.kind() == Kind::Response);
+            }
+            Some(Sent::Unasked) => {}
+            None => self.answered_late(link, number),
         }
     }
 
-    fn on_timer(&mut self, timer: u64, actions: &mut Actions) {
+    fn asked(&mut self, link: ConnectionId, id: &Id, message: &Message, related: Option<&Id>) {
+        self.input_asked(link, id, message, related);
+    }
+
+    fn noticed(&mut self, link: ConnectionId, message: Message, related: Option<&Id>) {
+        self.notice(link, message, related);
+    }
+
+    fn failed(&mut self, link: ConnectionId, _: u64, sent: Sent, error: UpstreamError) {
+        match sent {
+            Sent::Initialize => {
+                let is_crowded = matches!(error, UpstreamError::Crowded { .. });
+                if !(is_crowded && (self.take_place(link) || self.join_another(link))) {
+                    self.give_up_session(link, &error);
+                }
+            }
+            Sent::Call(call) => self.call_failed(call, error),
+            Sent::Subscribe { listen, uri } => self.subscribed(link, listen, uri, false),
+            Sent::Unasked => {}
+        }
+    }
+
+    fn closed(&mut self, link: ConnectionId, error: UpstreamError) {
+        if error == UpstreamError::SessionOver && self.renew_session(link) {
+            return;
+        }
+        if self.sessions.contains_key(&link) {
+            self.end_session(link, &error);
+        } else if link != FIRST || self.first_taken {
+            // It was closed from here.
+            return;
+        }
+        self.first_taken |= link == FIRST;
+        if self.sessions.is_empty() {
+            self.desk.act(Action::Tell(Event::Closed(error)));
+        }
+    }
+
+    fn on_timer(&mut self, timer: u64) {
         if timer != TIMER {
-            return self.end_unless_begun(timer, actions);
+            return self.end_unless_begun(timer);
         }
         self.sweeping = false;
-        self.expire_calls(actions);
-        self.expire_sessions(actions);
+        self.expire_calls();
+        self.expire_sessions();
         if !self.by_state.is_empty() || self.sessions.len() > 1 {
-            self.sweep_later(actions);
+            self.sweep_later();
         }
     }
 }
@@ -153,137 +219,10 @@ impl Sessions {
         }
     }
 
-    fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
-    }
-
-    fn sweep_later(&mut self, actions: &mut Actions) {
+    fn sweep_later(&mut self) {
         if !self.sweeping {
             self.sweeping = true;
-            actions.push(Action::Wake(SWEEP_INTERVAL, TIMER));
-        }
-    }
-
-    fn requested(&mut self, message: Message, headers: &[Header], actions: &mut Actions) {
-        let Some(id) = message.id().cloned() else {
-            return;
-        };
-        let params = message.params().unwrap_or_default();
-        let name = message.method().unwrap_or_default();
-        if is_of_sessions(name) {
-            let error = format!("Method not found: {name}");
-            actions.push(refuse(&id, &RpcError::new(code::METHOD_NOT_FOUND, error)));
-            return;
-        }
-        if self.by_client.contains_key(&id) {
-            let error = RpcError::new(code::INVALID_REQUEST, "a request of this id is running");
-            actions.push(refuse(&id, &error));
-            return;
-        }
-        let asker = match asker(&params) {
-            Ok(asker) => asker,
-            Err(error) => {
-                actions.push(refuse(&id, &error));
-                return;
-            }
-        };
-        if let Some(state) = members::get_text(&params, &["requestState"]) {
-            self.came_again(id, &message, &state, actions);
-            return;
-        }
-        match name {
-            method::DISCOVER => self.discover(id, asker, actions),
-            method::LISTEN => self.listen(id, asker, &params, actions),
-            _ => self.call(id, asker, message, headers, actions),
-        }
-    }
-
-    fn notified_by_client(&mut self, message: Message, actions: &mut Actions) {
-        match message.method().unwrap_or_default() {
-            method::CANCELLED => {
-                let params = message.params().unwrap_or_default();
-                let id = members::get_id(&params, &["requestId"]);
-                match id.and_then(|id| self.by_client.get(&id)) {
-                    Some(Running::Call(call)) => self.cancel(*call, Some(&message), actions),
-                    Some(Running::Listen(listen)) => self.stop_listening(*listen, actions),
-                    None => {}
-                }
-            }
-            method::INITIALIZED | method::ROOTS_CHANGED | method::PROGRESS => {}
-            _ => {
-                // It does not say whose it is.
-                let latest = self.sessions.iter().max_by_key(|(_, session)| session.used);
-                if let Some((link, session)) = latest
-                    && session.is_ready()
-                {
-                    actions.push(Action::Send(*link, message, Vec::new()));
-                }
-            }
-        }
-    }
-
-    fn answered(&mut self, link: ConnectionId, message: Message, actions: &mut Actions) {
-        match self.take_sent(link, message.id()) {
-            Some(Sent::Initialize) => self.initialized(link, &message, actions),
-            Some(Sent::Call(call)) => self.call_answered(call, message, actions),
-            Some(Sent::Subscribe { listen, uri }) => {
-                self.subscribed(link, listen, uri, message.kind() == Kind::Response, actions);
-            }
-            Some(Sent::Unasked) => {}
-            None => {
-                if let Some(call) = message.id().and_then(Id::as_number) {
-                    self.answered_late(link, call);
-                }
-            }
-        }
-    }
-
-    fn failed(
-        &mut self,
-        link: ConnectionId,
-        id: &Id,
-        error: &UpstreamError,
-        actions: &mut Actions,
-    ) {
-        match self.take_sent(link, Some(id)) {
-            Some(Sent::Initialize) => {
-                let is_crowded = matches!(error, UpstreamError::Crowded { .. });
-                let has_place = is_crowded
-                    && (self.take_place(link, actions) || self.join_another(link, actions));
-                if !has_place {
-                    self.give_up_session(link, error, actions);
-                }
-            }
-            Some(Sent::Call(call)) => self.call_failed(call, error, actions),
-            Some(Sent::Subscribe { listen, uri }) => {
-                self.subscribed(link, listen, uri, false, actions)
-            }
-            Some(Sent::Unasked) | None => {}
-        }
-    }
-
-    fn take_sent(&mut self, link: ConnectionId, id: Option<&Id>) -> Option<Sent> {
-        let number = id?.as_number()?;
-        if self.sent.get(&number)?.0 != link {
-            return None;
-        }
-        self.sent.remove(&number).map(|(_, sent)| sent)
-    }
-
-    fn closed(&mut self, link: ConnectionId, error: &UpstreamError, actions: &mut Actions) {
-        if *error == UpstreamError::SessionOver && self.renew_session(link, actions) {
-            return;
-        }
-        if self.sessions.contains_key(&link) {
-            self.end_session(link, error, actions);
-        } else if link != FIRST || self.first_taken {
-            // It was closed from here.
-            return;
-        }
-        self.first_taken |= link == FIRST;
-        if self.sessions.is_empty() {
-            actions.push(Action::Tell(Event::Closed(error.clone())));
+            self.desk.act(Action::Wake(SWEEP_INTERVAL, TIMER));
         }
     }
 }

@@ -2,57 +2,43 @@
 
 use super::{Call, Sent, Sessions};
 use crate::{
-    bridge::{
-        driver::{Actions, ConnectionId},
-        members, tell,
-    },
+    bridge::{driver::ConnectionId, members},
     message::{Id, Message, Token},
     protocol::{self, LIST_CHANGES, method},
 };
 
 impl Sessions {
-    pub(super) fn noticed(
-        &mut self,
-        link: ConnectionId,
-        message: Message,
-        related: Option<&Id>,
-        actions: &mut Actions,
-    ) {
+    pub(super) fn notice(&mut self, link: ConnectionId, message: Message, related: Option<&Id>) {
         let name = message.method().unwrap_or_default();
         if let Some((list, _, _)) = LIST_CHANGES.iter().find(|(_, changed, _)| *changed == name) {
-            return self.list_changed(link, list, &message, actions);
+            return self.list_changed(link, list, &message);
         }
         match name {
-            method::RESOURCE_UPDATED => self.updated(link, &message, actions),
-            method::PROGRESS => self.progress(link, message, actions),
-            method::LOG_MESSAGE => self.log(link, message, related, actions),
-            method::CANCELLED => {
-                let params = message.params().unwrap_or_default();
-                if let Some(id) = members::get_id(&params, &["requestId"]) {
-                    self.ask_taken_back(link, &id);
-                }
-            }
+            method::RESOURCE_UPDATED => self.updated(link, &message),
+            method::PROGRESS => self.progress(link, message),
+            method::LOG_MESSAGE => self.log(link, message, related),
+            method::CANCELLED => self.ask_taken_back(link, members::cancelled_id(&message)),
             // The other era has neither.
             method::ELICITED | method::TASK_STATUS => {}
             _ => {
                 let client = related
                     .and_then(|id| self.call_of(link, id))
                     .and_then(|call| self.calls.get(&call)?.client.clone());
-                actions.push(tell(message, client));
+                self.desk.tell(message, client);
             }
         }
     }
 
     /// The call that has this id at the server.
     pub(super) fn call_of(&self, link: ConnectionId, id: &Id) -> Option<u64> {
-        match self.sent.get(&id.as_number()?)? {
+        match self.desk.sent.get(&id.as_number()?)? {
             (at, Sent::Call(call)) if *at == link => Some(*call),
             _ => None,
         }
     }
 
     /// Progress goes to whoever waits for the call, under the token that it gave last.
-    fn progress(&mut self, link: ConnectionId, message: Message, actions: &mut Actions) {
+    fn progress(&mut self, link: ConnectionId, message: Message) {
         let params = message.params().unwrap_or_default();
         let Some(token) = members::get(&params, &["progressToken"]).map(Token::new) else {
             return;
@@ -61,7 +47,7 @@ impl Sessions {
         if let Some(call) =
             calls.find(|call| call.link == link && call.token.as_ref() == Some(&token))
         {
-            call.tell_progress(params, actions);
+            call.tell_progress(params, &mut self.desk);
         }
     }
 
@@ -75,13 +61,7 @@ impl Sessions {
 
     /// A log message goes to the call that it belongs to, or else to one that wants such messages; to none
     /// where none does, and where it could be another client's.
-    fn log(
-        &self,
-        link: ConnectionId,
-        message: Message,
-        related: Option<&Id>,
-        actions: &mut Actions,
-    ) {
+    fn log(&mut self, link: ConnectionId, message: Message, related: Option<&Id>) {
         let params = message.params().unwrap_or_default();
         let level = members::get_text(&params, &["level"]);
         let Some(level) = level.as_deref().and_then(protocol::log_level) else {
@@ -97,7 +77,7 @@ impl Sessions {
         };
         let wants = call.filter(|call| call.level.is_some_and(|wanted| wanted <= level));
         if let Some(client) = wants.and_then(|call| call.client.clone()) {
-            actions.push(tell(message, Some(client)));
+            self.desk.tell(message, Some(client));
         }
     }
 }
