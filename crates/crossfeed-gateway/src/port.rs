@@ -45,7 +45,7 @@ pub trait MessageSink: Send + Sync {
 }
 
 /// The state of one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ServerHealth {
     /// Its name.
@@ -59,6 +59,7 @@ pub struct ServerHealth {
     /// Connections that released their process and restart when used.
     pub idle: usize,
     /// Why one of the connections is down.
+    #[serde(skip)]
     pub error: Option<String>,
 }
 

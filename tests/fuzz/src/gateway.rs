@@ -22,7 +22,7 @@ const LINE: usize = 4096;
 
 /// What is a message passes as it came, and what is read of it is read of its copy again.
 pub(crate) fn message(input: &[u8]) {
-    let mut skim = Skim::new();
+    let mut skim = Skim::default();
     for chunk in input.chunks(7) {
         skim.feed(chunk);
     }

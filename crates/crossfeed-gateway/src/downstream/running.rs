@@ -2,73 +2,42 @@
 
 use crate::{
     message::{Kind, Message},
-    sync::AtomicUsize,
-};
-use crate::{
     port::{Disconnected, MessageSink},
     protocol::method,
 };
 use async_trait::async_trait;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-use tokio::sync::Notify;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tokio::sync::watch;
 
-/// How many requests run.
+/// The requests that run: each has a receiver, of which nothing but its end is known.
 #[derive(Debug, Default)]
-pub(super) struct Running {
-    count: AtomicUsize,
-    ended: Notify,
-}
+pub(super) struct Running(watch::Sender<()>);
 
 impl Running {
     /// A request that runs until its answer went to what is returned, or until nobody has it any more. A
     /// subscription has no end to be waited for.
     pub(super) fn begin(
-        self: &Arc<Self>,
+        &self,
         request: &Message,
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn MessageSink> {
         if request.method() == Some(method::LISTEN) {
             return outlet;
         }
-        self.count.fetch_add(1, Ordering::AcqRel);
-        Arc::new(Reply {
-            outlet,
-            running: Arc::clone(self),
-            answered: AtomicBool::new(false),
-        })
+        let runs = Mutex::new(Some(self.0.subscribe()));
+        Arc::new(Reply { outlet, runs })
     }
 
     /// Waits until none runs.
     pub(super) async fn none(&self) {
-        loop {
-            let ended = self.ended.notified();
-            tokio::pin!(ended);
-            // Registered before the count is read: an end in between is not missed.
-            ended.as_mut().enable();
-            if self.count.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            ended.await;
-        }
+        self.0.closed().await;
     }
 }
 
 struct Reply {
     outlet: Arc<dyn MessageSink>,
-    running: Arc<Running>,
-    answered: AtomicBool,
-}
-
-impl Reply {
-    fn ends(&self) {
-        if !self.answered.swap(true, Ordering::AcqRel) {
-            self.running.count.fetch_sub(1, Ordering::AcqRel);
-            self.running.ended.notify_waiters();
-        }
-    }
+    runs: Mutex<Option<watch::Receiver<()>>>,
 }
 
 #[async_trait]
@@ -77,17 +46,39 @@ impl MessageSink for Reply {
         let answers = matches!(message.kind(), Kind::Response | Kind::Error);
         let sent = self.outlet.send(message).await;
         if answers {
-            self.ends();
+            self.runs.lock().take();
         }
         sent
     }
 }
 
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.ends();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Id;
+    use futures_util::FutureExt as _;
+
+    struct Nowhere;
+
+    #[async_trait]
+    impl MessageSink for Nowhere {
+        async fn send(&self, _: Message) -> Result<(), Disconnected> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_comes_once_all_requests_ended_and_not_before() {
+        let running = Running::default();
+        let request = Message::request(&Id::number(1), "ping", None);
+        let [answered, dropped] = [(); 2].map(|()| running.begin(&request, Arc::new(Nowhere)));
+        assert!(running.none().now_or_never().is_none());
+        drop(dropped);
+        assert!(running.none().now_or_never().is_none());
+        let answer = Message::response(&Id::number(1), &"1".into());
+        answered.send(answer).await.unwrap();
+        running.none().now_or_never().unwrap();
+        drop(answered);
+        running.none().now_or_never().unwrap();
     }
 }
-
-#[cfg(test)]
-mod models;

@@ -14,3 +14,4 @@ mod tests;
 pub use reader::{Line, LineReader};
 pub use skim::{Skim, Skimmed};
 pub use writer::LineWriter;
+pub(crate) use writer::put_line;

@@ -41,12 +41,10 @@ pub struct LineReader<R> {
     pub(super) buffer: BytesMut,
     /// So much of the buffer has no line break.
     searched: usize,
-    /// The line that is being skipped.
-    skipped: Option<Skim>,
+    /// The line that is being skipped, and what it is then.
+    skipped: Option<(Skim, fn(Skimmed) -> Line)>,
     /// What the buffer takes beyond its first bytes; none where nothing is charged.
     charge: Option<(Charge, Purpose)>,
-    /// The line that is being skipped would be within the limit, as far as is known.
-    has_no_room: bool,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
@@ -60,7 +58,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             searched: 0,
             skipped: None,
             charge: None,
-            has_no_room: false,
         }
     }
 
@@ -82,8 +79,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 return Ok(Some(line));
             }
             if !self.make_room().await {
-                self.has_no_room = true;
-                self.skipped = Some(Skim::new());
+                self.skipped = Some((Skim::default(), Line::NoRoom));
                 self.searched = 0;
                 continue;
             }
@@ -123,10 +119,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let from = self.searched;
             let found = memchr::memchr(b'\n', self.buffer.get(from..)?);
             let end = found.map(|found| from + found);
-            if let Some(skim) = &mut self.skipped {
+            if let Some((skim, _)) = &mut self.skipped {
                 skim.feed(&self.buffer[..end.unwrap_or(self.buffer.len())]);
             } else if end.unwrap_or(self.buffer.len()) > self.limit {
-                self.skipped = Some(Skim::new());
+                self.skipped = Some((Skim::default(), Line::TooLong));
                 self.searched = 0;
                 continue;
             }
@@ -148,9 +144,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 return None;
             };
             self.searched = 0;
-            if let Some(skim) = self.skipped.take() {
+            if let Some((skim, line)) = self.skipped.take() {
                 self.buffer.advance(end + 1);
-                return Some(self.passed_over(skim));
+                return Some(line(skim.finish()));
             }
             let line = self.take(end);
             self.buffer.advance(1);
@@ -160,20 +156,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    fn passed_over(&mut self, skim: Skim) -> Line {
-        let skimmed = skim.finish();
-        if std::mem::take(&mut self.has_no_room) {
-            Line::NoRoom(skimmed)
-        } else {
-            Line::TooLong(skimmed)
-        }
-    }
-
     /// What stands behind the last line break.
     fn rest(&mut self) -> Option<Line> {
         self.searched = 0;
-        if let Some(skim) = self.skipped.take() {
-            return Some(self.passed_over(skim));
+        if let Some((skim, line)) = self.skipped.take() {
+            return Some(line(skim.finish()));
         }
         let rest = self.take(self.buffer.len());
         (!is_blank(&rest)).then_some(Line::Unfinished(rest))
@@ -185,7 +172,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         let mut line = if end <= MAX_COPIED_BYTES || end < self.buffer.len() - end {
             let line = Bytes::copy_from_slice(&self.buffer[..end]);
             self.buffer.advance(end);
-            self.charged(line)
+            // The buffer was charged for it as well: there was room for it, or it waits for none.
+            match &mut self.charge {
+                Some((charge, _)) if end > UNCHARGED => charge.split(end).hold(line),
+                _ => line,
+            }
         } else {
             let behind = BytesMut::from(&self.buffer[end..]);
             let mut line = std::mem::replace(&mut self.buffer, behind);
@@ -200,17 +191,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             line.truncate(line.len() - 1);
         }
         line
-    }
-}
-
-impl<R> LineReader<R> {
-    /// A line that was copied out of the buffer, which is charged as well: there was room for it, or it waits
-    /// for none.
-    fn charged(&mut self, line: Bytes) -> Bytes {
-        let Some((charge, _)) = self.charge.as_mut().filter(|_| line.len() > UNCHARGED) else {
-            return line;
-        };
-        charge.split(line.len()).hold(line)
     }
 }
 

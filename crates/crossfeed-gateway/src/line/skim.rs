@@ -20,9 +20,10 @@ pub struct Skimmed {
 }
 
 /// Where in the text the next byte stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     /// Between tokens, or in a number or a word.
+    #[default]
     Outside,
     /// In a string.
     Quoted,
@@ -31,17 +32,18 @@ enum At {
 }
 
 /// Which member of the outermost object the next byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     Key,
     Id,
+    #[default]
     Other,
 }
 
 /// Reads a message in pieces, and holds nothing of it but its id.
 ///
 /// Only the outermost object is looked at: an `id` in the parameters or the result is data.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Skim {
     bytes: u64,
     depth: usize,
@@ -58,31 +60,7 @@ pub struct Skim {
     error: bool,
 }
 
-impl Default for Skim {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Skim {
-    /// Nothing was read yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            bytes: 0,
-            depth: 0,
-            at: At::Outside,
-            part: Part::Other,
-            held: Some(Vec::new()),
-            is_object: false,
-            id: None,
-            ids: 0,
-            method: false,
-            result: false,
-            error: false,
-        }
-    }
-
     /// Reads on.
     pub fn feed(&mut self, mut piece: &[u8]) {
         self.bytes += piece.len() as u64;

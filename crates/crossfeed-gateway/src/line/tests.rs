@@ -70,7 +70,7 @@ fn whole(text: &str) -> Line {
 }
 
 fn skim(text: &str) -> Skimmed {
-    let mut skim = Skim::new();
+    let mut skim = Skim::default();
     skim.feed(text.as_bytes());
     skim.finish()
 }
@@ -294,7 +294,7 @@ proptest! {
         let rest = format!("\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{params}");
         let message = if last { format!("{{{rest},{id}}}") } else { format!("{{{id},{rest}}}") };
         let read = Message::parse(message.clone()).unwrap();
-        let mut skim = Skim::new();
+        let mut skim = Skim::default();
         for piece in message.as_bytes().chunks(cut) {
             skim.feed(piece);
         }

@@ -3,6 +3,7 @@
 use crate::message::{Message, on_one_line};
 use bytes::{Buf, Bytes, BytesMut};
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     io::{self, IoSlice},
 };
@@ -40,21 +41,7 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
 
     /// Puts a message behind those that were put before.
     pub fn put(&mut self, message: &Message) {
-        for piece in message.pieces() {
-            let line = on_one_line(&piece);
-            if line.len() <= MAX_COPIED_BYTES {
-                self.small.extend_from_slice(&line);
-                continue;
-            }
-            let line = match line {
-                std::borrow::Cow::Borrowed(_) => piece,
-                std::borrow::Cow::Owned(line) => line.into(),
-            };
-            if !self.small.is_empty() {
-                self.pieces.push_back(self.small.split().freeze());
-            }
-            self.pieces.push_back(line);
-        }
+        put_line(message, &mut self.small, &mut self.pieces);
         self.small.extend_from_slice(b"\n");
     }
 
@@ -70,23 +57,14 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     ///
     /// What writing failed with; the peer does not read any more.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while !self.pieces.is_empty() {
+        while !self.is_empty() {
             if !self.small.is_empty() {
                 self.pieces.push_back(self.small.split().freeze());
             }
-            let mut slices = [IoSlice::new(&[]); MAX_PIECES];
-            let mut count = 0;
-            for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
-                *slice = IoSlice::new(piece);
-                count += 1;
-            }
-            let written = self.sink.write_vectored(&slices[..count]).await?;
+            let pieces = self.pieces.iter().take(MAX_PIECES);
+            let slices: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
+            let written = self.sink.write_vectored(&slices).await?;
             self.wrote(written)?;
-        }
-        while !self.small.is_empty() {
-            if self.sink.write_buf(&mut self.small).await? == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
         }
         self.sink.flush().await
     }
@@ -114,5 +92,24 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     pub async fn close(&mut self) -> io::Result<()> {
         self.flush().await?;
         self.sink.shutdown().await
+    }
+}
+
+/// Puts a message on one line behind what is there: `small` stands behind the pieces.
+pub(crate) fn put_line(message: &Message, small: &mut BytesMut, pieces: &mut VecDeque<Bytes>) {
+    for piece in message.pieces() {
+        let line = on_one_line(&piece);
+        if line.len() <= MAX_COPIED_BYTES {
+            small.extend_from_slice(&line);
+            continue;
+        }
+        let line = match line {
+            Cow::Borrowed(_) => piece,
+            Cow::Owned(line) => line.into(),
+        };
+        if !small.is_empty() {
+            pieces.push_back(small.split().freeze());
+        }
+        pieces.push_back(line);
     }
 }

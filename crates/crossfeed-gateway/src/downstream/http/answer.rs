@@ -1,85 +1,61 @@
 //! Answers: bodies that keep the place of their connection, and those that are not streams.
 
-use super::{connections::Busy, stream::Events};
+use super::connections::Busy;
 use crate::message::{Id, Message, RpcError};
 use bytes::Bytes;
-use http_body_util::{Either, Full};
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::{
     Response, StatusCode,
-    body::{Body, Frame, SizeHint},
+    body::Body,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use std::{
-    convert::Infallible,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::convert::Infallible;
 
-/// The body of an answer.
-pub(super) type Answer = Either<Full<Bytes>, Events>;
+pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// An answer, or a refusal: both are sent.
+pub(super) type Answered = Result<Answer, Box<Answer>>;
 
 /// An answer whose connection runs its request until it is written.
-pub(super) struct Written {
-    body: Answer,
-    _busy: Option<Busy>,
-}
-
-impl Written {
-    pub(super) fn new(body: Answer, busy: Option<Busy>) -> Self {
-        Self { body, _busy: busy }
-    }
-}
-
-impl Body for Written {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut self.body {
-            Either::Left(body) => Pin::new(body).poll_frame(context),
-            Either::Right(body) => Pin::new(body).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+pub(super) fn kept_busy(answer: Answer, busy: Option<Busy>) -> Answer {
+    answer.map(|body| {
+        let body = body.map_err(move |never| {
+            let _held = &busy;
+            never
+        });
+        body.boxed_unsync()
+    })
 }
 
 /// An answer without a body.
-pub(super) fn status(status: StatusCode) -> Response<Answer> {
-    body(status, None, Bytes::new())
+pub(super) fn status(status: StatusCode) -> Answer {
+    body(status, None, Full::<Bytes>::default())
 }
 
 /// One message.
-pub(super) fn json(status: StatusCode, message: &Message) -> Response<Answer> {
-    body(status, Some("application/json"), message.to_bytes())
+pub(super) fn json(status: StatusCode, message: &Message) -> Answer {
+    body(
+        status,
+        Some("application/json"),
+        Full::from(message.to_bytes()),
+    )
 }
 
 /// An error of JSON-RPC.
-pub(super) fn refuse(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response<Answer> {
-    json(status, &Message::failure(id, error))
+pub(super) fn refuse(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Box<Answer> {
+    Box::new(json(status, &Message::failure(id, error)))
 }
 
-/// Some text of a kind.
+/// Something of a kind.
 pub(super) fn body(
     status: StatusCode,
     kind: Option<&'static str>,
-    bytes: Bytes,
-) -> Response<Answer> {
-    let mut response = Response::new(Either::Left(Full::new(bytes)));
+    body: impl Body<Data = Bytes, Error = Infallible> + Send + 'static,
+) -> Answer {
+    let mut response = Response::new(body.boxed_unsync());
     *response.status_mut() = status;
-    if let Some(kind) = kind {
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    }
+    let kind = kind.map(HeaderValue::from_static);
+    let headers = response.headers_mut();
+    headers.extend(kind.map(|kind| (CONTENT_TYPE, kind)));
     response
 }

@@ -3,15 +3,13 @@
 //! What comes in: the headers of a request. What goes out: who it is from, or a refusal. A browser that was
 //! led here by a foreign page, under whatever name, is refused before anything else is looked at.
 
-use super::answer::{Answer, refuse};
+use super::{answer::Answer, post::invalid};
 use crate::{
     config::{ListenConfig, TokenConfig},
-    message::RpcError,
     principal::Principal,
-    protocol::code,
 };
 use hyper::{
-    HeaderMap, Response, StatusCode, Uri,
+    HeaderMap, StatusCode, Uri,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
         ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
@@ -49,7 +47,7 @@ impl Guard {
         &self,
         headers: &HeaderMap,
         uri: &Uri,
-    ) -> Result<Option<HeaderValue>, Box<Response<Answer>>> {
+    ) -> Result<Option<HeaderValue>, Box<Answer>> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = match (hosts.next(), hosts.next(), uri.authority()) {
             (Some(host), None, None) => host.to_str().unwrap_or_default(),
@@ -58,7 +56,8 @@ impl Guard {
             _ => "",
         };
         if !self.is_host(&host.to_lowercase()) {
-            return Err(forbidden(
+            return Err(invalid(
+                StatusCode::FORBIDDEN,
                 "this host is not served here: the gateway's operator can add it to `listen.hosts`",
             ));
         }
@@ -70,7 +69,8 @@ impl Guard {
             {
                 Ok(Some(origin.clone()))
             }
-            _ => Err(forbidden(
+            _ => Err(invalid(
+                StatusCode::FORBIDDEN,
                 "this origin is not served here: the gateway's operator can add it to `listen.origins`",
             )),
         }
@@ -144,11 +144,6 @@ fn is_on_this_computer(ip: IpAddr) -> bool {
 
 fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
-}
-
-fn forbidden(what: &'static str) -> Box<Response<Answer>> {
-    let error = RpcError::new(code::INVALID_REQUEST, what);
-    Box::new(refuse(StatusCode::FORBIDDEN, None, &error))
 }
 
 /// A host without its port.

@@ -28,7 +28,7 @@ use super::{CLOSE_TIMEOUT, running::Running};
 use crate::{
     budget::Budget,
     config::{Limits, ListenConfig, Rate},
-    message::RpcError,
+    message::{Id, RpcError},
     metrics::{
         Metrics,
         families::{NOT_LET_IN, REFUSALS},
@@ -37,15 +37,17 @@ use crate::{
     upstream::Backoff,
 };
 use crate::{port::Hub, principal::Principal};
-use answer::{Answer, Written, refuse, status};
+use answer::{Answer, Answered, kept_busy, refuse, status};
 use connections::{Busy, Connections, Place, Way};
 use crossfeed_wire::ErrorCode;
 use guard::Guard;
-use http_body_util::Either;
 use hyper::{
-    Method, Request, Response, StatusCode,
+    Method, Request, StatusCode,
     body::Incoming,
-    header::{ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION, HeaderValue, RETRY_AFTER},
+    header::{
+        ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, CONNECTION, HeaderName, HeaderValue, RETRY_AFTER,
+        WWW_AUTHENTICATE,
+    },
     server::conn::http1,
     service::service_fn,
 };
@@ -84,7 +86,7 @@ pub struct Http {
     sessions: Sessions,
     budget: Arc<Budget>,
     connections: Arc<Connections>,
-    running: Arc<Running>,
+    running: Running,
     listens: Listens,
     metrics: Metrics,
 }
@@ -113,7 +115,7 @@ impl Http {
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
             connections: Connections::new(limits.connections(), listen.tokens.len()),
-            running: Arc::default(),
+            running: Running::default(),
             listens: Listens::default(),
             metrics,
         })
@@ -225,11 +227,7 @@ impl Http {
     }
 
     /// Answers a request, and counts it if whoever sent it is not let in.
-    async fn handle(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        place: &Place,
-    ) -> Response<Written> {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Answer {
         let metrics = self.metrics.clone();
         let response = self.answer(request, place).await;
         let status = response.status();
@@ -247,19 +245,16 @@ impl Http {
         response
     }
 
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        place: &Place,
-    ) -> Response<Written> {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Answer {
         let origin = match self.guard.admit(request.headers(), request.uri()) {
             Ok(origin) => origin,
-            Err(refusal) => return refusal.map(|body| Written::new(body, None)),
+            Err(refusal) => return *refusal,
         };
         let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS);
         let asked = asked.cloned();
         let mut busy = None;
-        let mut response = Arc::clone(&self).route(request, place, &mut busy).await;
+        let answered = Arc::clone(&self).route(request, place, &mut busy).await;
+        let mut response = answered.unwrap_or_else(|refusal| *refusal);
         if busy.as_ref().is_some_and(Busy::is_last) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -267,7 +262,7 @@ impl Http {
         if let Some(origin) = origin {
             guard::share(response.headers_mut(), origin, asked.as_ref());
         }
-        response.map(|body| Written::new(body, busy))
+        kept_busy(response, busy)
     }
 
     /// Answers a request; `busy` keeps the place of who was let in until the answer is written.
@@ -276,27 +271,25 @@ impl Http {
         request: Request<Incoming>,
         place: &Place,
         busy: &mut Option<Busy>,
-    ) -> Response<Answer> {
+    ) -> Answered {
         let path = request.uri().path();
+        let principal = self.guard.principal(request.headers());
         match (request.method(), path) {
-            (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
-            (&Method::GET, "/healthz") => match self.guard.principal(request.headers()) {
-                Some(principal) => watch::health(&*self.hub, self.servers_of(&principal)),
-                None => watch::alive(),
-            },
-            (_, path) if path == "/metrics" || path == self.path => {
-                match self.guard.principal(request.headers()) {
-                    Some(principal) => {
-                        *busy = place.request(&principal);
-                        if busy.is_none() {
-                            return self.too_many_connections();
-                        }
-                        self.admitted(request, principal).await
-                    }
-                    None => unauthorized(),
-                }
+            (&Method::OPTIONS, _) => Ok(status(StatusCode::NO_CONTENT)),
+            (&Method::GET, "/healthz") => {
+                let servers = principal.as_ref().map(|_| self.hub.health());
+                let of = principal.as_ref().and_then(|it| self.servers_of(it));
+                Ok(watch::health(servers, of))
             }
-            _ => status(StatusCode::NOT_FOUND),
+            (_, path) if path == "/metrics" || path == self.path => {
+                let principal = principal.ok_or_else(unauthorized)?;
+                *busy = place.request(&principal);
+                if busy.is_none() {
+                    return Err(self.too_many_connections());
+                }
+                self.admitted(request, principal).await
+            }
+            _ => Ok(status(StatusCode::NOT_FOUND)),
         }
     }
 
@@ -306,94 +299,74 @@ impl Http {
         Some(servers)
     }
 
-    async fn admitted(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        principal: Principal,
-    ) -> Response<Answer> {
+    async fn admitted(self: Arc<Self>, request: Request<Incoming>, who: Principal) -> Answered {
         match (request.method(), request.uri().path()) {
             // They count what all servers do.
-            (&Method::GET, "/metrics") if self.servers_of(&principal).is_some() => {
-                let error = RpcError::new(
-                    code::INVALID_REQUEST,
-                    "metrics are for holders who may use every server",
-                );
-                refuse(StatusCode::FORBIDDEN, None, &error)
-            }
+            (&Method::GET, "/metrics") if self.servers_of(&who).is_some() => Err(post::invalid(
+                StatusCode::FORBIDDEN,
+                "metrics are for holders who may use every server",
+            )),
             (&Method::GET, "/metrics") => {
-                let connections = self.connections.counts();
-                watch::metrics(
+                let (sessions, connections) = (self.sessions.count(), self.connections.counts());
+                Ok(watch::metrics(
                     &*self.hub,
                     &self.metrics,
-                    self.sessions.count(),
+                    sessions,
                     connections,
-                )
+                ))
             }
-            (_, path) if path != self.path => not_allowed(),
-            (&Method::POST, _) => match self.rates.count(&principal) {
-                Ok(()) => self.post(request, principal).await,
-                Err(exceeded) => too_many(&exceeded),
-            },
-            (&Method::GET, _) => self.listen(&request, &principal),
-            (&Method::DELETE, _) => self.delete(&request, &principal).await,
-            _ => not_allowed(),
+            (_, path) if path != self.path => Err(not_allowed()),
+            (&Method::POST, _) => {
+                self.rates
+                    .count(&who)
+                    .map_err(|exceeded| too_many(&exceeded))?;
+                self.post(request, who).await
+            }
+            (&Method::GET, _) => self.listen(request.headers(), &who),
+            (&Method::DELETE, _) => self.delete(request.headers(), &who).await,
+            _ => Err(not_allowed()),
         }
     }
 
-    fn too_many_connections(&self) -> Response<Answer> {
-        self.metrics.count(REFUSALS, &["connections"]);
-        let data = serde_json::json!({"code": ErrorCode::LimitExceeded.as_str()});
-        let mut response = post::later(None, "too many connections", data);
-        let close = HeaderValue::from_static("close");
-        response.headers_mut().insert(CONNECTION, close);
-        response
+    fn too_many_connections(&self) -> Box<Answer> {
+        let response = self.no_room("connections", None, "too many connections");
+        with_header(response, CONNECTION, HeaderValue::from_static("close"))
+    }
+
+    /// There is no room for more of something: the refusal is counted.
+    fn no_room(&self, what: &str, id: Option<&Id>, said: &str) -> Box<Answer> {
+        self.metrics.count(REFUSALS, &[what]);
+        let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
+        post::later(id, said, data)
     }
 }
 
-fn unauthorized() -> Response<Answer> {
-    let mut response = refuse(
-        StatusCode::UNAUTHORIZED,
-        None,
-        &RpcError::new(
-            code::INVALID_REQUEST,
-            "a token is needed: `Authorization: Bearer TOKEN`",
-        ),
-    );
-    response.headers_mut().insert(
-        hyper::header::WWW_AUTHENTICATE,
-        HeaderValue::from_static("Bearer realm=\"crossfeed\""),
-    );
-    response
+fn with_header(mut answer: Box<Answer>, name: HeaderName, value: HeaderValue) -> Box<Answer> {
+    answer.headers_mut().insert(name, value);
+    answer
+}
+
+fn unauthorized() -> Box<Answer> {
+    let what = "a token is needed: `Authorization: Bearer TOKEN`";
+    let refusal = post::invalid(StatusCode::UNAUTHORIZED, what);
+    let realm = HeaderValue::from_static("Bearer realm=\"crossfeed\"");
+    with_header(refusal, WWW_AUTHENTICATE, realm)
 }
 
 /// The holder of a token sends more than its rate.
-fn too_many(exceeded: &Exceeded) -> Response<Answer> {
+fn too_many(exceeded: &Exceeded) -> Box<Answer> {
     let Rate { requests, per } = exceeded.rate;
-    let what = format!(
-        "this token may send {requests} requests in {} s",
-        per.as_secs()
-    );
+    let seconds = per.as_secs();
+    let what = format!("this token may send {requests} requests in {seconds} s");
     let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": requests});
     let error = RpcError::new(code::INTERNAL, what).with_data(data);
-    let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, None, &error);
+    let refusal = refuse(StatusCode::TOO_MANY_REQUESTS, None, &error);
     // Rounded up: what comes a moment too early is refused again.
     let wait = exceeded.wait.as_secs() + 1;
-    response
-        .headers_mut()
-        .insert(RETRY_AFTER, HeaderValue::from(wait));
-    response
+    with_header(refusal, RETRY_AFTER, HeaderValue::from(wait))
 }
 
-fn not_allowed() -> Response<Answer> {
-    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-    response.headers_mut().insert(
-        hyper::header::ALLOW,
-        HeaderValue::from_static("GET, POST, DELETE"),
-    );
-    response
-}
-
-/// An answer that is a stream of events.
-fn events(body: stream::Events) -> Answer {
-    Either::Right(body)
+fn not_allowed() -> Box<Answer> {
+    let answer = Box::new(status(StatusCode::METHOD_NOT_ALLOWED));
+    with_header(answer, ALLOW, HeaderValue::from_static("GET, POST, DELETE"))
 }

@@ -2,20 +2,19 @@
 
 use super::{
     Http,
-    answer::{Answer, json, refuse, status},
+    answer::{Answer, Answered, body as answer, json, refuse, status},
     body::{self, BodyError},
-    events,
     reply::{Beginning, Leaving, Reply, Untold},
     session::{Busy, Session},
     stateless,
-    stream::{From, Stream},
+    stream::{Events, From, Stream},
 };
 use crate::{
     Revision,
     downstream::too_large,
     message::{Id, Kind, Message, RpcError},
-    metrics::families::{CLIENT_NO_MESSAGES, REFUSALS},
-    port::{Crowded, Disconnected, HubClient, MessageSink},
+    metrics::families::CLIENT_NO_MESSAGES,
+    port::{Crowded, HubClient, MessageSink},
     principal::Principal,
     protocol::{
         code,
@@ -23,10 +22,9 @@ use crate::{
         method,
     },
 };
-use async_trait::async_trait;
 use crossfeed_wire::ErrorCode;
 use hyper::{
-    HeaderMap, Request, Response, StatusCode,
+    HeaderMap, Request, StatusCode,
     body::Incoming,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
@@ -40,7 +38,7 @@ const STREAM_AFTER: Duration = Duration::from_millis(50);
 /// The same where the status of the answer says what became of the request, and nothing else does.
 const STREAM_AFTER_AT_MOST: Duration = Duration::from_secs(5);
 /// When a client may try again for which there is no room, in seconds.
-const RETRY_AFTER_SECONDS: &str = "1";
+const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// What a client takes.
 #[derive(Clone, Copy)]
@@ -51,30 +49,23 @@ struct Takes {
 
 impl Takes {
     fn of(headers: &HeaderMap) -> Self {
-        let mut takes = Self {
-            json: false,
-            events: false,
+        let values = headers.get_all(ACCEPT).iter();
+        let kinds = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+        let kinds: Vec<_> = kinds.map(media_type).collect();
+        let takes = |known: [&str; 3]| {
+            let is_known = |kind: &&str| known.iter().any(|known| kind.eq_ignore_ascii_case(known));
+            kinds.is_empty() || kinds.iter().any(is_known)
         };
-        let mut said = false;
-        for value in headers.get_all(ACCEPT) {
-            for kind in value.to_str().unwrap_or_default().split(',') {
-                said = true;
-                let kind = kind.split(';').next().unwrap_or_default().trim();
-                let all = kind == "*/*";
-                takes.json |= all
-                    || kind.eq_ignore_ascii_case("application/json")
-                    || kind.eq_ignore_ascii_case("application/*");
-                takes.events |= all
-                    || kind.eq_ignore_ascii_case("text/event-stream")
-                    || kind.eq_ignore_ascii_case("text/*");
-            }
+        Self {
+            json: takes(["*/*", "application/*", "application/json"]),
+            events: takes(["*/*", "text/*", "text/event-stream"]),
         }
-        if !said {
-            takes.json = true;
-            takes.events = true;
-        }
-        takes
     }
+}
+
+/// A media type without its parameters.
+fn media_type(said: &str) -> &str {
+    said.split(';').next().unwrap_or_default().trim()
 }
 
 impl Http {
@@ -82,48 +73,42 @@ impl Http {
         self: Arc<Self>,
         request: Request<Incoming>,
         principal: Principal,
-    ) -> Response<Answer> {
+    ) -> Answered {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
         if !is_json(&headers) {
-            return invalid(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "messages are `application/json`",
-            );
+            let what = "messages are `application/json`";
+            return Err(invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
         }
         let takes = Takes::of(&headers);
         // Whatever is sent before the answer needs a stream.
         if !takes.events {
-            return invalid(
-                StatusCode::NOT_ACCEPTABLE,
-                "answers are `application/json` or `text/event-stream`: accept both",
-            );
+            let what = "answers are `application/json` or `text/event-stream`: accept both";
+            return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
         let limit = self.limits.message_bytes;
         let charge = self.budget.account(&principal).nothing();
-        let bytes = match body::read(body, limit, charge).await {
-            Ok(bytes) => bytes,
-            Err(BodyError::TooLarge) => {
-                self.metrics.count(CLIENT_NO_MESSAGES, &[]);
-                return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit));
-            }
-            Err(BodyError::NoRoom) => {
-                let limit = self.budget.limit();
-                let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
-                return later(None, "the memory limit is reached", data);
-            }
-            Err(BodyError::TooSlow) => {
-                return invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long");
-            }
-            Err(BodyError::Gone) => return status(StatusCode::BAD_REQUEST),
-        };
-        let message = match Message::read(bytes).await {
-            Ok(message) => message,
-            Err(error) => {
-                self.metrics.count(CLIENT_NO_MESSAGES, &[]);
-                return refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc());
-            }
-        };
+        let bytes = body::read(body, limit, charge)
+            .await
+            .map_err(|error| match error {
+                BodyError::TooLarge => {
+                    self.metrics.count(CLIENT_NO_MESSAGES, &[]);
+                    refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit))
+                }
+                BodyError::NoRoom => {
+                    let limit = self.budget.limit();
+                    let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
+                    later(None, "the memory limit is reached", data)
+                }
+                BodyError::TooSlow => {
+                    invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long")
+                }
+                BodyError::Gone => Box::new(status(StatusCode::BAD_REQUEST)),
+            })?;
+        let message = Message::read(bytes).await.map_err(|error| {
+            self.metrics.count(CLIENT_NO_MESSAGES, &[]);
+            refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc())
+        })?;
         if stateless::is_meant(&headers, &message).await {
             return self.stateless(&headers, takes, message, principal).await;
         }
@@ -136,28 +121,19 @@ impl Http {
         takes: Takes,
         message: Message,
         principal: &Principal,
-    ) -> Response<Answer> {
+    ) -> Answered {
         let begins =
             message.kind() == Kind::Request && message.method() == Some(method::INITIALIZE);
         let busy = if begins {
-            match self.sessions.begin(Arc::clone(&self.hub), principal) {
-                Some(busy) => busy,
-                None => {
-                    self.metrics.count(REFUSALS, &["sessions"]);
-                    let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
-                    return later(message.id(), "there are too many sessions", data);
-                }
-            }
+            let begun = self.sessions.begin(Arc::clone(&self.hub), principal);
+            let full = || self.no_room("sessions", message.id(), "there are too many sessions");
+            begun.ok_or_else(full)?
         } else {
-            match self.session(headers, principal, message.id()) {
-                Ok(busy) => busy,
-                Err(refusal) => return *refusal,
-            }
+            self.session(headers, principal, message.id())?
         };
         let session = Arc::clone(busy.session());
         if message.kind() != Kind::Request {
-            deliver(&session.client, message, Arc::new(Nowhere)).await;
-            return status(StatusCode::ACCEPTED);
+            return Ok(deliver(&session.client, message).await);
         }
         let beginning = begins.then(|| Beginning {
             http: Arc::clone(&self),
@@ -165,10 +141,8 @@ impl Http {
         });
         let mut untold = Untold(beginning.clone());
         if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
-            self.metrics.count(REFUSALS, &[what]);
-            let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
             let text = format!("the gateway has no room for another session: too many {what}");
-            return later(message.id(), &text, data);
+            return Err(self.no_room(what, message.id(), &text));
         }
         let stream = session.stream();
         let reply = Arc::new(Reply {
@@ -185,7 +159,7 @@ impl Http {
         };
         let mut response = match timeout(wait, stream.answered_at_once()).await {
             Ok(Some(answer)) if begins && answer.kind() == Kind::Error => {
-                return json(StatusCode::OK, &answer);
+                return Ok(json(StatusCode::OK, &answer));
             }
             Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
             Ok(Some(answer)) => {
@@ -200,17 +174,17 @@ impl Http {
             response.headers_mut().insert(header::SESSION, value);
             untold.0 = None;
         }
-        response
+        Ok(response)
     }
 
-    fn stream(&self, session: &Arc<Session>, stream: &Arc<Stream>) -> Response<Answer> {
+    fn stream(&self, session: &Arc<Session>, stream: &Arc<Stream>) -> Answer {
         session.keep(stream);
         // An event without data confuses clients that came before it was said to be fine.
         let primes = session
             .client
             .revision()
             .is_some_and(|revision| revision >= Revision::V2025_11_25);
-        streamed(events(stream.events(From::Unread, primes)))
+        streamed(stream.events(From::Unread, primes))
     }
 
     /// The session that a request names.
@@ -219,78 +193,49 @@ impl Http {
         headers: &HeaderMap,
         principal: &Principal,
         id: Option<&Id>,
-    ) -> Result<Busy, Box<Response<Answer>>> {
-        let refused = |status, what: String| {
+    ) -> Result<Busy, Box<Answer>> {
+        let refused = |status, what: &str| {
             let error = RpcError::new(code::INVALID_REQUEST, what);
-            Err(Box::new(refuse(status, id, &error)))
+            refuse(status, id, &error)
         };
-        let named = match (
-            only(headers, header::SESSION),
-            only(headers, header::VERSION),
-        ) {
-            (Err(wrong), _) | (_, Err(wrong)) => return refused(StatusCode::BAD_REQUEST, wrong),
-            (Ok(named), _) => named,
-        };
-        let Some(named) = named else {
+        let wrong = |what: String| refused(StatusCode::BAD_REQUEST, &what);
+        let named = only(headers, header::SESSION).map_err(wrong)?;
+        only(headers, header::VERSION).map_err(wrong)?;
+        let named = named.ok_or_else(|| {
             let what = "the header Mcp-Session-Id is missing: begin with `initialize`";
-            return refused(StatusCode::BAD_REQUEST, what.to_owned());
-        };
-        match self.sessions.find(named, principal) {
-            Some(busy) => Ok(busy),
-            None => refused(
-                StatusCode::NOT_FOUND,
-                "there is no such session: begin with `initialize`".to_owned(),
-            ),
-        }
+            refused(StatusCode::BAD_REQUEST, what)
+        })?;
+        self.sessions.find(named, principal).ok_or_else(|| {
+            let what = "there is no such session: begin with `initialize`";
+            refused(StatusCode::NOT_FOUND, what)
+        })
     }
 
     /// The stream of a session.
-    pub(super) fn listen(
-        &self,
-        request: &Request<Incoming>,
-        principal: &Principal,
-    ) -> Response<Answer> {
-        let headers = request.headers();
+    pub(super) fn listen(&self, headers: &HeaderMap, principal: &Principal) -> Answered {
         let version = only(headers, header::VERSION).ok().flatten();
-        if version
-            .and_then(Revision::parse)
-            .is_some_and(Revision::is_stateless)
-        {
-            return super::not_allowed();
+        let revision = version.and_then(Revision::parse);
+        if revision.is_some_and(Revision::is_stateless) {
+            return Err(super::not_allowed());
         }
         if !Takes::of(headers).events {
-            return invalid(
-                StatusCode::NOT_ACCEPTABLE,
-                "this is a `text/event-stream`: accept it",
-            );
+            let what = "this is a `text/event-stream`: accept it";
+            return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
-        let session = match self.session(headers, principal, None) {
-            Ok(session) => session,
-            Err(refusal) => return *refusal,
-        };
-        let last_event = match only(headers, header::LAST_EVENT) {
-            Ok(last_event) => last_event,
-            Err(_) => return invalid(StatusCode::BAD_REQUEST, "there is no such event"),
-        };
-        let Some((stream, from)) = session.resume(last_event) else {
-            return invalid(StatusCode::BAD_REQUEST, "there is no such event any more");
-        };
-        streamed(events(stream.events(from, false)))
+        let session = self.session(headers, principal, None)?;
+        let unknown = |what| invalid(StatusCode::BAD_REQUEST, what);
+        let last_event = only(headers, header::LAST_EVENT);
+        let last_event = last_event.map_err(|_| unknown("there is no such event"))?;
+        let (stream, from) = (session.resume(last_event))
+            .ok_or_else(|| unknown("there is no such event any more"))?;
+        Ok(streamed(stream.events(from, false)))
     }
 
     /// The end of a session.
-    pub(super) async fn delete(
-        &self,
-        request: &Request<Incoming>,
-        principal: &Principal,
-    ) -> Response<Answer> {
-        match self.session(request.headers(), principal, None) {
-            Ok(session) => {
-                self.sessions.end(&session.id).await;
-                status(StatusCode::NO_CONTENT)
-            }
-            Err(refusal) => *refusal,
-        }
+    pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> Answered {
+        let session = self.session(headers, principal, None)?;
+        self.sessions.end(&session.id).await;
+        Ok(status(StatusCode::NO_CONTENT))
     }
 
     async fn stateless(
@@ -299,27 +244,23 @@ impl Http {
         takes: Takes,
         message: Message,
         principal: Principal,
-    ) -> Response<Answer> {
+    ) -> Answered {
         let client = Arc::clone(&self.hub).stateless(principal);
         if let Err(error) = stateless::check(headers, &message, &*client).await {
             if error.code == code::INTERNAL {
                 let data = error.data.unwrap_or_default();
-                return later(message.id(), &error.message, data);
+                return Err(later(message.id(), &error.message, data));
             }
-            return refuse(StatusCode::BAD_REQUEST, message.id(), &error);
+            return Err(refuse(StatusCode::BAD_REQUEST, message.id(), &error));
         }
-        if matches!(message.kind(), Kind::Response | Kind::Error) {
-            let what = "a client without a session answers in `inputResponses` of its next request";
-            let error = RpcError::new(code::INVALID_REQUEST, what);
-            return refuse(StatusCode::BAD_REQUEST, None, &error);
-        }
-        let Some(id) = message
-            .id()
-            .cloned()
-            .filter(|_| message.kind() == Kind::Request)
-        else {
-            deliver(&client, message, Arc::new(Nowhere)).await;
-            return status(StatusCode::ACCEPTED);
+        let id = match (message.kind(), message.id()) {
+            (Kind::Request, Some(id)) => id.clone(),
+            (Kind::Response | Kind::Error, _) => {
+                let what =
+                    "a client without a session answers in `inputResponses` of its next request";
+                return Err(invalid(StatusCode::BAD_REQUEST, what));
+            }
+            _ => return Ok(deliver(&client, message).await),
         };
         let stream = Stream::fleeting();
         if message.method() == Some(method::LISTEN) {
@@ -338,23 +279,14 @@ impl Http {
         if let Ok(Some(answer)) = answer {
             leaving.0 = None;
             if takes.json || answer.kind() == Kind::Error {
-                return json(stateless::status(&answer), &answer);
+                return Ok(json(stateless::status(&answer), &answer));
             }
             let stream = Stream::fleeting();
             let _ = stream.send(answer).await;
-            return streamed(events(stream.events(From::Start, false)));
+            return Ok(streamed(stream.events(From::Start, false)));
         }
         let body = stream.events(From::Start, false);
-        streamed(events(body.or_left(move || drop(leaving))))
-    }
-}
-
-struct Nowhere;
-
-#[async_trait]
-impl MessageSink for Nowhere {
-    async fn send(&self, _: Message) -> Result<(), Disconnected> {
-        Err(Disconnected)
+        Ok(streamed(body.or_left(move || drop(leaving))))
     }
 }
 
@@ -368,11 +300,15 @@ fn start(
     tokio::spawn(async move { client.receive(message, reply).await })
 }
 
-async fn deliver(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn MessageSink>) {
+/// Hands over what has no answer.
+async fn deliver(client: &Arc<dyn HubClient>, message: Message) -> Answer {
+    let nowhere = Stream::fleeting();
+    nowhere.finish();
     // It was handed over before the client hears so: what it sends then comes later.
-    if let Err(error) = start(client, message, reply).await {
+    if let Err(error) = start(client, message, nowhere).await {
         tracing::error!(%error, "could not deliver a message");
     }
+    status(StatusCode::ACCEPTED)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -380,28 +316,23 @@ fn is_json(headers: &HeaderMap) -> bool {
     let (Some(kind), None) = (kinds.next(), kinds.next()) else {
         return false;
     };
-    let kind = kind.to_str().unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/json")
+    media_type(kind.to_str().unwrap_or_default()).eq_ignore_ascii_case("application/json")
 }
 
-fn invalid(status: StatusCode, what: &'static str) -> Response<Answer> {
+pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
     refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
 }
 
 /// There is no room now.
-pub(super) fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Response<Answer> {
+pub(super) fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Box<Answer> {
     let error = RpcError::new(code::INTERNAL, what).with_data(data);
-    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
-    let headers = response.headers_mut();
-    headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
-    response
+    let refusal = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
+    super::with_header(refusal, RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))
 }
 
-fn streamed(body: Answer) -> Response<Answer> {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+fn streamed(events: Events) -> Answer {
+    let mut response = answer(StatusCode::OK, Some("text/event-stream"), events);
+    let no_cache = HeaderValue::from_static("no-cache");
+    response.headers_mut().insert(CACHE_CONTROL, no_cache);
     response
 }

@@ -5,7 +5,8 @@
 //! stream is for.
 
 use crate::{
-    message::{Kind, Message, on_one_line},
+    line::put_line,
+    message::{Kind, Message},
     port::{Disconnected, MessageSink},
     sync::Mutex,
 };
@@ -36,8 +37,6 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// When a client shall come again after its connection broke, in ms.
 const RETRY_MS: u32 = 1000;
-/// Pieces up to here are copied together.
-const MAX_COPIED_BYTES: usize = 4 << 10;
 
 /// Where somebody begins to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +107,35 @@ impl State {
             }
             self.forget_first();
         }
+    }
+
+    fn put(&mut self, message: Message, stream: u64) -> Result<(), Disconnected> {
+        let is_answer = answers(&message);
+        if self.is_full() && !self.make_room(stream) && !is_answer {
+            return Err(Disconnected);
+        }
+        // Only the stream of a request has answers, and it ends with the first.
+        self.done = is_answer;
+        self.kept_bytes += message.len();
+        self.kept.push_back(message);
+        Ok(())
+    }
+
+    /// Nobody reads, and there is no room: what is oldest goes. Whether there is room now.
+    fn make_room(&mut self, stream: u64) -> bool {
+        while self.is_full() {
+            // A request of a server waits for an answer: it is not dropped, but the next one refused.
+            let oldest = self.kept.front();
+            if oldest.is_none_or(|oldest| oldest.kind() == Kind::Request) {
+                return false;
+            }
+            tracing::warn!(
+                stream,
+                "dropped an unread notification to make room for newer ones"
+            );
+            self.forget_first();
+        }
+        true
     }
 
     fn forget_first(&mut self) -> Option<Message> {
@@ -183,17 +211,24 @@ impl Stream {
         });
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let waker = {
+    /// Changes what is to be read: readers and writers look again.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = self.write(change);
+        self.read.notify_waiters();
+        changed
+    }
+
+    /// Changes what is to be read: readers look again.
+    fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let (changed, waker) = {
             let mut state = self.state.lock();
-            change(&mut state);
-            state.waker.take()
+            (change(&mut state), state.waker.take())
         };
         if let Some(waker) = waker {
             waker.wake();
         }
-        self.read.notify_waiters();
         self.first.notify_waiters();
+        changed
     }
 
     /// Waits until there is something to read. If that is the answer and nothing before it, takes it.
@@ -204,12 +239,10 @@ impl Stream {
             first.as_mut().enable();
             {
                 let mut state = self.state.lock();
-                let is_answer = state.kept.front().map(answers);
-                match is_answer {
+                match state.kept.front().map(answers) {
                     Some(true) => return state.forget_first(),
-                    Some(false) => return None,
-                    None if state.done => return None,
-                    None => {}
+                    None if !state.done => {}
+                    Some(false) | None => return None,
                 }
             }
             first.await;
@@ -219,8 +252,8 @@ impl Stream {
     /// The events from there on. Whoever read before reads no more. `primes` begins with an event that says
     /// how to go on.
     pub(super) fn events(self: &Arc<Self>, from: From, primes: bool) -> Events {
-        let reader = {
-            let mut state = self.state.lock();
+        // The one before sees that it is not the one any more.
+        let (reader, next, replays) = self.change(|state| {
             state.reader += 1;
             state.reading = true;
             match from {
@@ -230,18 +263,13 @@ impl Stream {
                     state.next = number.saturating_add(1).clamp(state.from, state.end());
                 }
             }
-            state.reader
-        };
-        // The one before sees that it is not the one any more.
-        self.change(|_| {});
+            (state.reader, state.next, state.replays)
+        });
         let mut frames = VecDeque::new();
-        if primes && self.state.lock().replays {
-            let at = self.state.lock().next;
+        if primes && replays {
             // One before what comes first: what comes again begins there.
-            let id = at.checked_sub(1).map_or_else(
-                || format!("{}-", self.number),
-                |last| format!("{}-{last}", self.number),
-            );
+            let last = next.checked_sub(1).map(|last| last.to_string());
+            let id = format!("{}-{}", self.number, last.unwrap_or_default());
             frames.push_back(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").into());
         }
         Events {
@@ -270,36 +298,20 @@ impl MessageSink for Stream {
             let read = self.read.notified();
             tokio::pin!(read);
             read.as_mut().enable();
-            let waker = {
-                let mut state = self.state.lock();
+            let sent = self.write(|state| {
                 if state.done {
-                    return Err(Disconnected);
+                    return Some(Err(Disconnected));
                 }
                 state.forget_read();
-                let must_wait = state.is_full() && state.reading;
-                if must_wait {
-                    None
-                } else {
-                    let Some(message) = message.take() else {
-                        return Ok(());
-                    };
-                    if state.is_full() && !make_room(&mut state, self.number) && !answers(&message)
-                    {
-                        return Err(Disconnected);
-                    }
-                    // Only the stream of a request has answers, and it ends with the first.
-                    state.done = answers(&message);
-                    state.kept_bytes += message.len();
-                    state.kept.push_back(message);
-                    Some(state.waker.take())
+                if state.is_full() && state.reading {
+                    return None;
                 }
-            };
-            if let Some(waker) = waker {
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-                self.first.notify_waiters();
-                return Ok(());
+                message
+                    .take()
+                    .map(|message| state.put(message, self.number))
+            });
+            if let Some(sent) = sent {
+                return sent;
             }
             if self.number > 0 || !self.state.lock().replays {
                 read.await;
@@ -308,26 +320,6 @@ impl MessageSink for Stream {
             }
         }
     }
-}
-
-/// Nobody reads, and there is no room: what is oldest goes. Whether there is room now.
-fn make_room(state: &mut State, stream: u64) -> bool {
-    while state.is_full() {
-        // A request of a server waits for an answer: it is not dropped, but the next one refused.
-        let is_request = |message: &Message| message.kind() == Kind::Request;
-        let Some(at) = state.kept.iter().position(|message| !is_request(message)) else {
-            return false;
-        };
-        if at > 0 {
-            return false;
-        }
-        tracing::warn!(
-            stream,
-            "dropped an unread notification to make room for newer ones"
-        );
-        state.forget_first();
-    }
-    true
 }
 
 /// The body of an answer that is a stream.
@@ -355,19 +347,7 @@ impl Events {
             small.extend_from_slice(id.as_bytes());
         }
         small.extend_from_slice(b"data: ");
-        for piece in message.pieces() {
-            let line = on_one_line(&piece);
-            if line.len() <= MAX_COPIED_BYTES {
-                small.extend_from_slice(&line);
-                continue;
-            }
-            let line = match line {
-                std::borrow::Cow::Borrowed(_) => piece,
-                std::borrow::Cow::Owned(line) => line.into(),
-            };
-            self.frames.push_back(small.split().freeze());
-            self.frames.push_back(line);
-        }
+        put_line(message, &mut small, &mut self.frames);
         small.extend_from_slice(b"\n\n");
         self.frames.push_back(small.freeze());
     }
@@ -431,9 +411,7 @@ impl Drop for Events {
         let is_reader = {
             let mut state = self.stream.state.lock();
             let is_reader = state.reader == self.reader;
-            if is_reader {
-                state.reading = false;
-            }
+            state.reading &= !is_reader;
             is_reader
         };
         // Senders that waited for it need not any more.

@@ -12,37 +12,22 @@ use crate::{
             MEMORY_LIMIT, PROCESSES, PROCESSES_LIMIT, SESSIONS,
         },
     },
-    port::Hub,
+    port::{Hub, ServerHealth},
 };
-use hyper::{Response, StatusCode};
-use serde_json::{Value, json};
+use http_body_util::Full;
+use hyper::StatusCode;
+use serde_json::json;
 
-/// That the gateway serves, for who may not know its servers.
-pub(super) fn alive() -> Response<Answer> {
-    let health = json!({"status": "ok"});
+/// That the gateway serves, and how its servers are: of those, if it is said which; of none for who may not
+/// know them.
+pub(super) fn health(servers: Option<Vec<ServerHealth>>, of: Option<&[String]>) -> Answer {
+    let mut health = json!({"status": "ok"});
+    if let Some(mut servers) = servers {
+        servers.retain(|server| of.is_none_or(|names| names.contains(&server.name)));
+        health["servers"] = json!(servers);
+    }
     let kind = Some("application/json");
-    body(StatusCode::OK, kind, health.to_string().into())
-}
-
-/// How the servers are; of those, if it is said which.
-pub(super) fn health(hub: &dyn Hub, of: Option<&[String]>) -> Response<Answer> {
-    let servers: Vec<Value> = hub
-        .health()
-        .into_iter()
-        .filter(|server| of.is_none_or(|names| names.contains(&server.name)))
-        .map(|server| {
-            json!({
-                "name": server.name,
-                "open": server.open,
-                "opening": server.opening,
-                "down": server.down,
-                "idle": server.idle,
-            })
-        })
-        .collect();
-    let health = json!({"status": "ok", "servers": servers});
-    let kind = Some("application/json");
-    body(StatusCode::OK, kind, health.to_string().into())
+    body(StatusCode::OK, kind, Full::from(health.to_string()))
 }
 
 /// The same, and sessions, and what was counted, as Prometheus reads it.
@@ -51,7 +36,7 @@ pub(super) fn metrics(
     metrics: &Metrics,
     sessions: usize,
     connections: Counts,
-) -> Response<Answer> {
+) -> Answer {
     for server in hub.health() {
         let states = [
             ("open", server.open),
@@ -71,7 +56,7 @@ pub(super) fn metrics(
         strangers,
         idle,
         busy,
-        ..
+        places,
     } = connections;
     for (state, there) in [("stranger", strangers), ("idle", idle), ("busy", busy)] {
         metrics.set(CLIENT_CONNECTIONS, &[state], there);
@@ -81,8 +66,8 @@ pub(super) fn metrics(
     metrics.set(PROCESSES_LIMIT, &[], quotas.processes.total());
     metrics.set(DESCRIPTORS, &["clients"], strangers + idle + busy);
     metrics.set(DESCRIPTORS, &["servers"], quotas.descriptors.used());
-    metrics.set(DESCRIPTORS_LIMIT, &["clients"], connections.places);
+    metrics.set(DESCRIPTORS_LIMIT, &["clients"], places);
     metrics.set(DESCRIPTORS_LIMIT, &["servers"], quotas.descriptors.total());
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
-    body(StatusCode::OK, kind, metrics.text().into())
+    body(StatusCode::OK, kind, Full::from(metrics.text()))
 }

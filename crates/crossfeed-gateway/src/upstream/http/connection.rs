@@ -449,7 +449,7 @@ fn media_type(response: &Response) -> Option<String> {
 
 /// What a text says that is not a message.
 pub(super) fn skim(text: &Bytes) -> Skimmed {
-    let mut skim = Skim::new();
+    let mut skim = Skim::default();
     skim.feed(text);
     skim.finish()
 }

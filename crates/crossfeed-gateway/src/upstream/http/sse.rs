@@ -288,7 +288,7 @@ impl Decoder {
     }
 
     fn skim(&mut self, part: &[u8]) {
-        let mut skim = Skim::new();
+        let mut skim = Skim::default();
         match self.data.take() {
             None => {}
             Some(Lines::One(line)) => skim.feed(&line),

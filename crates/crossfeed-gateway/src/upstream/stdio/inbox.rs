@@ -118,7 +118,7 @@ impl Inbox {
         }
         // It was meant as a message: what it says may be anybody's data, and is not logged.
         tracing::warn!(server, bytes = line.len(), %error, "ignored a line that is not a JSON-RPC message");
-        let mut skim = Skim::new();
+        let mut skim = Skim::default();
         skim.feed(line);
         let reason = error.to_string();
         self.unusable(
