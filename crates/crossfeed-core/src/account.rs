@@ -5,9 +5,10 @@
 
 use crate::{
     canonical::Stored,
+    resolve::LookupKey,
     telemetry::{Telemetry, avoided},
 };
-use crossfeed_wire::{ArtifactId, CallId, Scope};
+use crossfeed_wire::Scope;
 // Seeded, and some times as fast as the standard one, on what may be megabytes. Who knew the seed could make
 // another content pass for one that was shown.
 use foldhash::quality::RandomState;
@@ -69,18 +70,13 @@ impl TokenUsage {
     }
 }
 
-/// What can be shown.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ShownItem {
-    Result(CallId),
-    Artifact(ArtifactId, CallId),
-}
-
-/// How much of something was shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coverage {
-    Part,
-    Whole,
+/// What was shown of something.
+pub(crate) struct Showing {
+    pub(crate) tokens: usize,
+    /// What its result would have taken.
+    pub(crate) whole: usize,
+    /// Whether it was all of it.
+    pub(crate) is_whole: bool,
 }
 
 /// What tells the content of an id from what it named before: a result that has gone can be recorded
@@ -112,7 +108,7 @@ pub(crate) struct SessionUsage {
 #[derive(Debug)]
 struct UsageState {
     sums: TokenUsage,
-    shown: LruCache<ShownItem, (Fingerprint, Coverage)>,
+    shown: LruCache<LookupKey, (Fingerprint, bool)>,
 }
 
 impl SessionUsage {
@@ -172,22 +168,15 @@ impl SessionUsage {
         self.books.lock().sums
     }
 
-    /// Notes that `tokens` of something were shown, whose result would have taken `whole`.
-    pub(crate) fn show(
-        &self,
-        what: ShownItem,
-        mark: Fingerprint,
-        extent: Coverage,
-        tokens: usize,
-        whole: usize,
-    ) {
+    /// Notes that something was shown.
+    pub(crate) fn show(&self, what: LookupKey, mark: Fingerprint, showing: &Showing) {
         self.update(|books| {
-            add(&mut books.sums.shown, tokens);
+            add(&mut books.sums.shown, showing.tokens);
             let known = books.shown.get(&what).copied();
             let before = known.filter(|(shown, _)| *shown == mark);
             // The result of an artifact was counted when it was shown.
-            if before.is_none() && matches!(what, ShownItem::Result(_)) {
-                add(&mut books.sums.whole, whole);
+            if before.is_none() && what.artifact_id.is_none() {
+                add(&mut books.sums.whole, showing.whole);
             }
             if known.is_none() {
                 if books.shown.len() >= SHOWN {
@@ -196,15 +185,16 @@ impl SessionUsage {
                     self.remembered.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            if before.is_none_or(|(_, extent)| extent != Coverage::Whole) {
-                books.shown.put(what, (mark, extent));
+            if before.is_none_or(|(_, is_whole)| !is_whole) {
+                books.shown.put(what, (mark, showing.is_whole));
             }
         });
     }
 
     /// Whether all of something was shown, and it is the same still.
-    pub(crate) fn was_shown_whole(&self, what: &ShownItem, mark: Fingerprint) -> bool {
-        mark.is_sure() && self.books.lock().shown.get(what) == Some(&(mark, Coverage::Whole))
+    pub(crate) fn was_shown_whole(&self, what: &LookupKey, stored: &Stored) -> bool {
+        let mark = self.mark(stored);
+        mark.is_sure() && self.books.lock().shown.get(what) == Some(&(mark, true))
     }
 
     /// Notes that something else was shown.
@@ -310,7 +300,7 @@ mod tests {
     use crate::canonical::Stored;
     use crossfeed_json::Document;
     use crossfeed_store::{ResultKind, StoredResult};
-    use crossfeed_wire::{ArtifactId, CallId, Scope};
+    use crossfeed_wire::Scope;
     use std::sync::{Arc, atomic::Ordering};
 
     const FINGERPRINT: Fingerprint = Fingerprint { len: 1, hash: 7 };

@@ -2,21 +2,32 @@
 
 use crate::{
     account::Accounts,
+    canonical::Views,
     context::ContextOptions,
+    error::SelectError,
     flight::Flights,
+    paths::Outline,
     project::LearnedSchemas,
+    resolve::FillLimits,
     reveal::RevealPolicy,
-    select::{SelectOptions, Selectors},
+    select::{SelectOptions, Selection, Selector, Selectors},
     telemetry::{StoreWatch, Telemetry},
     trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
 };
+use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_output_schema::LearnOptions;
 use crossfeed_schema::SchemaError;
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
 use derive_setters::Setters;
 use serde_json::Value;
-use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    fmt,
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// How an engine works; the defaults are those of the specification.
 #[derive(Clone, Debug, Setters)]
@@ -198,5 +209,35 @@ impl Inner {
     /// Where figures and links go.
     pub(crate) fn telemetry(&self) -> Option<&dyn Telemetry> {
         self.options.telemetry.as_deref()
+    }
+
+    pub(crate) fn fill_limits(&self) -> FillLimits<'_> {
+        FillLimits {
+            select: &self.options.select,
+            max_bytes: self.options.max_resolved_bytes,
+            time: self.options.resolve_time,
+            deadline: Instant::now() + self.options.resolve_time,
+        }
+    }
+
+    /// What a selector that stands alone gives.
+    pub(crate) fn select_in<'a>(
+        &self,
+        views: &Views<'a>,
+        arena: &'a Arena,
+        budget: &Budget,
+        select: &'a str,
+    ) -> Result<Selection<'a>, SelectError> {
+        let selector = Selector {
+            options: &self.options.select,
+            compiled: &self.selectors,
+            views,
+            outline: &Outline::default(),
+            arena,
+            budget,
+            explanations: &Cell::new(1),
+            telemetry: self.telemetry(),
+        };
+        selector.select(select)
     }
 }

@@ -1,9 +1,8 @@
 //! Errors at the session boundary: the sum of every stage's own, with their place in the arguments.
 
 use crate::error::{
-    ArgumentError, ArtifactError, CreateError, FillError, LimitError, Located, LookupError,
-    MalformedReference, NotJson, RenderError, RevealError, SelectError, ValidateError,
-    ValidationCost, quotable,
+    ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, NotJson,
+    RenderError, RevealError, SelectError, ValidationCost, quotable,
 };
 use crossfeed_projection::ProjectionError;
 use crossfeed_schema::SchemaError;
@@ -130,38 +129,6 @@ impl Error {
     }
 }
 
-impl From<FillError> for Error {
-    fn from(error: FillError) -> Self {
-        match error {
-            FillError::Reference(error) => error.into(),
-            FillError::Lookup(error) => error.into(),
-            FillError::Select(error) => error.into(),
-            FillError::Limit(error) => error.into(),
-            FillError::Reveal(error) => error.into(),
-        }
-    }
-}
-
-impl From<ValidateError> for Error {
-    fn from(error: ValidateError) -> Self {
-        match error {
-            ValidateError::Arguments(error) => error.into(),
-            ValidateError::Cost(error) => error.into(),
-        }
-    }
-}
-
-impl From<CreateError> for Error {
-    fn from(error: CreateError) -> Self {
-        match error {
-            CreateError::Artifact(error) => error.into(),
-            CreateError::Select(error) => error.into(),
-            CreateError::Limit(error) => error.into(),
-            CreateError::Validation(error) => error.into(),
-        }
-    }
-}
-
 /// Why something is not stored, as a model may know it: what is the matter with a backend is for
 /// whoever runs it.
 fn not_stored(error: &StoreError) -> String {
@@ -209,20 +176,15 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(at: Pointer, error: Error) -> Self {
+    pub(crate) fn new(at: Pointer, error: impl Into<Error>) -> Self {
         Self {
             at,
             call_id: None,
             artifact_id: None,
             expression: None,
-            error,
+            error: error.into(),
             advice: None,
         }
-    }
-
-    /// What a stage found, as failures.
-    pub(crate) fn all<E: Into<Error>>(located: Vec<Located<E>>) -> Vec<Self> {
-        located.into_iter().map(Self::from).collect()
     }
 
     /// What was there, and one next step.
@@ -231,17 +193,18 @@ impl Failure {
         own.unwrap_or_else(|| self.error.advice())
     }
 
-    /// What is wrong with a call's result, or with what was asked of it: nothing of any arguments.
-    pub(crate) fn of_call(call_id: &CallId, error: impl Into<Error>) -> Self {
-        let mut failure = Self::new(Pointer::root(), error.into());
-        failure.call_id = Some(call_id.clone());
-        failure
-    }
-
-    /// The same of an artifact of that call.
-    pub(crate) fn with_artifact(mut self, artifact_id: Option<&ArtifactId>) -> Self {
-        self.artifact_id = artifact_id.cloned();
-        self
+    /// What is wrong with a call's result or artifact, or with what was asked of it: nothing of any
+    /// arguments.
+    pub(crate) fn of(
+        call_id: &CallId,
+        artifact_id: Option<&ArtifactId>,
+        error: impl Into<Error>,
+    ) -> Self {
+        Self {
+            call_id: Some(call_id.clone()),
+            artifact_id: artifact_id.cloned(),
+            ..Self::new(Pointer::root(), error)
+        }
     }
 
     /// The same with the selector as it was written.
@@ -291,19 +254,6 @@ impl Failure {
     }
 }
 
-impl<E: Into<Error>> From<Located<E>> for Failure {
-    fn from(located: Located<E>) -> Self {
-        Self {
-            at: located.at,
-            call_id: located.call_id,
-            artifact_id: located.artifact_id,
-            expression: located.expression,
-            error: located.error.into(),
-            advice: None,
-        }
-    }
-}
-
 /// The most characters of a place that a line says.
 const PLACE_CHARS: usize = 200;
 /// The most characters of a place in JSON, where programs read it.
@@ -322,6 +272,13 @@ fn cut(text: &str, chars: usize) -> Cow<'_, str> {
 }
 
 /// As a model reads it: what is wrong, what was there, one next step.
+/// Of no place and no call: who asked knows them. It is large to be handed through.
+impl<E: Into<Error>> From<E> for Box<Failure> {
+    fn from(error: E) -> Self {
+        Box::new(Failure::new(Pointer::root(), error))
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.line(), self.advice())
@@ -387,6 +344,18 @@ impl ResolveError {
 }
 
 /// As a model reads it: the first 20 failures in full, the others by their line.
+impl<E: Into<Error>> From<E> for ResolveError {
+    fn from(error: E) -> Self {
+        Failure::new(Pointer::root(), error).into()
+    }
+}
+
+impl From<Failure> for ResolveError {
+    fn from(failure: Failure) -> Self {
+        Self::new(vec![failure])
+    }
+}
+
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, failure) in self.failures.iter().enumerate() {

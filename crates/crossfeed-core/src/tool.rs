@@ -12,7 +12,6 @@ use crate::{
 };
 use crossfeed_schema::SchemaError;
 use crossfeed_tools::{ListedTool, ReadError};
-use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -104,15 +103,10 @@ impl PreparedTool {
             Ok(schema) => return Ok(Some(schema)),
             Err(error) => error,
         };
-        let error: Error = match refers() {
-            Ok(false) => return Ok(None),
-            Ok(true) => error.clone().into(),
-            Err(limit) => limit.into(),
-        };
-        Err(ResolveError::new(vec![Failure::new(
-            Pointer::root(),
-            error,
-        )]))
+        if refers()? {
+            return Err(error.clone().into());
+        }
+        Ok(None)
     }
 }
 

@@ -3,89 +3,58 @@
 use super::{Component, NewArtifact};
 use crate::{
     canonical::{Stored, Views},
-    error::{ArtifactError, ComponentMismatch, CreateError, LimitError, Located, SelectError},
-    paths::Outline,
+    engine::Inner,
+    error::{ArtifactError, ComponentMismatch, LimitError, SelectError},
+    failure::Failure,
     resolve::FillLimits,
-    reveal::{RevealPolicy, Unredacted},
-    select::{SelectReport, Selection, Selector, Selectors},
+    reveal::Unredacted,
+    select::SelectReport,
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
-    telemetry::Telemetry,
 };
-use crossfeed_jmespath::{Arena, Budget, Memory, Unrepresentable, View};
-use crossfeed_json::{Cursor, Document, MAX_DEPTH};
+use crossfeed_jmespath::{Arena, Memory, Unrepresentable, View};
+use crossfeed_json::{Document, MAX_DEPTH};
 use crossfeed_store::StoredArtifact;
 use crossfeed_wire::Pointer;
-use serde_json::Value;
-use std::{borrow::Cow, cell::Cell, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// The most places that are reported.
 const REPORTED: usize = 20;
 /// For how many of them it is looked for what would fit.
 const EXPLAINED: usize = 3;
 
-/// An artifact that is not stored yet.
-pub(crate) struct BuiltArtifact {
-    pub(crate) artifact: StoredArtifact,
-    /// Each selector as it was written, and how it was understood: the base first.
-    pub(crate) reports: Vec<(String, SelectReport)>,
-}
-
 /// Makes artifacts within limits: of each selector, and of the time for all of them.
 pub(crate) struct ArtifactBuilder<'m> {
-    pub(crate) limits: FillLimits<'m>,
-    pub(crate) compiled: &'m Selectors,
-    pub(crate) reveal: &'m RevealPolicy,
-    pub(crate) telemetry: Option<&'m dyn Telemetry>,
+    inner: &'m Inner,
+    limits: FillLimits<'m>,
     /// What selectors build is charged to it.
-    pub(crate) memory: Option<Arc<dyn Memory>>,
+    memory: Option<Arc<dyn Memory>>,
 }
 
-/// What went wrong, and with which selector: on the base's value, if it is that of a detail.
-struct BuildError<'w> {
-    error: Box<CreateError>,
-    expression: Option<&'w str>,
-    is_detail: bool,
-}
-
-impl<E: Into<CreateError>> From<E> for BuildError<'_> {
-    fn from(error: E) -> Self {
-        Self {
-            error: Box::new(error.into()),
-            expression: None,
-            is_detail: false,
-        }
-    }
-}
+/// Each selector as it was written, and how it was understood: the base first.
+type Reports = Vec<(String, SelectReport)>;
 
 /// What is picked by name, in order.
 type Members<'a> = Vec<(Cow<'a, str>, View<'a>)>;
 
-impl ArtifactBuilder<'_> {
+impl<'m> ArtifactBuilder<'m> {
+    pub(crate) fn new(inner: &'m Inner, memory: Option<Arc<dyn Memory>>) -> Self {
+        Self {
+            limits: inner.fill_limits(),
+            inner,
+            memory,
+        }
+    }
+
     /// Makes the artifact that is wanted from a result that did not fail: selectors work on what may
     /// be shown of it. Full data that nothing picks from is all of its value, which is for tools, if
     /// what a model may see of it then, by the same rules, is what it may see of the result.
     pub(crate) fn make(
         &self,
         whole: &Unredacted,
-        shown: &Stored,
-        wanted: &NewArtifact,
-    ) -> Result<BuiltArtifact, Box<Located<CreateError>>> {
-        self.try_make(whole, shown, wanted).map_err(|trouble| {
-            let mut failure = Located::new(Pointer::root(), *trouble.error);
-            failure.call_id = Some(wanted.call_id.clone());
-            failure.artifact_id = trouble.is_detail.then(|| wanted.artifact_id.clone());
-            failure.expression = trouble.expression.map(str::to_owned);
-            Box::new(failure)
-        })
-    }
-
-    fn try_make<'w>(
-        &self,
-        whole: &Unredacted,
         stored: &Stored,
-        wanted: &'w NewArtifact,
-    ) -> Result<BuiltArtifact, BuildError<'w>> {
+        wanted: &NewArtifact,
+    ) -> Result<(StoredArtifact, Reports), Box<Failure>> {
         let mut reports = Vec::new();
         let base = Document::new(self.base(stored, wanted, &mut reports)?);
         let (data, summary) = if wanted.details.is_empty() && wanted.component.is_none() {
@@ -98,7 +67,12 @@ impl ArtifactBuilder<'_> {
             None if wanted.base.is_none() && whole.hides_from(stored) => {
                 let all = Document::new(self.base(whole.as_stored(), wanted, &mut reports)?);
                 // Without its envelope less may be known of what it holds.
-                if self.reveal.shows_as(stored.tool(), &all, &base) {
+                if self
+                    .inner
+                    .options
+                    .reveal
+                    .shows_as(stored.tool(), &all, &base)
+                {
                     all
                 } else {
                     base
@@ -124,21 +98,18 @@ impl ArtifactBuilder<'_> {
         for (name, selector) in last_of_each_name(&wanted.details) {
             made = made.with_detail(name, selector);
         }
-        Ok(BuiltArtifact {
-            artifact: made,
-            reports,
-        })
+        Ok((made, reports))
     }
 
     /// The JSON of what the base selector picks.
-    fn base<'w>(
+    fn base(
         &self,
         stored: &Stored,
-        wanted: &'w NewArtifact,
-        reports: &mut Vec<(String, SelectReport)>,
-    ) -> Result<Vec<u8>, BuildError<'w>> {
+        wanted: &NewArtifact,
+        reports: &mut Reports,
+    ) -> Result<Vec<u8>, Box<Failure>> {
         let arena = Arena::with_memory(self.memory.clone());
-        let budget = self.limits.budget(stored, &arena);
+        let budget = self.limits.budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         let mut json = Vec::new();
         let Some(text) = &wanted.base else {
@@ -149,13 +120,12 @@ impl ArtifactBuilder<'_> {
                 .map_err(|_| ArtifactError::TooLarge { limit })?;
             return Ok(json);
         };
-        let trouble = |error| BuildError {
-            expression: Some(text),
-            ..BuildError::from(error)
+        let trouble = |error: SelectError| {
+            let failure: Box<Failure> = error.into();
+            Box::new(failure.with_expression(Some(text)))
         };
-        let selection = self
-            .select(text, &views, &arena, &budget)
-            .map_err(trouble)?;
+        let selection = self.inner.select_in(&views, &arena, &budget, text);
+        let selection = selection.map_err(trouble)?;
         let limit = budget.output_bytes();
         selection.view.write(&mut json, limit).map_err(|why| {
             trouble(SelectError::TooCostly {
@@ -176,27 +146,25 @@ impl ArtifactBuilder<'_> {
 
     /// The full data, if it is not what the base picked, and the summary. Details are read from what
     /// was picked as a reference to it would be.
-    fn parts<'w>(
+    fn parts(
         &self,
         base: &Document,
-        wanted: &'w NewArtifact,
-        reports: &mut Vec<(String, SelectReport)>,
-    ) -> Result<(Option<Document>, Option<Document>), BuildError<'w>> {
+        wanted: &NewArtifact,
+        reports: &mut Reports,
+    ) -> Result<(Option<Document>, Option<Document>), Box<Failure>> {
         let arena = Arena::with_memory(self.memory.clone());
-        let budget = self.budget(base, &arena);
+        let budget = self.limits.budget(base, &arena);
         let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
         let wished = last_of_each_name(&wanted.details);
         let mut details: Members<'_> = Vec::with_capacity(wished.len());
         for (name, text) in wished {
             // Each selector has a budget of its own; the time is one for all.
-            let budget = self.budget(base, &arena);
-            let selection = self
-                .select(text, &views, &arena, &budget)
-                .map_err(|error| BuildError {
-                    error: Box::new(error.into()),
-                    expression: Some(text),
-                    is_detail: true,
-                })?;
+            let budget = self.limits.budget(base, &arena);
+            let selection = self.inner.select_in(&views, &arena, &budget, text);
+            let selection = selection.map_err(|error| {
+                let (call_id, id) = (&wanted.call_id, &wanted.artifact_id);
+                Box::new(Failure::of(call_id, Some(id), error).with_expression(Some(text)))
+            })?;
             reports.push((text.to_owned(), selection.report));
             details.push((Cow::Borrowed(name), selection.view));
         }
@@ -230,7 +198,7 @@ impl ArtifactBuilder<'_> {
         base: &Document,
         shape: &Shape,
         limit: usize,
-    ) -> Result<(), CreateError> {
+    ) -> Result<(), Box<Failure>> {
         let value = match View::object(full.clone()).to_sized_value(limit) {
             Ok((value, _)) => value,
             Err(Unrepresentable::Number(number)) => return Err(LimitError::Number(number).into()),
@@ -281,7 +249,7 @@ impl ArtifactBuilder<'_> {
         let schema = component.schema().as_value();
         let place = component.place(name);
         let arena = Arena::with_memory(self.memory.clone());
-        let budget = self.budget(base, &arena);
+        let budget = self.limits.budget(base, &arena);
         let (Ok(property), Ok(views)) = (
             ParameterSchema::at(schema, &place),
             Views::of_json(base, &arena, &budget),
@@ -295,36 +263,8 @@ impl ArtifactBuilder<'_> {
             options: self.limits.select,
             repairs: false,
         };
-        let mut steps = property.steps();
-        let mut fits = |value: Value, _: Option<&str>| property.accepts(&value, &mut steps);
-        let fitting = trial.fitting(property.wish(), OFFERED, &mut fits);
+        let fitting = trial.fitting_parameter(&property, OFFERED);
         fitting.into_iter().map(|found| found.selector).collect()
-    }
-
-    fn budget(&self, document: &Document, arena: &Arena) -> Budget {
-        let values = document.root().map_or(1, Cursor::value_count);
-        let limits = &self.limits.select.limits;
-        Budget::new(limits, values + arena.opened_values()).until(self.limits.deadline)
-    }
-
-    fn select<'a>(
-        &self,
-        text: &'a str,
-        views: &Views<'a>,
-        arena: &'a Arena,
-        budget: &Budget,
-    ) -> Result<Selection<'a>, SelectError> {
-        let selector = Selector {
-            options: self.limits.select,
-            compiled: self.compiled,
-            views,
-            outline: &Outline::default(),
-            arena,
-            budget,
-            explanations: &Cell::new(1),
-            telemetry: self.telemetry,
-        };
-        selector.select(text)
     }
 }
 

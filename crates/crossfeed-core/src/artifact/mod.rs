@@ -10,7 +10,7 @@ mod make;
 mod tests;
 
 pub use component::{Component, ComponentError};
-pub(crate) use make::{ArtifactBuilder, BuiltArtifact};
+pub(crate) use make::ArtifactBuilder;
 
 use crate::select::SelectReport;
 use crossfeed_store::{Recorded, StoredArtifact};

@@ -64,11 +64,3 @@ impl ValidationCost {
         "try: a selector that gives flatter or less data"
     }
 }
-
-/// Why arguments are refused.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub(crate) enum ValidateError {
-    Arguments(#[from] ArgumentError),
-    Cost(#[from] ValidationCost),
-}

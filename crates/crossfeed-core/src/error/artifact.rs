@@ -1,6 +1,5 @@
 //! Why a result makes no artifact.
 
-use super::{LimitError, SelectError, ValidationCost};
 use crate::shape::Shape;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Pointer};
@@ -156,14 +155,4 @@ fn step(misfit: &ComponentMismatch) -> String {
             format!("try: for the detail `{name}`: {}", fitting.join(", "))
         }
     }
-}
-
-/// Why no artifact is made: its selectors and limits included.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub(crate) enum CreateError {
-    Artifact(#[from] ArtifactError),
-    Select(#[from] SelectError),
-    Limit(#[from] LimitError),
-    Validation(#[from] ValidationCost),
 }

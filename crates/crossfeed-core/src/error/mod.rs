@@ -4,10 +4,8 @@
 
 mod arguments;
 mod artifact;
-mod fill;
 mod json;
 mod limit;
-mod located;
 mod lookup;
 mod offer;
 mod reference;
@@ -15,14 +13,10 @@ mod render;
 mod reveal;
 mod select;
 
-pub(crate) use arguments::ValidateError;
 pub use arguments::{ArgumentError, ValidationCost};
-pub(crate) use artifact::CreateError;
 pub use artifact::{ArtifactError, ComponentMismatch};
-pub(crate) use fill::FillError;
 pub use json::NotJson;
 pub use limit::LimitError;
-pub(crate) use located::Located;
 pub use lookup::LookupError;
 pub use offer::Alternatives;
 pub(crate) use offer::{KnownId, comparison_budget};

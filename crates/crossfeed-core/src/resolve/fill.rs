@@ -11,7 +11,8 @@ use super::{
 use crate::{
     arguments::{Documents, Tree, unheld},
     canonical::{Stored, Views},
-    error::{FillError, LimitError, Located, LookupError, MalformedReference, SelectError},
+    error::{LimitError, LookupError, MalformedReference, SelectError},
+    failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, Unredacted},
@@ -19,6 +20,7 @@ use crate::{
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
+use crossfeed_json::{Cursor, Document};
 use crossfeed_wire::{Pointer, reference::Reference};
 use serde_json::Value;
 use std::{
@@ -31,9 +33,6 @@ use std::{
 
 /// What the store said of a wanted result.
 pub(crate) type LookupResult = Result<Unredacted, LookupError>;
-
-/// A reference that cannot be replaced, or what only looks like one.
-pub(crate) type FillFailure = Located<FillError>;
 
 /// The outcome of filling.
 pub(crate) struct Filled<'a, T> {
@@ -54,7 +53,7 @@ impl<T> Filled<'_, T> {
     }
 
     /// A failure for each reference whose value holds a number that no `Value` does.
-    pub(crate) fn unheld(&self, plan: &Plan) -> Vec<FillFailure> {
+    pub(crate) fn unheld(&self, plan: &Plan) -> Vec<Failure> {
         let both = plan.references.iter().zip(&self.brought);
         let unheld = both.filter_map(|(planned, view)| Some((planned, unheld(view.as_ref()?)?)));
         unheld
@@ -84,10 +83,9 @@ pub(crate) struct FillLimits<'o> {
 }
 
 impl FillLimits<'_> {
-    /// A budget for one selection from `stored`. What earlier selections opened counts as well.
-    pub(crate) fn budget(&self, stored: &Stored, arena: &Arena) -> Budget {
-        let root = stored.document().root();
-        let values = root.map_or(1, crossfeed_json::Cursor::value_count);
+    /// A budget for one selection from a document. What earlier selections opened counts as well.
+    pub(crate) fn budget(&self, document: &Document, arena: &Arena) -> Budget {
+        let values = document.root().map_or(1, Cursor::value_count);
         Budget::new(&self.select.limits, values + arena.opened_values()).until(self.deadline)
     }
 }
@@ -113,9 +111,9 @@ pub(super) struct ResolvedValue<'a, T> {
 pub(crate) fn fill<'a, T: Tree<'a>>(
     plan: &'a Plan,
     mut arguments: T,
-    failures: Vec<FillFailure>,
+    failures: Vec<Failure>,
     means: &FillContext<'a, '_>,
-) -> Result<Filled<'a, T>, Vec<FillFailure>> {
+) -> Result<Filled<'a, T>, Vec<Failure>> {
     let mut failures = failures;
     let limits = means.limits;
     let mut maker = ValueResolver {
@@ -166,11 +164,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
 pub(crate) fn malformed<'v>(
     plan: &Plan,
     written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
-) -> Vec<FillFailure> {
+) -> Vec<Failure> {
     let malformed = plan.malformed.iter().map(|broken| {
         let written = written(&broken.at, broken.ordinal);
         let error = MalformedReference::new(broken.malformed.clone(), written.as_deref());
-        FillFailure::new(broken.at.clone(), error)
+        Failure::new(broken.at.clone(), error)
     });
     malformed.collect()
 }
@@ -197,13 +195,13 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
 }
 
-pub(super) fn failure(planned: &Planned, error: impl Into<FillError>) -> FillFailure {
+pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
     let reference = &planned.reference;
-    FillFailure {
+    Failure {
         call_id: Some(reference.call_id.clone()),
         artifact_id: reference.artifact_id.clone(),
         expression: reference.select.clone(),
-        ..FillFailure::new(planned.at.clone(), error)
+        ..Failure::new(planned.at.clone(), error)
     }
 }
 
@@ -232,7 +230,7 @@ struct ValueResolver<'a, 'm, 'o, T> {
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
     opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
-    known: HashMap<(usize, Option<&'a str>), Result<usize, FillError>>,
+    known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     /// What values that cannot be made would count for: they are charged where they are named, as
     /// they are where bytes can pass them on.
     beyond: HashMap<(usize, Option<&'a str>), usize>,
@@ -245,7 +243,7 @@ struct ValueResolver<'a, 'm, 'o, T> {
 
 impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     /// The number of the value that a reference means.
-    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, FillError> {
+    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
         let known = match self.known.get(&key) {
@@ -260,7 +258,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             }
         };
         let number = match (known, &reference.default) {
-            (Err(FillError::Select(error)), Some(default)) if error.is_miss() => {
+            (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
                 let written = arguments.written_default(planned.ordinal);
                 let documents = &self.means.ground.documents;
                 let value = T::of_written(default, written, documents);
@@ -293,7 +291,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok(())
     }
 
-    fn make(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, FillError> {
+    fn make(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, Error> {
         let means = self.means;
         let arena = &means.ground.arena;
         let reference = &planned.reference;
@@ -320,12 +318,12 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             }
             _ => whole.as_stored(),
         };
-        let budget = means.limits.budget(stored, arena);
+        let budget = means.limits.budget(stored.document(), arena);
         let opened = self.opened.entry((planned.wanted, selects));
         let opened = opened.or_insert_with(|| open(stored, arena, &budget));
         let Opened { views, outline } = opened.clone().map_err(|why| match why {
-            NotOpened::Limit(error) => FillError::Limit(error),
-            NotOpened::Failed(message) => FillError::Lookup(LookupError::Failed {
+            NotOpened::Limit(error) => Error::Limit(error),
+            NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
                 call_id: reference.call_id.clone(),
                 message: message.as_ref().to_owned(),
                 tool: stored.tool().map(str::to_owned),
@@ -371,14 +369,12 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             self.beyond.insert(key, counted);
         }
         let (value, size) = made.map_err(|error| match (error, &reference.select) {
-            (Unrepresentable::Number(error), _) => FillError::Limit(LimitError::Number(error)),
-            (_, Some(expression)) if own <= self.left => {
-                FillError::Select(SelectError::TooCostly {
-                    expression: expression.clone(),
-                    why: format!("its output is larger than {own} bytes"),
-                })
-            }
-            _ => FillError::Limit(LimitError::TooLarge {
+            (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
+            (_, Some(expression)) if own <= self.left => Error::Select(SelectError::TooCostly {
+                expression: expression.clone(),
+                why: format!("its output is larger than {own} bytes"),
+            }),
+            _ => Error::Limit(LimitError::TooLarge {
                 limit: means.limits.max_bytes,
             }),
         })?;

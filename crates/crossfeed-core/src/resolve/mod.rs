@@ -11,7 +11,7 @@ mod tally;
 mod visible;
 
 pub(crate) use fill::{
-    FillArena, FillContext, FillFailure, FillLimits, Filled, LookupResult, fill, malformed, seen,
+    FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed, seen,
 };
 pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;

@@ -20,6 +20,15 @@ pub(crate) struct LookupKey {
     pub(crate) artifact_id: Option<ArtifactId>,
 }
 
+impl LookupKey {
+    pub(crate) fn new(call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Self {
+        Self {
+            call_id: call_id.clone(),
+            artifact_id: artifact_id.cloned(),
+        }
+    }
+}
+
 /// A reference, where it stands, and which of the wanted results it means.
 #[derive(Debug)]
 pub(crate) struct Planned {
@@ -147,10 +156,7 @@ impl Plan {
     }
 
     fn add(&mut self, at: Pointer, ordinal: Option<u32>, reference: Reference) -> usize {
-        let wanted = LookupKey {
-            call_id: reference.call_id.clone(),
-            artifact_id: reference.artifact_id.clone(),
-        };
+        let wanted = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
         let wanted = *self.index.entry(wanted).or_insert_with_key(|wanted| {
             self.wanted.push(wanted.clone());
             self.wanted.len() - 1

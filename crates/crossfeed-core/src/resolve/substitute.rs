@@ -1,13 +1,14 @@
 //! Puts the values of references where they belong in the arguments.
 
 use super::{
-    fill::{FillFailure, ResolvedValue, failure},
+    fill::{ResolvedValue, failure},
     nesting::Nesting,
     plan::{Plan, Planned, Step},
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
     error::{LimitError, MalformedReference},
+    failure::Failure,
     lineage::LineageEntry,
 };
 use crossfeed_json::MAX_DEPTH;
@@ -20,7 +21,7 @@ pub(super) struct Substituter<'p, 'a, T> {
     pub(super) values: Vec<Option<usize>>,
     pub(super) made: Vec<ResolvedValue<'a, T>>,
     pub(super) lineage: Vec<LineageEntry>,
-    pub(super) failures: Vec<FillFailure>,
+    pub(super) failures: Vec<Failure>,
 }
 
 impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
@@ -116,7 +117,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
         let failure = self.made(reference).map(|(planned, _)| {
             let to = to.as_str().to_owned();
             let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
-            FillFailure::new(planned.at.clone(), error)
+            Failure::new(planned.at.clone(), error)
         });
         self.failures.extend(failure);
     }

@@ -169,7 +169,7 @@ impl ResolveJob {
     fn on<T>(&self, stored: &Unredacted, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
         let stored = &stored.redacted(&self.inner.options.reveal).ok()?;
         let arena = Arena::with_memory(self.memory.clone());
-        let budget = self.inner.fill_limits().budget(stored, &arena);
+        let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
         Some(attempt(&Trial {
             view: &views.canonical,

@@ -1,23 +1,19 @@
 //! A session's artifacts: made, listed, found, and brought into the context.
 
 use super::{
-    Retrieved, Session, is_small_result,
+    Retrieved, Session,
     offload::{SMALL_BYTES, is_plain_path, run_or_spawn},
-    succeeded,
 };
 use crate::{
-    account::ShownItem,
-    artifact::{ArtifactBuilder, BuiltArtifact, CreatedArtifact, NewArtifact},
+    artifact::{ArtifactBuilder, CreatedArtifact, NewArtifact},
     canonical::Stored,
     error::LookupError,
     failure::{Error, Failure},
     resolve::LookupKey,
-    reveal::Unredacted,
     telemetry::{number, stage},
     trace::staged,
 };
 use bytes::Bytes;
-use crossfeed_jmespath::Arena;
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
@@ -85,42 +81,33 @@ impl Session {
     }
 
     async fn try_create(&self, wanted: NewArtifact) -> Result<CreatedArtifact, Failure> {
-        let call_id = wanted.call_id.clone();
-        let stored = self.found(&call_id).await?;
-        let small = is_small_result(&stored)
-            && wanted.component.is_none()
+        let key = LookupKey::new(&wanted.call_id, None);
+        let stored = self.found(&key).await?;
+        let mut selectors = wanted.base.iter();
+        let small = wanted.component.is_none()
             && wanted.details.len() <= 1
+            && selectors.all(|selector| is_plain_path(selector))
             && wanted
-                .base
+                .details
                 .iter()
-                .chain(wanted.details.iter().map(|(_, selector)| selector))
-                .all(|selector| is_plain_path(selector));
-        let (inner, memory) = (Arc::clone(self.inner()), self.memory.clone());
-        let work = move |stored: &Unredacted, _: &Arena| {
-            let refused = |error: Error| Box::new(Failure::of_call(&wanted.call_id, error));
-            let shown = stored.redacted(&inner.options.reveal);
-            let shown = shown.map_err(|error| refused(error.into()))?;
-            succeeded(&wanted.call_id, &shown).map_err(|error| refused(error.into()))?;
-            let maker = ArtifactBuilder {
-                limits: inner.fill_limits(),
-                compiled: &inner.selectors,
-                reveal: &inner.options.reveal,
-                telemetry: inner.telemetry(),
-                memory,
-            };
-            let BuiltArtifact { artifact, reports } = maker
-                .make(stored, &shown, &wanted)
-                .map_err(|located| Box::new((*located).into()))?;
-            let context = &inner.options.context;
-            let tokens = context.tokens.count_bytes(artifact.document().raw());
-            let artifact = artifact.with_retrieval_blocked(tokens > context.limit());
-            Ok((artifact, reports, tokens))
-        };
-        let made = self.work_on_whole(&call_id, stored, small, work).await;
-        let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
+                .all(|(_, selector)| is_plain_path(selector));
+        let memory = self.memory.clone();
+        let making = self.work_on(&key, stored, small, move |on| {
+            on.succeeded()?;
+            let (artifact, reports) =
+                ArtifactBuilder::new(on.inner, memory).make(on.whole, &on.shown, &wanted)?;
+            let tokens = on.count(artifact.document().raw());
+            let most = on.inner.options.context.limit();
+            Ok((
+                artifact.with_retrieval_blocked(tokens > most),
+                reports,
+                tokens,
+            ))
+        });
+        let (artifact, reports, tokens) = making.await?;
+        let call_id = key.call_id;
         let artifact_id = artifact.artifact_id().clone();
-        let refused =
-            |error: Error| Failure::of_call(&call_id, error).with_artifact(Some(&artifact_id));
+        let refused = |error: Error| Failure::of(&call_id, Some(&artifact_id), error);
         let recorded = self
             .record_artifact(artifact)
             .await
@@ -174,10 +161,7 @@ impl Session {
         artifact_id: &ArtifactId,
         call_id: &CallId,
     ) -> Result<Arc<StoredArtifact>, LookupError> {
-        let wanted = LookupKey {
-            call_id: call_id.clone(),
-            artifact_id: Some(artifact_id.clone()),
-        };
+        let wanted = LookupKey::new(call_id, Some(artifact_id));
         match self.look_up(&wanted).await?.as_stored() {
             Stored::Artifact(artifact) => Ok(Arc::clone(artifact)),
             Stored::Result(_) => Err(LookupError::artifact_missing(
@@ -200,7 +184,7 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        let what = ShownItem::Artifact(artifact_id.clone(), call_id.clone());
+        let what = LookupKey::new(call_id, Some(artifact_id));
         self.retrieve_what(what, select, false).await
     }
 }

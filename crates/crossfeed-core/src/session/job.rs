@@ -4,7 +4,6 @@ use super::{
     Resolved,
     json::{ResolvedJson, Written},
     offload::counted_bytes,
-    refusal,
 };
 use crate::{
     account::SessionUsage,
@@ -15,8 +14,8 @@ use crate::{
     failure::{Failure, ResolveError},
     lineage::LineageEntry,
     resolve::{
-        FillArena, FillContext, FillFailure, Filled, LookupResult, Plan, Shown, Step, Tally, fill,
-        malformed, seen,
+        FillArena, FillContext, Filled, LookupResult, Plan, Shown, Step, Tally, fill, malformed,
+        seen,
     },
     reveal::Unredacted,
     trace::ValidateTrace,
@@ -187,13 +186,13 @@ impl ResolveJob {
         let mut filled = self.filled(written.node(), malformed, &ground, &shown, tally)?;
         let schema = self.schema.as_ref();
         if let (Some(schema), Some(cursor)) = (schema, written.cursor()) {
-            schema.take(cursor, &mut written.room()).map_err(refusal)?;
+            schema.take(cursor, &mut written.room())?;
         }
         let memory = (!self.plan.is_empty()).then(|| Reservation::new(self.memory.clone()));
         let fits = schema.map(|schema| schema.accepts_unread(&filled.arguments, memory.as_ref()));
         drop(memory);
         let mut repairs = Vec::new();
-        if fits.transpose().map_err(|cost| refusal(cost.into()))? == Some(false) {
+        if fits.transpose().map_err(LimitError::from)? == Some(false) {
             let mut arguments = self.materialised(&filled, written, &ground)?;
             repairs = self.judged(&mut arguments, &filled.lineage)?;
             for repair in &repairs {
@@ -210,8 +209,8 @@ impl ResolveJob {
         Ok(ResolvedJson::new(arguments, filled.lineage, repairs))
     }
 
-    fn spliced(&self, arguments: &Node<'_>) -> Result<SplicedJson, ResolveError> {
-        spliced(arguments, self.memory.as_ref()).map_err(|cost| refusal(cost.into()))
+    fn spliced(&self, arguments: &Node<'_>) -> Result<SplicedJson, LimitError> {
+        spliced(arguments, self.memory.as_ref()).map_err(LimitError::from)
     }
 
     fn seen(&self) -> Vec<Shown> {
@@ -222,7 +221,7 @@ impl ResolveJob {
     fn filled<'a, T: Tree<'a>>(
         &'a self,
         arguments: T,
-        malformed: Vec<FillFailure>,
+        malformed: Vec<Failure>,
         ground: &'a FillArena,
         shown: &'a [Shown],
         tally: &Tally<'_>,
@@ -241,7 +240,7 @@ impl ResolveJob {
             telemetry: self.inner.telemetry(),
         };
         fill(&self.plan, arguments, malformed, &means).map_err(|failures| {
-            let mut failures = self.in_order(Failure::all(failures));
+            let mut failures = self.in_order(failures);
             self.advise_misses(&mut failures);
             ResolveError::new(failures)
         })
@@ -259,7 +258,7 @@ impl ResolveJob {
         let scope = self.inner.options.repairs;
         let trace = ValidateTrace::begin();
         let judge = || validate::validate(arguments, schema, lineage, scope);
-        let judged = trace.span().in_scope(judge).map_err(Failure::all);
+        let judged = trace.span().in_scope(judge);
         trace.end(&judged);
         judged.map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
@@ -286,13 +285,13 @@ impl ResolveJob {
                 let values = values.saturating_sub(reference.value_count());
                 (values, bytes.saturating_sub(reference.raw().len()))
             });
-            written.room().take(values, bytes).map_err(refusal)?;
+            written.room().take(values, bytes)?;
         }
         let json = self.spliced(&filled.arguments)?;
         // One piece is made of all of them, and indexed; then it is read into values.
         let reserve = |bytes| {
             let reserved = ground.arena.reservation().reserve(bytes);
-            reserved.map_err(|cost| refusal(cost.into()))
+            reserved.map_err(LimitError::from)
         };
         let bytes = json.len();
         let indexing = sum(json.chunks().iter().map(|chunk| indexing_bytes(chunk)));
@@ -306,21 +305,21 @@ impl ResolveJob {
         if let Some(Ok(value)) = value {
             return Ok(value);
         }
-        let mut failures = self.in_order(Failure::all(filled.unheld(&self.plan)));
+        let mut failures = self.in_order(filled.unheld(&self.plan));
         if failures.is_empty() {
             let unheld = written
                 .cursor()
                 .and_then(|cursor| unheld_number(cursor, &Pointer::root()));
             failures.push(match (unheld, value) {
-                (Some((at, error)), _) => Failure::new(at, LimitError::WrittenNumber(error).into()),
+                (Some((at, error)), _) => Failure::new(at, LimitError::WrittenNumber(error)),
                 (None, Some(Err(error))) => {
                     let error = LimitError::WrittenNumber(error);
-                    Failure::new(Pointer::root(), error.into())
+                    Failure::new(Pointer::root(), error)
                 }
                 (None, _) => {
                     let limit = self.inner.options.max_resolved_bytes;
                     let error = LimitError::TooLarge { limit };
-                    Failure::new(Pointer::root(), error.into())
+                    Failure::new(Pointer::root(), error)
                 }
             });
         }
@@ -351,7 +350,7 @@ fn repaired<'a>(
             Some(text) => {
                 let bytes = text.len().saturating_add(indexing_bytes(text.as_bytes()));
                 let reserved = ground.arena.reservation().reserve(bytes);
-                reserved.map_err(|cost| refusal(cost.into()))?;
+                reserved.map_err(LimitError::from)?;
                 Some(text.into_owned())
             }
             None => None,

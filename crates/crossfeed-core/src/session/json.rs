@@ -6,12 +6,11 @@ use super::{
     job::ResolveJob,
     offload::{SMALL_BYTES, run_or_spawn},
     read_back::read_back,
-    refusal,
 };
 use crate::{
     arguments::{Came, Node, Removed, Room, SplicedJson},
     error::{LimitError, NotJson},
-    failure::{Failure, ResolveError},
+    failure::ResolveError,
     resolve::{Plan, may_hold_references},
     tool::PreparedTool,
     validate::InputSchema,
@@ -20,7 +19,6 @@ use bytes::Bytes;
 use crossfeed_jmespath::View;
 use crossfeed_json::{Cursor, Document, JsonErrorKind};
 use crossfeed_tools::{ListedTool, Taken};
-use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::pin::pin;
 
@@ -117,12 +115,9 @@ pub(super) fn read(document: Document) -> Result<Document, ResolveError> {
     match document.root() {
         Ok(_) => Ok(document),
         Err(error) if error.kind == JsonErrorKind::TooDeep => {
-            Err(refusal(LimitError::ArgumentsTooDeep))
+            Err(LimitError::ArgumentsTooDeep.into())
         }
-        Err(error) => {
-            let failure = Failure::new(Pointer::root(), NotJson { error }.into());
-            Err(ResolveError::new(vec![failure]))
-        }
+        Err(error) => Err(NotJson { error }.into()),
     }
 }
 
@@ -228,7 +223,7 @@ impl Session {
                 return Ok(Err(document));
             }
             let document = distinct(document);
-            Ok(Ok(Written::of(document, Removed::default(), limit)))
+            Ok::<_, ResolveError>(Ok(Written::of(document, Removed::default(), limit)))
         });
         match written.await? {
             Ok(written) => self.resolved_written(written, schema).await,
@@ -266,9 +261,9 @@ impl Session {
             // Here as well: it takes long to drop very many.
             plan.check(limit)?;
             written.room = left;
-            Ok((plan, written))
+            Ok::<_, LimitError>((plan, written))
         });
-        let (plan, written) = planned.await.map_err(refusal)?;
+        let (plan, written) = planned.await?;
         self.execute_plan(plan, schema, written, is_small, ResolveJob::resolve_json)
             .await
     }

@@ -1,7 +1,7 @@
 //! Learning what tools return that declare no output schema.
 
 use super::{Session, project::on_root};
-use crate::failure::Failure;
+use crate::{failure::Failure, resolve::LookupKey};
 use crossfeed_output_schema::LearnedSchema;
 use crossfeed_wire::CallId;
 
@@ -14,14 +14,16 @@ impl Session {
     ///
     /// [`Failure`] when there is no such result, or it cannot be read.
     pub async fn learn(&self, call_id: &CallId) -> Result<bool, Failure> {
+        let key = LookupKey::new(call_id, None);
         let scope = self.scope.clone();
-        let learning = self.work_on_result(call_id, true, move |inner, stored, arena| {
-            let Some(tool) = stored.tool().filter(|_| stored.failure().is_none()) else {
+        let learning = self.work_on_found(&key, true, move |on| {
+            let tool = on.shown.tool().filter(|_| on.shown.failure().is_none());
+            let Some(tool) = tool else {
                 return Ok(false);
             };
-            let (views, budget) = inner.views(stored, arena)?;
-            on_root(&views.canonical, None, arena, &budget, |root| {
-                inner.learned.observe(&scope, tool, root);
+            let (views, budget) = on.views()?;
+            on_root(&views.canonical, None, &on.arena, &budget, |root| {
+                on.inner.learned.observe(&scope, tool, root);
             })?;
             Ok(true)
         });

@@ -38,11 +38,7 @@ impl Session {
 
     /// All that is recorded of a call, or why it is not there and what is.
     pub(super) async fn whole(&self, call_id: &CallId) -> LookupResult {
-        self.look_up(&LookupKey {
-            call_id: call_id.clone(),
-            artifact_id: None,
-        })
-        .await
+        self.look_up(&LookupKey::new(call_id, None)).await
     }
 
     /// The result of a call, or that it is in flight.

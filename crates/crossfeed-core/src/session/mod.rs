@@ -32,6 +32,7 @@ mod usage;
 #[cfg(test)]
 mod withheld_tests;
 mod withhold;
+mod work;
 
 pub use cost::arguments_cost;
 pub use flight::InFlight;
@@ -41,35 +42,32 @@ pub use retrieved::Retrieved;
 
 use self::{
     job::{ResolveJob, ResolveOutcome},
-    offload::{SMALL_BYTES, compiled, is_small, run_or_spawn},
+    offload::{compiled, is_small, run_or_spawn},
 };
 use crate::{
     account::SessionUsage,
-    canonical::{Stored, Views, marked},
+    canonical::marked,
     engine::{Engine, Inner},
-    error::{LimitError, LookupError, RevealError},
-    failure::{Error, Failure, ResolveError},
+    failure::ResolveError,
     flight::CallHandle,
     lineage::LineageEntry,
     record::ToolResult,
-    resolve::{FillLimits, LookupResult, Plan},
-    reveal::Unredacted,
+    resolve::{LookupResult, Plan},
     select::SelectReport,
     tool::PreparedTool,
     trace::{CallTrace, RecordTrace, ResolutionTrace},
     validate::{InputSchema, TypeRepair},
 };
-use crossfeed_jmespath::{Arena, Budget, Memory};
+use crossfeed_jmespath::Memory;
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_tools::Taken;
-use crossfeed_wire::{CallId, Pointer, Scope};
+use crossfeed_wire::{CallId, Scope};
 use serde_json::Value;
 use std::{
     pin::{Pin, pin},
     sync::{Arc, Weak},
-    time::Instant,
 };
 use tracing::Instrument as _;
 
@@ -302,7 +300,7 @@ impl Session {
             Ok(plan) => plan,
             Err(error) => {
                 dismantle(arguments);
-                return Err(refusal(error));
+                return Err(error.into());
             }
         };
         if plan.is_empty() && schema.is_none() {
@@ -322,8 +320,7 @@ impl Session {
         is_short: bool,
         resolve: fn(&ResolveJob, A) -> ResolveOutcome<R>,
     ) -> Result<R, ResolveError> {
-        plan.check(self.inner().options.max_references)
-            .map_err(refusal)?;
+        plan.check(self.inner().options.max_references)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
@@ -420,117 +417,5 @@ impl Session {
     fn note_failure(&self, error: &impl std::fmt::Display) {
         let tokens = &self.inner().options.context.tokens;
         self.account().fail(tokens.count(&error.to_string()));
-    }
-
-    /// A recorded result, to work on.
-    async fn found(&self, call_id: &CallId) -> Result<Unredacted, Failure> {
-        let found = self.whole(call_id).await;
-        found.map_err(|error| Failure::of_call(call_id, error))
-    }
-
-    /// Works on what may be shown of a recorded result: here if it is small, and what is asked of it.
-    async fn work_on_result<T: Send + 'static>(
-        &self,
-        call_id: &CallId,
-        is_small: bool,
-        work: impl FnOnce(&Inner, &Stored, &Arena) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let stored = self.found(call_id).await?;
-        let is_small = is_small && is_small_result(&stored);
-        let inner = Arc::clone(self.inner());
-        let work = move |stored: &Stored, arena: &Arena| work(&inner, stored, arena);
-        let done = self.work_on(call_id, stored, is_small, work).await;
-        done.map_err(|error| Failure::of_call(call_id, error))
-    }
-
-    /// Works on what may be shown of what is stored of a call.
-    async fn work_on<T: Send + 'static, E: From<RevealError> + Send + 'static>(
-        &self,
-        call_id: &CallId,
-        stored: Unredacted,
-        small: bool,
-        work: impl FnOnce(&Stored, &Arena) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E> {
-        let inner = Arc::clone(self.inner());
-        let work = move |stored: &Unredacted, arena: &Arena| {
-            work(&stored.redacted(&inner.options.reveal)?, arena)
-        };
-        self.work_on_whole(call_id, stored, small, work).await
-    }
-
-    /// Works on all that is stored of a call, here if that is small, and lets the store count what was
-    /// made on the way of a result: its index, and what may be shown. Artifacts count theirs
-    /// themselves. What is built on the way is charged to the session's memory until the work is done.
-    async fn work_on_whole<T: Send + 'static>(
-        &self,
-        call_id: &CallId,
-        stored: Unredacted,
-        small: bool,
-        work: impl FnOnce(&Unredacted, &Arena) -> T + Send + 'static,
-    ) -> T {
-        let is_result = matches!(stored.as_stored(), Stored::Result(_));
-        let memory = self.memory.clone();
-        let (done, grows) = run_or_spawn(small, move || {
-            let before = stored.resident_bytes();
-            let done = work(&stored, &Arena::with_memory(memory));
-            (done, is_result && stored.resident_bytes() != before)
-        })
-        .await;
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
-        done
-    }
-
-    /// Lets the store count indexes that were built. That it cannot is not a fault of the call, which
-    /// has its values; the store counts them at its next touch.
-    async fn measure(&self, grown: &[CallId]) {
-        for call_id in grown {
-            let _ = self.inner().store.measure(&self.scope, call_id).await;
-        }
-    }
-}
-
-/// Whether what is stored is small enough to be worked on where the call is.
-fn is_small_result(stored: &Unredacted) -> bool {
-    stored.as_stored().document().raw().len() <= SMALL_BYTES
-}
-
-/// Refuses the result of a call that failed.
-fn succeeded(call_id: &CallId, stored: &Stored) -> Result<(), LookupError> {
-    match stored.failure() {
-        None => Ok(()),
-        Some(message) => Err(LookupError::Failed {
-            call_id: call_id.clone(),
-            message,
-            tool: stored.tool().map(str::to_owned),
-            repeatable: stored.repeatable(),
-        }),
-    }
-}
-
-fn refusal(error: LimitError) -> ResolveError {
-    ResolveError::new(vec![Failure::new(Pointer::root(), error.into())])
-}
-
-impl Inner {
-    fn fill_limits(&self) -> FillLimits<'_> {
-        FillLimits {
-            select: &self.options.select,
-            max_bytes: self.options.max_resolved_bytes,
-            time: self.options.resolve_time,
-            deadline: Instant::now() + self.options.resolve_time,
-        }
-    }
-
-    /// The views of what is stored, and the budget for what is selected from them.
-    fn views<'a>(
-        &self,
-        stored: &'a Stored,
-        arena: &'a Arena,
-    ) -> Result<(Views<'a>, Budget), LimitError> {
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = stored.views(arena, &budget)?;
-        Ok((views, budget))
     }
 }

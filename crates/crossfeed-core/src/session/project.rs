@@ -1,14 +1,13 @@
 //! What leaves a session of its results, cut to what was asked for.
 
-use super::{Session, is_small_result, offload::is_plain_path, succeeded};
+use super::{Session, offload::is_plain_path, work::Work};
 use crate::{
-    account::{Coverage, Fingerprint, ShownItem},
     canonical::Stored,
     engine::Inner,
     error::{LimitError, SelectError},
     failure::{Error, Failure},
     project::{ProjectOptions, Projected, ProjectionContext, announced},
-    render::whole_tokens,
+    resolve::LookupKey,
     reveal::Unredacted,
     telemetry::{number, stage},
     trace::staged,
@@ -62,7 +61,7 @@ impl Session {
         call_id: &CallId,
         options: &ProjectOptions,
     ) -> Result<Projected, Failure> {
-        let projected = match self.found(call_id).await {
+        let projected = match self.found(&LookupKey::new(call_id, None)).await {
             Ok(stored) => self.cut(call_id, stored, options, false).await,
             Err(failure) => Err(failure),
         };
@@ -103,114 +102,108 @@ impl Session {
         options: &ProjectOptions,
         failures: bool,
     ) -> Result<Projected, Failure> {
-        let select = options.select.as_deref();
-        let small = is_small_result(&stored) && select.is_none_or(is_plain_path);
-        let account = self.account();
-        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
-        let (wanted, scope, options) = (call_id.clone(), self.scope.clone(), options.clone());
-        let work = move |whole: &Unredacted, arena: &Arena| {
-            let stored = &whole.redacted(&inner.options.reveal)?;
-            let (mark, counter) = (books.mark(stored), &inner.options.context.tokens);
-            let mut projected = if failures && stored.failure().is_some() {
-                inner.failed(stored, arena)?
+        let key = LookupKey::new(call_id, None);
+        let (scope, wanted) = (self.scope.clone(), options.clone());
+        let small = options.select.as_deref().is_none_or(is_plain_path);
+        let cutting = self.show(&key, stored, small, move |on| {
+            let mut projected = if failures && on.shown.failure().is_some() {
+                failed(on)?
             } else {
-                if !options.failures {
-                    succeeded(&wanted, stored)?;
+                if !wanted.failures {
+                    on.succeeded()?;
                 }
-                inner.project(&scope, stored, arena, &options)?
+                projected(on, &scope, &wanted)?
             };
-            if whole.hides_from(stored) {
+            if on.is_withheld() {
                 let withheld = Diagnostic::new(DiagnosticKind::Withheld, "", WITHHELD);
                 projected.diagnostics.push(withheld);
             }
-            Ok((projected, mark, whole_tokens(stored, counter)))
-        };
-        let cut: Result<(Projected, Fingerprint, usize), Error> =
-            self.work_on_whole(call_id, stored, small, work).await;
-        let (projected, mark, whole) = cut.map_err(|error| {
-            let is_selected = matches!(error, Error::Select(_));
-            Failure::of_call(call_id, error).with_expression(select.filter(|_| is_selected))
-        })?;
-        let what = ShownItem::Result(call_id.clone());
-        account.show(what, mark, Coverage::Part, projected.tokens, whole);
-        Ok(projected)
+            let showing = on.showing(projected.tokens, false);
+            Ok((projected, Some(showing)))
+        });
+        cutting.await.map_err(|failure| match failure.error {
+            Error::Select(_) => failure.with_expression(options.select.as_deref()),
+            _ => failure,
+        })
     }
 }
 
-impl Inner {
-    fn project(
-        &self,
-        scope: &Scope,
-        stored: &Stored,
-        arena: &Arena,
-        options: &ProjectOptions,
-    ) -> Result<Projected, Error> {
-        let (views, budget) = self.views(stored, arena)?;
-        let (view, selected) = match options.select.as_deref() {
-            None => (views.canonical.clone(), None),
-            Some(text) => {
-                let selection = self.select_in(&views, arena, &budget, text)?;
-                (selection.view, Some(selection.report))
-            }
+fn projected(
+    on: &Work<'_>,
+    scope: &Scope,
+    options: &ProjectOptions,
+) -> Result<Projected, Box<Failure>> {
+    let Work {
+        inner,
+        arena,
+        shown,
+        ..
+    } = on;
+    let (views, budget) = on.views()?;
+    let (view, selected) = match options.select.as_deref() {
+        None => (views.canonical.clone(), None),
+        Some(text) => {
+            let selection = inner.select_in(&views, arena, &budget, text)?;
+            (selection.view, Some(selection.report))
+        }
+    };
+    let rules = inner.options.reveal.rules(shown.tool());
+    let request = &options.request;
+    let resource = options.resource.as_deref();
+    let mut json = Vec::new();
+    let applied = on_root(&view, options.select.as_deref(), arena, &budget, |root| {
+        let plan = request.plan(&options.views, resource, options.operation, rules)?;
+        plan.project(root, &mut json)
+    })?;
+    let applied = applied.map_err(|error| rules.scrubbed_error(error))?;
+    let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
+    let (json, mut schema) = (Bytes::from(json), None);
+    if let Some(output) = output_schema(inner, scope, shown, options) {
+        let asked = ProjectionContext {
+            selected: selected.as_ref(),
+            projection: &applied.resolved.projection,
+            rules,
         };
-        let rules = self.options.reveal.rules(stored.tool());
-        let request = &options.request;
-        let resource = options.resource.as_deref();
-        let mut json = Vec::new();
-        let applied = on_root(&view, options.select.as_deref(), arena, &budget, |root| {
-            let plan = request.plan(&options.views, resource, options.operation, rules)?;
-            plan.project(root, &mut json)
-        })?;
-        let applied = applied.map_err(|error| rules.scrubbed_error(error))?;
-        let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
-        let (json, mut schema) = (Bytes::from(json), None);
-        if let Some(output) = self.output_schema(scope, stored, options) {
-            let asked = ProjectionContext {
-                selected: selected.as_ref(),
-                projection: &applied.resolved.projection,
-                rules,
-            };
-            let value = Document::new(json.clone());
-            match announced(&output, &asked, &value, &self.schemas) {
-                Ok(told) => schema = Some(told),
-                Err(why) => diagnostics.push(why),
-            }
+        let value = Document::new(json.clone());
+        match announced(&output, &asked, &value, &inner.schemas) {
+            Ok(told) => schema = Some(told),
+            Err(why) => diagnostics.push(why),
         }
-        Ok(Projected {
-            tokens: self.options.context.tokens.count_bytes(&json),
-            json: json.into(),
-            schema,
-            diagnostics,
-            failed: false,
-        })
     }
+    Ok(Projected {
+        tokens: on.count(&json),
+        json: json.into(),
+        schema,
+        diagnostics,
+        failed: false,
+    })
+}
 
-    /// What a call failed with, as it may be shown.
-    fn failed(&self, stored: &Stored, arena: &Arena) -> Result<Projected, Error> {
-        let (views, budget) = self.views(stored, arena)?;
-        let json = written(&views.canonical, None, arena, &budget)?;
-        Ok(Projected {
-            tokens: self.options.context.tokens.count_bytes(&json),
-            json,
-            schema: None,
-            diagnostics: Default::default(),
-            failed: true,
-        })
-    }
+/// What a call failed with, as it may be shown.
+fn failed(on: &Work<'_>) -> Result<Projected, Box<Failure>> {
+    let (views, budget) = on.views()?;
+    let json = written(&views.canonical, None, &on.arena, &budget)?;
+    Ok(Projected {
+        tokens: on.count(&json),
+        json,
+        schema: None,
+        diagnostics: Default::default(),
+        failed: true,
+    })
+}
 
-    /// The schema of a tool's output: as it is declared, else as it was learned.
-    fn output_schema(
-        &self,
-        scope: &Scope,
-        stored: &Stored,
-        options: &ProjectOptions,
-    ) -> Option<Arc<Value>> {
-        if let Some(declared) = &options.output_schema {
-            return Some(Arc::clone(declared));
-        }
-        let learned = self.learned.of(scope, stored.tool()?)?;
-        learned.schema().map(Arc::new)
+/// The schema of a tool's output: as it is declared, else as it was learned.
+fn output_schema(
+    inner: &Inner,
+    scope: &Scope,
+    stored: &Stored,
+    options: &ProjectOptions,
+) -> Option<Arc<Value>> {
+    if let Some(declared) = &options.output_schema {
+        return Some(Arc::clone(declared));
     }
+    let learned = inner.learned.of(scope, stored.tool()?)?;
+    learned.schema().map(Arc::new)
 }
 
 /// Works on a value as a place of a document: of one of its own, where an expression built it.

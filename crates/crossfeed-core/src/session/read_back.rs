@@ -2,7 +2,7 @@
 //!
 //! Only what may have to be read back is built as values; the rest is left out of these, and keeps its bytes.
 
-use super::{json::read, refusal};
+use super::json::read;
 use crate::{
     arguments::{Removed, Room, unheld_number},
     error::LimitError,
@@ -49,14 +49,13 @@ pub(super) fn read_back(
     };
     let mut room = Room::new(limit);
     let mut take = |values, bytes| room.take(COPIES * values, bytes);
-    let Some(outline) = listed.outline(root, &mut take).map_err(refusal)? else {
+    let Some(outline) = listed.outline(root, &mut take)? else {
         return Ok(back);
     };
     let mut value = outline.value().clone();
     back.asked = listed.take_projection(&mut value);
     let value = listed
-        .read_counted(value, take)
-        .map_err(refusal)?
+        .read_counted(value, take)?
         .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
     let mut removed = Removed::default();
     let root_at = Pointer::root();
@@ -80,8 +79,7 @@ pub(super) fn read_back(
     again.write(&value, Some(root));
     let unheld = || unheld_number(root, &Pointer::root());
     if let Some((at, error)) = again.has_most.then(unheld).flatten() {
-        let error = LimitError::WrittenNumber(error).into();
-        return Err(ResolveError::new(vec![Failure::new(at, error)]));
+        return Err(Failure::new(at, LimitError::WrittenNumber(error)).into());
     }
     let NumberPreservingWriter {
         mut chunks, open, ..

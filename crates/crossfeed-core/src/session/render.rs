@@ -1,27 +1,24 @@
 //! What a session shows a model of its results: renderings and hints.
 
-use super::{Session, is_small_result, succeeded};
+use super::{Session, work::Work};
 use crate::{
-    account::{Coverage, Fingerprint, SessionUsage, ShownItem},
+    account::Showing,
     canonical::{Stored, ViewError, Views},
-    engine::Inner,
-    error::{LimitError, SelectError},
-    failure::{Error, Failure},
+    error::LimitError,
+    failure::Failure,
     hint::{HintDetail, StructureHints},
-    paths::Outline,
-    render::{RenderContext, RenderOptions, Rendered, ShowError, show, whole_tokens},
-    reveal::Unredacted,
-    select::{Selection, Selector},
+    render::{RenderContext, RenderOptions, Rendered, ShowError, show},
+    resolve::LookupKey,
     strip::StripPolicy,
     telemetry::{number, stage},
     trace::staged,
 };
-use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::Cursor;
 use crossfeed_store::ResultKind;
 use crossfeed_wire::{CallId, View as Reader};
 use serde_json::{Value, json};
-use std::{borrow::Cow, cell::Cell, sync::Arc};
+use std::borrow::Cow;
 
 /// The most tokens of a rendering with which the work stays on the async thread.
 const SMALL_TOKENS: usize = 4000;
@@ -100,38 +97,23 @@ impl Session {
         call_id: &CallId,
         options: &RenderOptions,
     ) -> Result<Rendered, Failure> {
-        let stored = self.found(call_id).await?;
+        let key = LookupKey::new(call_id, None);
+        let stored = self.found(&key).await?;
         if options.view == Reader::Program {
-            let small = is_small_result(&stored);
-            let inner = Arc::clone(self.inner());
-            let work = move |whole: &Unredacted, arena: &Arena| {
-                let stored = &whole.redacted(&inner.options.reveal)?;
-                inner.for_program((stored, arena), whole.hides_from(stored))
-            };
-            let rendered = self.work_on_whole(call_id, stored, small, work).await;
-            return rendered.map_err(|error: Error| Failure::of_call(call_id, error));
+            return self.work_on(&key, stored, true, for_program).await;
         }
-        let small = is_small_result(&stored) && options.preview_tokens <= SMALL_TOKENS;
-        let account = self.account();
-        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
-        let (wanted, options) = (call_id.clone(), options.clone());
-        let work = move |whole: &Unredacted, arena: &Arena| {
-            let stored = &whole.redacted(&inner.options.reveal)?;
-            let withheld = whole.hides_from(stored);
-            let rendered = inner.show(&wanted, (stored, arena), withheld, &options)?;
-            Ok((rendered, books.mark(stored)))
-        };
-        let shown = self.work_on_whole(call_id, stored, small, work).await;
-        let (rendered, mark) = shown.map_err(|error: Error| Failure::of_call(call_id, error))?;
-        let extent = if rendered.complete {
-            Coverage::Whole
-        } else {
-            Coverage::Part
-        };
-        let what = ShownItem::Result(call_id.clone());
-        let whole = rendered.whole_tokens;
-        account.show(what, mark, extent, rendered.tokens, whole);
-        Ok(rendered)
+        let small = options.preview_tokens <= SMALL_TOKENS;
+        let options = options.clone();
+        let rendering = self.show(&key, stored, small, move |on| {
+            let rendered = rendered(on, &options)?;
+            let showing = Showing {
+                tokens: rendered.tokens,
+                whole: rendered.whole_tokens,
+                is_whole: rendered.complete,
+            };
+            Ok((rendered, Some(showing)))
+        });
+        rendering.await
     }
 
     /// What a model is told of a result's structure: selectors that work on it.
@@ -165,177 +147,111 @@ impl Session {
         call_id: &CallId,
         detail: HintDetail,
     ) -> Result<StructureHints, Failure> {
-        let hints = self.try_hints(call_id, detail).await;
-        hints.inspect_err(|failure| self.note_told(failure))
+        let key = LookupKey::new(call_id, None);
+        let hints = async {
+            let stored = self.found(&key).await?;
+            let hinting = self.show(&key, stored, true, move |on| {
+                on.succeeded()?;
+                let (views, budget) = on.views()?;
+                let select = &on.inner.options.select;
+                let hints =
+                    StructureHints::of(&views.canonical, detail, select, &on.arena, &budget);
+                let tokens = on.count(hints.to_value().to_string().as_bytes());
+                Ok((hints, Some(on.showing(tokens, false))))
+            });
+            hinting.await
+        };
+        hints.await.inspect_err(|failure| self.note_told(failure))
     }
+}
 
-    async fn try_hints(
-        &self,
-        call_id: &CallId,
-        detail: HintDetail,
-    ) -> Result<StructureHints, Failure> {
-        let account = self.account();
-        let (books, wanted) = (Arc::clone(&account), call_id.clone());
-        let hinting = self.work_on_result(call_id, true, move |inner, stored, arena| {
-            inner.hints(&wanted, (stored, arena), detail, &books)
+/// What is stored, byte for byte. It is not read, unless it is not text: that has the form in which
+/// a reference passes it.
+fn for_program(on: &Work<'_>) -> Result<Rendered, Box<Failure>> {
+    let stored = &on.shown;
+    let raw = stored.document().raw();
+    let is_bytes = matches!(stored, Stored::Result(result) if result.kind() == ResultKind::Bytes);
+    let text = std::str::from_utf8(raw).ok().filter(|_| !is_bytes);
+    let json = match text {
+        Some(text) => text.to_owned(),
+        None => {
+            let (views, _) = on.views()?;
+            let mut json = Vec::new();
+            let limit = usize::MAX;
+            let written = views.bare.write(&mut json, limit);
+            written.map_err(|_| LimitError::TooLarge { limit })?;
+            // JSON is UTF-8.
+            String::from_utf8(json).unwrap_or_default()
+        }
+    };
+    Ok(Rendered::for_program(json, on.is_withheld()))
+}
+
+fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Failure>> {
+    let Work { inner, arena, .. } = on;
+    let (budget, views) = on.try_views();
+    let views = match views {
+        Ok(views) => Some(views),
+        Err(error @ ViewError::Limit(_)) => return Err(LimitError::from(error).into()),
+        // It is shown all the same, but nothing that would have to be evaluated.
+        Err(ViewError::Cost(_)) => None,
+    };
+    let open = |cursor| arena.open(cursor, &budget).ok().flatten();
+    let reaches = |select: &str, place: Option<Cursor<'_>>| {
+        views.as_ref().is_some_and(|views| {
+            inner
+                .select_in(views, arena, &budget, select)
+                .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
+        })
+    };
+    let known = RenderContext {
+        call_id: &on.key.call_id,
+        referable: on.shown.failure().is_none(),
+        withheld: on.is_withheld(),
+        spelling: options.spelling,
+        strip: options.strip,
+        open: &open,
+        reaches: &reaches,
+    };
+    let hints = || {
+        let Some(views) = &views else {
+            return Vec::new();
+        };
+        let shown = shown_of(views, options.strip);
+        let details = match options.detail {
+            HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
+            HintDetail::Compact => &[HintDetail::Compact],
+        };
+        let given = options.fitting.as_ref();
+        let fitting = given.map(|all| {
+            let works = |select: &&String| reaches(select, None);
+            Value::from(all.iter().filter(works).cloned().collect::<Vec<_>>())
         });
-        let what = ShownItem::Result(call_id.clone());
-        let HintsWithCost {
-            hints,
-            tokens,
-            whole,
-            mark,
-        } = hinting.await?;
-        account.show(what, mark, Coverage::Part, tokens, whole);
-        Ok(hints)
-    }
-}
-
-/// Hints, what they take, and what their result would.
-struct HintsWithCost {
-    hints: StructureHints,
-    tokens: usize,
-    whole: usize,
-    mark: Fingerprint,
-}
-
-impl Inner {
-    /// What is stored, byte for byte. It is not read, unless it is not text: that has the form in which
-    /// a reference passes it.
-    fn for_program(
-        &self,
-        (stored, arena): (&Stored, &Arena),
-        withheld: bool,
-    ) -> Result<Rendered, Error> {
-        let raw = stored.document().raw();
-        let is_bytes =
-            matches!(stored, Stored::Result(result) if result.kind() == ResultKind::Bytes);
-        let text = std::str::from_utf8(raw).ok().filter(|_| !is_bytes);
-        let json = match text {
-            Some(text) => text.to_owned(),
-            None => {
-                let (views, _) = self.views(stored, arena)?;
-                let mut json = Vec::new();
-                let limit = usize::MAX;
-                let written = views.bare.write(&mut json, limit);
-                written.map_err(|_| LimitError::TooLarge { limit })?;
-                // JSON is UTF-8.
-                String::from_utf8(json).unwrap_or_default()
+        let select = &inner.options.select;
+        let all = details.iter().map(|detail| {
+            let hints = StructureHints::of(&shown, *detail, select, arena, &budget);
+            let mut hints = hints.to_value();
+            if let Some(fitting) = &fitting {
+                hints[FITTING] = fitting.clone();
             }
-        };
-        Ok(Rendered::for_program(json, withheld))
-    }
-
-    fn show(
-        &self,
-        call_id: &CallId,
-        (stored, arena): (&Stored, &Arena),
-        withheld: bool,
-        options: &RenderOptions,
-    ) -> Result<Rendered, Error> {
-        let budget = self.fill_limits().budget(stored, arena);
-        let views = match stored.views(arena, &budget) {
-            Ok(views) => Some(views),
-            Err(error @ ViewError::Limit(_)) => return Err(LimitError::from(error).into()),
-            // It is shown all the same, but nothing that would have to be evaluated.
-            Err(ViewError::Cost(_)) => None,
-        };
-        let open = |cursor| arena.open(cursor, &budget).ok().flatten();
-        let reaches = |select: &str, place: Option<Cursor<'_>>| {
-            views.as_ref().is_some_and(|views| {
-                self.select_in(views, arena, &budget, select)
-                    .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
-            })
-        };
-        let known = RenderContext {
-            call_id,
-            referable: stored.failure().is_none(),
-            withheld,
-            spelling: options.spelling,
-            strip: options.strip,
-            open: &open,
-            reaches: &reaches,
-        };
-        let hints = || {
-            let Some(views) = &views else {
-                return Vec::new();
-            };
-            let shown = shown_of(views, options.strip);
-            let details = match options.detail {
-                HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
-                HintDetail::Compact => &[HintDetail::Compact],
-            };
-            let given = options.fitting.as_ref();
-            let fitting = given.map(|all| {
-                let works = |select: &&String| reaches(select, None);
-                Value::from(all.iter().filter(works).cloned().collect::<Vec<_>>())
-            });
-            let select = &self.options.select;
-            let all = details.iter().map(|detail| {
-                let hints = StructureHints::of(&shown, *detail, select, arena, &budget);
-                let mut hints = hints.to_value();
-                if let Some(fitting) = &fitting {
-                    hints[FITTING] = fitting.clone();
-                }
-                hints.to_string()
-            });
-            // What was asked for is the last to go.
-            let has_some = |fitting: &&Value| fitting.as_array().is_some_and(|all| !all.is_empty());
-            let alone = fitting.as_ref().filter(has_some);
-            let alone = alone.map(|fitting| json!({FITTING: fitting}).to_string());
-            all.chain(alone).collect()
-        };
-        let context = &self.options.context;
-        let options = RenderOptions {
-            whole_tokens: options.whole_tokens.min(context.limit()),
-            preview_tokens: options.preview_tokens.min(context.limit()),
-            ..options.clone()
-        };
-        show(stored, &known, &options, context, &hints).map_err(|trouble| match trouble {
-            ShowError::View(error) => LimitError::from(error).into(),
-            ShowError::Render(error) => error.into(),
-        })
-    }
-
-    fn hints(
-        &self,
-        call_id: &CallId,
-        (stored, arena): (&Stored, &Arena),
-        detail: HintDetail,
-        account: &SessionUsage,
-    ) -> Result<HintsWithCost, Error> {
-        succeeded(call_id, stored)?;
-        let (views, budget) = self.views(stored, arena)?;
-        let select = &self.options.select;
-        let hints = StructureHints::of(&views.canonical, detail, select, arena, &budget);
-        let counter = &self.options.context.tokens;
-        Ok(HintsWithCost {
-            tokens: counter.count(&hints.to_value().to_string()),
-            whole: whole_tokens(stored, counter),
-            mark: account.mark(stored),
-            hints,
-        })
-    }
-
-    pub(super) fn select_in<'a>(
-        &self,
-        views: &Views<'a>,
-        arena: &'a Arena,
-        budget: &Budget,
-        select: &'a str,
-    ) -> Result<Selection<'a>, SelectError> {
-        let selector = Selector {
-            options: &self.options.select,
-            compiled: &self.selectors,
-            views,
-            outline: &Outline::default(),
-            arena,
-            budget,
-            explanations: &Cell::new(1),
-            telemetry: self.telemetry(),
-        };
-        selector.select(select)
-    }
+            hints.to_string()
+        });
+        // What was asked for is the last to go.
+        let has_some = |fitting: &&Value| fitting.as_array().is_some_and(|all| !all.is_empty());
+        let alone = fitting.as_ref().filter(has_some);
+        let alone = alone.map(|fitting| json!({FITTING: fitting}).to_string());
+        all.chain(alone).collect()
+    };
+    let context = &inner.options.context;
+    let options = RenderOptions {
+        whole_tokens: options.whole_tokens.min(context.limit()),
+        preview_tokens: options.preview_tokens.min(context.limit()),
+        ..options.clone()
+    };
+    show(&on.shown, &known, &options, context, &hints).map_err(|trouble| match trouble {
+        ShowError::View(error) => LimitError::from(error).into(),
+        ShowError::Render(error) => error.into(),
+    })
 }
 
 /// What hints are made of: the canonical value without the keys that are not shown.

@@ -11,16 +11,14 @@
 
 use super::Session;
 use crate::{
-    account::{Coverage, ShownItem},
     canonical::{Stored, marked},
     error::LookupError,
-    failure::{Error, Failure},
+    failure::Failure,
     project::{ProjectOptions, Projected},
     record::ToolResult,
-    render::whole_tokens,
+    resolve::LookupKey,
     reveal::Unredacted,
 };
-use crossfeed_jmespath::Arena;
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{StoreError, StoredResult};
 use crossfeed_wire::CallId;
@@ -98,7 +96,7 @@ impl Session {
     /// [`Failure`] when there is no such result.
     pub async fn response(&self, call_id: &CallId) -> Result<Response, Failure> {
         let full = self.get(call_id).await;
-        let full = full.map_err(|error| Failure::of_call(call_id, error))?;
+        let full = full.map_err(|error| Failure::of(call_id, None, error))?;
         Ok(self.response_of(call_id, full))
     }
 
@@ -182,42 +180,17 @@ impl Response {
         self,
         cut: impl FnOnce(&StoredResult, &Arc<RevealRules>) -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        let Self {
-            session,
-            call_id,
-            full,
-            ..
-        } = self;
-        let whole = Unredacted::from(Stored::Result(full));
-        let small = super::is_small_result(&whole);
-        let account = session.account();
-        let (inner, books) = (Arc::clone(session.inner()), Arc::clone(&account));
-        let work = move |stored: &Stored, _: &Arena| {
-            let shown = match stored {
-                Stored::Result(shown) => shown,
-                Stored::Artifact(of) => {
-                    return Err(LookupError::unknown(of.call_id().clone()).into());
-                }
+        let key = LookupKey::new(&self.call_id, None);
+        let whole = Unredacted::from(Stored::Result(self.full));
+        let cutting = self.session.show(&key, whole, true, move |on| {
+            let Stored::Result(shown) = &on.shown else {
+                return Err(LookupError::unknown(on.key.call_id.clone()).into());
             };
-            let left = cut(shown, inner.options.reveal.rules(shown.tool()));
-            let counter = &inner.options.context.tokens;
-            let tokens = counter.count_bytes(left.as_ref());
-            let whole = whole_tokens(stored, counter);
-            Ok((left, tokens, books.mark(stored), whole))
-        };
-        let done = session.work_on(&call_id, whole, small, work).await;
-        let (left, tokens, mark, whole) = done.map_err(|error: Error| {
-            let failure = Failure::of_call(&call_id, error);
-            session.note_told(&failure);
-            failure
-        })?;
-        account.show(
-            ShownItem::Result(call_id),
-            mark,
-            Coverage::Part,
-            tokens,
-            whole,
-        );
-        Ok(left)
+            let left = cut(shown, on.inner.options.reveal.rules(shown.tool()));
+            let showing = on.showing(on.count(left.as_ref()), false);
+            Ok((left, Some(showing)))
+        });
+        let cut = cutting.await;
+        cut.inspect_err(|failure| self.session.note_told(failure))
     }
 }

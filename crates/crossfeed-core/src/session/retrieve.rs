@@ -2,14 +2,11 @@
 
 mod advice;
 
-use super::{Retrieved, Session, is_small_result, offload::is_plain_path, succeeded};
+use super::{Retrieved, Session, offload::is_plain_path, work::Work};
 use crate::{
-    account::{Coverage, Fingerprint, SessionUsage, ShownItem},
     canonical::Stored,
     context::{ALL_BY_REFERENCE, Outline, Oversized},
-    engine::Inner,
-    failure::{Error, Failure},
-    render::whole_tokens,
+    failure::Failure,
     resolve::LookupKey,
     reveal::Unredacted,
     strip::{StripPolicy, strip},
@@ -17,9 +14,8 @@ use crate::{
     trace::staged,
 };
 use advice::{in_place, within};
-use crossfeed_jmespath::{Arena, Budget, View};
+use crossfeed_jmespath::{Budget, View};
 use crossfeed_wire::{ArtifactId, CallId};
-use std::sync::Arc;
 use tracing::Span;
 
 /// The bytes that a token has at most, on average over a text: beyond, a text is too large however
@@ -77,8 +73,8 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        let what = ShownItem::Result(call_id.clone());
-        self.retrieve_what(what, select, false).await
+        self.retrieve_what(LookupKey::new(call_id, None), select, false)
+            .await
     }
 
     /// Brings a result's canonical value into the context, also if all of it was shown before: for a
@@ -88,8 +84,8 @@ impl Session {
     ///
     /// As for [`Self::retrieve`].
     pub async fn retrieve_again(&self, call_id: &CallId) -> Result<Retrieved, Failure> {
-        let what = ShownItem::Result(call_id.clone());
-        self.retrieve_what(what, None, true).await
+        self.retrieve_what(LookupKey::new(call_id, None), None, true)
+            .await
     }
 
     /// Brings an artifact's full data into the context, also if all of it was shown before: for a host
@@ -103,34 +99,33 @@ impl Session {
         artifact_id: &ArtifactId,
         call_id: &CallId,
     ) -> Result<Retrieved, Failure> {
-        let what = ShownItem::Artifact(artifact_id.clone(), call_id.clone());
+        let what = LookupKey::new(call_id, Some(artifact_id));
         self.retrieve_what(what, None, true).await
     }
 
     /// Brings something into the context if it is there; `again`, if that was done before.
     pub(super) async fn retrieve_what(
         &self,
-        what: ShownItem,
+        what: LookupKey,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
-        let (call_id, artifact_id) = ids(&what);
+        let LookupKey {
+            call_id,
+            artifact_id,
+        } = &what;
         let span = stage!(
             "crossfeed::retrieve",
             "crossfeed.retrieve",
             "gen_ai.tool.call.id" = call_id.as_str(),
-            "crossfeed.artifact.id" = artifact_id.map(ArtifactId::as_str),
+            "crossfeed.artifact.id" = artifact_id.as_ref().map(ArtifactId::as_str),
             "crossfeed.outcome" = tracing::field::Empty,
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
         );
-        let wanted = LookupKey {
-            call_id: call_id.clone(),
-            artifact_id: artifact_id.cloned(),
-        };
         let retrieving = async {
-            match self.look_up(&wanted).await {
-                Ok(stored) => self.fetch_into_context(what, stored, select, again).await,
+            match self.look_up(&what).await {
+                Ok(stored) => self.fetch_into_context(&what, stored, select, again).await,
                 Err(error) => Ok(self.noted(Retrieved::Missing(error))),
             }
         };
@@ -139,40 +134,33 @@ impl Session {
 
     async fn fetch_into_context(
         &self,
-        what: ShownItem,
+        what: &LookupKey,
         stored: Unredacted,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
-        let account = self.account();
-        let small = is_small_result(&stored) && select.is_none_or(is_plain_path);
-        let (inner, books, wanted) = (Arc::clone(self.inner()), Arc::clone(&account), what.clone());
         let text = select.map(str::to_owned);
-        let work = move |stored: &Stored, arena: &Arena| {
-            let known = (!again && text.is_none()).then_some(&*books);
-            let mark = books.mark(stored);
-            let brought =
-                inner.fetch_into_context(&wanted, (stored, arena), text.as_deref(), known, mark)?;
-            Ok((brought, mark))
-        };
-        let (call_id, artifact_id) = ids(&what);
-        let brought = self.work_on(call_id, stored, small, work).await;
-        let (RetrieveOutcome { retrieved, whole }, mark) =
-            brought.map_err(|refused: Refusal| {
-                let mut failure = Failure::of_call(call_id, *refused.error);
-                failure.artifact_id = artifact_id.cloned();
-                failure.expression = select.map(str::to_owned);
-                failure.advice = refused.advice;
-                self.note_failure(&failure);
-                failure
-            })?;
-        if let Retrieved::Data { tokens, .. } = &retrieved {
-            let extent = match select {
-                None => Coverage::Whole,
-                Some(_) => Coverage::Part,
+        let books = (!again && select.is_none()).then(|| self.account());
+        let small = select.is_none_or(is_plain_path);
+        let fetching = self.show(what, stored, small, move |on| {
+            let retrieved = if let Err(error) = on.succeeded() {
+                Retrieved::Missing(error)
+            } else if books.is_some_and(|books| books.was_shown_whole(on.key, &on.shown)) {
+                Retrieved::AlreadyShown
+            } else {
+                on.fetch(text.as_deref())?
             };
-            account.show(what, mark, extent, *tokens, whole);
-        }
+            let showing = match retrieved {
+                Retrieved::Data { tokens, .. } => Some(on.showing(tokens, text.is_none())),
+                _ => None,
+            };
+            Ok((retrieved, showing))
+        });
+        let retrieved = fetching.await.map_err(|failure| {
+            let failure = failure.with_expression(select);
+            self.note_failure(&failure);
+            failure
+        })?;
         Ok(self.noted(retrieved))
     }
 
@@ -190,76 +178,27 @@ impl Session {
     }
 }
 
-fn ids(what: &ShownItem) -> (&CallId, Option<&ArtifactId>) {
-    match what {
-        ShownItem::Result(call_id) => (call_id, None),
-        ShownItem::Artifact(artifact_id, call_id) => (call_id, Some(artifact_id)),
-    }
-}
-
-/// What came of it, and what the result takes as a whole.
-struct RetrieveOutcome {
-    retrieved: Retrieved,
-    whole: usize,
-}
-
-/// Why nothing came of it, and what is advised where the error itself advises what does not help.
-struct Refusal {
-    error: Box<Error>,
-    advice: Option<String>,
-}
-
-impl<E: Into<Error>> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self {
-            error: Box::new(error.into()),
-            advice: None,
-        }
-    }
-}
-
-impl Inner {
-    /// Brings something; where `known` is given, only if it was not shown yet.
-    fn fetch_into_context(
-        &self,
-        what: &ShownItem,
-        (stored, arena): (&Stored, &Arena),
-        select: Option<&str>,
-        known: Option<&SessionUsage>,
-        mark: Fingerprint,
-    ) -> Result<RetrieveOutcome, Refusal> {
-        let (call_id, artifact_id) = ids(what);
-        let answer = |retrieved| {
-            Ok(RetrieveOutcome {
-                retrieved,
-                whole: whole_tokens(stored, &self.options.context.tokens),
-            })
-        };
-        if let Err(error) = succeeded(call_id, stored) {
-            return answer(Retrieved::Missing(error));
-        }
-        if known.is_some_and(|account| account.was_shown_whole(what, mark)) {
-            return answer(Retrieved::AlreadyShown);
-        }
-        let (views, budget) = self.views(stored, arena)?;
-        let limit = self.options.context.limit();
-        let blocked = match stored {
+impl Work<'_> {
+    fn fetch(&self, select: Option<&str>) -> Result<Retrieved, Box<Failure>> {
+        let (views, budget) = self.views()?;
+        let limit = self.inner.options.context.limit();
+        let blocked = match &self.shown {
             Stored::Artifact(artifact) => artifact.retrieval_blocked(),
             Stored::Result(_) => false,
         };
         let allowed = if blocked {
-            self.less_than_all(stored, limit)
+            self.less_than_all(limit)
         } else {
             Some(limit)
         };
         let fits = |view: &View<'_>| allowed.is_some_and(|most| self.fits(view, most));
         let reaches = |select: &str| {
-            let found = self.select_in(&views, arena, &budget, select);
+            let found = self.inner.select_in(&views, &self.arena, &budget, select);
             found.is_ok_and(|found| fits(&found.view))
         };
         let (view, evaluated) = match select {
             None => (views.canonical.clone(), None),
-            Some(text) => match self.select_in(&views, arena, &budget, text) {
+            Some(text) => match self.inner.select_in(&views, &self.arena, &budget, text) {
                 Ok(selection) => (selection.view, Some(selection.report.evaluated)),
                 Err(mut error) => {
                     if let Some(nearest) = error.nearest_mut() {
@@ -275,30 +214,29 @@ impl Inner {
                             None => ALL_BY_REFERENCE.to_owned(),
                         }
                     };
-                    return Err(Refusal {
-                        advice: in_place(&error, next),
-                        error: Box::new(error.into()),
-                    });
+                    let advice = in_place(&error, next);
+                    let failure: Box<Failure> = error.into();
+                    return Err(Box::new(Failure { advice, ..*failure }));
                 }
             },
         };
         let is_whole = select.is_none() && views.envelope.is_none();
-        let written = self.written(&view, is_whole.then_some(stored), &budget);
+        let written = self.written(&view, is_whole.then_some(&self.shown), &budget);
         let (json, tokens) = match written {
             Ok((json, tokens)) => (Some(json), tokens),
             Err(tokens) => (None, tokens),
         };
         let may_be = allowed.is_some_and(|most| tokens <= most) && !(blocked && select.is_none());
         if let Some(json) = json.filter(|_| may_be) {
-            return answer(Retrieved::Data { json, tokens });
+            return Ok(Retrieved::Data { json, tokens });
         }
         let select = within(&view, &fits).map(|path| match &evaluated {
             None => path,
             Some(base) => format!("{base} | {path}"),
         });
-        answer(Retrieved::Oversized(Oversized {
-            call_id: call_id.clone(),
-            artifact_id: artifact_id.cloned(),
+        Ok(Retrieved::Oversized(Oversized {
+            call_id: self.key.call_id.clone(),
+            artifact_id: self.key.artifact_id.clone(),
             tokens,
             limit,
             outline: Outline::of(&view),
@@ -309,8 +247,8 @@ impl Inner {
 
     /// The most tokens that a part of something may have that is not to be brought as a whole; `None`
     /// where no part is less. It is held against the whole without blanks, as a selection may be.
-    fn less_than_all(&self, stored: &Stored, limit: usize) -> Option<usize> {
-        let document = stored.document();
+    fn less_than_all(&self, limit: usize) -> Option<usize> {
+        let document = self.shown.document();
         if document.raw().len() > limit.saturating_mul(TOKEN_BYTES) {
             return Some(limit);
         }
@@ -322,10 +260,6 @@ impl Inner {
         Some(self.count(&all).checked_sub(1)?.min(limit))
     }
 
-    fn count(&self, text: &[u8]) -> usize {
-        self.options.context.tokens.count_bytes(text)
-    }
-
     /// A value as JSON and what it takes, in the bytes in which it came; or what it takes only, where
     /// that is far too much. `whole` is what is stored, if the value is that without internal fields.
     fn written(
@@ -334,7 +268,12 @@ impl Inner {
         whole: Option<&Stored>,
         budget: &Budget,
     ) -> Result<(Vec<u8>, usize), usize> {
-        let most = self.options.context.limit().saturating_mul(TOKEN_BYTES);
+        let most = self
+            .inner
+            .options
+            .context
+            .limit()
+            .saturating_mul(TOKEN_BYTES);
         if let Some(cursor) = view.as_cursor() {
             if cursor.raw().len() > most {
                 return Err(self.count(cursor.raw()));
@@ -368,7 +307,7 @@ impl Inner {
                     Ok(()) => self.count(&json),
                     Err(_) => crossfeed_tokens::tokens_of_chars(budget.output_bytes()),
                 };
-                Err(tokens.max(self.options.context.limit().saturating_add(1)))
+                Err(tokens.max(self.inner.options.context.limit().saturating_add(1)))
             }
         }
     }

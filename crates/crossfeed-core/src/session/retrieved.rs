@@ -70,7 +70,7 @@ impl Retrieved {
                 Some(body)
             }
             Self::Missing(error) => {
-                let mut body = Failure::new(Pointer::root(), error.clone().into()).body();
+                let mut body = Failure::new(Pointer::root(), error.clone()).body();
                 body.at = None;
                 Some(body)
             }

@@ -1,13 +1,7 @@
 //! Selecting from a recorded result, and its shape.
 
-use super::{Selected, Session, offload::is_plain_path, project::written, succeeded};
-use crate::{
-    canonical::Stored,
-    engine::Inner,
-    failure::{Error, Failure},
-    shape::Shape,
-};
-use crossfeed_jmespath::Arena;
+use super::{Selected, Session, offload::is_plain_path, project::written};
+use crate::{failure::Failure, resolve::LookupKey, shape::Shape};
 use crossfeed_wire::CallId;
 
 impl Session {
@@ -35,17 +29,21 @@ impl Session {
         expression: &str,
         failures: bool,
     ) -> Result<Selected, Failure> {
-        let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let is_plain = is_plain_path(expression);
-        let selecting = self.work_on_result(call_id, is_plain, move |inner, stored, arena| {
+        let key = LookupKey::new(call_id, None);
+        let text = expression.to_owned();
+        let selecting = self.work_on_found(&key, is_plain_path(expression), move |on| {
             if !failures {
-                succeeded(&wanted, stored)?;
+                on.succeeded()?;
             }
-            inner.select(stored, arena, &text)
+            let (views, budget) = on.views()?;
+            let selection = on.inner.select_in(&views, &on.arena, &budget, &text)?;
+            Ok(Selected {
+                json: written(&selection.view, Some(&text), &on.arena, &budget)?,
+                report: selection.report,
+            })
         });
-        let selected = selecting
-            .await
-            .map_err(|failure| failure.with_expression(Some(expression)));
+        let selected = selecting.await;
+        let selected = selected.map_err(|failure| failure.with_expression(Some(expression)));
         selected.inspect_err(|failure| self.note_failure(failure))
     }
 
@@ -56,21 +54,8 @@ impl Session {
     ///
     /// [`Failure`] when there is no such result, or it cannot be read.
     pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
-        let shape = self.work_on_result(call_id, true, |inner, stored, arena| {
-            let (views, _) = inner.views(stored, arena)?;
-            Ok(Shape::of(&views.canonical))
-        });
+        let key = LookupKey::new(call_id, None);
+        let shape = self.work_on_found(&key, true, |on| Ok(Shape::of(&on.views()?.0.canonical)));
         shape.await.inspect_err(|failure| self.note_told(failure))
-    }
-}
-
-impl Inner {
-    fn select(&self, stored: &Stored, arena: &Arena, text: &str) -> Result<Selected, Error> {
-        let (views, budget) = self.views(stored, arena)?;
-        let selection = self.select_in(&views, arena, &budget, text)?;
-        Ok(Selected {
-            json: written(&selection.view, Some(text), arena, &budget)?,
-            report: selection.report,
-        })
     }
 }

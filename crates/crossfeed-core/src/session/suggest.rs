@@ -1,17 +1,12 @@
 //! Suggestions at the session boundary: for a host that asks, and for errors.
 
-use super::{Session, succeeded};
+use super::Session;
 use crate::{
-    canonical::Stored,
-    engine::Inner,
-    failure::{Error, Failure},
+    failure::Failure,
     resolve::LookupKey,
     suggest::{ParameterSchema, Suggestion, Trial},
 };
-use crossfeed_jmespath::Arena;
 use crossfeed_wire::{ArtifactId, CallId};
-use serde_json::Value;
-use std::sync::Arc;
 
 impl Session {
     /// The selectors on a recorded result whose values fit a parameter, at most so many, best first:
@@ -57,44 +52,22 @@ impl Session {
         schema: &ParameterSchema,
         most: usize,
     ) -> Result<Vec<Suggestion>, Failure> {
-        let fail = |error: Error| {
-            let failure = Failure::of_call(call_id, error).with_artifact(artifact_id);
-            self.note_told(&failure);
-            failure
-        };
-        let wanted = LookupKey {
-            call_id: call_id.clone(),
-            artifact_id: artifact_id.cloned(),
-        };
-        let stored = self.look_up(&wanted).await.map_err(|e| fail(e.into()))?;
-        let (inner, schema) = (Arc::clone(self.inner()), schema.clone());
-        let work = move |stored: &Stored, arena: &Arena| {
-            inner.suggest(&wanted.call_id, (stored, arena), &schema, most)
-        };
-        let suggested = self.work_on(call_id, stored, false, work).await;
-        suggested.map_err(fail)
-    }
-}
-
-impl Inner {
-    fn suggest(
-        &self,
-        call_id: &CallId,
-        (stored, arena): (&Stored, &Arena),
-        schema: &ParameterSchema,
-        most: usize,
-    ) -> Result<Vec<Suggestion>, Error> {
-        succeeded(call_id, stored)?;
-        let (views, budget) = self.views(stored, arena)?;
-        let trial = Trial {
-            view: &views.canonical,
-            arena,
-            budget: &budget,
-            options: &self.options.select,
-            repairs: false,
-        };
-        let mut steps = schema.steps();
-        let mut fits = |value: Value, _: Option<&str>| schema.accepts(&value, &mut steps);
-        Ok(trial.fitting(schema.wish(), most, &mut fits))
+        let key = LookupKey::new(call_id, artifact_id);
+        let schema = schema.clone();
+        let suggested = self.work_on_found(&key, false, move |on| {
+            on.succeeded()?;
+            let (views, budget) = on.views()?;
+            let trial = Trial {
+                view: &views.canonical,
+                arena: &on.arena,
+                budget: &budget,
+                options: &on.inner.options.select,
+                repairs: false,
+            };
+            Ok(trial.fitting_parameter(&schema, most))
+        });
+        suggested
+            .await
+            .inspect_err(|failure| self.note_told(failure))
     }
 }

@@ -102,7 +102,7 @@ impl ResolveJob {
     fn shown_value(&self, link: &LineageEntry) -> Option<Value> {
         let value = |shown: &Stored| {
             let arena = Arena::with_memory(self.memory.clone());
-            let budget = self.inner.fill_limits().budget(shown, &arena);
+            let budget = self.inner.fill_limits().budget(shown.document(), &arena);
             let views = shown.views(&arena, &budget).ok()?;
             let most = self.inner.options.max_resolved_bytes;
             Some(views.bare.to_sized_value(most).ok()?.0)

@@ -71,6 +71,17 @@ pub(crate) struct Trial<'a, 'v> {
 }
 
 impl<'a> Trial<'a, '_> {
+    /// The selectors whose values fit a parameter.
+    pub(crate) fn fitting_parameter(
+        &self,
+        schema: &ParameterSchema,
+        most: usize,
+    ) -> Vec<Suggestion> {
+        let mut steps = schema.steps();
+        let mut fits = |value: Value, _: Option<&str>| schema.accepts(&value, &mut steps);
+        self.fitting(schema.wish(), most, &mut fits)
+    }
+
     /// The selectors whose values `fits` accepts, best first: those that go best with the wish, then
     /// those that a next tool is likely to want, then those nearest to the root, ties in document
     /// order; one for places of the same names. A value that would lose digits on its way to the

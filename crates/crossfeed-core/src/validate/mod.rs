@@ -18,11 +18,7 @@ pub use schema::InputSchema;
 pub(crate) use schema::Schemas;
 pub(crate) use skeleton::built_bytes;
 
-use crate::{
-    error::{ArgumentError, Located, ValidateError},
-    lineage::LineageEntry,
-    shape::Shape,
-};
+use crate::{error::ArgumentError, failure::Failure, lineage::LineageEntry, shape::Shape};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -44,8 +40,8 @@ pub(crate) fn validate(
     schema: &InputSchema,
     lineage: &[LineageEntry],
     scope: RepairScope,
-) -> Result<Vec<TypeRepair>, Vec<Located<ValidateError>>> {
-    let too_costly = |cost| vec![Located::new(Pointer::root(), cost)];
+) -> Result<Vec<TypeRepair>, Vec<Failure>> {
+    let too_costly = |cost| vec![Failure::new(Pointer::root(), cost)];
     let mut steps = schema.steps(arguments);
     if schema.accepts(arguments, &mut steps).map_err(too_costly)? {
         return Ok(Vec::new());
@@ -64,7 +60,7 @@ pub(crate) fn validate(
         .collect())
 }
 
-fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Located<ValidateError> {
+fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {
     let found = arguments
         .pointer(finding.at.as_str())
         .map_or_else(|| Shape::of_value(&Value::Null), Shape::of_value);
@@ -76,7 +72,7 @@ fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Located<
         fitting: Vec::new(),
         looked: false,
     };
-    let mut failure = Located::new(finding.at, error);
+    let mut failure = Failure::new(finding.at, error);
     if let Some(link) = link {
         failure.call_id = Some(link.source.call_id.clone());
         failure.artifact_id = link.source.artifact_id.clone();
