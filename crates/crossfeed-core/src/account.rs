@@ -192,8 +192,7 @@ impl SessionUsage {
     }
 
     /// Whether all of something was shown, and it is the same still.
-    pub(crate) fn was_shown_whole(&self, what: &LookupKey, stored: &Stored) -> bool {
-        let mark = self.mark(stored);
+    pub(crate) fn was_shown_whole(&self, what: &LookupKey, mark: Fingerprint) -> bool {
         mark.is_sure() && self.books.lock().shown.get(what) == Some(&(mark, true))
     }
 
@@ -294,13 +293,13 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::{
-        Accounts, Coverage, Fingerprint, MARKED_BYTES, RandomState, SessionUsage, ShownItem,
+        Accounts, Fingerprint, LookupKey, MARKED_BYTES, RandomState, SessionUsage, Showing,
         TokenUsage,
     };
     use crate::canonical::Stored;
     use crossfeed_json::Document;
     use crossfeed_store::{ResultKind, StoredResult};
-    use crossfeed_wire::Scope;
+    use crossfeed_wire::{ArtifactId, CallId, Scope};
     use std::sync::{Arc, atomic::Ordering};
 
     const FINGERPRINT: Fingerprint = Fingerprint { len: 1, hash: 7 };
@@ -309,8 +308,25 @@ mod tests {
         SessionUsage::new(Arc::default(), RandomState::default(), None)
     }
 
-    fn result(id: &str) -> ShownItem {
-        ShownItem::Result(CallId::parse(id).unwrap())
+    fn result(id: &str) -> LookupKey {
+        LookupKey::new(&CallId::parse(id).unwrap(), None)
+    }
+
+    fn part(tokens: usize, whole: usize) -> Showing {
+        let is_whole = false;
+        Showing {
+            tokens,
+            whole,
+            is_whole,
+        }
+    }
+
+    fn whole(tokens: usize, whole: usize) -> Showing {
+        let is_whole = true;
+        Showing {
+            is_whole,
+            ..part(tokens, whole)
+        }
     }
 
     fn scope(n: usize) -> Scope {
@@ -326,10 +342,10 @@ mod tests {
         let account = account();
         let [one, other] = [one, other].map(|(kind, bytes)| account.mark(&stored(kind, bytes)));
         assert_eq!(one == other, are_same);
-        account.show(result("a"), one, Coverage::Whole, 1, 1);
+        account.show(result("a"), one, &whole(1, 1));
         let is_known = are_same && one.is_sure();
         assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
-        account.show(result("a"), other, Coverage::Part, 1, 1);
+        account.show(result("a"), other, &part(1, 1));
         assert_eq!(account.sums().whole, if are_same { 1 } else { 2 });
         assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
     }
@@ -353,23 +369,17 @@ mod tests {
     #[test]
     fn what_is_avoided_pays_for_everything() {
         let account = account();
-        account.show(result("a"), FINGERPRINT, Coverage::Part, 50, 1000);
+        account.show(result("a"), FINGERPRINT, &part(50, 1000));
         account.refer(20, 300, 1200);
         account.fail(30);
         account.show_more(5);
         let sums = account.sums();
         assert_eq!(sums.avoided(), 1000 + 300 - 50 - 20 - 30 - 5);
         assert_eq!(sums.bytes_moved, 1200);
-        account.show(result("b"), FINGERPRINT, Coverage::Whole, 15, 10);
+        account.show(result("b"), FINGERPRINT, &whole(15, 10));
         assert_eq!(account.sums().avoided(), sums.avoided() - 5);
         assert_eq!(TokenUsage::default().avoided(), 0);
-        account.show(
-            result("c"),
-            FINGERPRINT,
-            Coverage::Part,
-            usize::MAX,
-            usize::MAX,
-        );
+        account.show(result("c"), FINGERPRINT, &part(usize::MAX, usize::MAX));
         account.show_more(usize::MAX);
         assert_eq!(account.sums().shown, u64::MAX);
         assert_eq!(account.sums().avoided(), 0);
@@ -379,23 +389,17 @@ mod tests {
     fn a_result_would_have_been_shown_once() {
         let account = account();
         for _ in 0..3 {
-            account.show(result("a"), FINGERPRINT, Coverage::Part, 50, 1000);
+            account.show(result("a"), FINGERPRINT, &part(50, 1000));
         }
         let sums = account.sums();
         assert_eq!((sums.shown, sums.whole), (150, 1000));
         assert!(!account.was_shown_whole(&result("a"), FINGERPRINT));
-        account.show(result("a"), FINGERPRINT, Coverage::Whole, 1000, 1000);
-        account.show(result("a"), FINGERPRINT, Coverage::Part, 5, 1000);
+        account.show(result("a"), FINGERPRINT, &whole(1000, 1000));
+        account.show(result("a"), FINGERPRINT, &part(5, 1000));
         assert!(account.was_shown_whole(&result("a"), FINGERPRINT));
         // Its artifacts are a part of it.
         let (id, call) = (ArtifactId::parse("x").unwrap(), CallId::parse("a").unwrap());
-        account.show(
-            ShownItem::Artifact(id, call),
-            FINGERPRINT,
-            Coverage::Part,
-            5,
-            500,
-        );
+        account.show(LookupKey::new(&call, Some(&id)), FINGERPRINT, &part(5, 500));
         assert_eq!(account.sums().whole, 1000);
     }
 
@@ -404,9 +408,7 @@ mod tests {
         let accounts = Accounts::new(None);
         for n in 0..2001 {
             let what = result(&format!("c{n}"));
-            accounts
-                .of(&scope(0))
-                .show(what, FINGERPRINT, Coverage::Whole, 1, 1);
+            accounts.of(&scope(0)).show(what, FINGERPRINT, &whole(1, 1));
         }
         let account = accounts.of(&scope(0));
         assert!(!account.was_shown_whole(&result("c0"), FINGERPRINT));
@@ -432,7 +434,7 @@ mod tests {
             for n in 0..2000 {
                 let what = result(&format!("c{n}"));
                 let account = accounts.of(&scope(session));
-                account.show(what, FINGERPRINT, Coverage::Whole, 1, 1);
+                account.show(what, FINGERPRINT, &whole(1, 1));
             }
             assert!(accounts.remembered.load(Ordering::Relaxed) <= 100_001);
         }

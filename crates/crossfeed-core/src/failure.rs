@@ -67,17 +67,15 @@ impl Error {
             Self::Reference(_) => ErrorCode::ReferenceMalformed,
             Self::Lookup(error) => error.code(),
             Self::Select(error) => error.code(),
-            Self::NotJson(error) => error.code(),
-            Self::Arguments(error) => error.code(),
-            Self::Limit(error) => error.code(),
+            Self::NotJson(_) | Self::Arguments(_) => ErrorCode::ArgumentsInvalid,
             Self::Read(error) => error.code(),
             Self::Schema(error) => error.code(),
-            Self::Validation(error) => error.code(),
-            Self::Render(error) => error.code(),
             Self::Artifact(error) => error.code(),
             Self::Store(error) => error.code(),
-            Self::Reveal(error) => error.code(),
             Self::Projection(error) => error.code(),
+            Self::Limit(_) | Self::Validation(_) | Self::Render(_) | Self::Reveal(_) => {
+                ErrorCode::LimitExceeded
+            }
         }
     }
 
@@ -86,24 +84,13 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
-            Self::Reveal(error) => error.fault(),
             Self::Projection(error) => error.fault(),
-            Self::Render(error) => error.fault(),
-            Self::Store(error) => match error.fault() {
-                Fault::Backend => Fault::Backend,
-                // It is a model that asked for this artifact, under this id.
-                _ => Fault::Model,
-            },
-            // The model can still call the tool without references.
-            Self::Schema(_)
-            | Self::Read(_)
-            | Self::Reference(_)
-            | Self::Select(_)
-            | Self::NotJson(_)
-            | Self::Arguments(_)
-            | Self::Limit(_)
-            | Self::Artifact(_)
-            | Self::Validation(_) => Fault::Model,
+            // Only the host sets budgets.
+            Self::Render(_) => Fault::Host,
+            Self::Store(error) if error.fault() == Fault::Backend => Fault::Backend,
+            // It is a model that asked for an artifact, under its id; and it can still call a tool
+            // without references.
+            _ => Fault::Model,
         }
     }
 
@@ -114,16 +101,16 @@ impl Error {
             Self::Reference(error) => error.advice(),
             Self::Lookup(error) => error.advice(),
             Self::Select(error) => error.advice(),
-            Self::NotJson(error) => error.advice().to_owned(),
+            Self::NotJson(_) => "write the arguments as one JSON value".to_owned(),
             Self::Arguments(error) => error.advice(),
             Self::Limit(error) => error.advice().to_owned(),
             Self::Read(error) => error.advice(),
             Self::Schema(_) => "call this tool with values in place of references".to_owned(),
-            Self::Validation(error) => error.advice().to_owned(),
+            Self::Validation(_) => "try: a selector that gives flatter or less data".to_owned(),
             Self::Render(error) => error.advice(),
             Self::Artifact(error) => error.advice(),
             Self::Store(error) => store_something_else(error).to_owned(),
-            Self::Reveal(error) => error.advice().to_owned(),
+            Self::Reveal(_) => "try: a call that returns less, or flatter, data".to_owned(),
             Self::Projection(error) => error.advice(),
         }
     }

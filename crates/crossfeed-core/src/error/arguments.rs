@@ -1,7 +1,8 @@
 //! Why arguments do not fit the tool's schema.
 
 use crate::shape::Shape;
-use crossfeed_wire::{CallId, ErrorCode};
+use crossfeed_json::JsonError;
+use crossfeed_wire::CallId;
 
 /// One place of the arguments that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +22,6 @@ pub struct ArgumentError {
 }
 
 impl ArgumentError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::ArgumentsInvalid
-    }
-
     /// One next step.
     #[must_use]
     pub fn advice(&self) -> String {
@@ -42,25 +37,11 @@ impl ArgumentError {
     }
 }
 
-/// Judging the arguments would take more than it may.
+/// Arguments that are not valid JSON: `{url: 1}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the arguments take more than {limit} steps to validate")]
+#[error("the arguments are not valid JSON: {error}")]
 #[non_exhaustive]
-pub struct ValidationCost {
-    /// How many steps there may be.
-    pub limit: u64,
-}
-
-impl ValidationCost {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::LimitExceeded
-    }
-
-    /// One next step.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        "try: a selector that gives flatter or less data"
-    }
+pub struct NotJson {
+    /// What is wrong, and at which byte.
+    pub error: JsonError,
 }

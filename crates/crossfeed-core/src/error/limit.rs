@@ -3,7 +3,6 @@
 use super::select::NO_MEMORY;
 use crossfeed_jmespath::Cost;
 use crossfeed_json::{JsonError, MAX_DEPTH, NumberOutOfRange};
-use crossfeed_wire::ErrorCode;
 use std::time::Duration;
 
 /// Arguments or data beyond a limit.
@@ -60,12 +59,6 @@ pub enum LimitError {
 }
 
 impl LimitError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::LimitExceeded
-    }
-
     /// One next step.
     #[must_use]
     pub fn advice(&self) -> &'static str {
@@ -93,6 +86,59 @@ impl From<Cost> for LimitError {
         match cost {
             Cost::Memory => Self::NoMemory,
             other => Self::Costly(other),
+        }
+    }
+}
+
+/// Judging the arguments would take more than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the arguments take more than {limit} steps to validate")]
+#[non_exhaustive]
+pub struct ValidationCost {
+    /// How many steps there may be.
+    pub limit: u64,
+}
+
+/// Why nothing of a result is shown, although it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevealError {
+    /// JSON beyond a limit, of a tool some of whose fields are never revealed: 128 lists within each
+    /// other.
+    #[error("the result is withheld: cannot decide which parts may be revealed: {0}")]
+    Unjudged(JsonError),
+}
+
+/// Why a result is not shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// A budget that does not hold even the call id and the note that the rest is hidden: 1.
+    #[error(
+        "a budget of {budget} cannot hold what must be said of a result: that takes {needed} tokens"
+    )]
+    BudgetTooSmall {
+        /// The tokens that were allowed.
+        budget: usize,
+        /// The least that does.
+        needed: usize,
+        /// The most that a budget may be, by the size of the model's context.
+        limit: usize,
+    },
+}
+
+impl RenderError {
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::BudgetTooSmall { needed, limit, .. } if needed > limit => format!(
+                "try: a context of which one result may take at least {needed} tokens, and a budget \
+                 of as many"
+            ),
+            Self::BudgetTooSmall { needed, .. } => {
+                format!("try: a budget of at least {needed} tokens")
+            }
         }
     }
 }

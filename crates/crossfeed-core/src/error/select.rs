@@ -2,7 +2,7 @@
 
 use crate::shape::Shape;
 use crossfeed_jmespath::{Expression, ParseError, TypeMismatch, guard::Forbidden};
-use crossfeed_wire::{ErrorCode, Fault};
+use crossfeed_wire::ErrorCode;
 use std::borrow::Cow;
 
 /// Why a selector did not produce a value.
@@ -92,12 +92,6 @@ impl SelectError {
             Self::TooCostly { .. } => ErrorCode::SelectTooCostly,
             Self::NoMemory { .. } => ErrorCode::LimitExceeded,
         }
-    }
-
-    /// Who can act.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Model
     }
 
     /// Whether the selector was right but nothing is there, so that a default may stand in.

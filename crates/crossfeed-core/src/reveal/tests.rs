@@ -1,5 +1,5 @@
 use super::{RevealPolicy, redact};
-use crate::error::RevealError;
+use crate::{error::RevealError, failure::Error};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_json::{Document, MAX_DEPTH};
 use crossfeed_projection::RevealRules;
@@ -118,7 +118,7 @@ fn what_cannot_be_judged_is_withheld() {
         let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
         let error = redact::result(&of(kind, deep), &rules()).unwrap_err();
         let RevealError::Unjudged(_) = error;
-        assert_eq!(error.code().as_str(), "limit.exceeded");
+        assert_eq!(Error::from(error).code().as_str(), "limit.exceeded");
     }
 }
 

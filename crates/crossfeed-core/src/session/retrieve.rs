@@ -145,7 +145,9 @@ impl Session {
         let fetching = self.show(what, stored, small, move |on| {
             let retrieved = if let Err(error) = on.succeeded() {
                 Retrieved::Missing(error)
-            } else if books.is_some_and(|books| books.was_shown_whole(on.key, &on.shown)) {
+            } else if books
+                .is_some_and(|books| books.was_shown_whole(on.key, books.mark(&on.shown)))
+            {
                 Retrieved::AlreadyShown
             } else {
                 on.fetch(text.as_deref())?
