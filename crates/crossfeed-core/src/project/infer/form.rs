@@ -6,6 +6,7 @@ use super::{
     schema::Dictionary,
 };
 use crossfeed_jmespath::{Node, Over, Path, SpineStep};
+use crossfeed_output_schema::is_anything;
 use serde_json::{Map, Value, json};
 
 /// The inference for one expression.
@@ -50,24 +51,17 @@ impl<'w, 's> Inference<'w, 's> {
                 self.projection(&source, &projection.over, &projection.each)?
             }
             Node::Or(parts) => {
-                let mut schemas = Vec::with_capacity(parts.len());
-                let mut absent = false;
-                for (at, part) in parts.iter().enumerate() {
-                    let one = self.form(part, on)?;
-                    let is_last = at + 1 == parts.len();
-                    absent = one.absent;
-                    schemas.push(if is_last {
-                        one.schema
-                    } else {
-                        self.words.without_null(one.schema)
-                    });
-                }
-                Inferred {
-                    schema: self.words.any(schemas),
-                    absent,
-                }
+                let mut all = self.each(parts, on)?;
+                let absent = all.last().is_some_and(|one| one.absent);
+                let ahead = all.len().saturating_sub(1);
+                self.strip_null(&mut all[..ahead]);
+                self.union(all, absent)
             }
-            Node::And(parts) => self.either(parts, on)?,
+            Node::And(parts) => {
+                let all = self.each(parts, on)?;
+                let absent = all.iter().any(|one| one.absent);
+                self.union(all, absent)
+            }
             Node::Not(_) => boolean(),
             Node::Compare(comparison) => Inferred {
                 absent: comparison.is_ordered(),
@@ -112,11 +106,17 @@ impl<'w, 's> Inference<'w, 's> {
     /// The value of a member of what an expression builds: null where there is none.
     fn value(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
         let found = self.form(form, on)?;
-        Some(if found.absent {
-            self.words.or_null(found.schema)
-        } else {
-            found.schema
-        })
+        Some(self.or_null(found))
+    }
+
+    fn or_null(&self, found: Inferred) -> Value {
+        match found {
+            Inferred {
+                schema,
+                absent: true,
+            } => self.words.any([schema, json!({"type": "null"})]),
+            there => there.schema,
+        }
     }
 
     /// A list or object that is built of anything but null.
@@ -146,19 +146,25 @@ impl<'w, 's> Inference<'w, 's> {
         found
     }
 
-    /// Any of what some parts give.
-    fn either(&mut self, parts: &[Node], on: &Inferred) -> Option<Inferred> {
-        let mut schemas = Vec::with_capacity(parts.len());
-        let mut absent = false;
-        for part in parts {
-            let one = self.form(part, on)?;
-            absent |= one.absent;
-            schemas.push(one.schema);
+    fn each(&mut self, parts: &[Node], on: &Inferred) -> Option<Vec<Inferred>> {
+        parts.iter().map(|part| self.form(part, on)).collect()
+    }
+
+    fn strip_null(&self, all: &mut [Inferred]) {
+        for one in all {
+            one.schema = self.words.without_null(one.schema.take());
         }
-        Some(Inferred {
-            schema: self.words.any(schemas),
-            absent,
-        })
+    }
+
+    fn union(&self, all: Vec<Inferred>, absent: bool) -> Inferred {
+        let schema = self.words.any(all.into_iter().map(|one| one.schema));
+        Inferred { schema, absent }
+    }
+
+    /// What is in a value, nothing where there is none.
+    fn inside(&mut self, schema: &Value, inner: Inner<'_>) -> Value {
+        let found = self.look.within(schema, inner, false);
+        found.map_or_else(|| self.words.nothing(), |found| found.schema)
     }
 
     fn projection(&mut self, source: &Inferred, over: &Over, each: &Node) -> Option<Inferred> {
@@ -169,10 +175,7 @@ impl<'w, 's> Inference<'w, 's> {
         let Some(mut item) = self.look.within(&source.schema, inner, true) else {
             // An empty list has no items, and is one.
             return Some(if self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
-                Inferred {
-                    schema: json!({"type": "array", "maxItems": 0}),
-                    absent: true,
-                }
+                Inferred::maybe(json!({"type": "array", "maxItems": 0}))
             } else {
                 self.null()
             });
@@ -194,8 +197,7 @@ impl<'w, 's> Inference<'w, 's> {
         if !kinds.admit(Kinds::ARRAY) {
             return Some(item);
         }
-        let inner = self.look.within(&item, Inner::Items, false);
-        let inner = inner.map_or_else(|| self.words.nothing(), |inner| inner.schema);
+        let inner = self.inside(&item, Inner::Items);
         self.words.bounded(if kinds.are_only(Kinds::ARRAY) {
             inner
         } else {
@@ -213,7 +215,7 @@ impl<'w, 's> Inference<'w, 's> {
         if self.words.is_nothing(&items) {
             return json!({"type": "array", "maxItems": 0});
         }
-        if self.words.is_anything(&items) {
+        if is_anything(&items) {
             json!({"type": "array"})
         } else {
             json!({"type": "array", "items": items})
@@ -223,19 +225,13 @@ impl<'w, 's> Inference<'w, 's> {
     /// The items of what is a list, else the function fails.
     fn items_of(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
         let list = self.form(form, on)?;
-        let items = self.look.within(&list.schema, Inner::Items, false);
-        Some(items.map_or_else(|| self.words.nothing(), |items| items.schema))
+        Some(self.inside(&list.schema, Inner::Items))
     }
 
     /// What a function gives where it does not fail.
     fn call(&mut self, function: &str, arguments: &[Node], on: &Inferred) -> Option<Inferred> {
         let there = |schema: Value| Some(Inferred::there(schema));
-        let or_none = |schema: Value| {
-            Some(Inferred {
-                schema,
-                absent: true,
-            })
-        };
+        let or_none = |schema: Value| Some(Inferred::maybe(schema));
         let list = match (function, arguments) {
             ("map", [_, list]) => Some(list),
             (_, [first, ..]) => Some(first),
@@ -253,8 +249,7 @@ impl<'w, 's> Inference<'w, 's> {
             "merge" => there(json!({"type": "object"})),
             "values" => {
                 let object = self.form(list, on)?;
-                let members = self.look.within(&object.schema, Inner::Members, false);
-                let members = members.map_or_else(|| self.words.nothing(), |found| found.schema);
+                let members = self.inside(&object.schema, Inner::Members);
                 there(self.list_of(members))
             }
             "sort" | "sort_by" => {
@@ -282,11 +277,7 @@ impl<'w, 's> Inference<'w, 's> {
                     return Some(value);
                 }
                 let items = self.items_of(list, on)?;
-                let one = if value.absent {
-                    self.words.or_null(value.schema)
-                } else {
-                    value.schema
-                };
+                let one = self.or_null(value);
                 let either = if kinds.admit(Kinds::ARRAY) {
                     self.words.any([items, self.no_list(one)])
                 } else {
@@ -303,17 +294,11 @@ impl<'w, 's> Inference<'w, 's> {
                 there(self.list_of(each))
             }
             "not_null" => {
-                let mut schemas = Vec::with_capacity(arguments.len());
-                let mut absent = true;
-                for argument in arguments {
-                    let one = self.form(argument, on)?;
-                    absent &= one.absent || self.words.kinds(&one.schema).admit(Kinds::NULL);
-                    schemas.push(self.words.without_null(one.schema));
-                }
-                Some(Inferred {
-                    schema: self.words.any(schemas),
-                    absent,
-                })
+                let mut all = self.each(arguments, on)?;
+                let is_null = |schema: &Value| self.words.kinds(schema).admit(Kinds::NULL);
+                let absent = all.iter().all(|one| one.absent || is_null(&one.schema));
+                self.strip_null(&mut all);
+                Some(self.union(all, absent))
             }
             _ => None,
         }

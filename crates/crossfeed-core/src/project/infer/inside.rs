@@ -42,10 +42,13 @@ pub(super) struct Inferred {
 
 impl Inferred {
     pub(super) fn there(schema: Value) -> Self {
-        Self {
-            schema,
-            absent: false,
-        }
+        let absent = false;
+        Self { schema, absent }
+    }
+
+    pub(super) fn maybe(schema: Value) -> Self {
+        let absent = true;
+        Self { schema, absent }
     }
 }
 
@@ -72,10 +75,7 @@ impl<'w, 's> SchemaReader<'w, 's> {
     }
 
     fn unknown(&self) -> Inferred {
-        Inferred {
-            schema: self.words.anything(),
-            absent: true,
-        }
+        Inferred::maybe(self.words.anything())
     }
 
     /// `None` where the value is never of a kind that has it, or never has it.
@@ -111,26 +111,20 @@ impl<'w, 's> SchemaReader<'w, 's> {
             found.push(self.find(source, inner, kinds, opens, depth + 1)?);
         }
         for keyword in ["anyOf", "oneOf"] {
-            if let Some(branches) = branches(keyword) {
-                let mut either = Vec::with_capacity(branches.len());
-                let mut absent = false;
-                for branch in branches {
-                    match self.find(branch, inner, kinds, opens, depth + 1) {
-                        Some(one) => {
-                            absent |= one.absent;
-                            either.push(one.schema);
-                        }
-                        None => absent = true,
-                    }
-                }
-                if either.is_empty() {
-                    return None;
-                }
-                found.push(Inferred {
-                    schema: self.words.any(either),
-                    absent,
-                });
+            let Some(branches) = branches(keyword) else {
+                continue;
+            };
+            let each = branches.iter();
+            let each = each.map(|branch| self.find(branch, inner, kinds, opens, depth + 1));
+            let each: Vec<_> = each.collect();
+            let is_absent = |one: &Option<Inferred>| one.as_ref().is_none_or(|one| one.absent);
+            let absent = each.iter().any(is_absent);
+            if each.iter().all(Option::is_none) {
+                return None;
             }
+            let schemas = each.into_iter().flatten().map(|one| one.schema);
+            let schema = self.words.any(schemas);
+            found.push(Inferred { schema, absent });
         }
         let absent = !kinds.are_only(inner.holder()) || found.iter().all(|one| one.absent);
         let schemas = found.into_iter().map(|one| one.schema).collect();

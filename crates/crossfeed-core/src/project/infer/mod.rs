@@ -12,7 +12,7 @@ mod schema;
 mod tests;
 
 use crossfeed_jmespath::Expression;
-use crossfeed_output_schema::{flat_schema, values_in, without_unused_definitions};
+use crossfeed_output_schema::{flat_schema, is_anything, without_unused_definitions};
 use crossfeed_schema::check;
 use form::Inference;
 use schema::Dictionary;
@@ -69,7 +69,7 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
     } else {
         words.without_null(outcome.schema)
     };
-    if words.is_anything(&found) || words.is_nothing(&found) || words.is_null(&found) {
+    if is_anything(&found) || words.is_nothing(&found) || words.is_null(&found) {
         return None;
     }
     let schema = assembled(&flat, found);
@@ -100,9 +100,4 @@ fn assembled(flat: &Value, found: Value) -> Value {
     out.extend(found);
     out.extend(definitions.into_iter().filter_map(of_document));
     without_unused_definitions(Value::Object(out))
-}
-
-/// Whether a schema that was made is small enough to go on with.
-fn fits(schema: &Value) -> bool {
-    values_in(schema) <= LARGEST
 }

@@ -1,7 +1,7 @@
 //! Schemas as they are put together, in the words of a dialect.
 
-use super::{fits, kinds::Kinds};
-use crossfeed_output_schema::is_anything;
+use super::{LARGEST, kinds::Kinds};
+use crossfeed_output_schema::{is_anything, values_in};
 use crossfeed_schema::Dialect;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -65,10 +65,6 @@ impl<'s> Dictionary<'s> {
         }
     }
 
-    pub(super) fn is_anything(&self, schema: &Value) -> bool {
-        is_anything(schema)
-    }
-
     /// The schema of no value.
     pub(super) fn nothing(&self) -> Value {
         match self.dialect {
@@ -110,44 +106,21 @@ impl<'s> Dictionary<'s> {
 
     /// One schema for what is valid by any of these.
     pub(super) fn any(&self, schemas: impl IntoIterator<Item = Value>) -> Value {
-        let mut distinct: Vec<Value> = Vec::new();
+        let mut some = Vec::new();
         for schema in schemas {
-            if self.is_anything(&schema) {
+            if is_anything(&schema) {
                 return schema;
             }
-            if !self.is_nothing(&schema) && !distinct.contains(&schema) {
-                distinct.push(schema);
-            }
+            some.push(schema);
         }
-        match distinct.len() {
-            0 => self.nothing(),
-            1 => distinct.swap_remove(0),
-            _ => json!({"anyOf": distinct}),
-        }
+        some.retain(|schema| !self.is_nothing(schema));
+        joined("anyOf", some).unwrap_or_else(|| self.nothing())
     }
 
     /// One schema for what is valid by all of these.
-    pub(super) fn all(&self, schemas: Vec<Value>) -> Value {
-        let mut distinct: Vec<Value> = Vec::new();
-        for schema in schemas {
-            if !self.is_anything(&schema) && !distinct.contains(&schema) {
-                distinct.push(schema);
-            }
-        }
-        match distinct.len() {
-            0 => self.anything(),
-            1 => distinct.swap_remove(0),
-            _ => json!({"allOf": distinct}),
-        }
-    }
-
-    /// The schema, and null.
-    pub(super) fn or_null(&self, schema: Value) -> Value {
-        if self.kinds(&schema).admit(Kinds::NULL) && self.is_null(&schema) {
-            schema
-        } else {
-            self.any([schema, json!({"type": "null"})])
-        }
+    pub(super) fn all(&self, mut schemas: Vec<Value>) -> Value {
+        schemas.retain(|schema| !is_anything(schema));
+        joined("allOf", schemas).unwrap_or_else(|| self.anything())
     }
 
     /// The schema without null, as far as it says so by type or union.
@@ -184,6 +157,20 @@ impl<'s> Dictionary<'s> {
 
     /// The schema, as long as it is small enough to go on with.
     pub(super) fn bounded(&self, schema: Value) -> Option<Value> {
-        fits(&schema).then_some(schema)
+        (values_in(&schema) <= LARGEST).then_some(schema)
+    }
+}
+
+/// Schemas as one, each once; none of none.
+fn joined(keyword: &str, schemas: Vec<Value>) -> Option<Value> {
+    let mut distinct: Vec<Value> = Vec::new();
+    for schema in schemas {
+        if !distinct.contains(&schema) {
+            distinct.push(schema);
+        }
+    }
+    match distinct.len() {
+        0 | 1 => distinct.pop(),
+        _ => Some(json!({keyword: distinct})),
     }
 }
