@@ -85,7 +85,7 @@ pub(super) fn flow_body(error: &FlowError) -> Box<ErrorBody> {
 
 /// A limit that a call is beyond.
 pub(super) fn limit_body(error: LimitError) -> Box<ErrorBody> {
-    body(error.code(), error.to_string(), error.advice())
+    body(ErrorCode::LimitExceeded, error.to_string(), error.advice())
 }
 
 /// Errors as a tool result.
