@@ -2,6 +2,7 @@
 
 use crate::{KEY, capability::member};
 use crossfeed_projection::Views;
+use derive_setters::Setters;
 use serde_json::{Map, Value, json};
 
 /// What a tool's definition says: whether its results may be projected, and which views it
@@ -22,7 +23,8 @@ use serde_json::{Map, Value, json};
 /// assert!(annotation.supported);
 /// assert_eq!(annotation.views.names().collect::<Vec<_>>(), ["brief", "all"]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Annotation {
     /// Whether its results may be projected.
@@ -42,20 +44,6 @@ impl Default for Annotation {
 }
 
 impl Annotation {
-    /// The same with these views.
-    #[must_use]
-    pub fn with_views(mut self, views: Views) -> Self {
-        self.views = views;
-        self
-    }
-
-    /// The same with or without support.
-    #[must_use]
-    pub fn with_supported(mut self, supported: bool) -> Self {
-        self.supported = supported;
-        self
-    }
-
     /// The annotation as it is written.
     #[must_use]
     pub fn to_value(&self) -> Value {

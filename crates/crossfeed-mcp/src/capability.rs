@@ -2,6 +2,7 @@
 
 use crate::{BARE_KEY, KEY, Mode};
 use crossfeed_projection::MAX_PATH_STEPS;
+use derive_setters::Setters;
 use serde_json::{Map, Value, json};
 
 /// What a server can do, as it declares it when a client initialises.
@@ -19,10 +20,12 @@ use serde_json::{Map, Value, json};
 /// );
 /// assert_eq!(Capability::read(&capabilities), Some(capability));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Capability {
     /// What may be asked, each once.
+    #[setters(skip)]
     pub modes: Vec<Mode>,
     /// How many steps a path may have: names, `*` and brackets, each of which leads deeper.
     pub max_depth: usize,
@@ -51,13 +54,6 @@ impl Capability {
                 self.modes.push(mode);
             }
         }
-        self
-    }
-
-    /// The same with another depth.
-    #[must_use]
-    pub fn with_max_depth(mut self, max_depth: usize) -> Self {
-        self.max_depth = max_depth;
         self
     }
 

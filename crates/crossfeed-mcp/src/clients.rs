@@ -56,93 +56,45 @@ pub enum Shows {
 
 impl Client {
     /// Every known client; of several rows that fit, the first counts.
-    pub const ALL: &'static [Self] = &[
-        Self {
-            profile: Some(Profile::Anthropic),
-            shows: Shows::Structured,
-            ..Self::named(&["claude-code", "claude code"])
-        },
-        Self {
-            profile: Some(Profile::Anthropic),
-            shows: Shows::Content,
-            ..Self::named(&["claude-ai", "claude desktop"])
-        },
-        Self {
-            profile: Some(Profile::OpenAi),
-            view: View::Ask,
-            shows: Shows::Structured,
-            conversation: Some("threadId"),
-            ..Self::named(&["codex-mcp-client"])
-        },
-        Self {
-            profile: Some(Profile::OpenAi),
-            shows: Shows::Both,
-            conversation: Some("openai/session"),
-            ..Self::named(&["openai-mcp", "openai-mcp/*"])
-        },
-        Self {
-            shows: Shows::Structured,
-            conversation: Some("vscode.conversationId"),
-            ..Self::named(&["Visual Studio Code*", "Visual-Studio-Code*"])
-        },
-        Self {
-            shows: Shows::Both,
-            ..Self::named(&["github-copilot-developer"])
-        },
-        Self::named(&["cursor-vscode"]),
-        Self::named(&["windsurf-client", "Windsurf"]),
-        Self {
-            version: Some("2.*"),
-            view: View::Program,
-            conversation: Some("ai.opencode/sessionID"),
-            ..Self::named(&["opencode"])
-        },
-        Self {
-            view: View::Ask,
-            conversation: Some("ai.opencode/sessionID"),
-            ..Self::named(&["opencode"])
-        },
-        Self {
-            view: View::Ask,
-            shows: Shows::Content,
-            conversation: Some("agent-session-id"),
-            ..Self::named(&["goose", "goose-cli", "goose-desktop"])
-        },
-        Self {
-            view: View::Ask,
-            shows: Shows::Content,
-            ..Self::named(&["qwen-cli-mcp-client*"])
-        },
-        Self {
-            shows: Shows::Content,
-            ..Self::named(&["gemini-cli-mcp-client*"])
-        },
-        Self {
-            conversation: Some("antigravity.google/conversation_id"),
-            ..Self::named(&["antigravity-client", "antigravity-cli"])
-        },
-        Self {
-            shows: Shows::Content,
-            ..Self::named(&["Zed"])
-        },
-        Self {
-            shows: Shows::Content,
-            ..Self::named(&["Cline"])
-        },
-        Self {
-            shows: Shows::Content,
-            ..Self::named(&["Roo Code", "Roo-Code"])
-        },
-        Self {
-            shows: Shows::Content,
-            ..Self::named(&["@librechat/api-client"])
-        },
-        Self {
-            view: View::Ask,
-            shows: Shows::Content,
-            ..Self::named(&["ai-sdk-mcp-client"])
-        },
-    ];
+    pub const ALL: &'static [Self] = {
+        use Shows::{Both, Content, Structured, Unknown};
+        use View::{Ask, Model, Program};
+        &[
+            Self::named(&["claude-code", "claude code"], Model, Structured).of(Profile::Anthropic),
+            Self::named(&["claude-ai", "claude desktop"], Model, Content).of(Profile::Anthropic),
+            Self::named(&["codex-mcp-client"], Ask, Structured)
+                .of(Profile::OpenAi)
+                .told_by("threadId"),
+            Self::named(&["openai-mcp", "openai-mcp/*"], Model, Both)
+                .of(Profile::OpenAi)
+                .told_by("openai/session"),
+            Self::named(
+                &["Visual Studio Code*", "Visual-Studio-Code*"],
+                Model,
+                Structured,
+            )
+            .told_by("vscode.conversationId"),
+            Self::named(&["github-copilot-developer"], Model, Both),
+            Self::named(&["cursor-vscode"], Model, Unknown),
+            Self::named(&["windsurf-client", "Windsurf"], Model, Unknown),
+            Self {
+                version: Some("2.*"),
+                ..Self::named(&["opencode"], Program, Unknown).told_by("ai.opencode/sessionID")
+            },
+            Self::named(&["opencode"], Ask, Unknown).told_by("ai.opencode/sessionID"),
+            Self::named(&["goose", "goose-cli", "goose-desktop"], Ask, Content)
+                .told_by("agent-session-id"),
+            Self::named(&["qwen-cli-mcp-client*"], Ask, Content),
+            Self::named(&["gemini-cli-mcp-client*"], Model, Content),
+            Self::named(&["antigravity-client", "antigravity-cli"], Model, Unknown)
+                .told_by("antigravity.google/conversation_id"),
+            Self::named(&["Zed"], Model, Content),
+            Self::named(&["Cline"], Model, Content),
+            Self::named(&["Roo Code", "Roo-Code"], Model, Content),
+            Self::named(&["@librechat/api-client"], Model, Content),
+            Self::named(&["ai-sdk-mcp-client"], Ask, Content),
+        ]
+    };
 
     /// Every key under which a known client names the conversation that a call belongs to.
     pub const CONVERSATION_KEYS: [&'static str; 6] = [
@@ -154,16 +106,28 @@ impl Client {
         "antigravity.google/conversation_id",
     ];
 
-    /// A client of which nothing but its names is known.
-    const fn named(names: &'static [&'static str]) -> Self {
+    /// A client of which no more is known.
+    const fn named(names: &'static [&'static str], view: View, shows: Shows) -> Self {
         Self {
             names,
             version: None,
-            view: View::Model,
-            shows: Shows::Unknown,
+            view,
+            shows,
             conversation: None,
             profile: None,
         }
+    }
+
+    /// The same with the provider of its models.
+    const fn of(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// The same with the key under which it names conversations.
+    const fn told_by(mut self, conversation: &'static str) -> Self {
+        self.conversation = Some(conversation);
+        self
     }
 
     /// What is known of the client that calls itself so. What a proxy appends to the name, as in

@@ -7,7 +7,7 @@
 //! [W3C Trace Context](https://www.w3.org/TR/trace-context/) and
 //! [W3C Baggage](https://www.w3.org/TR/baggage/).
 
-use crossfeed_json::{Cursor, Kind, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Kind, object, quoted};
 use crossfeed_wire::TraceContext;
 use std::{borrow::Cow, fmt};
 
@@ -30,14 +30,13 @@ const MAX_MEMBERS: usize = 64;
 /// let came = Document::new(
 ///     r#"{"name": "search", "_meta": {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "baggage": "tenant=a"}}"#,
 /// );
-/// let params = came.root()?;
-/// let meta = TraceMeta::read(params);
+/// let meta = TraceMeta::read(came.root()?);
 /// assert_eq!(meta.baggage(), Some("tenant=a"));
 ///
 /// // The call has a span of its own, which is the parent of what the server does.
 /// let parent = meta.context().expect("a place in a trace");
 /// let own = crossfeed_wire::TraceContext::new(parent.trace_id(), [7; 8], parent.flags())?;
-/// let sent = meta.with_context(own).put(params);
+/// let sent = meta.with_context(own).put(&came);
 /// assert_eq!(
 ///     String::from_utf8_lossy(&sent),
 ///     r#"{"name": "search", "_meta": {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-0707070707070707-01", "baggage": "tenant=a"}}"#,
@@ -115,64 +114,63 @@ impl TraceMeta {
     /// here, what came stays. Nothing is changed where there is no room for it: `params` or a `_meta`
     /// that is not an object, but for `null`, which says nothing.
     #[must_use]
-    pub fn put<'d>(&self, params: Cursor<'d>) -> Cow<'d, [u8]> {
-        let said = self.said();
-        if said.iter().all(|(_, said)| said.is_none()) || params.kind() != Kind::Object {
-            return Cow::Borrowed(params.raw());
-        }
-        let mut members = Vec::new();
-        for (key, said) in &said {
-            if let Some(Said::Is(value)) = said {
-                members.push((*key, value.clone()));
+    pub fn put<'d>(&self, params: &'d Document) -> Cow<'d, [u8]> {
+        let mut edits = Edits::new(params.raw());
+        let members = self.members();
+        let root = params.root().ok();
+        let root = root.filter(|root| root.kind() == Kind::Object && !members.is_empty());
+        let Some(root) = root else {
+            return edits.done();
+        };
+        let mut is_missing = true;
+        // A reader may take the first of two `_meta`, or the last: it is said in each.
+        for meta in root.written_members() {
+            if meta.key.text() != META {
+                continue;
+            }
+            is_missing = false;
+            match meta.value.kind() {
+                Kind::Object => self.put_into(meta.value, &members, &mut edits),
+                Kind::Null => edits.replace(meta.value, object(&members)),
+                _ => {}
             }
         }
-        // A reader may take the first of two `_meta`, or the last: it is said in each.
-        let written = rewritten(
-            params,
-            |key, value| match value.kind() {
-                _ if key != META => None,
-                Kind::Object => Some(Said::Is(rewritten(
-                    value,
-                    |key, _| of(&said, key),
-                    &members,
-                ))),
-                Kind::Null => Some(Said::Is(object(&members))),
-                _ => Some(Said::Is(value.raw().to_vec())),
-            },
-            &[(META, object(&members))],
-        );
-        if written == params.raw() {
-            Cow::Borrowed(params.raw())
-        } else {
-            Cow::Owned(written)
+        if is_missing {
+            edits.put(root, META, object(&members));
         }
+        edits.done()
     }
 
-    /// What is said under each key; `None` where what came stays.
-    fn said(&self) -> [(&'static str, Option<Said>); 3] {
-        let is = |text: &str| Said::Is(quoted(text).into_bytes());
+    fn put_into(&self, meta: Cursor<'_>, members: &[(&str, String)], edits: &mut Edits<'_>) {
         let context = self.context.as_ref();
-        let parent = context.map(|context| is(&context.traceparent()));
-        let state = context.map(|context| context.tracestate().map_or(Said::Nothing, is));
-        [
-            (PARENT, parent),
-            (STATE, state),
-            (BAGGAGE, self.baggage().map(is)),
-        ]
+        let is_stateless = context.is_some_and(|context| context.tracestate().is_none());
+        if !edits.remove_members(meta, |key| key == STATE && is_stateless) {
+            return edits.replace(meta, object(members));
+        }
+        for member in meta.written_members() {
+            let ours = members.iter().find(|(key, _)| *key == member.key.text());
+            if let Some((_, value)) = ours {
+                edits.replace(member.value, value.as_str());
+            }
+        }
+        edits.set_members(meta, members);
     }
-}
 
-/// What stands under a key.
-#[derive(Clone)]
-enum Said {
-    /// This, as JSON.
-    Is(Vec<u8>),
-    Nothing,
-}
-
-fn of(said: &[(&str, Option<Said>)], key: &str) -> Option<Said> {
-    let found = said.iter().find(|(name, _)| *name == key);
-    found.and_then(|(_, said)| said.clone())
+    /// What is said, each under its key.
+    fn members(&self) -> Vec<(&'static str, String)> {
+        let context = self.context.as_ref();
+        let said = [
+            (PARENT, context.map(TraceContext::traceparent)),
+            (
+                STATE,
+                context.and_then(|own| own.tracestate().map(str::to_owned)),
+            ),
+            (BAGGAGE, self.baggage.clone()),
+        ];
+        let said = said.into_iter();
+        said.filter_map(|(key, text)| Some((key, quoted(&text?))))
+            .collect()
+    }
 }
 
 /// The longest beginning of whole members within the limits.
@@ -187,61 +185,4 @@ fn bounded(baggage: &str) -> &str {
         end = next;
     }
     baggage.get(..end).unwrap_or_default()
-}
-
-fn object(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let mut out = vec![b'{'];
-    for member in members {
-        append(&mut out, member);
-    }
-    out.push(b'}');
-    out
-}
-
-/// An object with other values under some keys, without some members, and with those of `wanted` that
-/// it does not have behind the others. Every other byte is as it came.
-fn rewritten(
-    object: Cursor<'_>,
-    said: impl Fn(&str, Cursor<'_>) -> Option<Said>,
-    wanted: &[(&str, Vec<u8>)],
-) -> Vec<u8> {
-    let begin = object.offset();
-    let raw = object.raw();
-    let mut out = vec![b'{'];
-    let mut missing: Vec<_> = wanted.iter().collect();
-    // Behind the bracket or the value before the next member, and behind the comma between.
-    let (mut before, mut from) = (1, 1);
-    for member in object.written_members() {
-        let end = member.end - begin;
-        let key = member.key.text();
-        let said = said(&key, member.value);
-        missing.retain(|(wanted, _)| *wanted != key);
-        // What is the first now has no comma before it.
-        let at = if out.len() > 1 { before } else { from };
-        match said {
-            Some(Said::Is(value)) => {
-                out.extend_from_slice(&raw[at..member.value.offset() - begin]);
-                out.extend(value);
-            }
-            Some(Said::Nothing) => {}
-            None => out.extend_from_slice(&raw[at..end]),
-        }
-        let comma = raw[end..].iter().position(|byte| *byte == b',');
-        (before, from) = (end, comma.map_or(end, |comma| end + comma + 1));
-    }
-    for member in missing {
-        append(&mut out, member);
-    }
-    out.extend_from_slice(&raw[before..]);
-    out
-}
-
-/// Appends a member to an object whose members so far are `out`.
-fn append(out: &mut Vec<u8>, (key, value): &(&str, Vec<u8>)) {
-    if out.len() > 1 {
-        out.push(b',');
-    }
-    out.extend_from_slice(quoted(key).as_bytes());
-    out.push(b':');
-    out.extend_from_slice(value);
 }

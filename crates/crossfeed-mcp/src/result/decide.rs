@@ -1,37 +1,22 @@
 //! Whether a request is followed, and why not.
 
-use super::{Call, META, Projector, STRUCTURED, parts};
+use super::{Call, META, Projector, STRUCTURED, parts, schema};
 use crate::{Mode, Reply, Request};
-use crossfeed_json::{Cursor, Document, Kind};
-use crossfeed_projection::{Path, PathTree};
+use crossfeed_json::{Cursor, Edits, Kind};
+use crossfeed_projection::{Path, PathTree, Projection};
 
 /// What is said of a result in which there is no JSON.
 const NOTHING: &str = "the result has no `structuredContent`, and no single text that is JSON";
 
-/// A request that is followed.
-pub(super) struct Wanted<'a> {
-    pub(super) include: Option<PathTree>,
-    pub(super) exclude: Option<PathTree>,
-    pub(super) source: Source<'a>,
-    /// What is said once it was applied.
-    pub(super) reply: Reply,
-}
-
-/// What is projected.
-pub(super) enum Source<'a> {
-    Structured(Cursor<'a>),
-    /// The only text, which is JSON.
-    Text(Document),
-}
-
 impl Projector {
-    /// What is to be done, or why nothing is.
-    pub(super) fn decide<'a>(
+    /// Projects the result as it was asked for; else says why not.
+    pub(super) fn apply(
         &self,
         call: &Call<'_>,
-        root: Cursor<'a>,
+        root: Cursor<'_>,
         request: &Request,
-    ) -> Result<Wanted<'a>, String> {
+        edits: &mut Edits<'_>,
+    ) -> Result<Reply, String> {
         let tool = call.tool;
         if call.has_page {
             return Err("the tool has a page that reads the whole result".to_owned());
@@ -68,29 +53,36 @@ impl Projector {
             return Err(format!("path `{path}` is deeper than {most}"));
         }
         let own = root.get(STRUCTURED).filter(|own| own.kind() != Kind::Null);
-        let text = || parts::only_json(root).map(Source::Text);
-        let Some(source) = own.map(Source::Structured).or_else(text) else {
+        let text = own.is_none().then(|| parts::only_json(root)).flatten();
+        let text = text.as_ref().and_then(|text| text.root().ok());
+        let Some(source) = own.or(text) else {
             return Err(NOTHING.to_owned());
         };
-        let tree = paths.map(PathTree::of);
-        let fields = tree.as_ref().map(|tree| {
-            let paths = tree.paths();
-            paths.iter().map(ToString::to_string).collect()
-        });
-        let (include, exclude) = match request.mode {
-            Mode::Exclude => (None, tree),
-            _ => (tree, None),
+        let mut reply = Reply {
+            applied: true,
+            ..about(request)
         };
-        Ok(Wanted {
-            include,
-            exclude,
-            source,
-            reply: Reply {
-                applied: true,
-                fields,
-                ..about(request)
-            },
-        })
+        let mut projection = Projection::new().with_rules(self.rules.clone());
+        if let Some(tree) = paths.map(PathTree::of) {
+            reply.fields = Some(tree.paths().iter().map(ToString::to_string).collect());
+            projection = match request.mode {
+                Mode::Exclude => projection.with_exclude(tree),
+                _ => projection.with_include(tree),
+            };
+        }
+        let mut json = Vec::new();
+        reply.diagnostics = projection.write(source, &mut json);
+        if let Some(own) = own {
+            edits.replace(own, json.clone());
+            if let Some(schema) = &tool.output_schema {
+                match schema::announced(schema, &projection, &json) {
+                    Ok(schema) => reply.projected_schema = Some(schema),
+                    Err(note) => reply.diagnostics.push(note),
+                }
+            }
+        }
+        parts::regenerate(root, &json, edits);
+        Ok(reply)
     }
 }
 

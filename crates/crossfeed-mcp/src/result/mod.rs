@@ -14,8 +14,8 @@ mod schema;
 
 use crate::{Annotation, Capability, Reply, Request, RequestError};
 use crossfeed_json::{Cursor, Document, Edits, JsonError, Kind};
-use crossfeed_projection::{Projection, RedactedResult, RevealRules};
-use decide::{Source, Wanted, about};
+use crossfeed_projection::{RedactedResult, RevealRules};
+use decide::about;
 use serde_json::Value;
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -166,7 +166,7 @@ impl Projector {
                 request => request,
             },
         };
-        let hidden = self.rules.redact_result(root);
+        let hidden = self.withhold(result);
         // Splicing leaves bytes as they are, and what a key had before its last value is not to be
         // seen: so each key is written once before anything is written anew.
         let is_changed = || !matches!(call.request, Ok(None)) || meta::is_claimed(root);
@@ -180,9 +180,10 @@ impl Projector {
             None => (root.document_has_duplicates() && is_changed()).then(once),
         };
         let Some(other) = other.map(Document::new) else {
-            return self.answer(&call, result, None);
+            return self.answer(&call, result, false);
         };
-        let Projected { json, reply } = self.answer(&call, &other, hidden.as_ref())?;
+        let is_cut = hidden.is_some_and(|hidden| hidden.is_cut);
+        let Projected { json, reply } = self.answer(&call, &other, is_cut)?;
         Ok(Projected {
             json: Cow::Owned(json.into_owned()),
             reply,
@@ -212,32 +213,24 @@ impl Projector {
         &self,
         call: &Call<'_>,
         document: &'d Document,
-        hidden: Option<&RedactedResult>,
+        is_cut: bool,
     ) -> Result<Projected<'d>, ResultError> {
         let root = document.root().map_err(ResultError::NotJson)?;
         let mut edits = Edits::new(document.raw());
         let reply = match &call.request {
             Ok(None) => None,
-            Ok(Some(request)) => Some(match self.decide(call, root, request) {
-                Ok(wanted) => self.apply(call.tool, root, wanted, &mut edits),
-                Err(reason) => Reply {
+            Ok(Some(request)) => {
+                let applied = self.apply(call, root, request, &mut edits);
+                Some(applied.unwrap_or_else(|reason| Reply {
                     reason: Some(reason),
                     ..about(request)
-                },
-            }),
+                }))
+            }
             Err(error) => Some(Reply {
                 reason: Some(error.to_string()),
                 ..Reply::default()
             }),
         };
-        let is_applied = reply.as_ref().is_some_and(|reply| reply.applied);
-        if !is_applied && hidden.is_some_and(|hidden| hidden.repeated) {
-            let own = root.get(STRUCTURED).filter(|own| own.kind() != Kind::Null);
-            if let Some(own) = own {
-                parts::regenerate(root, own.raw(), &mut edits);
-            }
-        }
-        let is_cut = hidden.is_some_and(|hidden| hidden.is_cut);
         let request = call.request.as_ref().ok().and_then(Option::as_ref);
         let reply = reply.map(|reply| said::of(reply, request, &self.rules, is_cut));
         let json = reply.as_ref().map(|reply| reply.to_value().to_string());
@@ -246,48 +239,6 @@ impl Projector {
             json: edits.done(),
             reply,
         })
-    }
-
-    fn apply(
-        &self,
-        tool: &Tool,
-        root: Cursor<'_>,
-        wanted: Wanted<'_>,
-        edits: &mut Edits<'_>,
-    ) -> Reply {
-        let Wanted {
-            include,
-            exclude,
-            source,
-            mut reply,
-        } = wanted;
-        let mut projection = Projection::new().with_rules(self.rules.clone());
-        if let Some(tree) = include {
-            projection = projection.with_include(tree);
-        }
-        if let Some(tree) = exclude {
-            projection = projection.with_exclude(tree);
-        }
-        let mut json = Vec::new();
-        match source {
-            Source::Structured(own) => {
-                reply.diagnostics = projection.write(own, &mut json);
-                edits.replace(own, json.clone());
-                if let Some(schema) = &tool.output_schema {
-                    match schema::announced(schema, &projection, &json) {
-                        Ok(schema) => reply.projected_schema = Some(schema),
-                        Err(note) => reply.diagnostics.push(note),
-                    }
-                }
-            }
-            Source::Text(document) => {
-                if let Ok(own) = document.root() {
-                    reply.diagnostics = projection.write(own, &mut json);
-                }
-            }
-        }
-        parts::regenerate(root, &json, edits);
-        reply
     }
 }
 

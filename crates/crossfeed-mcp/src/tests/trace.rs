@@ -13,7 +13,7 @@ fn ours(state: Option<&str>) -> TraceMeta {
 
 fn put(meta: &TraceMeta, params: &str) -> String {
     let document = Document::new(params.to_owned());
-    let sent = meta.put(document.root().unwrap());
+    let sent = meta.put(&document);
     String::from_utf8(sent.into_owned()).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn a_request_is_sent_on_with_our_place() {
     let plain = ours(None);
     let said = format!("\"traceparent\":\"{OURS}\"");
     check(&plain, "{}", &format!("{{\"_meta\":{{{said}}}}}"));
-    check(&plain, "{ }", &format!("{{\"_meta\":{{{said}}} }}"));
+    check(&plain, "{ }", &format!("{{\"_meta\":{{{said}}}}}"));
     check(
         &plain,
         "{\"a\": 1.50 ,\n \"_meta\" : { \"x\" : [1, 2] } , \"b\":\"\\u0041\"}",
