@@ -4,9 +4,9 @@
 //! members set and every other byte kept. Deliberately not here: what members mean.
 
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, Quoted, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Quoted};
 use memchr::memmem;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// A member of an object, and where it is.
 #[derive(Clone, Debug)]
@@ -77,33 +77,21 @@ pub(crate) fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>
 
 /// An object of these members.
 pub(crate) fn object<V: AsRef<[u8]>>(members: &[(&str, V)]) -> Bytes {
-    let mut json = vec![b'{'];
-    for (key, value) in members {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        json.extend_from_slice(quoted(key).as_bytes());
-        json.push(b':');
-        json.extend_from_slice(value.as_ref());
-    }
-    json.push(b'}');
-    json.into()
+    crossfeed_json::object(members).into()
 }
 
-/// Sets members of an object; one without any gets them all at once, as there is nothing that each could
-/// stand behind.
-pub(crate) fn put_all<V: AsRef<[u8]>>(
-    edits: &mut Edits<'_>,
-    into: Cursor<'_>,
-    members: &[(&str, V)],
-) {
-    if into.is_empty() && !members.is_empty() {
-        edits.replace(into, object(members));
-        return;
-    }
-    for (key, value) in members {
-        edits.put(into, key, value);
-    }
+/// JSON with changes, shared where there are none; none where it cannot be read.
+pub(crate) fn edited(
+    json: &Bytes,
+    change: impl FnOnce(&mut Edits<'_>, Cursor<'_>),
+) -> Option<Bytes> {
+    let document = Document::new(json.clone());
+    let mut edits = Edits::new(document.raw());
+    change(&mut edits, document.root().ok()?);
+    Some(match edits.done() {
+        Cow::Borrowed(_) => json.clone(),
+        Cow::Owned(bytes) => bytes.into(),
+    })
 }
 
 #[cfg(test)]

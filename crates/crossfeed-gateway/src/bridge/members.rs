@@ -6,7 +6,7 @@
 pub(super) use crate::members::object;
 
 use crate::{
-    members::{at, may_hold, put_all},
+    members::{at, may_hold},
     message::{Id, Message},
 };
 use bytes::Bytes;
@@ -36,12 +36,12 @@ pub(super) fn with(
     let mut members = members.to_vec();
     if !meta.is_empty() {
         match root.get(META) {
-            Some(there) if there.kind() == Kind::Object => put_all(&mut edits, there, meta),
+            Some(there) if there.kind() == Kind::Object => edits.set_members(there, meta),
             Some(_) => return None,
             None => members.push((META, &meta_object)),
         }
     }
-    put_all(&mut edits, root, &members);
+    edits.set_members(root, &members);
     Some(edits.done().into_owned().into())
 }
 
@@ -55,7 +55,7 @@ pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Byte
     let absent = members.iter().filter(|(key, _)| root.get(key).is_none());
     let absent: Vec<_> = absent.copied().collect();
     let mut edits = Edits::new(document.raw());
-    put_all(&mut edits, root, &absent);
+    edits.set_members(root, &absent);
     Some(edits.done().into_owned().into())
 }
 

@@ -3,10 +3,7 @@
 //! What comes in: JSON, and the keys that lead to a value. What goes out: the value, or the JSON with
 //! another value there and every other byte kept. Deliberately not here: what the values mean.
 
-use crate::{
-    members::{at, put_all},
-    message::Id,
-};
+use crate::{members::at, message::Id};
 use bytes::Bytes;
 use crossfeed_json::{Change, Document, Edits};
 
@@ -70,7 +67,7 @@ pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
         return json.clone();
     }
     let mut edits = Edits::new(document.raw());
-    put_all(&mut edits, root, members);
+    edits.set_members(root, members);
     edits.done().into_owned().into()
 }
 

@@ -4,6 +4,7 @@ use super::Id;
 use crate::protocol::code;
 use bytes::Bytes;
 use crossfeed_json::JsonError;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Why bytes are no message.
@@ -48,7 +49,7 @@ impl MessageError {
 }
 
 /// An error of JSON-RPC.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RpcError {
     /// Its code.
@@ -56,6 +57,7 @@ pub struct RpcError {
     /// One line that says what is wrong.
     pub message: String,
     /// More about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
@@ -91,10 +93,6 @@ impl RpcError {
     /// The error object.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let (Some(data), Some(members)) = (&self.data, error.as_object_mut()) {
-            members.insert("data".to_owned(), data.clone());
-        }
-        error.to_string().into()
+        serde_json::to_vec(self).unwrap_or_default().into()
     }
 }

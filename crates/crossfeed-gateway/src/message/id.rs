@@ -1,15 +1,12 @@
 //! The id of a request.
 
 use bytes::Bytes;
-use std::{
-    fmt,
-    hash::{Hash, Hasher},
-};
+use std::fmt;
 
 /// The id of a request: a JSON string or number, as its bytes.
 ///
 /// Two ids are the same if their bytes are.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Id(Bytes);
 
 impl Id {
@@ -43,15 +40,9 @@ impl Id {
     }
 }
 
-impl Hash for Id {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
 impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.0))
+        fmt::Display::fmt(self, f)
     }
 }
 

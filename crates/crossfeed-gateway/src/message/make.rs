@@ -3,129 +3,79 @@
 use super::{Id, Kind, Message, RpcError, envelope::Envelope};
 use crate::apart::LARGE;
 use bytes::Bytes;
-use std::ops::Range;
-
-/// Bytes, and where the parts of a message are in them.
-#[derive(Default)]
-struct Maker {
-    raw: Vec<u8>,
-}
-
-impl Maker {
-    fn put(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.raw.len();
-        self.raw.extend_from_slice(bytes);
-        start..self.raw.len()
-    }
-
-    fn done(
-        self,
-        kind: Kind,
-        method: Option<&str>,
-        id: Option<(Id, Range<usize>)>,
-        body: Option<Range<usize>>,
-    ) -> Message {
-        let (id, id_at) = id.unzip();
-        Message {
-            raw: self.raw.into(),
-            envelope: Envelope {
-                kind,
-                method: method.map(Into::into),
-                id,
-                id_at,
-                body,
-                params: None,
-                result: None,
-            },
-            edits: Vec::new(),
-            is_unread: true,
-        }
-    }
-}
+use crossfeed_json::quoted;
 
 impl Message {
     /// A request; `params` is JSON.
     #[must_use]
     pub fn request(id: &Id, method: &str, params: Option<&Bytes>) -> Self {
-        let mut maker = Maker::default();
-        maker.put(br#"{"jsonrpc":"2.0","id":"#);
-        let at = maker.put(id.raw());
-        let body = maker.method(method, params);
-        maker.done(Kind::Request, Some(method), Some((id.clone(), at)), body)
+        Self::made(Kind::Request, Some(id), Some(method), params)
     }
 
     /// A notification; `params` is JSON.
     #[must_use]
     pub fn notification(method: &str, params: Option<&Bytes>) -> Self {
-        let mut maker = Maker::default();
-        maker.put(br#"{"jsonrpc":"2.0""#);
-        let body = maker.method(method, params);
-        maker.done(Kind::Notification, Some(method), None, body)
+        Self::made(Kind::Notification, None, Some(method), params)
     }
 
     /// The answer to a request; `result` is JSON.
     #[must_use]
     pub fn response(id: &Id, result: &Bytes) -> Self {
-        if result.len() > LARGE {
-            return Self::around(id, result);
-        }
-        let mut maker = Maker::default();
-        maker.put(br#"{"jsonrpc":"2.0","id":"#);
-        let at = maker.put(id.raw());
-        maker.put(br#","result":"#);
-        let body = maker.put(result);
-        maker.put(b"}");
-        maker.done(Kind::Response, None, Some((id.clone(), at)), Some(body))
-    }
-
-    /// The same, sharing the bytes of the result.
-    fn around(id: &Id, result: &Bytes) -> Self {
-        let before = [
-            br#"{"jsonrpc":"2.0","id":"#,
-            &id.raw()[..],
-            br#","result":"#,
-        ]
-        .concat();
-        let end = result.len();
-        Message {
-            raw: result.clone(),
-            envelope: Envelope {
-                kind: Kind::Response,
-                method: None,
-                id: Some(id.clone()),
-                id_at: None,
-                body: Some(0..end),
-                params: None,
-                result: None,
-            },
-            edits: vec![(0..0, before.into()), (end..end, Bytes::from_static(b"}"))],
-            is_unread: true,
-        }
+        Self::made(Kind::Response, Some(id), None, Some(result))
     }
 
     /// The answer to a request that failed; without an id where it could not be read.
     #[must_use]
     pub fn failure(id: Option<&Id>, error: &RpcError) -> Self {
-        let mut maker = Maker::default();
-        maker.put(br#"{"jsonrpc":"2.0","id":"#);
-        let at = maker.put(id.map_or(b"null", |id| id.raw()));
-        maker.put(br#","error":"#);
-        let body = maker.put(&error.to_bytes());
-        maker.put(b"}");
-        let id = id.cloned().map(|id| (id, at));
-        maker.done(Kind::Error, None, id, Some(body))
+        Self::made(Kind::Error, id, None, Some(&error.to_bytes()))
     }
-}
 
-impl Maker {
-    fn method(&mut self, method: &str, params: Option<&Bytes>) -> Option<Range<usize>> {
-        self.put(br#","method":"#);
-        self.put(serde_json::Value::from(method).to_string().as_bytes());
-        let body = params.map(|params| {
-            self.put(br#","params":"#);
-            self.put(params)
-        });
-        self.put(b"}");
-        body
+    /// A message of these parts; the bytes of a large body are shared.
+    pub(crate) fn made(
+        kind: Kind,
+        id: Option<&Id>,
+        method: Option<&str>,
+        body: Option<&Bytes>,
+    ) -> Self {
+        let mut raw = br#"{"jsonrpc":"2.0""#.to_vec();
+        let mut put = |key: &str, value: &[u8]| {
+            raw.extend_from_slice(format!(",\"{key}\":").as_bytes());
+            let start = raw.len();
+            raw.extend_from_slice(value);
+            start..raw.len()
+        };
+        let id_at = id.map(|id| put("id", id.raw()));
+        if id.is_none() && kind == Kind::Error {
+            put("id", b"null");
+        }
+        if let Some(method) = method {
+            put("method", quoted(method).as_bytes());
+        }
+        let key = match kind {
+            Kind::Request | Kind::Notification => "params",
+            Kind::Response => "result",
+            Kind::Error => "error",
+        };
+        let large = body.filter(|body| body.len() > LARGE);
+        // What is shared stands in the place of a word.
+        let body = body.map(|body| put(key, large.map_or(&body[..], |_| b"null")));
+        raw.push(b'}');
+        Self {
+            raw: raw.into(),
+            edits: large
+                .and_then(|large| Some((body.clone()?, large.clone())))
+                .into_iter()
+                .collect(),
+            envelope: Envelope {
+                kind,
+                method: method.map(Into::into),
+                id: id.cloned(),
+                id_at,
+                body,
+                params: None,
+                result: None,
+            },
+            is_unread: true,
+        }
     }
 }

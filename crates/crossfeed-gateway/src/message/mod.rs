@@ -269,18 +269,11 @@ impl Message {
     /// The same message with another id; of a message without one, itself.
     #[must_use]
     pub fn with_id(mut self, id: Id) -> Self {
-        match (self.envelope.id_at.clone(), self.id()) {
-            (Some(range), _) => {
-                self.edit(range, id.raw().clone());
-                self.envelope.id = Some(id);
-                self
-            }
-            (None, Some(_)) => match self.result() {
-                Some(result) => Self::response(&id, &result),
-                None => self,
-            },
-            (None, None) => self,
+        if let Some(range) = self.envelope.id_at.clone() {
+            self.edit(range, id.raw().clone());
+            self.envelope.id = Some(id);
         }
+        self
     }
 
     /// The same message with another body: `params`, `result` or `error`, whichever it has. A request
@@ -291,7 +284,7 @@ impl Message {
         self.is_unread = true;
         match self.envelope.body.clone() {
             Some(range) => self.edit(range, json),
-            None => return self.with_params_added(&json),
+            None => return Self::made(self.kind(), self.id(), self.method(), Some(&json)),
         }
         self
     }
@@ -314,14 +307,6 @@ impl Message {
                 let came = self.body().unwrap_or_default();
                 self.with_body(over(&came, &edits))
             }
-        }
-    }
-
-    fn with_params_added(&self, json: &Bytes) -> Self {
-        let method = self.method().unwrap_or_default();
-        match self.id() {
-            Some(id) => Self::request(id, method, Some(json)),
-            None => Self::notification(method, Some(json)),
         }
     }
 

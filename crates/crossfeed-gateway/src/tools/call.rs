@@ -8,12 +8,12 @@
 
 use super::{
     Call, Forward, Pending, binary, builtin,
-    client::{Known, Shared},
+    client::{ClientTools, Known, Shared},
     flow::{self, FlowError, Sources},
     list::Offered,
     params::Params,
     reader::Asked,
-    refusal,
+    refusal::{self, Refused},
     result::{self, Passing, RecordedCall, Replay},
     room, unlisted,
 };
@@ -28,7 +28,7 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::Tombstone;
-use crossfeed_wire::{ErrorBody, ErrorCode, View};
+use crossfeed_wire::{ErrorCode, View};
 use std::sync::Arc;
 
 /// How many ids are tried: a client may have used some before it connected again.
@@ -39,37 +39,38 @@ const MAX_MEMBERS: usize = 1_000;
 const MAX_KEY_BYTES: usize = 4 << 10;
 
 /// Arguments that may be sent.
-#[derive(Default)]
-struct Ready {
-    /// None where they are to be sent as they came.
-    arguments: Option<Bytes>,
-    sources: Sources,
-    projection: Option<ProjectionRequest>,
-    wants_whole: bool,
+#[derive(Clone, Default)]
+pub(super) struct Ready {
+    /// As they were resolved; none where they are to be sent as they came.
+    pub(super) arguments: Option<Bytes>,
+    /// Whose data they hold.
+    pub(super) sources: Sources,
+    /// What was asked of the result by parameters of ours.
+    pub(super) projection: Option<ProjectionRequest>,
+    /// Whether all of the result was asked for, whatever its size.
+    pub(super) wants_whole: bool,
 }
 
-/// What becomes of a call by these `params`.
-pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
-    match forwarded(shared, params).await {
-        Ok(forward) => Call::Forward(forward),
-        Err(Unsent::Answered(result)) => Call::Answered(result),
-        Err(Unsent::Invalid(message)) => {
-            Call::Refused(RpcError::new(code::INVALID_PARAMS, message))
+impl ClientTools {
+    /// What becomes of a call, by the `params` of its `tools/call`.
+    pub async fn call(&self, params: Bytes) -> Call {
+        match forwarded(&self.shared, params).await {
+            Ok(forward) => Call::Forward(forward),
+            Err(unsent) => unsent,
         }
     }
 }
 
-/// What a call is answered with that is not sent.
-enum Unsent {
-    Answered(Bytes),
-    Invalid(String),
+fn not_valid(message: String) -> Call {
+    Call::Refused(RpcError::new(code::INVALID_PARAMS, message))
 }
 
-async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsent> {
-    let refused = |body: Box<ErrorBody>| Unsent::Answered(shared.refused(*body));
-    let invalid = |message: String| Err(Unsent::Invalid(message));
+/// The call as it is sent, or what it is answered with.
+async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call> {
+    let refused = |bodies: Refused| Call::Answered(shared.refused(bodies));
+    let invalid = |message: String| Err(not_valid(message));
     let params = Params::read(shared, params).await.map_err(refused)?;
-    let root = params.object().map_err(Unsent::Invalid)?;
+    let root = params.object().map_err(not_valid)?;
     if has_too_many(root) {
         return invalid(format!(
             "the params of tools/call have more than {MAX_MEMBERS} members, or one with a name of more than {MAX_KEY_BYTES} bytes"
@@ -90,7 +91,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsen
     let said = root
         .get("_meta")
         .map(|said| Asked::of(said, shared.is_stateless()));
-    let said = said.transpose().map_err(Unsent::Invalid)?;
+    let said = said.transpose().map_err(not_valid)?;
     let said = said.unwrap_or_default();
     let reader = shared.reader(&said);
     let listing = shared.listing_for(&reader);
@@ -99,15 +100,15 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsen
     let is_own = |name: &str| listing.as_ref().is_some_and(|own| own.has_extra(name));
     if is_own(&name) {
         let answer = builtin::answer(shared, &name, arguments).await;
-        return Err(Unsent::Answered(answer));
+        return Err(Call::Answered(answer));
     }
     let offered = match shared.find(&name, &reader) {
         Known::Tool(offered) => offered,
         Known::Nothing => {
             let offered = unlisted::unlisted(shared, &name, &reader).await;
-            offered.map_err(Unsent::Answered)?
+            offered.map_err(Call::Answered)?
         }
-        Known::NotSent => return Err(Unsent::Answered(unlisted::new(shared, &name))),
+        Known::NotSent => return Err(Call::Answered(unlisted::new(shared, &name))),
     };
     let state = root.get("requestState");
     let state = state.filter(|state| state.kind() != Kind::Null);
@@ -117,8 +118,8 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsen
     };
     let begun = begun(shared, &offered, &name, root, written.as_ref());
     let (in_flight, why_not) = match begun.await {
-        Ok(in_flight) => (Some(in_flight), None),
-        Err(why_not) => (None, Some(why_not)),
+        Ok(in_flight) => (Some(in_flight), Refused::new()),
+        Err(why_not) => (None, why_not),
     };
     // Only such clients go on from a state.
     let asked = if shared.is_stateless() || state.is_some() {
@@ -127,25 +128,23 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsen
         None
     };
     let continued = state.map(|state| shared.round(&offered, state, asked));
-    let continued = continued.transpose();
-    let continued = continued.map_err(|error| Unsent::Answered(unknown_state(shared, &error)))?;
+    let counted = |bodies: Refused| {
+        for body in &bodies {
+            shared.tools.figures.refused(body.code);
+        }
+        Call::Answered(shared.refused(bodies))
+    };
+    let continued = continued.transpose().map_err(|error| {
+        tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
+        counted(refusal::flow_body(&error))
+    })?;
     let (round, held) = continued.unwrap_or_default();
     let flying = in_flight.as_ref().ok_or(why_not);
     let mut ready = match (round, &arguments) {
-        (Some(round), _) => Ready {
-            arguments: round.arguments,
-            sources: round.sources,
-            projection: round.projection,
-            wants_whole: round.wants_whole,
-        },
+        (Some(round), _) => round,
         (None, Some(arguments)) => {
             let ready = ready(shared, flying, &offered, arguments.clone()).await;
-            ready.map_err(|bodies| {
-                for body in &bodies {
-                    shared.tools.figures.refused(body.code);
-                }
-                Unsent::Answered(refusal::of_bodies(bodies, shared.privacy()))
-            })?
+            ready.map_err(counted)?
         }
         (None, None) => Ready::default(),
     };
@@ -180,14 +179,12 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Unsen
             view,
             shows: shared.shows(&said),
             can_read: is_own(builtin::READ),
-            projection: ready.projection,
+            projection: ready.projection.clone(),
             params: for_result,
         },
         in_flight,
-        wants_whole: ready.wants_whole,
-        sources: ready.sources,
+        ready,
         asked,
-        arguments: ready.arguments,
     });
     Ok(Forward {
         server: offered.server,
@@ -237,14 +234,6 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
     })
 }
 
-/// The answer to a call that continues from a state whose sources are unknown.
-fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
-    tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
-    let body = refusal::flow_body(error);
-    shared.tools.figures.refused(body.code);
-    shared.refused(*body)
-}
-
 /// The call in flight, or why its result will not be kept.
 async fn begun(
     shared: &Arc<Shared>,
@@ -252,7 +241,7 @@ async fn begun(
     name: &str,
     root: Cursor<'_>,
     arguments: Option<&Bytes>,
-) -> Result<InFlight, Box<ErrorBody>> {
+) -> Result<InFlight, Refused> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
         return Err(refusal::flow_body(&FlowError::NotChained { to }));
@@ -294,10 +283,10 @@ async fn begun(
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
+    in_flight: Result<&InFlight, Refused>,
     offered: &Arc<Offered>,
     written: Bytes,
-) -> Result<Ready, Vec<ErrorBody>> {
+) -> Result<Ready, Refused> {
     let listed = offered.prepared.listed();
     let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
     let came = written.clone();
@@ -309,21 +298,16 @@ async fn ready(
     if is_text {
         let message = "the arguments are a string in place of an object";
         let advice = "write them as an object, not as its JSON text";
-        return Err(vec![*refusal::body(
-            ErrorCode::ArgumentsInvalid,
-            message,
-            advice,
-        )]);
+        let code = ErrorCode::ArgumentsInvalid;
+        return Err(refusal::body(code, message, advice));
     }
-    let _room = room::to_read(shared, &written)
-        .await
-        .map_err(|body| vec![*body])?;
+    let _room = room::to_read(shared, &written).await?;
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
         Err(why_not) => {
             let ready = unkept(shared, offered, &written).await;
-            return ready.ok_or_else(|| why_not.into_iter().map(|own| *own).collect());
+            return ready.ok_or(why_not);
         }
     };
     let session = in_flight.session();
@@ -348,16 +332,16 @@ async fn ready(
         Err(error) => return Err(refusal::of_call(&error, offered)),
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
-        .map_err(|error| vec![*refusal::flow_body(&error)])?;
+        .map_err(|error| refusal::flow_body(&error))?;
     let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(references);
     let mut arguments = resolved.arguments;
     let length = arguments.len();
-    room::fits_message(shared, length).map_err(|body| vec![*body])?;
+    room::fits_message(shared, length)?;
     // They are not charged twice.
     arguments.give_back();
-    let mut charge = room::to_write(shared, 2 * length).map_err(|body| vec![*body])?;
+    let mut charge = room::to_write(shared, 2 * length)?;
     let changed = changed(length, arguments, written).await;
     charge.keep(changed.as_ref().map_or(0, Bytes::len));
     Ok(Ready {

@@ -1,7 +1,8 @@
 //! The tools of one client: what it was shown, what it recorded.
 
 use super::{
-    Call, Caller, ServerList, Tools, builtin,
+    Caller, ServerList, Tools, builtin,
+    call::Ready,
     flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{
@@ -12,7 +13,7 @@ use super::{
     place::{Place, conversation},
     profile::Choice,
     reader::{self, Asked, Reader},
-    refusal::{self, Privacy},
+    refusal::{self, Privacy, Refused},
     result::RecordedCall,
     room,
     tasks::{Room, Tasks},
@@ -29,9 +30,8 @@ use bytes::Bytes;
 use crossfeed_core::{Memory, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
-use crossfeed_projection::ProjectionRequest;
 use crossfeed_tools::guidance;
-use crossfeed_wire::{CallId, ErrorBody, Scope, View};
+use crossfeed_wire::{CallId, Scope, View};
 use lru::LruCache;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -44,10 +44,7 @@ use std::{
 };
 
 /// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
-const MAX_ROUNDS: NonZeroUsize = match NonZeroUsize::new(256) {
-    Some(calls) => calls,
-    None => NonZeroUsize::MIN,
-};
+const MAX_ROUNDS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 
 /// Bytes of arguments that are kept of calls that wait for the client to say more.
 const MAX_ROUND_BYTES: usize = 16 << 20;
@@ -187,27 +184,21 @@ pub(super) struct Round {
     /// A digest of the name and the arguments as the client wrote them; none where the arguments as they were
     /// resolved found no room.
     asked: Option<u64>,
-    /// The arguments as they were resolved, charged; none where nothing was changed.
-    pub(super) arguments: Option<Bytes>,
-    /// Whose data they hold.
-    pub(super) sources: Sources,
-    /// What was asked of the result by parameters of ours.
-    pub(super) projection: Option<ProjectionRequest>,
+    /// What it was resolved to, charged.
+    ready: Ready,
     /// Where the call began.
     place: Arc<Place>,
-    /// Whether all of it was asked for.
-    pub(super) wants_whole: bool,
 }
 
 impl Round {
     fn bytes(&self) -> usize {
-        self.arguments.as_ref().map_or(0, Bytes::len)
+        self.ready.arguments.as_ref().map_or(0, Bytes::len)
     }
 
     /// Leaves whose data went to the call: that is small, and must not be forgotten.
     fn slim(&mut self) {
         self.asked = None;
-        self.arguments = None;
+        self.ready.arguments = None;
     }
 }
 
@@ -266,8 +257,8 @@ impl Shared {
     }
 
     /// An error as the result of a call.
-    pub(super) fn refused(&self, body: ErrorBody) -> Bytes {
-        refusal::of_bodies(vec![body], self.privacy())
+    pub(super) fn refused(&self, bodies: Refused) -> Bytes {
+        refusal::of_bodies(bodies, self.privacy())
     }
 
     pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
@@ -301,7 +292,7 @@ impl Shared {
         &self,
         offered: &Offered,
         arguments: Option<&Bytes>,
-    ) -> Result<Vec<Header>, Box<ErrorBody>> {
+    ) -> Result<Vec<Header>, Refused> {
         let Some(arguments) = arguments.filter(|_| !offered.headers.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -406,17 +397,14 @@ impl OfClient {
     pub(super) fn remember_round(&self, state: &str, kept: RecordedCall) {
         let mut round = Round {
             asked: kept.asked,
-            arguments: kept.arguments,
-            sources: kept.sources,
-            projection: kept.replay.projection,
+            ready: kept.ready,
             place: Arc::clone(&kept.shared.place),
-            wants_whole: kept.wants_whole,
         };
         // What is longer was charged when it was built.
-        let short = round.arguments.take_if(|own| own.len() <= UNCHARGED);
+        let short = round.ready.arguments.take_if(|own| own.len() <= UNCHARGED);
         if let Some(arguments) = short {
             match self.account.charge(arguments.len(), Purpose::Resolved) {
-                Some(charge) => round.arguments = Some(charge.hold(arguments)),
+                Some(charge) => round.ready.arguments = Some(charge.hold(arguments)),
                 None => round.slim(),
             }
         }
@@ -448,15 +436,14 @@ impl OfClient {
         offered: &Offered,
         state: Cursor<'_>,
         asked: Option<u64>,
-    ) -> Result<(Option<Round>, Sources), FlowError> {
+    ) -> Result<(Option<Ready>, Sources), FlowError> {
         let known = state.as_str().and_then(|state| {
             let key = (Arc::clone(&offered.source), digest(&state));
             let mut rounds = self.rounds.lock();
             let round = rounds.get(&key)?;
-            let sources = round.sources.clone();
             let is_same = asked.is_some() && round.asked == asked;
-            let same = is_same.then(|| round.clone());
-            Some((same, sources))
+            let same = is_same.then(|| round.ready.clone());
+            Some((same, round.ready.sources.clone()))
         });
         match known {
             Some(known) => Ok(known),
@@ -697,25 +684,12 @@ impl ClientTools {
             let arguments = params.arguments();
             self.shared.headers(&offered, arguments.as_ref()).await
         };
-        headers.await.map_err(|body| {
-            let data = serde_json::json!({"code": body.code});
-            RpcError::new(code::INTERNAL, body.message).with_data(data)
+        headers.await.map_err(|bodies| {
+            let body = bodies.first();
+            let data = serde_json::json!({"code": body.map(|body| body.code)});
+            let message = body.map_or("", |body| &body.message);
+            RpcError::new(code::INTERNAL, message).with_data(data)
         })
-    }
-
-    /// What becomes of a call, by the `params` of its `tools/call`.
-    pub async fn call(&self, params: Bytes) -> Call {
-        super::call::call(&self.shared, params).await
-    }
-
-    /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
-    pub async fn task_result(&self, server: usize, task_id: &str, result: Bytes) -> Bytes {
-        super::tasks::result(&self.shared, server, task_id, result).await
-    }
-
-    /// What a server answered when the client cancelled a task.
-    pub async fn task_cancelled(&self, server: usize, task_id: &str, answer: &Bytes) {
-        super::tasks::cancelled(&self.shared, server, task_id, answer).await;
     }
 
     /// What the instructions of the server say beside those of the servers behind it.

@@ -3,6 +3,7 @@
 
 use crate::principal::Principal;
 use crossfeed_wire::{CallId, Scope};
+use data_encoding::{BASE32_NOPAD, HEXLOWER};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use std::sync::{
@@ -14,8 +15,6 @@ use std::sync::{
 /// anyone tries.
 const NONCE: usize = 8;
 const SIGNATURE: usize = 8;
-/// What signed ids are written with: no sign that a model confuses with another.
-const SIGNS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// No random bytes could be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,45 +111,18 @@ fn mac(key: &Key, holder: &str, nonce: &[u8]) -> Option<Hmac<Sha256>> {
     Some(mac)
 }
 
+/// In lower case: no sign that a model confuses with another.
 fn base32(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    let mut put = |value: u32| {
-        let sign = SIGNS.get((value & 31) as usize);
-        text.extend(sign.map(|sign| char::from(*sign)));
-    };
-    for byte in bytes {
-        held = held << 8 | u32::from(*byte);
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            put(held >> bits);
-        }
-        held &= (1 << bits) - 1;
-    }
-    if bits > 0 {
-        put(held << (5 - bits));
-    }
-    text
+    BASE32_NOPAD.encode(bytes).to_ascii_lowercase()
 }
 
 fn from_base32(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    if text.len() != 26 {
-        return None;
-    }
-    for sign in text.bytes() {
-        let value = SIGNS.iter().position(|own| *own == sign)?;
-        held = held << 5 | u32::try_from(value).ok()?;
-        bits += 5;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
-        }
-        held &= (1 << bits) - 1;
-    }
-    (held == 0).then_some(bytes)
+    let is_ours = text.len() == 26 && !text.contains(|sign: char| sign.is_ascii_uppercase());
+    let text = text.to_ascii_uppercase();
+    BASE32_NOPAD
+        .decode(text.as_bytes())
+        .ok()
+        .filter(|_| is_ours)
 }
 
 /// A principal in a word that no other one has.
@@ -163,11 +135,7 @@ fn tag(principal: &Principal) -> String {
 }
 
 fn digest(text: &str) -> String {
-    hex(&Sha256::digest(text))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text))
 }
 
 /// Where a client's ids mean something. What tools were seen to return is shared by the sessions of
@@ -191,7 +159,7 @@ pub(super) fn conversation_scope(
     conversation: &[u8; 32],
     forgotten: u64,
 ) -> Scope {
-    let session = format!("c-{}-{forgotten}", hex(conversation));
+    let session = format!("c-{}-{forgotten}", HEXLOWER.encode(conversation));
     parsed(&tag(principal), &session)
 }
 

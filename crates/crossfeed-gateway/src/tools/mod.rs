@@ -7,7 +7,6 @@ mod client;
 mod flow;
 mod ids;
 pub(crate) mod list;
-mod members;
 mod params;
 mod place;
 mod profile;

@@ -2,10 +2,15 @@
 //!
 //! Long arguments have no index before one is needed, so that there are never two.
 
-use super::{client::Shared, refusal, room};
+use super::{
+    client::Shared,
+    refusal::{self, Refused},
+    room,
+};
 use crate::{
     apart::{apart, indexed},
     budget::{Charge, UNCHARGED},
+    message::over,
 };
 use bytes::Bytes;
 use crossfeed_core::LimitError;
@@ -34,7 +39,7 @@ pub(super) struct Params {
 impl Params {
     /// Reads `params`, for which there has to be room. Arguments may nest as deep as anything that is read,
     /// though `params` that hold them nest deeper.
-    pub(super) async fn read(shared: &Shared, raw: Bytes) -> Result<Self, Box<ErrorBody>> {
+    pub(super) async fn read(shared: &Shared, raw: Bytes) -> Result<Self, Refused> {
         if raw.len() <= UNCHARGED {
             let others = Document::new(raw.clone());
             let error = others.root().err();
@@ -95,7 +100,7 @@ impl Params {
         name: &str,
         resolved: Option<&Bytes>,
         trace: Option<TraceMeta>,
-    ) -> Result<(Bytes, Option<usize>), Box<ErrorBody>> {
+    ) -> Result<(Bytes, Option<usize>), Refused> {
         let traced = match trace {
             Some(trace) => Some(self.traced(shared, trace).await?),
             None => None,
@@ -103,7 +108,7 @@ impl Params {
         let others = traced.as_ref().map_or(&*self.others, |(traced, _)| traced);
         let root = others.root().map_err(|error| {
             let message = format!("the params of tools/call are invalid: {error}");
-            Box::new(ErrorBody::new(ErrorCode::ArgumentsInvalid, message))
+            vec![ErrorBody::new(ErrorCode::ArgumentsInvalid, message)]
         })?;
         let range = |value: Cursor<'_>| value.offset()..value.offset() + value.raw().len();
         let own = quoted(name);
@@ -127,7 +132,7 @@ impl Params {
         let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
         let bytes = raw.len() + more;
         let mut charge = room::to_write(shared, bytes)?;
-        let sent = apart(bytes, move || with_changes(&raw, &changes)).await;
+        let sent = apart(bytes, move || over(&raw, &changes)).await;
         charge.keep(sent.len());
         Ok((charge.hold(sent), at))
     }
@@ -137,32 +142,19 @@ impl Params {
         &self,
         shared: &Shared,
         trace: TraceMeta,
-    ) -> Result<(Document, Charge), Box<ErrorBody>> {
+    ) -> Result<(Document, Charge), Refused> {
         let others = Arc::clone(&self.others);
         let bytes = others.raw().len();
         // Bytes and index once more: what is added is short.
         let room = room::to_write(shared, bytes + self.room.bytes())?;
         let put = move || {
-            let written = others.root().map(|root| trace.put(root).into_owned());
-            let document = written.map_or_else(|_| Document::new(Bytes::new()), Document::new);
+            let document = Document::new(trace.put(&others).into_owned());
             // Indexed here.
             let _ = document.root();
             document
         };
         Ok((apart(bytes, put).await, room))
     }
-}
-
-/// Bytes with others in the place of some.
-fn with_changes(raw: &[u8], changes: &[(Range<usize>, Bytes)]) -> Bytes {
-    let mut pieces = Vec::with_capacity(2 * changes.len() + 1);
-    let mut from = 0;
-    for (range, with) in changes {
-        pieces.extend([raw.get(from..range.start).unwrap_or_default(), with]);
-        from = range.end;
-    }
-    pieces.push(raw.get(from..).unwrap_or_default());
-    pieces.concat().into()
 }
 
 /// Arguments that are a list or object.

@@ -26,10 +26,7 @@ use std::{
 
 /// Conversations of one principal, at most: as many as it may have sessions. Beyond, the one that was not used
 /// for longest is forgotten.
-const MAX_CONVERSATIONS: NonZeroUsize = match NonZeroUsize::new(1024) {
-    Some(most) => most,
-    None => NonZeroUsize::MIN,
-};
+const MAX_CONVERSATIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 /// The most bytes of a conversation's id; a longer one is ignored.
 const MAX_ID_BYTES: usize = 1024;
 /// Members of `_meta` that are looked at: to look through more would keep others waiting.

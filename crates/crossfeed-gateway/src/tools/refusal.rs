@@ -23,27 +23,34 @@ pub(super) struct Privacy {
     pub(super) says_complete: bool,
 }
 
+/// Why something is not done: at least one error.
+pub(super) type Refused = Vec<ErrorBody>;
+
 /// An error with one next step.
 pub(super) fn body(
     code: ErrorCode,
     message: impl Into<String>,
     advice: impl Into<String>,
-) -> Box<ErrorBody> {
+) -> Refused {
     let mut body = ErrorBody::new(code, message);
     body.advice = Some(advice.into());
-    Box::new(body)
+    vec![body]
 }
 
 /// What is wrong with one result, or with what was asked of it.
-pub(super) fn of_failure(failure: &Failure) -> Box<ErrorBody> {
+pub(super) fn of_failure(failure: &Failure) -> Refused {
+    vec![about_result(failure)]
+}
+
+fn about_result(failure: &Failure) -> ErrorBody {
     let mut body = failure.body();
     body.at = None;
-    Box::new(body)
+    body
 }
 
 /// Why what was asked of the result of a call that has run cannot be shown.
-pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Box<ErrorBody> {
-    let mut body = of_failure(failure);
+pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Refused {
+    let mut body = about_result(failure);
     body.message = format!("the call has run, but: {}", body.message);
     // What is too much now is not less when the call is made again.
     let is_too_much = body.code == ErrorCode::LimitExceeded.as_str();
@@ -54,7 +61,7 @@ pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Box<ErrorBody> {
         (_, Some(own)) => format!("{kept}\n{own}"),
         (_, None) => kept,
     });
-    body
+    vec![body]
 }
 
 /// What to do where a call has run, and its result is kept and not shown.
@@ -63,7 +70,7 @@ pub(super) fn kept_as(call_id: &CallId) -> String {
 }
 
 /// Why a call of a tool is not made.
-pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Vec<ErrorBody> {
+pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Refused {
     let mut bodies = error.bodies();
     for (body, failure) in bodies.iter_mut().zip(error.failures()) {
         if let Error::Read(error @ ReadError::NotOffered { .. }) = &failure.error {
@@ -79,17 +86,17 @@ pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Vec<ErrorBody>
 }
 
 /// A flow that a rule forbids.
-pub(super) fn flow_body(error: &FlowError) -> Box<ErrorBody> {
+pub(super) fn flow_body(error: &FlowError) -> Refused {
     body(ErrorCode::FlowRefused, error.to_string(), error.advice())
 }
 
 /// A limit that a call is beyond.
-pub(super) fn limit_body(error: LimitError) -> Box<ErrorBody> {
+pub(super) fn limit_body(error: LimitError) -> Refused {
     body(ErrorCode::LimitExceeded, error.to_string(), error.advice())
 }
 
 /// Errors as a tool result.
-pub(super) fn of_bodies(mut bodies: Vec<ErrorBody>, privacy: Privacy) -> Bytes {
+pub(super) fn of_bodies(mut bodies: Refused, privacy: Privacy) -> Bytes {
     if privacy.is_shared {
         for body in &mut bodies {
             if body.code == ErrorCode::ResultUnknown.as_str() {

@@ -1,53 +1,58 @@
 //! Charges to the budget for what calls build, before it is built: arguments as they are read, the data of
 //! references, results as they are shown.
 
-use super::{client::Shared, refusal};
+use super::{
+    client::Shared,
+    refusal::{self, Refused},
+};
 use crate::{
     apart::{LARGE, apart},
     budget::{Charge, Purpose, UNCHARGED},
 };
 use bytes::Bytes;
 use crossfeed_core::arguments_cost;
-use crossfeed_json::{Quoted, TokenVisitor, indexing_bytes, read_tokens};
-use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
-
-/// The index takes a word for each value.
-const WORD: usize = 8;
+use crossfeed_json::indexing_bytes;
+use crossfeed_wire::{CallId, ErrorCode};
 
 /// Room for the index of the `params` of a call; nothing where they are short.
-pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Box<ErrorBody>> {
-    if params.len() <= UNCHARGED {
-        return Ok(shared.account.nothing());
-    }
-    let counted = params.clone();
-    let values = apart(params.len(), move || values(&counted)).await;
-    let charge = shared.account.charge(WORD * values, Purpose::Arguments);
-    charge.ok_or_else(no_room)
+pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Refused> {
+    to_hold(shared, params, indexing_bytes).await
 }
 
 /// Room to read arguments, for as long as that takes; nothing where they are short.
-pub(super) async fn to_read(shared: &Shared, arguments: &Bytes) -> Result<Charge, Box<ErrorBody>> {
-    if arguments.len() <= UNCHARGED {
+pub(super) async fn to_read(shared: &Shared, arguments: &Bytes) -> Result<Charge, Refused> {
+    let limit = shared.tools.config.limits.argument_bytes;
+    to_hold(shared, arguments, move |json| arguments_cost(json, limit)).await
+}
+
+async fn to_hold(
+    shared: &Shared,
+    json: &Bytes,
+    cost: impl FnOnce(&[u8]) -> usize + Send + 'static,
+) -> Result<Charge, Refused> {
+    if json.len() <= UNCHARGED {
         return Ok(shared.account.nothing());
     }
-    let limit = shared.tools.config.limits.argument_bytes;
-    let counted = arguments.clone();
-    let needed = apart(arguments.len(), move || arguments_cost(&counted, limit)).await;
+    let counted = json.clone();
+    let needed = apart(json.len(), move || cost(&counted)).await;
     let charge = shared.account.charge(needed, Purpose::Arguments);
     charge.ok_or_else(no_room)
 }
 
 /// Room to write arguments with what references bring in.
-pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, Box<ErrorBody>> {
+pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, Refused> {
+    charged(shared, bytes, Purpose::Resolved).ok_or_else(no_room)
+}
+
+fn charged(shared: &Shared, bytes: usize, purpose: Purpose) -> Option<Charge> {
     if bytes <= UNCHARGED {
-        return Ok(shared.account.nothing());
+        return Some(shared.account.nothing());
     }
-    let charge = shared.account.charge(bytes, Purpose::Resolved);
-    charge.ok_or_else(no_room)
+    shared.account.charge(bytes, purpose)
 }
 
 /// Whether resolved arguments can be sent at all: what is beyond a message is not written first.
-pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Box<ErrorBody>> {
+pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Refused> {
     let limit = shared.tools.config.limits.message_bytes;
     if bytes <= limit {
         return Ok(());
@@ -74,45 +79,24 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 /// The answer to a call whose result there is no room to read.
 pub(super) fn unread(shared: &Shared) -> Bytes {
     let message = "the call has run, and the gateway has no memory to read its result now";
-    let body = refusal::body(ErrorCode::LimitExceeded, message, refusal::NOT_AGAIN);
-    shared.refused(*body)
+    let code = ErrorCode::LimitExceeded;
+    shared.refused(refusal::body(code, message, refusal::NOT_AGAIN))
 }
 
 /// Room to show a result.
 pub(super) fn to_show(shared: &Shared, bytes: usize) -> Option<Charge> {
-    if bytes <= UNCHARGED {
-        return Some(shared.account.nothing());
-    }
-    shared.account.charge(bytes, Purpose::Shown)
+    charged(shared, bytes, Purpose::Shown)
 }
 
 /// What is shown of a result for which there is no room: that the call has run, and what its result is called.
 pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
     let message = "the call has run, and the gateway has no memory to show its result now";
     let advice = refusal::kept_as(call_id);
-    shared.refused(*refusal::body(ErrorCode::LimitExceeded, message, advice))
+    shared.refused(refusal::body(ErrorCode::LimitExceeded, message, advice))
 }
 
-fn no_room() -> Box<ErrorBody> {
+fn no_room() -> Refused {
     let message = "the gateway's memory limit is reached: the call was not made";
     let advice = "call again when other calls have returned; if none are running, write fewer values, or refer to large data";
     refusal::body(ErrorCode::LimitExceeded, message, advice)
-}
-
-/// How many values some JSON is.
-fn values(json: &[u8]) -> usize {
-    #[derive(Default)]
-    struct Count(usize);
-    impl TokenVisitor for Count {
-        fn key(&mut self, _: Quoted<'_>) {}
-
-        fn value_end(&mut self, _: usize) {
-            self.0 += 1;
-        }
-    }
-    let mut count = Count::default();
-    if let Ok(text) = std::str::from_utf8(json) {
-        let _ = read_tokens(text, &mut count);
-    }
-    count.0
 }

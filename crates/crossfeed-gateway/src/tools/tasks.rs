@@ -15,9 +15,12 @@ use super::{
     place::Place,
     result::{Passing, RecordedCall, Replay, pass_on},
 };
-use crate::apart::{apart, indexed};
+use crate::{
+    apart::{apart, indexed},
+    members::edited,
+};
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_json::{Cursor, Edits, Kind};
 use lru::LruCache;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -129,6 +132,73 @@ impl ClientTools {
         };
         tasks.iter().any(|(_, task)| runs(task))
     }
+
+    /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
+    pub async fn task_result(&self, server: usize, task_id: &str, said: Bytes) -> Bytes {
+        let shared = &self.shared;
+        let document = indexed(said.clone()).await;
+        let Ok(root) = document.root() else {
+            return said;
+        };
+        let task = shared.task(server, task_id);
+        let config = shared.tools.config.servers.get(server);
+        let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
+        let passing = Passing {
+            view: shared.usual_reader().view(server),
+            is_stateless: shared.is_stateless(),
+            withholds,
+        };
+        let pass_on = |said| pass_on(said, passing);
+        let (member, inner) = match holds(root) {
+            Holds::All => (None, said.clone()),
+            Holds::Member(inner) => (Some(inner), inner.shared()),
+            Holds::Nothing(status) => {
+                if let Some(task) = task {
+                    fail(&task, &status).await;
+                }
+                return pass_on(said).await;
+            }
+            Holds::NotYet => return pass_on(said).await,
+        };
+        let shown = match task {
+            Some(task) => {
+                // Who asked may be gone before it is recorded; who asks next is to find it.
+                let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
+                let Ok(shown) = seen.await else {
+                    return said;
+                };
+                shown
+            }
+            // It was begun in another session, or is not followed.
+            None => pass_on(inner).await,
+        };
+        let Some(inner) = member else {
+            return shown;
+        };
+        let mut edits = Edits::new(document.raw());
+        edits.replace(inner, "null");
+        let around = pass_on(edits.done().into_owned().into()).await;
+        let with_result = edited(&around, |edits, root| {
+            if let Some(place) = root.get(RESULT) {
+                edits.replace(place, &shown[..]);
+            }
+        });
+        with_result.unwrap_or(shown)
+    }
+
+    /// A server's answer to a client that cancels a task: some say that it is at once.
+    pub async fn task_cancelled(&self, server: usize, task_id: &str, said: &Bytes) {
+        let Some(task) = self.shared.task(server, task_id) else {
+            return;
+        };
+        let document = indexed(said.clone()).await;
+        let Ok(root) = document.root() else {
+            return;
+        };
+        if let Holds::Nothing(status) = holds(root) {
+            fail(&task, &status).await;
+        }
+    }
 }
 
 impl OfClient {
@@ -153,79 +223,6 @@ impl OfClient {
     fn task(&self, server: usize, task_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
         let mut tasks = self.tasks.lock();
         tasks.get(&(server, task_id.to_owned())).cloned()
-    }
-}
-
-/// A task's result as the client is to see it.
-pub(super) async fn result(
-    shared: &Arc<Shared>,
-    server: usize,
-    task_id: &str,
-    said: Bytes,
-) -> Bytes {
-    let document = indexed(said.clone()).await;
-    let Ok(root) = document.root() else {
-        return said;
-    };
-    let task = shared.task(server, task_id);
-    let config = shared.tools.config.servers.get(server);
-    let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
-    let passing = Passing {
-        view: shared.usual_reader().view(server),
-        is_stateless: shared.is_stateless(),
-        withholds,
-    };
-    let pass_on = |said| pass_on(said, passing);
-    let (member, inner) = match holds(root) {
-        Holds::All => (None, said.clone()),
-        Holds::Member(inner) => (Some(inner), inner.shared()),
-        Holds::Nothing(status) => {
-            if let Some(task) = task {
-                fail(&task, &status).await;
-            }
-            return pass_on(said).await;
-        }
-        Holds::NotYet => return pass_on(said).await,
-    };
-    let shown = match task {
-        Some(task) => {
-            // Who asked may be gone before it is recorded; who asks next is to find it.
-            let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
-            let Ok(shown) = seen.await else {
-                return said;
-            };
-            shown
-        }
-        // It was begun in another session, or is not followed.
-        None => pass_on(inner).await,
-    };
-    let Some(inner) = member else {
-        return shown;
-    };
-    let mut edits = Edits::new(document.raw());
-    edits.replace(inner, "null");
-    let around = pass_on(edits.done().into_owned().into()).await;
-    let document = Document::new(around);
-    let place = document.root().ok().and_then(|root| root.get(RESULT));
-    let Some(place) = place else {
-        return shown;
-    };
-    let mut edits = Edits::new(document.raw());
-    edits.replace(place, shown.to_vec());
-    edits.done().into_owned().into()
-}
-
-/// A server's answer to a client that cancels a task: some say that it is at once.
-pub(super) async fn cancelled(shared: &Shared, server: usize, task_id: &str, said: &Bytes) {
-    let Some(task) = shared.task(server, task_id) else {
-        return;
-    };
-    let document = indexed(said.clone()).await;
-    let Ok(root) = document.root() else {
-        return;
-    };
-    if let Holds::Nothing(status) = holds(root) {
-        fail(&task, &status).await;
     }
 }
 

@@ -167,5 +167,5 @@ fn shortened(name: &str) -> String {
 }
 
 fn refused(shared: &Shared, code: ErrorCode, message: String, advice: String) -> Bytes {
-    shared.refused(*refusal::body(code, message, advice))
+    shared.refused(refusal::body(code, message, advice))
 }

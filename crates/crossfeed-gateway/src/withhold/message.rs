@@ -1,6 +1,6 @@
 //! Removes from each kind of message what the rules withhold, or answers in its place.
 
-use super::rules::Rules;
+use super::rules::{Rules, TASK_LEVELS};
 use crate::{
     budget::Charge,
     members,
@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, quoted};
-use crossfeed_projection::{RevealRules, WITHHELD};
+use crossfeed_projection::RevealRules;
 use std::sync::Arc;
 
 /// What is said in place of a message that cannot be judged.
@@ -119,10 +119,10 @@ fn shown(
     let shown = match message.kind() {
         Kind::Response => match reply {
             Reply::Listing => None,
-            Reply::ToolResult => rules.tool_answer(root),
+            Reply::ToolResult => rules.tool_answer(root, TASK_LEVELS),
             Reply::Resource => rules.marked(rules.resource(root), root),
             Reply::Prompt => rules.marked(rules.prompt(root), root),
-            Reply::Task => rules.task(root),
+            Reply::Task => rules.task(root, TASK_LEVELS),
         },
         Kind::Error => rules.error(root),
         Kind::Request => rules.request(message.method().unwrap_or_default(), root),
@@ -144,19 +144,12 @@ fn alone(message: Message) -> Message {
         return message;
     }
     let body = message.body();
-    match (message.kind(), message.id(), message.method()) {
-        (Kind::Response, Some(id), _) => Message::response(id, &body.unwrap_or_default()),
-        (Kind::Request, Some(id), Some(method)) => Message::request(id, method, body.as_ref()),
-        (Kind::Notification, _, Some(method)) => Message::notification(method, body.as_ref()),
-        (_, id, _) => {
-            let error = RpcError::new(code::INTERNAL, WITHHELD);
-            let message = Message::failure(id, &error);
-            match body {
-                Some(body) => message.with_body(body),
-                None => message,
-            }
-        }
-    }
+    Message::made(
+        message.kind(),
+        message.id(),
+        message.method(),
+        body.as_ref(),
+    )
 }
 
 /// What becomes of a message that cannot be judged: what waits for an answer gets one.

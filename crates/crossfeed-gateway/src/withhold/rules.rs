@@ -56,7 +56,7 @@ const SCHEMA_WORDS: [&str; 28] = [
 
 /// How often tasks and their results may stand within each other: each is judged as what it is, so content goes
 /// through the rules once for each that it stands in. MCP needs three: a list of tasks, a task, its result.
-const TASK_LEVELS: usize = 4;
+pub(super) const TASK_LEVELS: usize = 4;
 
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = [
@@ -67,13 +67,8 @@ const TYPES: [&str; 7] = [
 pub(super) struct Rules<'r>(pub(super) &'r Arc<RevealRules>);
 
 impl Rules<'_> {
-    /// The answer to `tools/call`, and to what is not known.
-    pub(super) fn tool_answer(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
-        self.tool_answer_in(root, TASK_LEVELS)
-    }
-
-    /// The same with so many levels of tasks left.
-    fn tool_answer_in(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
+    /// The answer to `tools/call`, and to what is not known, with so many [levels](TASK_LEVELS) of tasks left.
+    pub(super) fn tool_answer(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
         if root.kind() != Kind::Object {
             return self.texts(root);
         }
@@ -84,10 +79,10 @@ impl Rules<'_> {
         }
         let is_task = kind.as_deref() == Some("task") || root.get("task").is_some();
         if is_task && !has_content(root) {
-            return self.task_in(root, levels);
+            return self.task(root, levels);
         }
         let protocol = self.object(root, |key, value| match key {
-            "task" => within(levels, |left| self.task_in(value, left)),
+            "task" => within(levels, |left| self.task(value, left)),
             "resultType" => self.word(key, value, &RESULT_TYPES),
             _ => Change::Keep,
         });
@@ -146,7 +141,7 @@ impl Rules<'_> {
         }
         let meta: Vec<_> = meta.iter().map(|(key, raw)| (key.as_str(), *raw)).collect();
         let mut edits = Edits::new(document.raw());
-        members::put_all(&mut edits, root, &[("_meta", members::object(&meta))]);
+        edits.set_members(root, &[("_meta", members::object(&meta))]);
         Some(edits.done().into_owned())
     }
 
@@ -186,21 +181,16 @@ impl Rules<'_> {
     }
 
     /// A task, an answer that holds one or several, and what is told of one.
-    pub(super) fn task(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
-        self.task_in(root, TASK_LEVELS)
-    }
-
-    /// The same with so many levels of tasks left.
-    fn task_in(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
+    pub(super) fn task(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
         if has_content(root) {
-            return self.tool_answer_in(root, levels);
+            return self.tool_answer(root, levels);
         }
         self.object(root, |key, value| match key {
-            "task" => within(levels, |left| self.task_in(value, left)),
+            "task" => within(levels, |left| self.task(value, left)),
             "tasks" if value.kind() == Kind::Array => within(levels, |left| {
-                value.with_items(|task| self.task_in(task, left))
+                value.with_items(|task| self.task(task, left))
             }),
-            "result" => within(levels, |left| self.tool_answer_in(value, left)),
+            "result" => within(levels, |left| self.tool_answer(value, left)),
             "error" => self.error(value).into(),
             "statusMessage" | "createdAt" | "lastUpdatedAt" => self.texts(value).into(),
             "inputRequests" => self.questions(value).into(),
@@ -399,7 +389,7 @@ impl Rules<'_> {
     /// The parameters of a notification.
     pub(super) fn notification(&self, method: &str, params: Cursor<'_>) -> Option<Vec<u8>> {
         match method {
-            "notifications/tasks" | "notifications/tasks/status" => self.task(params),
+            "notifications/tasks" | "notifications/tasks/status" => self.task(params, TASK_LEVELS),
             _ => self.object(params, |key, value| match key {
                 "level" if value.as_str().is_some_and(|own| log_level(&own).is_some()) => {
                     Change::Keep

@@ -1,19 +1,22 @@
 //! `inspect_tool_output`: what a tool returns, one place at a time.
 
 use super::Arguments;
-use crate::tools::{client::Shared, refusal};
+use crate::tools::{
+    client::Shared,
+    refusal::{self, Refused},
+};
 use bytes::Bytes;
 use crossfeed_json::quoted;
 use crossfeed_output_schema::{InspectRequest, OutputSchema};
 use crossfeed_projection::nearest;
-use crossfeed_wire::{ErrorBody, ErrorCode};
+use crossfeed_wire::ErrorCode;
 use serde_json::json;
 
 /// Answers by the schema that the tool declares, else by what was learned of its results.
-pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Box<ErrorBody>> {
+pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
     let privacy = shared.privacy();
     let tool_id = arguments.text("tool_id")?.unwrap_or_default();
-    let request = InspectRequest::parse(&arguments.0).map_err(|error| Box::new(error.body()))?;
+    let request = InspectRequest::parse(&arguments.0).map_err(|error| vec![error.body()])?;
     let listing = shared.listing();
     let offered = listing.as_ref().and_then(|listing| listing.find(tool_id));
     let Some(offered) = offered else {
@@ -42,7 +45,7 @@ pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Bo
         return Err(refusal::body(ErrorCode::ArgumentsInvalid, message, advice));
     };
     let inspection = schema.inspect(&request);
-    let inspection = inspection.map_err(|error| Box::new(error.body()))?;
+    let inspection = inspection.map_err(|error| vec![error.body()])?;
     let inspection = inspection.to_value();
     let mut result = json!({
         "content": [{"type": "text", "text": inspection.to_string()}],

@@ -5,7 +5,10 @@ mod page;
 mod read;
 mod stored;
 
-use super::{client::Shared, refusal};
+use super::{
+    client::Shared,
+    refusal::{self, Refused},
+};
 use crate::config::ExtraTools;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, quoted};
@@ -63,12 +66,11 @@ struct Arguments(Value);
 
 impl Arguments {
     /// Refuses what the input schema of the tool does not name.
-    fn check(&self, name: &str) -> Result<(), Box<ErrorBody>> {
+    fn check(&self, name: &str) -> Result<(), Refused> {
         let definition = definition(name);
         let Value::Object(given) = &self.0 else {
             let message = "the arguments are not an object";
-            let body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
-            return Err(Box::new(body));
+            return Err(vec![ErrorBody::new(ErrorCode::ArgumentsInvalid, message)]);
         };
         let known = definition["inputSchema"]["properties"].as_object();
         let known: Vec<&str> = known.into_iter().flatten().map(|(key, _)| &**key).collect();
@@ -95,7 +97,7 @@ impl Arguments {
         name: &str,
         expected: &str,
         read: impl FnOnce(&'v Value) -> Option<T>,
-    ) -> Result<Option<T>, Box<ErrorBody>> {
+    ) -> Result<Option<T>, Refused> {
         let Some(value) = self.0.get(name).filter(|value| !value.is_null()) else {
             return Ok(None);
         };
@@ -106,12 +108,12 @@ impl Arguments {
         })
     }
 
-    fn text(&self, name: &str) -> Result<Option<&str>, Box<ErrorBody>> {
+    fn text(&self, name: &str) -> Result<Option<&str>, Refused> {
         self.read(name, "a string", Value::as_str)
     }
 
     /// A list of strings; one alone is a list of it.
-    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Box<ErrorBody>> {
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Refused> {
         self.read(name, "a list of strings", |value| match value {
             Value::String(text) => Some(vec![text.clone()]),
             value => {
@@ -122,7 +124,7 @@ impl Arguments {
     }
 
     /// True or false; models write it as a text, too.
-    fn flag(&self, name: &str) -> Result<Option<bool>, Box<ErrorBody>> {
+    fn flag(&self, name: &str) -> Result<Option<bool>, Refused> {
         self.read(name, "true or false", |value| match value {
             Value::String(text) => text.parse().ok(),
             value => value.as_bool(),
@@ -130,7 +132,7 @@ impl Arguments {
     }
 
     /// A number from 0 on; models write it as a text, too.
-    fn count(&self, name: &str) -> Result<Option<usize>, Box<ErrorBody>> {
+    fn count(&self, name: &str) -> Result<Option<usize>, Refused> {
         self.read(name, "an integer from 0 on", |value| match value {
             Value::String(text) => text.trim().parse().ok(),
             // To a schema 100.0 is an integer.
@@ -146,14 +148,10 @@ impl Arguments {
 /// The answer to a call of one of them; an error is an answer, too.
 pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Bytes {
     let answer = answered(shared, name, arguments).await;
-    answer.unwrap_or_else(|body| shared.refused(*body))
+    answer.unwrap_or_else(|body| shared.refused(body))
 }
 
-async fn answered(
-    shared: &Shared,
-    name: &str,
-    arguments: Option<Bytes>,
-) -> Result<Bytes, Box<ErrorBody>> {
+async fn answered(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Result<Bytes, Refused> {
     let bytes = arguments.as_ref().map_or(0, Bytes::len);
     if bytes > MAX_ARGUMENT_BYTES {
         let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");

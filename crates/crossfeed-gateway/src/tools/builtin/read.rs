@@ -6,13 +6,16 @@ use super::{
 };
 use crate::{
     apart::apart,
-    tools::{client::Shared, refusal},
+    tools::{
+        client::Shared,
+        refusal::{self, Refused},
+    },
 };
 use bytes::Bytes;
 use crossfeed_core::{ProjectOptions, RenderOptions};
 use crossfeed_json::quoted;
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
+use crossfeed_wire::{CallId, ErrorCode};
 
 /// The fewest tokens of a page: its frame fits.
 const MIN_TOKENS: usize = 50;
@@ -23,10 +26,7 @@ const SHARE: usize = 30;
 const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
 
 /// Answers with what is asked for.
-pub(super) async fn answer(
-    shared: &Shared,
-    arguments: &Arguments,
-) -> Result<Bytes, Box<ErrorBody>> {
+pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
     let Some(call_id) = arguments.text("call_id")? else {
         let message = "the required parameter `call_id` is missing";
         let code = ErrorCode::ArgumentsInvalid;

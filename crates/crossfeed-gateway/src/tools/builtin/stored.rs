@@ -1,7 +1,10 @@
 //! `list_results`: the stored results.
 
 use super::Arguments;
-use crate::tools::{client::Shared, refusal};
+use crate::tools::{
+    client::Shared,
+    refusal::{self, Refused},
+};
 use bytes::Bytes;
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;
@@ -11,19 +14,13 @@ const MAX_LINES: usize = 100;
 const DEFAULT_LINES: usize = 20;
 
 /// Lists the results of the session, the most recently used first.
-pub(super) async fn answer(
-    shared: &Shared,
-    arguments: &Arguments,
-) -> Result<Bytes, Box<ErrorBody>> {
+pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
     let offset = arguments.count("offset")?.unwrap_or_default();
     let limit = arguments.count("limit")?;
     let limit = limit.unwrap_or(DEFAULT_LINES).clamp(1, MAX_LINES);
     let Ok(results) = shared.session().results().await else {
         let message = "stored results cannot be read at the moment";
-        return Err(Box::new(ErrorBody::new(
-            ErrorCode::StoreUnavailable,
-            message,
-        )));
+        return Err(vec![ErrorBody::new(ErrorCode::StoreUnavailable, message)]);
     };
     let lines = results.iter().rev().skip(offset).take(limit).map(|result| {
         let mut line = json!({"call_id": result.call_id.as_str()});

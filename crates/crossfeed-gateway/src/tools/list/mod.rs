@@ -179,10 +179,7 @@ pub(super) struct Listings {
 }
 
 /// How many are kept.
-const KEPT: NonZeroUsize = match NonZeroUsize::new(64) {
-    Some(kept) => kept,
-    None => NonZeroUsize::MIN,
-};
+const KEPT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
 
 /// Bytes of a listing that is kept. Larger ones are charged to who asks, and made again for who asks next.
 const KEPT_BYTES: usize = 512 << 10;

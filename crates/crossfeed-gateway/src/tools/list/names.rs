@@ -4,6 +4,7 @@
 //! answered.
 
 use crate::config::{GatewayConfig, Prefix};
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{HashMap, HashSet},
@@ -304,9 +305,9 @@ fn first_free(name: impl Fn(usize) -> String, is_taken: impl Fn(&str) -> bool) -
 
 /// Digits that tell texts apart.
 fn mark(text: &str) -> String {
-    let digest = Sha256::digest(text);
-    let mark: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    mark.get(..MARK).unwrap_or_default().to_owned()
+    let mut mark = HEXLOWER.encode(&Sha256::digest(text));
+    mark.truncate(MARK);
+    mark
 }
 
 /// A name in the signs that every provider takes.

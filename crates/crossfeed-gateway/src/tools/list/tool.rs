@@ -2,13 +2,7 @@
 
 use super::{HeaderParameter, description, root};
 use crate::{
-    Revision,
-    config::ServerConfig,
-    message::Header,
-    tools::{
-        members::{edited, take_out},
-        profile::Choice,
-    },
+    Revision, config::ServerConfig, members::edited, message::Header, tools::profile::Choice,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
@@ -159,7 +153,9 @@ impl Rewritten {
             match self.output(root, to) {
                 Output::AsItCame => {}
                 Output::Without(schema) => edits.put(root, OUTPUT, schema.to_string()),
-                Output::None => take_out(edits, root, |key| key == OUTPUT),
+                Output::None => {
+                    edits.remove_members(root, |key| key == OUTPUT);
+                }
             }
         });
         written.unwrap_or_else(|| self.raw.clone())

@@ -21,7 +21,13 @@ pub(crate) use foreign::of_server;
 pub(crate) use passthrough::unclaimed;
 pub(super) use passthrough::{Passing, on as pass_on};
 
-use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
+use super::{
+    call::Ready,
+    client::Shared,
+    list::Offered,
+    refusal::{self, Refused},
+    room,
+};
 use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
@@ -32,16 +38,16 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
-use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_tools::Spelling;
-use crossfeed_wire::{CallId, ErrorBody, View};
-use program::{Outline, Said};
+use crossfeed_wire::{CallId, View};
+use program::Outline;
 use serde_json::Value;
 use std::sync::Arc;
-use whole::{Clean, Held, clean, whole};
+use whole::{clean, whole};
 
 /// What a client asks for in the `_meta` of its call, and how many bytes of it are kept while a task is known:
 /// as many as are not charged.
@@ -53,10 +59,7 @@ const SLIM: usize = UNCHARGED;
 pub(super) struct Show {
     pub(super) view: View,
     pub(super) offered: Arc<Offered>,
-    /// What refers to it; none where nothing can.
-    pub(super) call_id: Option<String>,
-    /// What is to be said besides.
-    pub(super) note: Option<String>,
+    pub(super) said: Said,
     /// Whether the client's revision is without sessions.
     pub(super) is_stateless: bool,
 }
@@ -78,15 +81,17 @@ impl Show {
             withholds: self.offered.withholds(),
         }
     }
+}
 
-    /// What is said to a program.
-    fn said(&self) -> Said<'_> {
-        Said {
-            call_id: self.call_id.as_deref(),
-            notice: self.note.as_deref(),
-            keeps: None,
-        }
-    }
+/// What the gateway says beside a result.
+#[derive(Clone, Default)]
+pub(super) struct Said {
+    /// What refers to it; none where nothing can.
+    pub(super) call_id: Option<String>,
+    /// What is to be said besides.
+    pub(super) note: Option<String>,
+    /// A member of `_meta` that the gateway said before.
+    pub(super) keeps: Option<&'static str>,
 }
 
 /// A call whose result will be recorded and shown.
@@ -95,14 +100,10 @@ pub(super) struct RecordedCall {
     pub(super) in_flight: InFlight,
     /// How its result is shown.
     pub(super) replay: Replay,
-    /// Whose data its arguments hold.
-    pub(super) sources: Sources,
-    /// Whether all of the result was asked for, whatever its size.
-    pub(super) wants_whole: bool,
+    /// What it was resolved to.
+    pub(super) ready: Ready,
     /// A digest of the name and the arguments as the client wrote them.
     pub(super) asked: Option<u64>,
-    /// The arguments as they were resolved.
-    pub(super) arguments: Option<Bytes>,
 }
 
 /// How the result of a call is shown, the first time and again.
@@ -187,55 +188,53 @@ impl RecordedCall {
             let (answer, read, room) = answer(&self.shared, &result, replay.shows).await;
             (answer, read, room, Ahead::NotMade)
         };
-        match answer {
+        let shared = Arc::clone(&self.shared);
+        let shown = match answer {
             Answer::Unread => {
-                let shared = Arc::clone(&self.shared);
                 let failed = self.in_flight.fail("there was no room to read its result");
                 note(failed.await.err());
-                room::unread(&shared).into()
+                Some(room::unread(&shared).into())
             }
-            Answer::Other => passthrough::on(result, passing).await.into(),
+            Answer::Other => None,
             Answer::InputRequired(state) => {
-                let shared = Arc::clone(&self.shared);
                 if let Some(state) = state {
                     shared.remember_round(&state, self);
                 }
-                passthrough::on(result, passing).await.into()
+                None
             }
             Answer::Task(task) => {
-                let shared = Arc::clone(&self.shared);
                 shared.remember_task(task, self);
-                passthrough::on(result, passing).await.into()
+                None
             }
             Answer::Failure { is_large } => {
-                let Self {
-                    shared,
-                    in_flight,
-                    replay,
-                    ..
-                } = self;
-                let is_cut = is_large && replay.cuts_failures(&show);
+                let is_cut = is_large && self.replay.cuts_failures(&show);
                 let failed = ToolResult::mcp_document(read).failed();
-                let recorded = in_flight.complete(failed).await;
+                let recorded = self.in_flight.complete(failed).await;
                 let is_kept = recorded.is_ok();
                 note(recorded.err());
-                let figures = shared.tools.figures.server(replay.offered.server);
+                let figures = shared.tools.figures.server(show.offered.server);
                 figures.result(metrics::ResultOutcome::Failed);
-                if is_cut
-                    && is_kept
-                    && let Some(Some(cut)) = previewed(&shared, &replay.call_id, &show).await
-                {
-                    return cut.into();
+                if is_cut && is_kept {
+                    let cut = previewed(&shared, &self.replay.call_id, &show).await;
+                    cut.flatten().map(Body::from)
+                } else {
+                    None
                 }
-                passthrough::on(result, passing).await.into()
             }
-            Answer::Result { is_large } => self.shown(result, read, show, (is_large, ahead)).await,
+            Answer::Result { is_large } => {
+                let answer = (is_large, ahead);
+                self.shown(result.clone(), read, show, answer).await
+            }
+        };
+        match shown {
+            Some(shown) => shown,
+            None => passthrough::on(result, passing).await.into(),
         }
     }
 
     /// The same without what is needed no more once the call runs as a task.
     pub(super) fn slim(mut self) -> Self {
-        self.arguments = None;
+        self.ready.arguments = None;
         if self.replay.params.len() > SLIM {
             self.replay.params = Bytes::new();
         }
@@ -254,28 +253,28 @@ impl RecordedCall {
         read: Document,
         mut show: Show,
         (is_large, ahead): (bool, Ahead),
-    ) -> Body {
+    ) -> Option<Body> {
         let Self {
             shared,
             in_flight,
             replay,
-            sources,
+            ready,
             ..
         } = self;
         let Replay {
             call_id, offered, ..
         } = &replay;
         // Before it is there: a call that waits for it asks at once whose data it is.
-        shared.remember_sources(call_id, &offered.source, &sources);
+        shared.remember_sources(call_id, &offered.source, &ready.sources);
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let figures = shared.tools.figures.server(offered.server);
         if let Err(error) = recorded {
             figures.result(metrics::ResultOutcome::Refused);
-            show.call_id = None;
-            show.note = Some(format!("this result cannot be referred to: {error}"));
+            show.said.call_id = None;
+            show.said.note = Some(format!("this result cannot be referred to: {error}"));
             note(Some(error));
-            return unrecorded(&shared, result, show).await;
+            return Some(unrecorded(&shared, result, show).await);
         }
         figures.result(metrics::ResultOutcome::Recorded);
         // What a program reads gets no index for that where it is large.
@@ -283,8 +282,8 @@ impl RecordedCall {
             shared.learn(call_id, offered);
         }
         match ahead {
-            Ahead::Made(body) => return body,
-            Ahead::NoRoom => return room::unshown(&shared, call_id).into(),
+            Ahead::Made(body) => return Some(body),
+            Ahead::NoRoom => return Some(room::unshown(&shared, call_id).into()),
             Ahead::NotMade => {}
         }
         let is_cut = show.may_be_cut()
@@ -293,16 +292,11 @@ impl RecordedCall {
         // A preview is short.
         let needed = if is_cut { 0 } else { result.len() };
         let Some(mut charge) = room::to_show(&shared, needed) else {
-            return room::unshown(&shared, call_id).into();
+            return Some(room::unshown(&shared, call_id).into());
         };
-        let passing = show.passing();
-        match shown(&shared, &replay, show, is_large).await {
-            Some(shown) => {
-                charge.keep(shown.len());
-                charge.hold(shown).into()
-            }
-            None => passthrough::on(result, passing).await.into(),
-        }
+        let shown = shown(&shared, &replay, show, is_large).await?;
+        charge.keep(shown.len());
+        Some(charge.hold(shown).into())
     }
 }
 
@@ -324,8 +318,10 @@ impl Replay {
         Show {
             view: self.view,
             offered: Arc::clone(&self.offered),
-            call_id: Some(self.call_id.to_string()),
-            note: None,
+            said: Said {
+                call_id: Some(self.call_id.to_string()),
+                ..Said::default()
+            },
             is_stateless: shared.is_stateless(),
         }
     }
@@ -379,8 +375,8 @@ impl Replay {
         {
             return shown;
         }
-        show.call_id = None;
-        show.note = Some("this result cannot be referred to: it is not kept".to_owned());
+        show.said.call_id = None;
+        show.said.note = Some("this result cannot be referred to: it is not kept".to_owned());
         unrecorded(shared, result.clone(), show).await.over(&result)
     }
 }
@@ -436,7 +432,7 @@ async fn skimmed(
     };
     let (result, show) = (result.clone(), show.clone());
     let body = apart(writes, move || {
-        let body = program::shown_by(&result, &outline, &show, None);
+        let body = program::shown_by(&result, &outline, &show);
         if is_known {
             body
         } else {
@@ -467,7 +463,7 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
 /// The bytes that a token has at most, on average over a text.
 const TOKEN_BYTES: usize = 16;
 /// A recorded result as it is shown.
-async fn shown(shared: &Shared, replay: &Replay, show: Show, is_large: bool) -> Option<Bytes> {
+async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool) -> Option<Bytes> {
     let session = shared.session();
     let call_id = &replay.call_id;
     let may_be_cut = show.may_be_cut() && is_large;
@@ -493,17 +489,15 @@ async fn shown(shared: &Shared, replay: &Replay, show: Show, is_large: bool) -> 
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
         let cut = asked_in_meta(&show.offered, &params, document);
+        show.said.keeps = cut.is_some().then_some(crossfeed_mcp::KEY);
+        let document = cut.as_ref().unwrap_or(document);
         if show.is_for_program() {
-            let raw = cut.as_ref().unwrap_or(document).raw();
-            let projected = cut.is_some().then_some(crossfeed_mcp::KEY);
-            return program::shown(raw, &show, projected).into();
+            return program::shown(document.raw(), &show).into();
         }
-        let clean = clean(cut.as_ref().unwrap_or(document), &show).map(|clean| match &cut {
-            Some(cut) => with_reply(clean, cut),
-            None => clean,
-        });
-        let whole = clean.and_then(|clean| whole(&clean, &show));
-        whole.unwrap_or_default()
+        let clean = clean(document, &show);
+        clean
+            .and_then(|clean| whole(&clean, &show))
+            .unwrap_or_default()
     });
     let shown = cut.await.ok().filter(|shown| !shown.is_empty());
     shown.map(Bytes::from)
@@ -612,7 +606,7 @@ pub(super) fn asked_of(
     shared: &Shared,
     offered: &Offered,
     params: Cursor<'_>,
-) -> Result<Bytes, Box<ErrorBody>> {
+) -> Result<Bytes, Refused> {
     let meta = params.get("_meta").filter(|_| offered.projected.is_some());
     let asked = ASKED.map(|key| Some((key, meta?.get(key)?.raw())));
     let asked: Vec<_> = asked.into_iter().flatten().collect();
@@ -637,34 +631,6 @@ fn asked_in_meta(offered: &Offered, params: &Bytes, document: &Document) -> Opti
     Some(Document::new(projected.json.into_owned()))
 }
 
-/// Puts what was said of a projection back, which is ours.
-fn with_reply<'d>(clean: Clean<'d>, cut: &Document) -> Clean<'d> {
-    let said = cut.root().ok();
-    let said = said.and_then(|root| root.get("_meta")?.get(crossfeed_mcp::KEY));
-    let Some(said) = said else {
-        return clean;
-    };
-    let bytes = {
-        let Ok(root) = clean.document.root() else {
-            return clean;
-        };
-        let mut edits = Edits::new(clean.document.raw());
-        match root.get("_meta").filter(|meta| meta.kind() == Kind::Object) {
-            Some(meta) => edits.put(meta, crossfeed_mcp::KEY, said.raw()),
-            None => {
-                let key = crossfeed_json::quoted(crossfeed_mcp::KEY);
-                let said = String::from_utf8_lossy(said.raw());
-                edits.put(root, "_meta", format!("{{{key}:{said}}}"));
-            }
-        }
-        edits.done().into_owned()
-    };
-    Clean {
-        document: Held::Changed(Document::new(bytes)),
-        text: clean.text,
-    }
-}
-
 /// Of a result what the model asked for by parameters of ours, as JSON, or why that cannot be.
 async fn projected(
     shared: &Shared,
@@ -678,7 +644,7 @@ async fn projected(
     }
     match shared.session().project(call_id, &options).await {
         Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
-        Err(failure) => Err(shared.refused(*refusal::of_parts(&failure, call_id))),
+        Err(failure) => Err(shared.refused(refusal::of_parts(&failure, call_id))),
     }
 }
 
@@ -717,7 +683,7 @@ fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
     result.push('}');
     let document = Document::new(result);
     if show.is_for_program() {
-        return Some(program::shown(document.raw(), show, None));
+        return Some(program::shown(document.raw(), show));
     }
     whole(&clean(&document, show)?, show).map(Bytes::from)
 }

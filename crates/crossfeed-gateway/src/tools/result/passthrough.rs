@@ -4,10 +4,7 @@ use super::{
     apart, foreign, program,
     whole::{CONTENT, OURS, STRUCTURED, take_claims, text_part},
 };
-use crate::{
-    members::{may_hold, put_all},
-    tools::members::{edited, take_out},
-};
+use crate::members::{edited, may_hold};
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind};
 use crossfeed_wire::View;
@@ -63,7 +60,9 @@ fn without_ours(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;
     }
-    let taken = edited(&result, |edits, root| take_claims(edits, root, withholds));
+    let taken = edited(&result, |edits, root| {
+        take_claims(edits, root, withholds, None)
+    });
     // It may nest too deep to be looked through.
     taken.unwrap_or_else(|| program::unclaimed(result, withholds))
 }
@@ -81,14 +80,14 @@ pub(super) fn with_object(result: Bytes) -> Bytes {
         return result;
     };
     let mut edits = Edits::new(document.raw());
-    take_out(&mut edits, root, |key| key == STRUCTURED);
+    edits.remove_members(root, |key| key == STRUCTURED);
     let left = edits.done().into_owned().into();
     if own.kind() == Kind::Null || root.get(CONTENT).is_some_and(|own| !own.is_empty()) {
         return left;
     }
     let text = text_part(&String::from_utf8_lossy(own.raw()));
     let content = [(CONTENT, format!("[{text}]"))];
-    edited(&left, |edits, root| put_all(edits, root, &content)).unwrap_or(result)
+    edited(&left, |edits, root| edits.set_members(root, &content)).unwrap_or(result)
 }
 
 #[cfg(test)]

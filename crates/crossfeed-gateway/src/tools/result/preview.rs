@@ -27,7 +27,7 @@ pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<
     let mut parts = vec![text_part(said.as_deref().unwrap_or(text))];
     parts.extend(media(root));
     parts.extend(withheld_note(root, show).map(text_part));
-    if let Some(call_id) = show.call_id.as_deref().filter(|_| failed) {
+    if let Some(call_id) = show.said.call_id.as_deref().filter(|_| failed) {
         let how =
             format!("the call failed: no reference takes its result, and `{READ}` reads all of it");
         let said = json!({internal::TOOL_CALL_ID: call_id, "_crossfeedNote": how});

@@ -7,7 +7,7 @@
 //! - What is looked at is the outermost object; no index is built of what is in it.
 
 use super::{
-    Show,
+    Said, Show,
     passthrough::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
@@ -84,7 +84,7 @@ impl Outline {
 
     /// How many bytes [`shown_by`] writes at most; none where it writes all of the result anew.
     pub(super) fn bytes_written(&self, show: &Show) -> Option<usize> {
-        let said = [show.call_id.as_deref(), show.note.as_deref()];
+        let said = [show.said.call_id.as_deref(), show.said.note.as_deref()];
         let said = said.into_iter().flatten().map(|text| quoted(text).len());
         let written = said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + KEYS_OF_META;
         (!self.is_odd(show)).then_some(written)
@@ -168,42 +168,22 @@ impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
     }
 }
 
-/// What the gateway says beside a result.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said<'s> {
-    pub(super) call_id: Option<&'s str>,
-    pub(super) notice: Option<&'s str>,
-    /// A member that the gateway said before.
-    pub(super) keeps: Option<&'static str>,
-}
-
-/// A result as it is shown; `keeps` is a member of `_meta` that the gateway said before.
-pub(super) fn shown(result: &Bytes, show: &Show, keeps: Option<&'static str>) -> Bytes {
+/// A result as it is shown.
+pub(super) fn shown(result: &Bytes, show: &Show) -> Bytes {
     match Outline::of(result) {
-        Some(outline) => shown_by(result, &outline, show, keeps).over(result),
+        Some(outline) => shown_by(result, &outline, show).over(result),
         None => result.clone(),
     }
 }
 
 /// The same by its outline.
-pub(super) fn shown_by(
-    result: &Bytes,
-    outline: &Outline,
-    show: &Show,
-    keeps: Option<&'static str>,
-) -> Body {
+pub(super) fn shown_by(result: &Bytes, outline: &Outline, show: &Show) -> Body {
     let withholds = show.offered.withholds();
-    let said = Said {
-        keeps,
-        ..show.said()
-    };
     if outline.is_odd(show) {
         let result = with_object(result.clone());
-        let edits =
-            Outline::of(&result).map(|outline| with_said(&result, &outline, said, withholds));
-        return Body::Other(over(&result, &edits.unwrap_or_default()));
+        return Body::Other(said(&result, &show.said, withholds));
     }
-    Body::Edited(with_said(result, outline, said, withholds))
+    Body::Edited(with_said(result, outline, &show.said, withholds))
 }
 
 /// A result of which nothing is said, without what the server says in the gateway's place.
@@ -211,23 +191,23 @@ pub(super) fn unclaimed(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;
     }
-    match Outline::of(&result) {
-        Some(outline) => over(
-            &result,
-            &with_said(&result, &outline, Said::default(), withholds),
-        ),
-        None => result,
-    }
+    said(&result, &Said::default(), withholds)
+}
+
+fn said(result: &Bytes, said: &Said, withholds: bool) -> Bytes {
+    let outline = Outline::of(result);
+    let edits = outline.map(|outline| with_said(result, &outline, said, withholds));
+    over(result, &edits.unwrap_or_default())
 }
 
 /// What puts what the gateway says into the `_meta` of a result, and takes out what the server says there in its
 /// place.
-fn with_said(result: &Bytes, outline: &Outline, said: Said<'_>, withholds: bool) -> Edits {
+fn with_said(result: &Bytes, outline: &Outline, said: &Said, withholds: bool) -> Edits {
     let mut ours = Vec::new();
-    if let Some(id) = said.call_id {
+    if let Some(id) = &said.call_id {
         ours.push((CALL_ID, quoted(id)));
     }
-    if let Some(notice) = said.notice {
+    if let Some(notice) = &said.note {
         ours.push((NOTICES, format!("[{}]", quoted(notice))));
     }
     let is_claim = |key: &str| is_claim(key, withholds) && said.keeps != Some(key);
@@ -296,11 +276,11 @@ mod tests {
         let result = Bytes::from(result.to_owned());
         let outline = Outline::of(&result).unwrap();
         let said = Said {
-            call_id,
-            notice,
-            ..Said::default()
+            call_id: call_id.map(str::to_owned),
+            note: notice.map(str::to_owned),
+            keeps: None,
         };
-        let with = over(&result, &with_said(&result, &outline, said, false));
+        let with = over(&result, &with_said(&result, &outline, &said, false));
         String::from_utf8(with.to_vec()).unwrap()
     }
 

@@ -4,11 +4,7 @@
 //! Structured content that does not conform to what is listed becomes a text.
 
 use super::{Show, foreign};
-use crate::{
-    members::{may_hold, put_all},
-    tools::members::take_out,
-    withhold::WITHHELD_MARK,
-};
+use crate::{members::may_hold, withhold::WITHHELD_MARK};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -28,12 +24,17 @@ pub(super) fn is_claim(key: &str, withholds: bool) -> bool {
 
 /// Takes out what another says under our keys, in the `_meta` of a result and of everything in it but
 /// structured content, which is data.
-pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bool) {
+pub(super) fn take_claims(
+    edits: &mut Edits<'_>,
+    root: Cursor<'_>,
+    withholds: bool,
+    keeps: Option<&str>,
+) {
     if !may_hold(root.raw(), META) || !may_hold(root.raw(), OURS) {
         return;
     }
     if let Some(meta) = root.get(META) {
-        take_out(edits, meta, |key| is_claim(key, withholds));
+        edits.remove_members(meta, |key| is_claim(key, withholds) && keeps != Some(key));
     }
     // Of the result of a task the gateway says in it that something was withheld.
     let task = root.get("task").unwrap_or(root);
@@ -46,7 +47,7 @@ pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bo
     while let Some(value) = open.pop() {
         if let Some(meta) = value.get(META) {
             let is_own = of_task == Some(meta.offset());
-            take_out(edits, meta, |key| is_claim(key, is_own));
+            edits.remove_members(meta, |key| is_claim(key, is_own));
         }
         open.extend(value.items());
     }
@@ -84,7 +85,7 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .ok()
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
-    take_claims(&mut edits, root, show.offered.withholds());
+    take_claims(&mut edits, root, show.offered.withholds(), show.said.keeps);
     foreign::mark(&mut edits, root);
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
@@ -92,7 +93,7 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
     let refused = root.get(STRUCTURED).filter(|own| !is_kept(own));
     let mut text = None;
     if let Some(own) = refused {
-        take_out(&mut edits, root, |key| key == STRUCTURED);
+        edits.remove_members(root, |key| key == STRUCTURED);
         if own.kind() != Kind::Null {
             let own = String::from_utf8_lossy(own.raw());
             text = Some(foreign::marked(&own).unwrap_or_else(|| own.into_owned()));
@@ -112,7 +113,7 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     let own = root.get(STRUCTURED);
     let mut text = clean.text.clone();
     let mut put = Vec::new();
-    if let (Some(own), Some(id), false) = (own, &show.call_id, show.offered.has_page) {
+    if let (Some(own), Some(id), false) = (own, &show.said.call_id, show.offered.has_page) {
         edits.put(own, internal::TOOL_CALL_ID, quoted(id));
     }
     let content = root.get(CONTENT).filter(|own| own.kind() == Kind::Array);
@@ -126,7 +127,11 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
         text = None;
     }
     let mut added: Vec<String> = text.as_deref().map(text_part).into_iter().collect();
-    let note = show.note.as_deref().or_else(|| withheld_note(root, show));
+    let note = show
+        .said
+        .note
+        .as_deref()
+        .or_else(|| withheld_note(root, show));
     let said = said(show, note, parts + added.len(), own.is_some());
     added.extend(said.map(|said| text_part(&said)));
     if !added.is_empty() || content.is_none() {
@@ -137,7 +142,7 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
             (None, None) => put.push((CONTENT, format!("[{added}]"))),
         }
     }
-    put_all(&mut edits, root, &put);
+    edits.set_members(root, &put);
     Some(edits.done().into_owned())
 }
 
@@ -170,7 +175,7 @@ pub(super) fn withheld_note(result: Cursor<'_>, show: &Show) -> Option<&'static 
 /// What is said in a part of its own.
 fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> Option<String> {
     let mut said = Map::new();
-    if let Some(id) = &show.call_id {
+    if let Some(id) = &show.said.call_id {
         said.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
         if parts > 1 && !is_structured {
             let how = "refer to the parts above as [0], [1], …";
