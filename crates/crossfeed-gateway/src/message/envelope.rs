@@ -23,17 +23,11 @@ pub(super) struct Envelope {
 /// Where members of `params` are, by [`Param`](super::Param). Of several of the same name, the last counts.
 pub(super) type Params = [Option<Range<usize>>; Param::ALL.len()];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Member {
-    Version,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-}
-
-const MAX_MEMBERS: usize = 6;
+/// The members of the outermost object.
+const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+/// The places of those whose members are noted.
+const PARAMS: usize = 3;
+const RESULT: usize = 4;
 /// Members of a result that are noted: doubled ones could be any number.
 const MAX_NOTED: usize = 32;
 
@@ -42,8 +36,8 @@ struct Reader<'t> {
     text: &'t [u8],
     depth: usize,
     is_object: bool,
-    current: Option<(Member, usize)>,
-    found: [Option<Range<usize>>; MAX_MEMBERS],
+    current: Option<(usize, usize)>,
+    found: [Option<Range<usize>>; NAMES.len()],
     /// The member of `params` whose value comes, and where that begins.
     param: Option<(Param, usize)>,
     params: Option<Box<Params>>,
@@ -68,13 +62,13 @@ impl TokenVisitor for Reader<'_> {
     fn key(&mut self, key: Quoted<'_>) {
         match (self.depth, &self.current) {
             (1, _) => {}
-            (2, Some((Member::Params, _))) => {
+            (2, Some((PARAMS, _))) => {
                 let name = key.text();
                 let param = Param::ALL.into_iter().find(|param| param.key() == name);
                 self.param = param.and_then(|param| Some((param, value_start(self.text, &key)?)));
                 return;
             }
-            (2, Some((Member::Result, _))) => {
+            (2, Some((RESULT, _))) => {
                 let name = key.text();
                 let known = RESULT_MEMBERS.into_iter().find(|known| *known == name);
                 let begun = known.zip(value_start(self.text, &key));
@@ -83,19 +77,13 @@ impl TokenVisitor for Reader<'_> {
             }
             _ => return,
         }
-        let member = match &*key.text() {
-            "jsonrpc" => Member::Version,
-            "id" => Member::Id,
-            "method" => Member::Method,
-            "params" => Member::Params,
-            "result" => Member::Result,
-            "error" => Member::Error,
-            other => {
-                self.twice |= is_read_as_another(other);
-                return;
+        let name = key.text();
+        match NAMES.iter().position(|own| *own == name) {
+            Some(member) => {
+                self.current = value_start(self.text, &key).map(|at| (member, at));
             }
-        };
-        self.current = value_start(self.text, &key).map(|at| (member, at));
+            None => self.twice |= is_read_as_another(&name),
+        }
     }
 
     fn value_end(&mut self, end: usize) {
@@ -118,7 +106,7 @@ impl TokenVisitor for Reader<'_> {
             return;
         }
         if let Some((member, start)) = self.current.take() {
-            let slot = &mut self.found[member as usize];
+            let slot = &mut self.found[member];
             self.twice |= slot.is_some();
             *slot = Some(start..end);
         }
@@ -128,9 +116,12 @@ impl TokenVisitor for Reader<'_> {
 /// Whether a key is one of the envelope's for those who read keys whatever their case is: what they took
 /// the message for is not what was judged here.
 fn is_read_as_another(key: &str) -> bool {
-    const NAMES: [&str; MAX_MEMBERS] = ["JSONRPC", "ID", "METHOD", "PARAMS", "RESULT", "ERROR"];
     // The longest, of signs of up to three bytes.
-    key.len() <= 3 * "jsonrpc".len() && NAMES.contains(&&*key.to_uppercase())
+    let may_be = key.len() <= 3 * "jsonrpc".len();
+    may_be
+        && NAMES
+            .iter()
+            .any(|own| own.to_uppercase() == key.to_uppercase())
 }
 
 /// Reads an envelope.

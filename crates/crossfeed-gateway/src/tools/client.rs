@@ -6,8 +6,7 @@ use super::{
     flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{
-        self, Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern,
-        names::Bindings,
+        self, Audience, Listing, Listings, Offered, ToolReport, UnmatchedPattern, names::Bindings,
     },
     params::Params,
     place::{Place, conversation},
@@ -580,32 +579,19 @@ impl ClientTools {
         reader: &Arc<Reader>,
         room: Charge,
     ) -> Arc<Listing> {
-        let Tools {
-            engine,
-            config,
-            listings,
-            naming,
-            ..
-        } = &self.shared.tools;
-        let before = self
-            .shared
-            .listing()
-            .map(|listing| Arc::clone(&listing.bindings));
-        let names = Names {
-            naming: Arc::clone(naming),
-            before: before.unwrap_or_default(),
-        };
+        let tools = &self.shared.tools;
+        let before = self.shared.listing();
+        let before = before.map(|listing| Arc::clone(&listing.bindings));
         let audience = Audience {
             reader: Arc::clone(reader),
             ..self.shared.audience.clone()
         };
-        let listing = listings
-            .get(engine, config, lists, &audience, names, room)
+        let listing = tools
+            .listings
+            .get(tools, lists, audience, before.unwrap_or_default(), room)
             .await;
-        self.shared
-            .listing
-            .lock()
-            .put(&listing, is_asked_for, reader);
+        let mut shown = self.shared.listing.lock();
+        shown.put(&listing, is_asked_for, reader);
         listing
     }
 

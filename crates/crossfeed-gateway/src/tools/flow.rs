@@ -115,13 +115,8 @@ impl Known {
 
     /// Remembers a call, in place of the oldest of who has most where there are `most`.
     fn put(&mut self, principal: &Principal, call: (Scope, CallId), sources: Sources, most: usize) {
-        let own = match self.of_calls.get_mut(principal) {
-            Some(own) => own,
-            None => self
-                .of_calls
-                .entry(principal.clone())
-                .or_insert_with(LruCache::unbounded),
-        };
+        let own = self.of_calls.entry(principal.clone());
+        let own = own.or_insert_with(LruCache::unbounded);
         if own.put(call, sources).is_some() {
             return;
         }

@@ -117,14 +117,11 @@ impl Conversations {
         session: impl FnOnce(Scope) -> Session,
     ) -> (Arc<Place>, Option<Arc<Place>>) {
         let mut all = self.0.lock();
-        let own = match all.get_mut(principal) {
-            Some(own) => own,
-            None => all.entry(principal.clone()).or_insert_with(|| Remembered {
-                places: LruCache::new(MAX_CONVERSATIONS),
-                forgotten: 0,
-                last: 0,
-            }),
-        };
+        let own = all.entry(principal.clone()).or_insert_with(|| Remembered {
+            places: LruCache::new(MAX_CONVERSATIONS),
+            forgotten: 0,
+            last: 0,
+        });
         if let Some(known) = own.places.get(conversation) {
             return (Arc::clone(known), None);
         }

@@ -99,18 +99,14 @@ pub(super) fn new(shared: &Shared, name: &str) -> Bytes {
         "the tool {} is new since the last `tools/list`",
         shortened(name)
     );
-    let advice = "list the tools again before calling it".to_owned();
+    let advice = "list the tools again before calling it";
     refused(shared, ErrorCode::ToolUnknown, message, advice)
 }
 
 /// The server's list is not there to tell whether it has the tool.
 fn away(shared: &Shared, server: &ServerConfig) -> Bytes {
-    refused(
-        shared,
-        ErrorCode::UpstreamUnavailable,
-        is_away(server),
-        CALL_AGAIN.to_owned(),
-    )
+    let code = ErrorCode::UpstreamUnavailable;
+    refused(shared, code, is_away(server), CALL_AGAIN)
 }
 
 fn is_away(server: &ServerConfig) -> String {
@@ -166,6 +162,6 @@ fn shortened(name: &str) -> String {
     format!("{}{more}", quoted(&said))
 }
 
-fn refused(shared: &Shared, code: ErrorCode, message: String, advice: String) -> Bytes {
+fn refused(shared: &Shared, code: ErrorCode, message: String, advice: impl Into<String>) -> Bytes {
     shared.refused(refusal::body(code, message, advice))
 }

@@ -187,8 +187,10 @@ impl Rules<'_> {
         }
         self.object(root, |key, value| match key {
             "task" => within(levels, |left| self.task(value, left)),
-            "tasks" if value.kind() == Kind::Array => within(levels, |left| {
-                value.with_items(|task| self.task(task, left))
+            "tasks" => self.list(key, value, || {
+                within(levels, |left| {
+                    value.with_items(|task| self.task(task, left))
+                })
             }),
             "result" => within(levels, |left| self.tool_answer(value, left)),
             "error" => self.error(value).into(),
@@ -198,7 +200,6 @@ impl Rules<'_> {
             "status" => self.word(key, value, &TASK_STATUSES),
             "resultType" => self.word(key, value, &RESULT_TYPES),
             "ttl" | "ttlMs" | "pollInterval" | "pollIntervalMs" => self.number(key, value),
-            "tasks" => self.unexpected(key, value),
             key => self.other(key, value),
         })
     }
@@ -206,11 +207,10 @@ impl Rules<'_> {
     /// The answer to `resources/read`.
     pub(super) fn resource(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
         self.object(root, |key, value| match key {
-            "contents" if value.kind() == Kind::Array => self.contents(value).into(),
+            "contents" => self.list(key, value, || self.contents(value).into()),
             "ttlMs" => self.number(key, value),
             "cacheScope" => self.word(key, value, &["public", "private"]),
             "resultType" => self.word(key, value, &RESULT_TYPES),
-            "contents" => self.unexpected(key, value),
             key => self.other(key, value),
         })
     }
@@ -249,16 +249,13 @@ impl Rules<'_> {
     pub(super) fn prompt(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
         self.object(root, |key, value| match key {
             "description" | "systemPrompt" => self.texts(value).into(),
-            "messages" if value.kind() == Kind::Array => {
-                value.with_items(|message| self.message(message)).into()
-            }
-            "tools" if value.kind() == Kind::Array => {
-                value.with_items(|tool| self.tool(tool)).into()
-            }
+            "messages" => self.list(key, value, || {
+                value.with_items(|own| self.message(own)).into()
+            }),
+            "tools" => self.list(key, value, || value.with_items(|own| self.tool(own)).into()),
             "resultType" => self.word(key, value, &RESULT_TYPES),
             "includeContext" => self.word(key, value, &["none", "thisServer", "allServers"]),
             "maxTokens" | "temperature" => self.number(key, value),
-            "messages" | "tools" => self.unexpected(key, value),
             key => self.other(key, value),
         })
     }
@@ -415,6 +412,14 @@ impl Rules<'_> {
             return self.texts(value);
         }
         value.with_members(change)
+    }
+
+    /// A member that is a list.
+    fn list(&self, key: &str, value: Cursor<'_>, judge: impl FnOnce() -> Change) -> Change {
+        match value.kind() {
+            Kind::Array => judge(),
+            _ => self.unexpected(key, value),
+        }
     }
 
     /// A member that is one of a few words.

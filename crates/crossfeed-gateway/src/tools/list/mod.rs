@@ -27,7 +27,7 @@ pub(super) use rewriter::unlisted;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
-use super::{ServerList, builtin, profile::Choice, reader::Reader};
+use super::{ServerList, Tools, builtin, profile::Choice, reader::Reader};
 use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
@@ -36,7 +36,6 @@ use crate::{
     pattern::fits_all,
 };
 use bytes::Bytes;
-use crossfeed_core::Engine;
 use crossfeed_json::{Cursor, Document};
 use crossfeed_wire::View;
 use futures_util::future::join_all;
@@ -114,12 +113,6 @@ pub(super) struct Listing {
     pub(super) bindings: Arc<Bindings>,
     /// The servers whose lists it is made of.
     servers: Vec<usize>,
-}
-
-/// By what names are given: the configuration, and the names that were given before.
-pub(super) struct Names {
-    pub(super) naming: Arc<Naming>,
-    pub(super) before: Arc<Bindings>,
 }
 
 impl Listing {
@@ -210,19 +203,19 @@ impl Listings {
         account.charge(2 * bytes, Purpose::Shown)
     }
 
-    /// The listing of these lists, made now unless it was made lately. It keeps of `room` what it takes, for as
-    /// long as it is there.
+    /// The listing of these lists, made now unless it was made lately; `before` are the names that were given by
+    /// then. It keeps of `room` what it takes, for as long as it is there.
     pub(super) async fn get(
         &self,
-        engine: &Engine,
-        config: &Arc<GatewayConfig>,
+        tools: &Tools,
         lists: &[ServerList],
-        audience: &Audience,
-        names: Names,
+        audience: Audience,
+        before: Arc<Bindings>,
         mut room: Charge,
     ) -> Arc<Listing> {
         let bytes = bytes(lists);
-        let audience = Arc::new(audience.clone());
+        let config = &tools.config;
+        let audience = Arc::new(audience);
         let lists_digest = {
             let (config, audience) = (Arc::clone(config), Arc::clone(&audience));
             let lists = lists.to_vec();
@@ -230,13 +223,13 @@ impl Listings {
         };
         let key = |bindings: &Bindings| key(&lists_digest, bindings);
         let kept = || self.kept.lock();
-        if let Some(listing) = kept().get(&key(&names.before)) {
+        if let Some(listing) = kept().get(&key(&before)) {
             return Arc::clone(listing);
         }
         let rewriting = join_all(lists.iter().map(|list| async {
             let rewriter = self.rewriters.get(list.server)?;
             let job = Job {
-                engine: engine.clone(),
+                engine: tools.engine.clone(),
                 config: Arc::clone(config),
                 server: list.server,
                 terms: audience.terms(config, list.server),
@@ -247,7 +240,8 @@ impl Listings {
         }));
         let rewritten: Vec<_> = rewriting.await.into_iter().flatten().collect();
         let is_finished = rewritten.iter().all(|(_, list)| !list.is_unfinished);
-        let (config, before) = (Arc::clone(config), Arc::clone(&names.before));
+        let (naming, config) = (Arc::clone(&tools.naming), Arc::clone(config));
+        let given = Arc::clone(&before);
         let permit = if bytes > LARGE {
             Arc::clone(&self.permits).acquire_owned().await.ok()
         } else {
@@ -256,7 +250,7 @@ impl Listings {
         let made = move || {
             let _permit = permit;
             let began = cpu_time();
-            let listing = listing(&config, rewritten, &audience, &names);
+            let listing = listing(&config, rewritten, &audience, (&naming, &given));
             (listing, cpu_time().saturating_sub(began))
         };
         let (mut listing, time) = apart(bytes, made).await;
@@ -380,7 +374,7 @@ fn listing(
     config: &GatewayConfig,
     lists: Vec<(ServerList, Rewriting)>,
     audience: &Audience,
-    given: &Names,
+    (naming, before): (&Naming, &Arc<Bindings>),
 ) -> Listing {
     let pages: Vec<Vec<Document>> = lists
         .iter()
@@ -397,8 +391,6 @@ fn listing(
         let Some(server) = config.servers.get(list.server) else {
             continue;
         };
-        let choice = choice(config, list.server, audience);
-        let view = audience.reader.view(list.server);
         // One without tools has nothing that patterns could fit.
         if list.pages.is_empty() {
             continue;
@@ -423,9 +415,12 @@ fn listing(
             match tool {
                 Ok(tool) => {
                     reports.push(None);
-                    tools.push((list.server, (choice, view), tool));
+                    tools.push((list.server, tool));
                 }
-                Err(name) => reports.push(Some(ToolReport::left_out(list.server, name))),
+                Err(name) => {
+                    let why = "by the configuration";
+                    reports.push(Some(ToolReport::left_out(list.server, name, why)));
+                }
             }
         }
     }
@@ -438,7 +433,7 @@ fn listing(
     }
     let own: Vec<_> = tools
         .iter()
-        .map(|(server, _, tool)| (*server, tool.shown.as_str()))
+        .map(|(server, tool)| (*server, tool.shown.as_str()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
     let extra = if own.is_empty() || !audience.reader.takes_references {
@@ -446,7 +441,7 @@ fn listing(
     } else {
         builtin::offered(config.extra_tools, audience.may_list)
     };
-    let (shown, bindings) = given.naming.give(&given.before, &own, &extra);
+    let (shown, bindings) = naming.give(before, &own, &extra);
     let mut found = HashMap::new();
     let mut unnamed = HashSet::new();
     let mut pending = reports.iter_mut().filter(|report| report.is_none());
@@ -454,14 +449,15 @@ fn listing(
         .iter()
         .map(|name| builtin::definition(name).to_string().into())
         .collect();
-    for ((index, (choice, view), tool), name) in tools.into_iter().zip(shown) {
+    for ((index, tool), name) in tools.into_iter().zip(shown) {
         let tool = tool.tool;
         let report = pending.next();
         let Some(name) = name else {
             unnamed.insert(index);
             if let Some(report) = report {
                 let name = tool.listed().name().to_owned();
-                *report = Some(ToolReport::without_room(index, name));
+                let why = "its server lists too many names";
+                *report = Some(ToolReport::left_out(index, name, why));
             }
             continue;
         };
@@ -469,8 +465,7 @@ fn listing(
             *report = Some(ToolReport::of(index, &tool, &name));
         }
         let to = tool::Audience {
-            choice,
-            view,
+            terms: audience.terms(config, index),
             revision: audience.revision,
             has_inspector: extra.contains(&builtin::INSPECT),
         };

@@ -22,23 +22,14 @@ pub struct ToolReport {
 
 impl ToolReport {
     /// Of a tool that is not offered.
-    pub(super) fn left_out(server: usize, name: String) -> Self {
+    pub(super) fn left_out(server: usize, name: String, why: &str) -> Self {
         Self {
             server,
             name,
             shown: None,
-            decision: "not offered: by the configuration".to_owned(),
+            decision: format!("not offered: {why}"),
             notices: Vec::new(),
             refused: None,
-        }
-    }
-
-    /// Of a tool whose name has no room.
-    pub(super) fn without_room(server: usize, name: String) -> Self {
-        let decision = "not offered: its server lists too many names".to_owned();
-        Self {
-            decision,
-            ..Self::left_out(server, name)
         }
     }
 

@@ -219,36 +219,34 @@ impl State {
         let base = job.terms.choice.options().with_stop(is_over.clone());
         let mut skipped = Skipped::default();
         let mut room = MAX_LIST_BYTES;
-        let mut fits = |raw: &Bytes| {
+        let fits = own.iter().map(|(_, raw)| {
             let fits = raw.len() <= MAX_TOOL_BYTES.min(room);
             room -= if fits { raw.len() } else { 0 };
             fits
-        };
-        if !job.terms.choice.is_each_alone() {
-            let fitting: Vec<_> = own.iter().map(|(_, raw)| fits(raw)).collect();
-            let all = self.together(job, own, &fitting, base);
-            for (tool, fits) in all.iter().zip(&fitting) {
-                let is_unjudged = tool.as_ref().is_some_and(|tool| tool.is_unjudged());
-                skipped.for_size += usize::from(!fits);
-                skipped.for_time += usize::from(*fits && is_unjudged);
-            }
-            return (all, skipped);
-        }
-        let tools = own.iter().map(|(name, raw)| {
-            if !fits(raw) {
+        });
+        let fits: Vec<_> = fits.collect();
+        let is_each_alone = job.terms.choice.is_each_alone();
+        let judged = own.iter().zip(&fits).filter(|(_, fits)| **fits);
+        let judged: Vec<_> = judged
+            .map(|(own, _)| *own)
+            .filter(|_| !is_each_alone)
+            .collect();
+        let mut together = worked(job, &judged, base.clone());
+        let is_over = !is_each_alone && base.is_over();
+        let tools = own.iter().zip(&fits).map(|((name, raw), fits)| {
+            if !fits {
                 skipped.for_size += 1;
                 return unjudged(job, name, raw);
             }
-            let key = key(job.terms, raw);
-            if let Some(kept) = self.tools.get(&key) {
-                return Some(Arc::clone(kept));
-            }
-            let tool = self.alone(job, name, raw, &base)?;
-            if tool.is_unjudged() {
+            let tool = if is_each_alone {
+                self.alone(job, name, raw, &base)?
+            } else {
+                together.next()?
+            };
+            if is_over || tool.is_unjudged() {
                 skipped.for_time += 1;
                 return unjudged(job, name, raw);
             }
-            self.keep(key, &tool);
             Some(tool)
         });
         let tools = tools.collect();
@@ -263,6 +261,10 @@ impl State {
         raw: &Bytes,
         base: &ListOptions,
     ) -> Option<Arc<Rewritten>> {
+        let key = key(job.terms, raw);
+        if let Some(kept) = self.tools.get(&key) {
+            return Some(Arc::clone(kept));
+        }
         if base.is_over() {
             return unjudged(job, name, raw);
         }
@@ -270,41 +272,13 @@ impl State {
         {
             self.worked += 1;
         }
-        let options = job.with_tool(base.clone(), (name, raw));
         // What is kept must not keep alive the page that it came in.
         let raw = Bytes::copy_from_slice(raw);
-        let own = declaration(&raw);
-        let listed = rewritten(vec![own.clone()], &options).pop()?;
-        Some(finished(job, (raw, own, listed), &options))
-    }
-
-    /// Tools whose styles depend on those of the tools before them.
-    fn together(
-        &mut self,
-        job: &Job,
-        own: &[(&str, &Bytes)],
-        fitting: &[bool],
-        base: ListOptions,
-    ) -> Vec<Option<Arc<Rewritten>>> {
-        let judged = own.iter().zip(fitting);
-        let judged = judged.filter_map(|(own, fits)| fits.then_some(*own));
-        let options = judged
-            .clone()
-            .fold(base, |options, own| job.with_tool(options, own));
-        let declared: Vec<_> = judged.map(|(_, raw)| declaration(raw)).collect();
-        let listed = rewritten(declared.clone(), &options);
-        let mut listed = declared.into_iter().zip(listed);
-        let tools = own.iter().zip(fitting).map(|((name, raw), fits)| {
-            if !fits {
-                return unjudged(job, name, raw);
-            }
-            let (own, listed) = listed.next()?;
-            if options.is_over() {
-                return unjudged(job, name, raw);
-            }
-            Some(finished(job, ((*raw).clone(), own, listed), &options))
-        });
-        tools.collect()
+        let tool = worked(job, &[(name, &raw)], base.clone()).next()?;
+        if !tool.is_unjudged() {
+            self.keep(key, &tool);
+        }
+        Some(tool)
     }
 
     fn keep(&mut self, key: [u8; 32], tool: &Arc<Rewritten>) {
@@ -416,6 +390,22 @@ impl Job {
 fn rewritten(tools: Vec<Value>, options: &ListOptions) -> Vec<ListedTool> {
     let list = ToolList::try_from(json!({ "tools": tools }));
     list.map_or_else(|_| Vec::new(), |list| rewrite_tools(&list, options).tools)
+}
+
+/// Tools whose styles may depend on those of the tools before them.
+fn worked<'j>(
+    job: &'j Job,
+    own: &[(&str, &Bytes)],
+    base: ListOptions,
+) -> impl Iterator<Item = Arc<Rewritten>> + use<'j> {
+    let options = own
+        .iter()
+        .fold(base, |options, own| job.with_tool(options, *own));
+    let declared: Vec<_> = own.iter().map(|(_, raw)| declaration(raw)).collect();
+    let listed = rewritten(declared.clone(), &options);
+    let raw: Vec<Bytes> = own.iter().map(|(_, raw)| (*raw).clone()).collect();
+    let tools = raw.into_iter().zip(declared).zip(listed);
+    tools.map(move |((raw, own), listed)| finished(job, (raw, own, listed), &options))
 }
 
 fn finished(

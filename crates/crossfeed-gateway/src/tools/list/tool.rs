@@ -1,9 +1,7 @@
 //! One tool as it is offered: its bytes in the list, and what its calls need to know.
 
-use super::{HeaderParameter, description, root};
-use crate::{
-    Revision, config::ServerConfig, members::edited, message::Header, tools::profile::Choice,
-};
+use super::{HeaderParameter, Terms, description, root};
+use crate::{Revision, config::ServerConfig, members::edited, message::Header};
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, quoted};
@@ -27,8 +25,7 @@ fn without(schema: &Value, rules: &Arc<RevealRules>) -> Option<Value> {
 /// Who a tool is listed to.
 #[derive(Clone, Copy)]
 pub(super) struct Audience {
-    pub(super) choice: Choice,
-    pub(super) view: View,
+    pub(super) terms: Terms,
     pub(super) revision: Revision,
     /// Whether the gateway's own tool that looks into output schemas is listed, too.
     pub(super) has_inspector: bool,
@@ -145,7 +142,7 @@ impl Rewritten {
             let is_rewritten = self.own.get("inputSchema") != Some(shown) && !self.stays(to);
             if self.listed().error().is_none() && is_rewritten {
                 // Older clients refuse a whole list for a root without a type; no other is known to be refused.
-                let keeps_root = self.takes_root(to) && to.choice.keeps_roots();
+                let keeps_root = self.takes_root(to) && to.terms.choice.keeps_roots();
                 let combined = self.combined_root().filter(|_| keeps_root);
                 let shown = combined.as_ref().unwrap_or(shown);
                 edits.put(root, "inputSchema", shown.to_string());
@@ -176,20 +173,24 @@ impl Rewritten {
     /// that refuses it, and its parameters keep their names.
     fn stays(&self, to: Audience) -> bool {
         let is_plain = self.listed().names().is_empty() && self.listed().folded() == 0;
-        !self.offered.is_chained && is_plain && self.takes_root(to) && to.choice.leaves_schemas()
+        !self.offered.is_chained
+            && is_plain
+            && self.takes_root(to)
+            && to.terms.choice.leaves_schemas()
     }
 
     /// The description with the fields of the output schema, where that is not listed.
     fn description(&self, name: &str, to: Audience) -> Option<String> {
         let output = self.offered.output.as_ref();
-        let output = output.filter(|_| self.offered.is_chained && to.view != View::Program)?;
+        let output =
+            output.filter(|_| self.offered.is_chained && to.terms.view != View::Program)?;
         let own = self.own.get("description").and_then(Value::as_str);
         description::with_output_fields(
             own,
             output,
             name,
             to.has_inspector,
-            to.choice.description(),
+            to.terms.choice.description(),
         )
     }
 
@@ -199,7 +200,7 @@ impl Rewritten {
         let Some(own) = tool.get(OUTPUT) else {
             return Output::AsItCame;
         };
-        if !self.is_whole && to.view != View::Program {
+        if !self.is_whole && to.terms.view != View::Program {
             return Output::None;
         }
         // Before 2026-07-28 a client refuses the whole list for any other root.

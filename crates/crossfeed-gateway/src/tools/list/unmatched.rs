@@ -66,6 +66,28 @@ impl fmt::Display for UnmatchedPattern {
 }
 
 impl UnmatchedPattern {
+    /// A pattern for `tool` that none of these tools fits.
+    fn of(
+        server: usize,
+        (key, index): (&'static str, usize),
+        pattern: &str,
+        tool: &str,
+        tools: &[&str],
+    ) -> Option<Self> {
+        // All of none is meant, too.
+        let is_all = !tool.is_empty() && tool.bytes().all(|byte| byte == b'*');
+        let is_matched = is_all || tools.iter().any(|name| fits(tool, name));
+        (!is_matched).then(|| Self {
+            server,
+            holder: None,
+            key,
+            index,
+            pattern: pattern.to_owned(),
+            nearest: nearest(&tool.replace('*', ""), tools.iter().copied()).map(str::to_owned),
+            is_exact: !pattern.contains('*'),
+        })
+    }
+
     /// Whether it names one tool that there is not, or a field that is much like one that there is: such a rule
     /// would silently not hold. A pattern may be meant for tools to come.
     #[must_use]
@@ -109,20 +131,12 @@ pub(super) fn of_several(
         else {
             continue;
         };
-        let known = || known.iter().copied().flatten().map(String::as_str);
-        let is_all = tool.bytes().all(|byte| byte == b'*');
-        if is_all || known().any(|name| fits(tool, name)) {
-            continue;
-        }
-        found.push(UnmatchedPattern {
-            server: *first,
+        let known: Vec<_> = known.into_iter().flatten().map(String::as_str).collect();
+        let unmatched = UnmatchedPattern::of(*first, (key, index), pattern, tool, &known);
+        found.extend(unmatched.map(|unmatched| UnmatchedPattern {
             holder: holder.map(|holder| holder.name.clone()),
-            key,
-            index,
-            pattern: pattern.clone(),
-            nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
-            is_exact: !pattern.contains('*'),
-        });
+            ..unmatched
+        }));
     }
     found
 }
@@ -138,27 +152,13 @@ pub(super) fn unmatched(
         ("deny", &server.deny),
         ("neverChain", &server.never_chain),
     ];
-    let mut found = Vec::new();
-    for (key, patterns) in keys {
-        for (place, pattern) in patterns.iter().enumerate() {
-            // All of none is meant, too.
-            let is_all = !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*');
-            if is_all || tools.iter().any(|tool| fits(pattern, tool)) {
-                continue;
-            }
-            let word = pattern.replace('*', "");
-            found.push(UnmatchedPattern {
-                server: index,
-                holder: None,
-                key,
-                index: place,
-                pattern: pattern.clone(),
-                nearest: nearest(&word, tools.iter().copied()).map(str::to_owned),
-                is_exact: !pattern.contains('*'),
-            });
-        }
-    }
-    found
+    let patterns = keys.into_iter().flat_map(|(key, patterns)| {
+        let patterns = patterns.iter().enumerate();
+        patterns.map(move |(place, pattern)| ((key, place), pattern))
+    });
+    let found = patterns
+        .filter_map(|(place, pattern)| UnmatchedPattern::of(index, place, pattern, pattern, tools));
+    found.collect()
 }
 
 /// What the tools of one or more servers declare of their output, where all of them do.

@@ -192,7 +192,7 @@ impl RecordedCall {
         let shown = match answer {
             Answer::Unread => {
                 let failed = self.in_flight.fail("there was no room to read its result");
-                note(failed.await.err());
+                noted(failed.await);
                 Some(room::unread(&shared).into())
             }
             Answer::Other => None,
@@ -210,8 +210,7 @@ impl RecordedCall {
                 let is_cut = is_large && self.replay.cuts_failures(&show);
                 let failed = ToolResult::mcp_document(read).failed();
                 let recorded = self.in_flight.complete(failed).await;
-                let is_kept = recorded.is_ok();
-                note(recorded.err());
+                let is_kept = noted(recorded);
                 let figures = shared.tools.figures.server(show.offered.server);
                 figures.result(metrics::ResultOutcome::Failed);
                 if is_cut && is_kept {
@@ -243,7 +242,7 @@ impl RecordedCall {
 
     /// The call came to nothing.
     pub(super) async fn fail(self, message: &str) {
-        note(self.in_flight.fail(message).await.err());
+        noted(self.in_flight.fail(message).await);
     }
 
     /// What `result` is shown as, which was `read` before: one index serves all.
@@ -269,11 +268,11 @@ impl RecordedCall {
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let figures = shared.tools.figures.server(offered.server);
-        if let Err(error) = recorded {
+        if let Err(error) = &recorded {
             figures.result(metrics::ResultOutcome::Refused);
             show.said.call_id = None;
             show.said.note = Some(format!("this result cannot be referred to: {error}"));
-            note(Some(error));
+            noted(recorded);
             return Some(unrecorded(&shared, result, show).await);
         }
         figures.result(metrics::ResultOutcome::Recorded);
@@ -346,9 +345,7 @@ impl Replay {
         }
         let call_id = shared.place.ids.next().ok()?;
         let recorded = session.record(&call_id, failed).await;
-        let is_kept = recorded.is_ok();
-        note(recorded.err());
-        is_kept.then(|| Self {
+        noted(recorded).then(|| Self {
             call_id,
             ..self.clone()
         })
@@ -688,9 +685,10 @@ fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
     whole(&clean(&document, show)?, show).map(Bytes::from)
 }
 
-/// Logs the failure of the store for the operator.
-fn note(error: Option<crossfeed_store::StoreError>) {
-    if let Some(error) = error {
+/// Whether the store did it; its failure is logged for the operator.
+fn noted<T>(done: Result<T, crossfeed_store::StoreError>) -> bool {
+    if let Err(error) = &done {
         tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "cannot record a result");
     }
+    done.is_ok()
 }

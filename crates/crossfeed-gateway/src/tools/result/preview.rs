@@ -17,7 +17,7 @@ const MAX_MEDIA: usize = 16;
 
 /// The result as it is shown; `text` is the engine's preview.
 pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<u8>> {
-    let root = clean.document.root().ok()?;
+    let root = clean.document().root().ok()?;
     // Nothing of the server's own passes for the gateway's. The lines around it are the engine's, which has
     // marked those of the server in what stands between.
     let marked = foreign::marked_keys(text);

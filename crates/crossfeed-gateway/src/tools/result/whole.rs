@@ -8,7 +8,7 @@ use crate::{members::may_hold, withhold::WITHHELD_MARK};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
-use std::{borrow::Cow, ops::Deref};
+use std::borrow::Cow;
 
 pub(super) const CONTENT: &str = "content";
 pub(super) const STRUCTURED: &str = "structuredContent";
@@ -55,25 +55,16 @@ pub(super) fn take_claims(
 
 /// A result without what must not be passed on.
 pub(super) struct Clean<'d> {
-    pub(super) document: Held<'d>,
+    came: &'d Document,
+    /// What it was changed to, if it was.
+    changed: Option<Document>,
     /// What was structured content, and cannot be for this client: its text has to be there.
     pub(super) text: Option<String>,
 }
 
-/// A document as it came, which is indexed once, or another one.
-pub(super) enum Held<'d> {
-    AsItCame(&'d Document),
-    Changed(Document),
-}
-
-impl Deref for Held<'_> {
-    type Target = Document;
-
-    fn deref(&self) -> &Document {
-        match self {
-            Self::AsItCame(document) => document,
-            Self::Changed(document) => document,
-        }
+impl Clean<'_> {
+    pub(super) fn document(&self) -> &Document {
+        self.changed.as_ref().unwrap_or(self.came)
     }
 }
 
@@ -99,17 +90,21 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
             text = Some(foreign::marked(&own).unwrap_or_else(|| own.into_owned()));
         }
     }
-    let document = match edits.done() {
-        Cow::Borrowed(_) => Held::AsItCame(document),
-        Cow::Owned(bytes) => Held::Changed(Document::new(bytes)),
+    let changed = match edits.done() {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(bytes) => Some(Document::new(bytes)),
     };
-    Some(Clean { document, text })
+    Some(Clean {
+        came: document,
+        changed,
+        text,
+    })
 }
 
 /// The result as it is shown.
 pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
-    let root = clean.document.root().ok()?;
-    let mut edits = Edits::new(clean.document.raw());
+    let root = clean.document().root().ok()?;
+    let mut edits = Edits::new(clean.document().raw());
     let own = root.get(STRUCTURED);
     let mut text = clean.text.clone();
     let mut put = Vec::new();
