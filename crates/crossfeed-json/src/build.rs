@@ -15,7 +15,6 @@ use crate::{
     word::{Word, kind},
 };
 use bytes::Bytes;
-use std::sync::OnceLock;
 
 /// A container that is still open.
 #[derive(Clone, Copy)]
@@ -79,18 +78,8 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
     let mut builder = Builder {
         tape: Tape {
             words: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
-            larges: Vec::new(),
-            far_larges: Vec::new(),
-            long_ends: Vec::new(),
-            keys: Vec::new(),
-            duplicates: Vec::new(),
-            distinct_members: Vec::new(),
-            depth: 0,
-            plain: false,
-            root_underscored: OnceLock::new(),
-            built: Default::default(),
-            root_chars: OnceLock::new(),
             raw: raw.clone(),
+            ..Tape::default()
         },
         stack: [OUTER; MAX_OPEN],
         depth: 0,
@@ -103,7 +92,8 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
         far_larges_from,
     };
     let outcome = builder.document();
-    if !matches!(outcome, Ok(Encoding::Ascii))
+    let is_ascii = outcome == Ok(true);
+    if !is_ascii
         && simdutf8::basic::from_utf8(&raw).is_err()
         && let Err(error) = std::str::from_utf8(&raw)
     {
@@ -119,12 +109,6 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
     fit(&mut tape.distinct_members);
     fit(&mut tape.far_larges);
     Ok(tape)
-}
-
-enum Encoding {
-    Ascii,
-    /// Some byte is beyond ASCII, so UTF-8 is still to be checked.
-    Unknown,
 }
 
 /// Values to read before [`grow`] guesses how many a document holds.
@@ -164,7 +148,8 @@ fn offset(n: usize) -> u32 {
 }
 
 impl Builder {
-    fn document(&mut self) -> Result<Encoding, JsonError> {
+    /// Reads the whole document; whether each of its bytes is ASCII, so that UTF-8 need not be checked.
+    fn document(&mut self) -> Result<bool, JsonError> {
         let raw = self.tape.raw.clone();
         let text = Text(&raw);
         let mut scanner = Scanner::new(&raw);
@@ -229,11 +214,7 @@ impl Builder {
                     Ok(token) => token,
                     Err(_) if frame.node == OUTSIDE => {
                         self.tape.plain = scanner.is_plain();
-                        return Ok(if scanner.saw_non_ascii() {
-                            Encoding::Unknown
-                        } else {
-                            Encoding::Ascii
-                        });
+                        return Ok(!scanner.saw_non_ascii());
                     }
                     Err(error) => return Err(error),
                 };

@@ -397,11 +397,12 @@ impl<'a> Cursor<'a> {
 
     /// The members of an object in the source's order; none for anything else.
     #[must_use]
-    pub fn members(self) -> Members<'a> {
-        if self.kind() == Kind::Object {
-            return Members(self.items());
-        }
-        Members(self.siblings(0, 0))
+    pub fn members(self) -> impl ExactSizeIterator<Item = (Key<'a>, Self)> + Clone {
+        let items = match self.kind() {
+            Kind::Object => self.items(),
+            _ => self.siblings(0, 0),
+        };
+        items.map(|member| (member.key(), member))
     }
 
     /// The members of an object as they are written, each occurrence of a key on its own; none for
@@ -513,22 +514,3 @@ impl<'a> Iterator for Items<'a> {
 }
 
 impl ExactSizeIterator for Items<'_> {}
-
-/// The members of an object.
-#[derive(Clone)]
-pub struct Members<'a>(Items<'a>);
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (Key<'a>, Cursor<'a>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|member| (member.key(), member))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Members<'_> {}

@@ -69,7 +69,7 @@ pub(crate) const NEAR: usize = 128;
 pub(crate) type BySlot = Vec<(u32, u32)>;
 
 /// The index of one document.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tape {
     pub(crate) raw: Bytes,
     pub(crate) words: Vec<Word>,

@@ -33,7 +33,7 @@ mod write;
 mod tests;
 
 pub use chars::{count_bytes, count_chars, indexing_bytes};
-pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
+pub use cursor::{Cursor, Items, Key, Kind, Prediction, WrittenMember};
 pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
 pub use edits::{Edits, Removals, object};

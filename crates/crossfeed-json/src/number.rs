@@ -1,5 +1,6 @@
 //! Numbers by value: JSON numbers are decimal texts of any length, and are compared as such.
 
+use crate::lex::Text;
 use std::cmp::Ordering;
 
 /// Compares two JSON numbers by value, exactly: `1.0` equals `1`, 2^53 + 1 is more than 2^53, and
@@ -17,8 +18,8 @@ use std::cmp::Ordering;
 /// ```
 #[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
-    if let (Some(a), Some(b)) = (Short::parse(a), Short::parse(b)) {
-        return a.compare(b);
+    if let (Some(a), Some(b)) = (short(a.as_bytes()), short(b.as_bytes())) {
+        return a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     }
     Decimal::parse(a).compare(&Decimal::parse(b))
 }
@@ -26,25 +27,9 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 /// Whether `text` is exactly one JSON number.
 #[must_use]
 pub fn is_number(text: &str) -> bool {
-    fn digits(text: &str) -> Option<&str> {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        (rest.len() < text.len()).then_some(rest)
-    }
-    fn number(text: &str) -> Option<&str> {
-        let text = text.strip_prefix('-').unwrap_or(text);
-        let mut rest = match text.strip_prefix('0') {
-            Some(rest) => rest,
-            None => digits(text)?,
-        };
-        if let Some(fraction) = rest.strip_prefix('.') {
-            rest = digits(fraction)?;
-        }
-        if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-            rest = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))?;
-        }
-        Some(rest)
-    }
-    number(text) == Some("")
+    let bytes = Text(text.as_bytes());
+    let end = bytes.byte(0).and_then(|first| bytes.number(first, 0));
+    end == Ok(text.len())
 }
 
 /// Decimals of at most this many digits are told apart by floats.
@@ -94,63 +79,6 @@ pub fn short(number: &[u8]) -> Option<f64> {
     }
     let mantissa = if negative { -mantissa } else { mantissa };
     Some(mantissa as f64 / FLOAT_POWERS[scale])
-}
-
-/// A number of at most 18 digits without exponent: `mantissa / 10^scale`.
-#[derive(Clone, Copy)]
-struct Short {
-    mantissa: i64,
-    scale: u32,
-}
-
-const POWERS: [i64; 19] = {
-    let mut powers = [1; 19];
-    let mut n = 1;
-    while n < 19 {
-        powers[n] = powers[n - 1] * 10;
-        n += 1;
-    }
-    powers
-};
-
-impl Short {
-    #[inline]
-    fn parse(text: &str) -> Option<Self> {
-        let (negative, digits) = match text.as_bytes() {
-            [b'-', rest @ ..] => (true, rest),
-            all => (false, all),
-        };
-        if digits.len() > 18 {
-            return None;
-        }
-        let mut mantissa = 0_i64;
-        let mut scale = 0;
-        let mut fraction = 0;
-        for &byte in digits {
-            match byte {
-                b'0'..=b'9' => {
-                    mantissa = mantissa * 10 + i64::from(byte - b'0');
-                    scale += fraction;
-                }
-                b'.' => fraction = 1,
-                _ => return None,
-            }
-        }
-        Some(Self {
-            mantissa: if negative { -mantissa } else { mantissa },
-            scale,
-        })
-    }
-
-    #[inline]
-    fn compare(self, other: Self) -> Ordering {
-        if self.scale == other.scale {
-            return self.mantissa.cmp(&other.mantissa);
-        }
-        let power = |scale: u32| i128::from(POWERS[scale as usize]);
-        (i128::from(self.mantissa) * power(other.scale))
-            .cmp(&(i128::from(other.mantissa) * power(self.scale)))
-    }
 }
 
 /// Any number: `0.digits * 10^magnitude`, digits without zeros at either end; none for zero.

@@ -74,31 +74,30 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
             _ => out[len..len + (end - at)].copy_from_slice(&raw[at..end]),
         }
         len += end - at;
-        match (raw.get(end), raw.get(end + 1)) {
-            (None, _) => break,
-            (Some(b'\\'), Some(&quoted @ (b'"' | b'\\' | b'/'))) => {
-                out[len] = quoted;
-                at = end + 2;
-                len += 1;
-            }
-            (Some(b'\\'), _) => {
-                let (code, next) = escape(raw, end);
-                let mut buffer = [0; 4];
-                let bytes = code_point(code, &mut buffer);
-                out[len..len + bytes.len()].copy_from_slice(bytes);
-                at = next.min(raw.len());
-                len += bytes.len();
-            }
-            // In no string that was checked.
-            (Some(&other), _) => {
-                out[len] = other;
-                at = end + 1;
-                len += 1;
-            }
-        }
+        let Some((bytes, count, behind)) = special(raw, end) else {
+            break;
+        };
+        out[len..len + bytes.len()].copy_from_slice(&bytes);
+        len += count;
+        at = behind;
     }
     out.truncate(len);
     Cow::Owned(out)
+}
+
+/// The bytes that the special byte at `at` stands for, or the escape that begins there, how many these are, and
+/// the offset behind it; `None` at the end.
+#[inline(always)]
+fn special(raw: &[u8], at: usize) -> Option<([u8; 4], usize, usize)> {
+    Some(match (raw.get(at)?, raw.get(at + 1)) {
+        (b'\\', Some(&quoted @ (b'"' | b'\\' | b'/'))) => ([quoted, 0, 0, 0], 1, at + 2),
+        (b'\\', _) => {
+            let (code, behind) = escape(raw, at);
+            let (bytes, count) = code_point(code);
+            (bytes, count, behind.min(raw.len()))
+        }
+        (&other, _) => ([other, 0, 0, 0], 1, at + 1),
+    })
 }
 
 /// More bytes than most runs between the escapes of JSON in a string.
@@ -164,22 +163,11 @@ impl<'a> Origins<'a> {
             if self.text == offset {
                 break;
             }
-            match (self.raw.get(self.at), self.raw.get(self.at + 1)) {
-                (None, _) => break,
-                (Some(b'\\'), Some(b'"' | b'\\' | b'/')) => {
-                    self.at += 2;
-                    self.text += 1;
-                }
-                (Some(b'\\'), _) => {
-                    let (code, next) = escape(self.raw, self.at);
-                    self.at = next.min(self.raw.len());
-                    self.text += code_point(code, &mut [0; 4]).len();
-                }
-                (Some(_), _) => {
-                    self.at += 1;
-                    self.text += 1;
-                }
-            }
+            let Some((_, count, behind)) = special(self.raw, self.at) else {
+                break;
+            };
+            self.text += count;
+            self.at = behind;
         }
         self.at
     }
@@ -207,7 +195,8 @@ pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
                 0xd800..0xe000 => 0xfffd,
                 other => other,
             };
-            rest.strip_prefix(code_point(read, &mut [0; 4]))
+            let (bytes, count) = code_point(read);
+            rest.strip_prefix(&bytes[..count])
         } else {
             at += 1;
             rest.strip_prefix(&[byte])
@@ -252,19 +241,18 @@ fn hex4(raw: &[u8], at: usize) -> u32 {
     })
 }
 
-/// The bytes of a code point. A lone surrogate has three, as UTF-8 would have it if it allowed
+/// The bytes of a code point, and how many there are. A lone surrogate has three, as UTF-8 would have it if it allowed
 /// surrogates.
-fn code_point(code: u32, buffer: &mut [u8; 4]) -> &[u8] {
+fn code_point(code: u32) -> ([u8; 4], usize) {
+    let mut bytes = [0; 4];
     if let Some(c) = char::from_u32(code) {
-        return c.encode_utf8(buffer).as_bytes();
+        let count = c.encode_utf8(&mut bytes).len();
+        return (bytes, count);
     }
-    *buffer = [
-        0xe0 | (code >> 12) as u8,
-        0x80 | ((code >> 6) & 0x3f) as u8,
-        0x80 | (code & 0x3f) as u8,
-        0,
-    ];
-    &buffer[..3]
+    bytes[0] = 0xe0 | (code >> 12) as u8;
+    bytes[1] = 0x80 | ((code >> 6) & 0x3f) as u8;
+    bytes[2] = 0x80 | (code & 0x3f) as u8;
+    (bytes, 3)
 }
 
 /// Decoded bytes as text; a lone surrogate, which no Rust string can hold, becomes U+FFFD.

@@ -1,7 +1,6 @@
 //! The edge to `serde_json::Value`.
 
 use crate::cursor::{Cursor, Kind};
-use crate::number::is_number;
 use serde_json::{Map, Number, Value};
 
 /// A number that a `serde_json::Value` cannot hold: `1e400`.
@@ -20,7 +19,7 @@ impl Cursor<'_> {
     ///
     /// [`NumberOutOfRange`] for a number such as `1e400`.
     pub fn to_value(self) -> Result<Value, NumberOutOfRange> {
-        self.to_value_by(&checked_number)
+        self.to_value_by(&number)
     }
 
     /// As [`Self::to_value`], with the nearest number that a 64-bit float can hold in place of one
@@ -28,7 +27,7 @@ impl Cursor<'_> {
     #[must_use]
     pub fn to_nearest_value(self) -> Value {
         let nearest = |text: &str| {
-            checked_number(text).or_else(|out_of_range| {
+            number(text).or_else(|out_of_range| {
                 let most = if text.starts_with('-') {
                     f64::MIN
                 } else {
@@ -74,25 +73,8 @@ impl Cursor<'_> {
 ///
 /// [`NumberOutOfRange`] for a number such as `1e400`, and for what is not a number.
 pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
-    if !is_number(text) {
-        return Err(NumberOutOfRange { digits: text.len() });
-    }
-    checked_number(text)
-}
-
-fn checked_number(text: &str) -> Result<Number, NumberOutOfRange> {
-    if !text.contains(['.', 'e', 'E']) && text != "-0" {
-        if let Ok(n) = text.parse::<u64>() {
-            return Ok(n.into());
-        }
-        if let Ok(n) = text.parse::<i64>() {
-            return Ok(n.into());
-        }
-    }
-    text.parse::<f64>()
-        .ok()
-        .and_then(Number::from_f64)
-        .ok_or(NumberOutOfRange { digits: text.len() })
+    text.parse()
+        .map_err(|_| NumberOutOfRange { digits: text.len() })
 }
 
 #[cfg(test)]

@@ -23,20 +23,24 @@ impl Cursor<'_> {
             return self.write_without_blanks(out);
         }
         // Depth is bounded by MAX_DEPTH.
-        match self.kind() {
-            Kind::Array => {
-                out.push(b'[');
-                for (index, item) in self.items().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    item.write_compact(out);
-                }
-                out.push(b']');
+        let brackets = match self.kind() {
+            Kind::Array => b"[]",
+            Kind::Object => b"{}",
+            _ => return out.extend_from_slice(self.raw()),
+        };
+        out.push(brackets[0]);
+        for (index, item) in self.items().enumerate() {
+            if index > 0 {
+                out.push(b',');
             }
-            Kind::Object => self.write_members(out),
-            _ => out.extend_from_slice(self.raw()),
+            if self.kind() == Kind::Object {
+                out.push(b'"');
+                out.extend_from_slice(item.key().raw());
+                out.extend_from_slice(b"\":");
+            }
+            item.write_compact(out);
         }
+        out.push(brackets[1]);
     }
 
     /// Number of bytes that [`Self::write`] appends at most.
@@ -65,20 +69,6 @@ impl Cursor<'_> {
         }
         from = write_until(raw, from, at..end, out);
         out.extend_from_slice(&raw[from..end]);
-    }
-
-    fn write_members(self, out: &mut Vec<u8>) {
-        out.push(b'{');
-        for (index, (key, value)) in self.members().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            out.push(b'"');
-            out.extend_from_slice(key.raw());
-            out.extend_from_slice(b"\":");
-            value.write_compact(out);
-        }
-        out.push(b'}');
     }
 }
 

@@ -90,10 +90,10 @@ impl Built {
 
     /// The place for the table of a slot, and whether somebody asked for it before.
     fn place<T>(&self, tables: &BySlot<Once<T>>, slot: u32) -> (Arc<Once<T>>, bool) {
-        if let Some(table) = read(tables).get(&slot) {
+        if let Some(table) = tables.read().get(&slot) {
             return (Arc::clone(table), true);
         }
-        match write(tables).entry(slot) {
+        match tables.write().entry(slot) {
             Entry::Occupied(table) => (Arc::clone(table.get()), true),
             Entry::Vacant(place) => {
                 self.add(ENTRY);
@@ -162,14 +162,4 @@ impl<F: FnMut() -> bool> Pace<F> {
         self.unasked = UNASKED;
         (self.go_on)()
     }
-}
-
-/// What the lock guards is whole between any two statements, so that a panic elsewhere does it no
-/// harm.
-fn read<T>(lock: &RwLock<T>) -> impl std::ops::Deref<Target = T> {
-    lock.read()
-}
-
-fn write<T>(lock: &RwLock<T>) -> impl std::ops::DerefMut<Target = T> {
-    lock.write()
 }

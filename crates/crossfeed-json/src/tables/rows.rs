@@ -1,6 +1,6 @@
 //! The items of a list as rows, and paths of fields as columns over them.
 
-use super::{Built, ENTRY, Pace, Tables, read, write};
+use super::{Built, ENTRY, Pace, Tables};
 use crate::{
     cursor::{Cursor, Kind, Prediction},
     number,
@@ -132,13 +132,13 @@ impl<'a> Cursor<'a> {
 
     fn row_table(self, tables: Tables) -> Option<Arc<Table>> {
         let built = &self.tape.built;
-        if let Some(table) = read(&built.rows).get(&self.ordinal()) {
+        if let Some(table) = built.rows.read().get(&self.ordinal()) {
             return Some(Arc::clone(table));
         }
         if !built.reserve_rows(self, tables, ENTRY) {
             return None;
         }
-        let mut rows = write(&built.rows);
+        let mut rows = built.rows.write();
         if rows.contains_key(&self.ordinal()) {
             built.release_rows(ENTRY);
         }
@@ -151,12 +151,12 @@ impl Table {
     /// many.
     fn column(&self, wanted: &Wanted, list: Cursor<'_>, tables: Tables) -> Option<Arc<Column>> {
         let is_it = |column: &&Arc<Column>| column.path == wanted.path;
-        if let Some(known) = read(&self.columns).iter().find(is_it) {
+        if let Some(known) = self.columns.read().iter().find(is_it) {
             return self.may_be(known);
         }
         let names = wanted.path.iter().map(|name| name.len());
         let path = names.sum::<usize>() + size_of_val(&*wanted.path);
-        let mut columns = write(&self.columns);
+        let mut columns = self.columns.write();
         if let Some(known) = columns.iter().find(is_it) {
             return self.may_be(known);
         }
