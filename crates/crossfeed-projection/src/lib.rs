@@ -24,4 +24,4 @@ pub use project::{
 };
 pub use redact::RedactedResult;
 pub use rules::{Redacted, RevealRules, WITHHELD};
-pub use tree::{Node, PathTree};
+pub use tree::PathTree;

@@ -3,21 +3,25 @@
 
 use super::{ResourceType, error::quoted, hidden::Hidden};
 use crate::{
-    Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, Node, Path, PathTree, Step, nearest,
+    Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, Path, PathTree, Step, nearest,
+    tree::Branch,
 };
 use std::collections::HashSet;
 
 /// The first name of a path that is not known: how many steps are before it, and what is known
 /// in its place. Within a field that has no known ones, anything may be.
-fn first_unknown<'t, 'p>(known: Node<'t>, path: &'p Path) -> Option<(usize, &'p str, Node<'t>)> {
-    let mut at = known;
+fn first_unknown<'t, 'p>(
+    known: &'t PathTree,
+    path: &'p Path,
+) -> Option<(usize, &'p str, &'t Branch)> {
+    let mut at = &known.branches[0];
     for (before, step) in path.steps().iter().enumerate() {
         match step {
             Step::EachItem | Step::Index(_) => {}
-            _ if at.each_key().is_some() || at.keys().next().is_none() => return None,
+            _ if at.each_key.is_some() || at.keys.is_empty() => return None,
             Step::EachKey => return None,
-            Step::Key(name) => match at.key(name) {
-                Some(inner) => at = inner,
+            Step::Key(name) => match known.child(at, name) {
+                Some(inner) => at = &known.branches[inner as usize],
                 None => return Some((before, name, at)),
             },
         }
@@ -38,7 +42,7 @@ pub(super) fn unknown<'p>(
     let known = PathTree::of(kind.fields.iter().filter_map(Path::without_brackets));
     let mut seen = HashSet::new();
     for path in paths {
-        let Some((before, name, here)) = first_unknown(known.root(), path) else {
+        let Some((before, name, here)) = first_unknown(&known, path) else {
             continue;
         };
         if !seen.insert(path) {
@@ -57,7 +61,7 @@ pub(super) fn unknown<'p>(
         };
         // Beyond these they are only counted.
         let names = if seen.len() <= MAX_DIAGNOSTICS {
-            let mut names: Vec<_> = here.keys().map(|(name, _)| name).collect();
+            let mut names: Vec<_> = here.keys.iter().map(|(name, _)| &**name).collect();
             names.sort_unstable();
             names.retain(|name| !hidden.hides(&beside(name)));
             nearest(name, names)

@@ -7,12 +7,15 @@
 use super::ProjectionError;
 use crate::{Diagnostic, DiagnosticKind, Diagnostics};
 use crossfeed_wire::reference::type_name;
-use serde_json::{Map, Value};
+use derive_setters::Setters;
+use serde_json::Value;
 
 /// What may stand in the place of a list.
 const LIST: &str = "a list of strings, or one string";
 /// What `_select` may be.
 const KEYS: &str = "a list of strings";
+/// What `fields` may be.
+const FIELDS: &str = "a preset's name or a list of strings";
 /// What a name may be.
 const NAME: &str = "a string";
 
@@ -29,16 +32,20 @@ const NAME: &str = "a string";
 /// assert_eq!(request.fields, Some(FieldsValue::Name("minimal".to_owned())));
 /// assert_eq!((request.select, diagnostics.iter().count()), (None, 1));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_", into, strip_option)]
 #[non_exhaustive]
 pub struct ProjectionRequest {
     /// Paths from the root that are kept. Each text may be a comma list.
+    #[setters(skip)]
     pub include: Option<Vec<String>>,
     /// Paths from the root that are left out of what is kept. Each text may be a comma list.
+    #[setters(skip)]
     pub exclude: Option<Vec<String>>,
     /// The name of a list of paths from the root.
     pub view: Option<String>,
     /// Top-level keys, of each item where the result is a list. No paths.
+    #[setters(skip)]
     pub select: Option<Vec<String>>,
     /// Fields of a resource, or a preset's name.
     pub fields: Option<FieldsValue>,
@@ -78,31 +85,10 @@ impl ProjectionRequest {
         self
     }
 
-    /// A named list of paths.
-    #[must_use]
-    pub fn with_view(mut self, name: impl Into<String>) -> Self {
-        self.view = Some(name.into());
-        self
-    }
-
     /// Top-level keys.
     #[must_use]
     pub fn with_select(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.select = Some(texts(keys));
-        self
-    }
-
-    /// Fields of a resource, or a preset's name.
-    #[must_use]
-    pub fn with_fields(mut self, fields: impl Into<FieldsValue>) -> Self {
-        self.fields = Some(fields.into());
-        self
-    }
-
-    /// A preset.
-    #[must_use]
-    pub fn with_preset(mut self, name: impl Into<String>) -> Self {
-        self.preset = Some(name.into());
         self
     }
 
@@ -118,18 +104,13 @@ impl ProjectionRequest {
     #[must_use]
     pub fn from_value(written: &Value) -> (Self, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
-        let mut request = Self::default();
-        let mut ignore = |error: ProjectionError| {
-            if let ProjectionError::Form { at, .. } = &error {
-                let path = at.clone();
-                let message = format!("{error}: it is ignored");
-                diagnostics.push(Diagnostic::new(DiagnosticKind::Ignored, path, message));
-            }
-        };
-        match written {
-            Value::Object(members) => request.read(members, &mut ignore),
-            Value::Null => {}
-            other => ignore(form("projection", "an object", other)),
+        if written.is_null() {
+            return (Self::default(), diagnostics);
+        }
+        let (request, wrong) = Self::read(written);
+        for (at, error) in wrong {
+            let message = format!("{error}: it is ignored");
+            diagnostics.push(Diagnostic::new(DiagnosticKind::Ignored, at, message));
         }
         (request, diagnostics)
     }
@@ -140,35 +121,50 @@ impl ProjectionRequest {
     ///
     /// [`ProjectionError::Form`] for the first member of the wrong form.
     pub fn parse(written: &Value) -> Result<Self, ProjectionError> {
-        let mut request = Self::default();
-        let mut first = None;
-        let Value::Object(members) = written else {
-            return Err(form("projection", "an object", written));
-        };
-        request.read(members, &mut |error| {
-            first.get_or_insert(error);
-        });
-        match first {
-            Some(error) => Err(error),
+        let (request, wrong) = Self::read(written);
+        match wrong.into_iter().next() {
+            Some((_, error)) => Err(error),
             None => Ok(request),
         }
     }
 
-    fn read(&mut self, members: &Map<String, Value>, wrong: &mut dyn FnMut(ProjectionError)) {
+    /// A request without what has the wrong form, and that by the names of the members.
+    fn read(written: &Value) -> (Self, Vec<(String, ProjectionError)>) {
+        let mut request = Self::default();
+        let mut wrong = Vec::new();
+        let Value::Object(members) = written else {
+            let at = "projection";
+            return (
+                request,
+                vec![(at.to_owned(), form(at, "an object", written))],
+            );
+        };
         for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
             let injected = |plain: &str| !members.get(plain).is_none_or(Value::is_null);
-            match key.as_str() {
-                "include" => put(&mut self.include, list(key, value), wrong),
-                "exclude" => put(&mut self.exclude, list(key, value), wrong),
-                "view" => put(&mut self.view, name(key, value), wrong),
-                "preset" => put(&mut self.preset, name(key, value), wrong),
-                "select" if injected("_select") => {}
-                "fields" if injected("_fields") => {}
-                "_select" | "select" => put(&mut self.select, keys(key, value), wrong),
-                "_fields" | "fields" => put(&mut self.fields, fields(key, value), wrong),
-                _ => {}
-            }
+            let name = || value.as_str().map(str::to_owned);
+            let strings = || -> Option<Vec<String>> {
+                let items = value.as_array()?.iter();
+                items.map(|item| item.as_str().map(str::to_owned)).collect()
+            };
+            let list = || strings().or_else(|| Some(unless_blank(vec![name()?])));
+            let fields = || {
+                let preset = name().map(FieldsValue::Name);
+                preset.or_else(|| strings().map(FieldsValue::List))
+            };
+            let expected = match key.as_str() {
+                "include" => put(&mut request.include, list(), LIST),
+                "exclude" => put(&mut request.exclude, list(), LIST),
+                "view" => put(&mut request.view, name(), NAME),
+                "preset" => put(&mut request.preset, name(), NAME),
+                "select" if injected("_select") => None,
+                "fields" if injected("_fields") => None,
+                "_select" | "select" => put(&mut request.select, strings(), KEYS),
+                "_fields" | "fields" => put(&mut request.fields, fields(), FIELDS),
+                _ => None,
+            };
+            wrong.extend(expected.map(|expected| (key.clone(), form(key, expected, value))));
         }
+        (request, wrong)
     }
 }
 
@@ -196,15 +192,13 @@ impl<const N: usize> From<[&str; N]> for FieldsValue {
     }
 }
 
-fn put<T>(
-    into: &mut Option<T>,
-    read: Result<T, ProjectionError>,
-    wrong: &mut dyn FnMut(ProjectionError),
-) {
-    match read {
-        Ok(read) => *into = Some(read),
-        Err(error) => wrong(error),
+/// Takes what was read; else says what may stand there.
+fn put<T>(into: &mut Option<T>, read: Option<T>, expected: &'static str) -> Option<&'static str> {
+    if read.is_none() {
+        return Some(expected);
     }
+    *into = read;
+    None
 }
 
 fn texts(several: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
@@ -219,37 +213,6 @@ fn unless_blank(mut texts: Vec<String>) -> Vec<String> {
         texts.clear();
     }
     texts
-}
-
-fn name(key: &str, value: &Value) -> Result<String, ProjectionError> {
-    let text = value.as_str().map(str::to_owned);
-    text.ok_or_else(|| form(key, NAME, value))
-}
-
-fn keys(key: &str, value: &Value) -> Result<Vec<String>, ProjectionError> {
-    strings(value).ok_or_else(|| form(key, KEYS, value))
-}
-
-fn list(key: &str, value: &Value) -> Result<Vec<String>, ProjectionError> {
-    match value {
-        Value::String(text) => Ok(unless_blank(vec![text.clone()])),
-        other => strings(other).ok_or_else(|| form(key, LIST, other)),
-    }
-}
-
-fn fields(key: &str, value: &Value) -> Result<FieldsValue, ProjectionError> {
-    match value {
-        Value::String(text) => Ok(FieldsValue::Name(text.clone())),
-        other => match strings(other) {
-            Some(list) => Ok(FieldsValue::List(list)),
-            None => Err(form(key, "a preset's name or a list of strings", other)),
-        },
-    }
-}
-
-fn strings(value: &Value) -> Option<Vec<String>> {
-    let items = value.as_array()?.iter();
-    items.map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
 /// What stands where something else may: of a list that holds other things than strings that.

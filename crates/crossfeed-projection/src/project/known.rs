@@ -227,39 +227,25 @@ pub(super) fn text_of(raw: &[u8]) -> std::borrow::Cow<'_, str> {
 /// Whether a name is treated by itself at an object.
 fn is_named(state: &State, spec: Spec<'_>, name: &str) -> bool {
     let rules = spec.rules;
-    let include = state.include.as_deref().unwrap_or_default();
-    let trees = [
-        (spec.include, include),
-        (Some(rules.always_tree()), &*state.always),
-        (spec.exclude, &*state.exclude),
-    ];
-    let in_tree = trees.into_iter().any(|(tree, set)| {
-        let tree = tree.into_iter();
-        tree.flat_map(|tree| held(tree, set).map(move |held| (tree, held)))
-            .any(|(tree, held)| tree.child(held.branch, name).is_some())
-    });
-    let tree = rules.never_tree();
-    let in_never = held(tree, &state.never).any(|held| {
+    let in_tree = state.trees(spec).into_iter().any(|(tree, set)| {
         // For what is never shown, brackets count as crossed.
-        tree.child(held.branch, name).is_some()
-            || held
-                .behind_brackets()
-                .any(|child| tree.child(&tree.branches[child as usize], name).is_some())
+        held(tree, set).any(|held| {
+            tree.child(held.branch, name).is_some()
+                || held
+                    .behind_brackets()
+                    .any(|child| tree.child(&tree.branches[child as usize], name).is_some())
+        })
     });
-    in_tree || in_never || rules.is_always_name(name) || rules.hides_key(name)
+    in_tree || rules.is_always_name(name) || rules.hides_key(name)
 }
 
 /// The wanted names, where they are few and everything else goes.
 fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
     let rules = spec.rules;
-    let include = state.include.as_deref()?;
-    let trees = [
-        (spec.include, include),
-        (Some(rules.always_tree()), &*state.always),
-    ];
+    state.include.as_ref()?;
+    let [include, always, ..] = state.trees(spec);
     let mut names: Vec<&str> = rules.always_names().take(FEW + 1).collect();
-    for (tree, set) in trees {
-        let Some(tree) = tree else { continue };
+    for (tree, set) in [include, always] {
         for Held { branch, .. } in held(tree, set) {
             if branch.rest || branch.each_key.is_some() || names.len() + branch.keys.len() > FEW {
                 return None;
@@ -267,8 +253,7 @@ fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
             names.extend(branch.keys.iter().map(|(name, _)| &**name));
         }
     }
-    let passes = spec.include.is_some_and(|tree| wants_list(tree, include));
-    if passes || names.len() > FEW {
+    if wants_list(include.0, include.1) || names.len() > FEW {
         return None;
     }
     names.sort_unstable();

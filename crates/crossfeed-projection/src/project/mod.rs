@@ -127,11 +127,7 @@ impl Projection {
 
 /// Appends the value without what is never shown.
 pub(crate) fn redact(rules: &RevealRules, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-    let mut engine = Engine::new(Spec {
-        include: None,
-        exclude: None,
-        rules,
-    });
+    let mut engine = Engine::new(Spec::of(rules));
     let before = out.len();
     engine.run(value, out);
     if !engine.redacted.any() && !value.document_has_duplicates() {

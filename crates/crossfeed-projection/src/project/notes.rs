@@ -3,7 +3,6 @@
 use super::{
     diagnostic::{Diagnostic, DiagnosticKind, Diagnostics},
     engine::Engine,
-    known::Known,
     nearest::nearest,
     seen::met,
     state::{Spec, State},
@@ -15,7 +14,10 @@ use crate::{
     tree::PathTree,
 };
 use crossfeed_json::{Cursor, Kind};
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 /// Values that are looked at for names that may have been meant, and names that are taken of them.
 const MOST_PLACES: usize = 64;
@@ -25,6 +27,8 @@ const MOST_NAMES: usize = 200;
 struct Asked<'e> {
     tree: &'e PathTree,
     seen: &'e [bool],
+    /// Nodes that would have taken what is always kept.
+    shielded: &'e HashSet<u32>,
     /// Kinds of values that each node met, and what it met behind a list that it crossed.
     met: Vec<[u8; 2]>,
     /// What becomes of a value that ends a path too early.
@@ -36,47 +40,33 @@ struct Asked<'e> {
 pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> Diagnostics {
     let seen = &engine.states.seen;
     let mut notes = Diagnostics::default();
-    if let Some(tree) = spec.include {
-        let met = met_by(tree, engine.states.all(), |known| {
-            known.state.include.as_deref().unwrap_or_default()
-        });
+    let none = HashSet::new();
+    let included = "it was kept as it is";
+    let excluded = "nothing was left out of it";
+    for (at, seen, shielded, passes) in [
+        (0, &seen.include, &none, included),
+        (2, &seen.exclude, &seen.shielded, excluded),
+    ] {
+        let tree = [spec.include, spec.rules.always_tree(), spec.exclude][at];
+        let mut met = vec![[0; 2]; tree.branches.len()];
+        for known in engine.states.all() {
+            for &entry in known.state.trees(spec)[at].1 {
+                let crossed = usize::from(entry & CROSSED != 0);
+                met[(entry & !CROSSED) as usize][crossed] |= known.met;
+            }
+        }
         let mut asked = Asked {
             tree,
-            seen: &seen.include,
+            seen,
+            shielded,
             met,
-            passes: "it was kept as it is",
+            passes,
             names: HashMap::new(),
         };
-        asked.note(spec, value, &HashSet::new(), &mut notes);
-    }
-    if let Some(tree) = spec.exclude {
-        let met = met_by(tree, engine.states.all(), |known| &known.state.exclude);
-        let mut asked = Asked {
-            tree,
-            seen: &seen.exclude,
-            met,
-            passes: "nothing was left out of it",
-            names: HashMap::new(),
-        };
-        asked.note(spec, value, &seen.shielded, &mut notes);
+        asked.note(spec, value, &mut notes);
     }
     withheld(engine, spec, &mut notes);
     notes
-}
-
-fn met_by<'e>(
-    tree: &PathTree,
-    known: &'e [Known<'e>],
-    set: impl Fn(&'e Known<'e>) -> &'e [u32],
-) -> Vec<[u8; 2]> {
-    let mut met = vec![[0; 2]; tree.branches.len()];
-    for known in known {
-        for &entry in set(known) {
-            let crossed = usize::from(entry & CROSSED != 0);
-            met[(entry & !CROSSED) as usize][crossed] |= known.met;
-        }
-    }
-    met
 }
 
 fn withheld(engine: &Engine<'_>, spec: Spec<'_>, notes: &mut Diagnostics) {
@@ -121,24 +111,15 @@ fn child(tree: &PathTree, at: u32, step: &Step) -> Option<u32> {
 }
 
 impl Asked<'_> {
-    fn note(
-        &mut self,
-        spec: Spec<'_>,
-        value: Cursor<'_>,
-        shielded: &HashSet<u32>,
-        notes: &mut Diagnostics,
-    ) {
+    fn note(&mut self, spec: Spec<'_>, value: Cursor<'_>, notes: &mut Diagnostics) {
         for path in self.tree.paths() {
-            if notes.is_full() {
-                // The rest is counted, not worked out.
-                if self.fault(&path, shielded).is_some() {
-                    notes.count_one();
-                }
-                continue;
-            }
-            let Some((kind, at, node)) = self.fault(&path, shielded) else {
+            let Some((kind, at, node)) = self.fault(&path) else {
                 continue;
             };
+            if notes.is_full() {
+                notes.count_one();
+                continue;
+            }
             let mut note = Diagnostic::new(kind, path.to_string(), self.message(kind, &path, at));
             if let (DiagnosticKind::UnknownField, Some(Step::Key(name))) =
                 (kind, path.steps().get(at))
@@ -159,7 +140,7 @@ impl Asked<'_> {
 
     /// What was wrong with a path, at which of its steps and at which node: the worst that there is,
     /// else the first.
-    fn fault(&self, path: &Path, shielded: &HashSet<u32>) -> Option<(DiagnosticKind, usize, u32)> {
+    fn fault(&self, path: &Path) -> Option<(DiagnosticKind, usize, u32)> {
         let mut first = None;
         let mut node = 0_u32;
         for (at, step) in path.steps().iter().enumerate() {
@@ -192,7 +173,7 @@ impl Asked<'_> {
             }
             node = child;
         }
-        if shielded.contains(&node) {
+        if self.shielded.contains(&node) {
             return Some((DiagnosticKind::AlwaysKept, path.steps().len(), node));
         }
         first
@@ -241,11 +222,7 @@ type Shown<'v> = (Cursor<'v>, State);
 
 /// Names that objects have where a path missed one, as far as few steps tell.
 fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
-    let spec = Spec {
-        include: None,
-        exclude: None,
-        rules: spec.rules,
-    };
+    let spec = Spec::of(spec.rules);
     let mut places = vec![(value, State::root(spec))];
     for step in steps {
         let crossed = matches!(step, Step::Key(_) | Step::EachKey);
@@ -259,8 +236,8 @@ fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String
             .flat_map(|place| match step {
                 Step::Key(name) => member(spec, place, name).into_iter().collect(),
                 Step::EachKey => members(spec, place).map(|(_, shown)| shown).collect(),
-                Step::EachItem => items(spec, place),
-                Step::Index(index) => item(spec, place, *index).into_iter().collect(),
+                Step::EachItem => items(spec, place, 0..MOST_PLACES),
+                Step::Index(index) => items(spec, place, *index..*index + 1),
             })
             .take(MOST_PLACES)
             .collect();
@@ -291,17 +268,9 @@ fn members<'v>(
     })
 }
 
-fn item<'v>(spec: Spec<'_>, (list, state): &Shown<'v>, at: usize) -> Option<Shown<'v>> {
-    Some((list.at(at)?, state.item(spec, Some(at), Some(at))?))
-}
-
-fn items<'v>(spec: Spec<'_>, place: &Shown<'v>) -> Vec<Shown<'v>> {
-    match place.0.kind() {
-        Kind::Array => (0..MOST_PLACES)
-            .filter_map(|at| item(spec, place, at))
-            .collect(),
-        _ => Vec::new(),
-    }
+fn items<'v>(spec: Spec<'_>, (list, state): &Shown<'v>, places: Range<usize>) -> Vec<Shown<'v>> {
+    let shown = |at| Some((list.at(at)?, state.item(spec, Some(at), Some(at))?));
+    places.filter_map(shown).collect()
 }
 
 /// Lists crossed to their items, and theirs.
@@ -316,7 +285,7 @@ fn through_lists<'v>(spec: Spec<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>> {
             break;
         }
         match place.0.kind() {
-            Kind::Array => open.extend(items(spec, &place).into_iter().rev()),
+            Kind::Array => open.extend(items(spec, &place, 0..MOST_PLACES).into_iter().rev()),
             _ => through.push(place),
         }
     }

@@ -6,7 +6,7 @@
 
 use super::{
     Projection,
-    state::{Spec, State},
+    state::{Spec, State, different},
 };
 use std::collections::HashSet;
 
@@ -134,10 +134,11 @@ impl<'p> Place<'p> {
             return Some(vec![self.clone()]);
         };
         let (sources, kept) = state.positions(self.spec);
-        let kept = state.different_kept(self.spec, kept);
+        let [include, always, exclude, never] = state.trees(self.spec);
+        let kept = different(kept, &[exclude]);
         let mut seen = HashSet::new();
         let mut places = Vec::new();
-        for source in state.different_sources(self.spec, sources) {
+        for source in different(sources, &[include, always, never]) {
             for &kept in &kept {
                 let child = state.item(self.spec, source, kept);
                 if !seen.insert(child.clone()) {

@@ -44,8 +44,8 @@ impl Seen {
     pub(super) fn new(spec: Spec<'_>) -> Self {
         let none = |nodes: usize| vec![false; nodes];
         Self {
-            include: none(spec.include.map_or(0, |tree| tree.branches.len())),
-            exclude: none(spec.exclude.map_or(0, |tree| tree.branches.len())),
+            include: none(spec.include.branches.len()),
+            exclude: none(spec.exclude.branches.len()),
             ..Self::default()
         }
     }

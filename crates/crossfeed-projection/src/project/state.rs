@@ -8,22 +8,39 @@ use super::{
     steps::{Held, Set, Steps, held, reach_item},
 };
 use crate::{RevealRules, tree::PathTree};
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::LazyLock,
+};
+
+static NO_PATHS: LazyLock<PathTree> = LazyLock::new(PathTree::default);
 
 /// What was asked for, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec<'p> {
-    pub(crate) include: Option<&'p PathTree>,
-    pub(crate) exclude: Option<&'p PathTree>,
+    /// Empty for everything.
+    pub(crate) include: &'p PathTree,
+    pub(crate) exclude: &'p PathTree,
     pub(crate) rules: &'p RevealRules,
 }
 
 impl<'p> From<&'p Projection> for Spec<'p> {
     fn from(projection: &'p Projection) -> Self {
         Self {
-            include: projection.include(),
-            exclude: projection.exclude(),
+            include: projection.include().unwrap_or(&NO_PATHS),
+            exclude: projection.exclude().unwrap_or(&NO_PATHS),
             rules: projection.rules(),
+        }
+    }
+}
+
+impl<'p> Spec<'p> {
+    /// Rules alone.
+    pub(crate) fn of(rules: &'p RevealRules) -> Self {
+        Self {
+            include: &NO_PATHS,
+            exclude: &NO_PATHS,
+            rules,
         }
     }
 }
@@ -41,19 +58,30 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn root(spec: Spec<'_>) -> Self {
-        let start = |tree: Option<&PathTree>| match tree {
-            Some(tree) if !tree.is_empty() => vec![0],
-            _ => Set::new(),
+        let start = |tree: &PathTree| {
+            let roots = 0..u32::from(!tree.is_empty());
+            roots.collect()
         };
         let rules = spec.rules;
         Self {
-            include: spec.include.map(|_| vec![0]),
-            always: start(Some(rules.always_tree())),
+            include: (!spec.include.is_empty()).then(|| vec![0]),
+            always: start(rules.always_tree()),
             exclude: start(spec.exclude),
-            never: start(Some(rules.never_tree())),
+            never: start(rules.never_tree()),
             protected: false,
         }
         .settled()
+    }
+
+    /// The trees, each with its nodes that hold at the place: of what is included (none where that is
+    /// everything), always kept, excluded, and never shown.
+    pub(crate) fn trees<'p>(&self, spec: Spec<'p>) -> [(&'p PathTree, &[u32]); 4] {
+        [
+            (spec.include, self.include.as_deref().unwrap_or_default()),
+            (spec.rules.always_tree(), &self.always),
+            (spec.exclude, &self.exclude),
+            (spec.rules.never_tree(), &self.never),
+        ]
     }
 
     /// Whether nothing is cut at the place but what is never shown.
@@ -132,17 +160,9 @@ impl State {
     /// The names that are treated by themselves at an object, each once, in the order given.
     pub(crate) fn named_keys<'p>(&self, spec: Spec<'p>) -> Vec<&'p str> {
         let rules = spec.rules;
-        let include = self.include.as_deref().unwrap_or_default();
-        let trees: [(Option<&'p PathTree>, &[u32]); 4] = [
-            (spec.include, include),
-            (Some(rules.always_tree()), &self.always),
-            (spec.exclude, &self.exclude),
-            (Some(rules.never_tree()), &self.never),
-        ];
         let mut seen = HashSet::new();
         let mut names = Vec::new();
-        for (tree, set) in trees {
-            let Some(tree) = tree else { continue };
+        for (tree, set) in self.trees(spec) {
             let here = held(tree, set).flat_map(|held| {
                 // For what is never shown, brackets count as crossed.
                 let behind = held.behind_brackets();
@@ -160,57 +180,31 @@ impl State {
         names
     }
 
-    /// Of these positions in the source, and of all others, one each of those that fare differently
-    /// before anything is excluded.
-    pub(crate) fn different_sources(
-        &self,
-        spec: Spec<'_>,
-        positions: BTreeSet<usize>,
-    ) -> Vec<Option<usize>> {
-        let of = |tree: Option<&PathTree>, set: &[u32], position| {
-            tree.map(|tree| reach_item(tree, set, position))
-        };
-        let include = self.include.as_deref().unwrap_or_default();
-        let mut seen = HashSet::new();
-        let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
-        let different = positions.filter(|&position| {
-            seen.insert([
-                of(spec.include, include, position),
-                of(Some(spec.rules.always_tree()), &self.always, position),
-                of(Some(spec.rules.never_tree()), &self.never, position),
-            ])
-        });
-        different.collect()
-    }
-
-    /// The same for positions among the kept items.
-    pub(crate) fn different_kept(
-        &self,
-        spec: Spec<'_>,
-        positions: BTreeSet<usize>,
-    ) -> Vec<Option<usize>> {
-        let mut seen = HashSet::new();
-        let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
-        let reach = |position| {
-            let tree = spec.exclude;
-            tree.map(|tree| reach_item(tree, &self.exclude, position))
-        };
-        positions
-            .filter(|&position| seen.insert(reach(position)))
-            .collect()
-    }
-
     /// The positions that are treated by themselves at a list: those in the source, and those among
     /// the kept items.
     pub(crate) fn positions(&self, spec: Spec<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
-        let of = |tree: Option<&PathTree>, set: &[u32]| -> BTreeSet<usize> {
-            let held = tree.into_iter().flat_map(|tree| held(tree, set));
-            held.flat_map(Held::positions).collect()
-        };
-        let include = self.include.as_deref().unwrap_or_default();
-        let mut sources = of(spec.include, include);
-        sources.extend(of(Some(spec.rules.always_tree()), &self.always));
-        sources.extend(of(Some(spec.rules.never_tree()), &self.never));
-        (sources, of(spec.exclude, &self.exclude))
+        let [include, always, exclude, never] = self
+            .trees(spec)
+            .map(|(tree, set)| held(tree, set).flat_map(Held::positions));
+        let sources = include.chain(always).chain(never);
+        (sources.collect(), exclude.collect())
     }
+}
+
+/// Of these positions, and of all others, one each of those that fare differently in some trees.
+pub(crate) fn different(
+    positions: BTreeSet<usize>,
+    trees: &[(&PathTree, &[u32])],
+) -> Vec<Option<usize>> {
+    let mut seen = HashSet::new();
+    let reach = |position| -> Vec<_> {
+        let reached = trees
+            .iter()
+            .map(|(tree, set)| reach_item(tree, set, position));
+        reached.collect()
+    };
+    let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
+    positions
+        .filter(|&position| seen.insert(reach(position)))
+        .collect()
 }

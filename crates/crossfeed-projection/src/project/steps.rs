@@ -191,22 +191,11 @@ impl Steps {
 
     pub(crate) fn to_key(state: &State, spec: Spec<'_>, name: Option<&str>) -> Self {
         let rules = spec.rules;
-        let include = match (&state.include, spec.include) {
-            (Some(set), Some(tree)) => {
-                let mut reached = reach_key(tree, set, name);
-                // Brackets behind an object: it passes as it is.
-                reached.whole |= wants_list(tree, set);
-                Some(reached)
-            }
-            (Some(_), None) => Some(Reached::default()),
-            (None, _) => None,
-        };
-        let exclude = match spec.exclude {
-            Some(tree) => reach_key(tree, &state.exclude, name),
-            None => Reached::default(),
-        };
+        let trees = state.trees(spec);
+        let [mut include, always, exclude, mut never] =
+            trees.map(|(tree, set)| reach_key(tree, set, name));
+        include.whole |= wants_list(trees[0].0, trees[0].1);
         let tree = rules.never_tree();
-        let mut never = reach_key(tree, &state.never, name);
         // What is never shown in each item of a list is not shown in an object in the list's place.
         for held in held(tree, &state.never) {
             for child in held.behind_brackets() {
@@ -216,8 +205,8 @@ impl Steps {
             }
         }
         Self {
-            include,
-            always: reach_key(rules.always_tree(), &state.always, name),
+            include: state.include.is_some().then_some(include),
+            always,
             exclude,
             never: never.done(),
             always_named: name.is_some_and(|name| rules.is_always_name(name)),
@@ -231,21 +220,13 @@ impl Steps {
         source: Option<usize>,
         kept: Option<usize>,
     ) -> Self {
-        let rules = spec.rules;
-        let include = match (&state.include, spec.include) {
-            (Some(set), Some(tree)) => Some(reach_item(tree, set, source)),
-            (Some(_), None) => Some(Reached::default()),
-            (None, _) => None,
-        };
-        let exclude = match spec.exclude {
-            Some(tree) => reach_item(tree, &state.exclude, kept),
-            None => Reached::default(),
-        };
+        let [include, always, exclude, never] = state.trees(spec);
+        let reach = |(tree, set): (&PathTree, &[u32]), position| reach_item(tree, set, position);
         Self {
-            include,
-            always: reach_item(rules.always_tree(), &state.always, source),
-            exclude,
-            never: reach_item(rules.never_tree(), &state.never, source),
+            include: state.include.is_some().then(|| reach(include, source)),
+            always: reach(always, source),
+            exclude: reach(exclude, kept),
+            never: reach(never, source),
             always_named: false,
             never_named: false,
         }

@@ -1,6 +1,6 @@
 //! A set of paths, merged into a tree.
 //!
-//! What comes in: [`Path`]s. What goes out: a [`PathTree`] whose [`Node`]s say what is wanted at a
+//! What comes in: [`Path`]s. What goes out: a [`PathTree`] whose nodes say what is wanted at a
 //! place. Deliberately not here: what is done with it; how the nodes of several paths act together
 //! at one place is [`crate::Place`]'s.
 
@@ -34,7 +34,20 @@ pub struct PathTree {
     ignores_case: bool,
 }
 
-/// What the tree holds for one node. Its own number is its place in [`PathTree::branches`]; the root
+/// What is wanted at one place, by the paths that lead there step for step. [`crate::Place`] says what all of a
+/// projection's nodes together make of a place.
+///
+/// - **Whole**: everything below, and nothing else about the node counts.
+/// - **At an object**, a member is wanted by `keys` of its name and by `each_key`, both together; where the `rest`
+///   is whole, a member that `keys` do not name is wanted whole. A node that has only `each_item` or `indexes`
+///   found no list: the object passes as it is.
+/// - **At a list**, the item at position `n` is wanted by `each_item` and by `indexes` at `n`, both together. Where
+///   the node [crosses](Self::crosses), the list is crossed without brackets: the node itself stands at every item
+///   too, and so through lists of lists, there with its names alone: its brackets were for the first list. An item
+///   that nothing of this reaches is left out.
+/// - **At anything else** the value passes as it is.
+///
+/// Its own number is its place in [`PathTree::branches`]; the root
 /// is the first, parents stand before their children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Branch {
@@ -158,12 +171,6 @@ impl PathTree {
         at as u32
     }
 
-    /// What is wanted of the whole value.
-    #[must_use]
-    pub fn root(&self) -> Node<'_> {
-        Node { tree: self, at: 0 }
-    }
-
     /// Whether no path is in the tree.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -201,82 +208,5 @@ impl PathTree {
             open.extend(children.into_iter().rev());
         }
         paths
-    }
-}
-
-/// What is wanted at one place, by the paths that lead there step for step. [`crate::Place`] says
-/// what all of a projection's nodes together make of a place.
-///
-/// - **Whole** ([`Self::is_whole`]): everything below, and nothing else about the node counts.
-/// - **At an object**, a member is wanted by [`Self::key`] of its name and by [`Self::each_key`],
-///   both together; where [`Self::rest_is_whole`], a member that [`Self::key`] does not know is
-///   wanted whole. A node that has only [`Self::each_item`] or [`Self::indexes`] found no list: the
-///   object passes as it is.
-/// - **At a list**, the item at position `n` is wanted by [`Self::each_item`] and by
-///   [`Self::indexes`] at `n`, both together. Where the node names keys, has [`Self::each_key`] or
-///   [`Self::rest_is_whole`], the list is crossed without brackets: the node itself stands at every
-///   item too, and so through lists of lists, there with its names alone ([`Self::key`],
-///   [`Self::each_key`], [`Self::rest_is_whole`]): its brackets were for the first list. An item that
-///   nothing of this reaches is left out.
-/// - **At anything else** the value passes as it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Node<'t> {
-    tree: &'t PathTree,
-    at: u32,
-}
-
-impl<'t> Node<'t> {
-    fn branch(self) -> &'t Branch {
-        &self.tree.branches[self.at as usize]
-    }
-
-    fn other(self, at: u32) -> Self {
-        Self {
-            tree: self.tree,
-            at,
-        }
-    }
-
-    /// Whether a path ends here: the place is meant whole.
-    #[must_use]
-    pub fn is_whole(self) -> bool {
-        self.branch().whole
-    }
-
-    /// Whether every key that is not named here is meant whole.
-    #[must_use]
-    pub fn rest_is_whole(self) -> bool {
-        self.branch().rest
-    }
-
-    /// What paths that name this key want of it; paths through `*` are [`Self::each_key`].
-    #[must_use]
-    pub fn key(self, name: &str) -> Option<Self> {
-        let child = self.tree.child(self.branch(), name)?;
-        Some(self.other(child))
-    }
-
-    /// The keys that are named here, in the order in which they were given first.
-    pub fn keys(self) -> impl Iterator<Item = (&'t str, Self)> {
-        let keys = self.branch().keys.iter();
-        keys.map(move |(name, child)| (&**name, self.other(*child)))
-    }
-
-    /// What `*` wants of every key.
-    #[must_use]
-    pub fn each_key(self) -> Option<Self> {
-        self.branch().each_key.map(|child| self.other(child))
-    }
-
-    /// What `[]` wants of every item.
-    #[must_use]
-    pub fn each_item(self) -> Option<Self> {
-        self.branch().each_item.map(|child| self.other(child))
-    }
-
-    /// What is wanted of single items, by position.
-    pub fn indexes(self) -> impl Iterator<Item = (usize, Self)> {
-        let indexes = self.branch().indexes.iter();
-        indexes.map(move |(index, child)| (*index, self.other(*child)))
     }
 }

@@ -21,19 +21,25 @@ fn a_whole_parent_stands_for_its_children() {
 #[test]
 fn nodes_say_what_is_wanted() {
     let tree = PathTree::of(Path::parse_list("a.x,*.y,a[3]").unwrap()).with_rest_at(&[]);
-    let root = tree.root();
-    assert!(root.rest_is_whole() && !root.is_whole() && !tree.is_empty());
-    let a = root.key("a").unwrap();
-    assert!(a.key("x").unwrap().is_whole());
-    assert!(a.key("y").is_none());
-    assert!(root.each_key().unwrap().key("y").unwrap().is_whole());
+    let at = |node: u32| &tree.branches[node as usize];
+    let root = at(0);
+    assert!(root.rest && !root.whole && !tree.is_empty());
+    let a = at(tree.child(root, "a").unwrap());
+    assert!(at(tree.child(a, "x").unwrap()).whole);
+    assert!(tree.child(a, "y").is_none());
+    assert!(at(tree.child(at(root.each_key.unwrap()), "y").unwrap()).whole);
+    let indexes = a.indexes.iter();
+    let indexes: Vec<_> = indexes
+        .map(|(index, node)| (*index, at(*node).whole))
+        .collect();
+    assert_eq!(indexes, [(3, true)]);
     assert_eq!(
-        a.indexes()
-            .map(|(at, node)| (at, node.is_whole()))
+        root.keys
+            .iter()
+            .map(|(name, _)| &**name)
             .collect::<Vec<_>>(),
-        [(3, true)]
+        ["a"]
     );
-    assert_eq!(root.keys().map(|(name, _)| name).collect::<Vec<_>>(), ["a"]);
-    assert!(a.each_item().is_none() && root.key("__proto__").is_none());
+    assert!(a.each_item.is_none() && tree.child(root, "__proto__").is_none());
     assert!(PathTree::default().is_empty());
 }
