@@ -73,10 +73,7 @@ pub struct Budget {
     next_look: Cell<u64>,
     text_left: Cell<usize>,
     steps: Cell<u64>,
-    steps_per_value: u64,
-    output_bytes: usize,
-    time: Duration,
-    tables: Tables,
+    limits: Limits,
     /// Known from the first look at the clock on, unless it was given.
     deadline: Cell<Option<Instant>>,
     /// The deadline of whoever waits for the selection.
@@ -104,10 +101,7 @@ impl Budget {
             next_look: Cell::new(steps.saturating_sub(LOOK_EVERY)),
             text_left: Cell::new(limits.output_bytes),
             steps: Cell::new(steps),
-            steps_per_value: limits.steps_per_value,
-            output_bytes: limits.output_bytes,
-            time: limits.time,
-            tables: limits.tables,
+            limits: limits.clone(),
             deadline: Cell::new(None),
             latest: None,
         }
@@ -122,7 +116,7 @@ impl Budget {
 
     /// Adds the steps for `values` more values: JSON that was opened in a string.
     pub(crate) fn extend(&self, values: usize) {
-        self.add(self.steps_per_value.saturating_mul(values as u64));
+        self.add(self.limits.steps_per_value.saturating_mul(values as u64));
     }
 
     fn add(&self, steps: u64) {
@@ -188,14 +182,16 @@ impl Budget {
     pub(crate) fn tick(&self) -> Result<(), Cost> {
         let now = Instant::now();
         if now > self.deadline(now) {
-            return Err(Cost::Time { limit: self.time });
+            return Err(Cost::Time {
+                limit: self.limits.time,
+            });
         }
         Ok(())
     }
 
     pub(crate) fn deadline(&self, now: Instant) -> Instant {
         self.deadline.get().unwrap_or_else(|| {
-            let own = now + self.time.min(FOREVER);
+            let own = now + self.limits.time.min(FOREVER);
             let deadline = self.latest.map_or(own, |latest| own.min(latest));
             self.deadline.set(Some(deadline));
             deadline
@@ -220,7 +216,7 @@ impl Budget {
 
     /// When side tables are built.
     pub(crate) fn tables(&self) -> Tables {
-        self.tables
+        self.limits.tables
     }
 
     /// Takes the steps for reading `bytes` of text, before it is read: none for a short one.
@@ -236,7 +232,7 @@ impl Budget {
     pub(crate) fn build_text(&self, bytes: usize) -> Result<(), Cost> {
         let Some(left) = self.text_left.get().checked_sub(bytes) else {
             return Err(Cost::Text {
-                limit: self.output_bytes,
+                limit: self.limits.output_bytes,
             });
         };
         self.text_left.set(left);
@@ -251,6 +247,6 @@ impl Budget {
     /// Bytes of output that are allowed.
     #[must_use]
     pub fn output_bytes(&self) -> usize {
-        self.output_bytes
+        self.limits.output_bytes
     }
 }

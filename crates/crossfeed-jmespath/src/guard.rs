@@ -117,10 +117,14 @@ impl Depth {
         }
     }
 
-    fn binary(&mut self, power: u8) -> Expect {
-        self.end_operands(power);
+    fn operand(&mut self, power: u8) -> Expect {
         self.push(Level::Operand(power));
         Expect::Operand
+    }
+
+    fn binary(&mut self, power: u8) -> Expect {
+        self.end_operands(power);
+        self.operand(power)
     }
 
     fn project(&mut self, power: u8) -> Expect {
@@ -199,8 +203,7 @@ fn nesting_of(tokens: &Tokens<'_>) -> usize {
                     depth.end_operands(FILTER);
                 }
                 depth.open(Some(FILTER));
-                depth.push(Level::Operand(0));
-                Expect::Operand
+                depth.operand(0)
             }
             Kind::Flatten => {
                 if expect != Expect::Operand {
@@ -211,14 +214,8 @@ fn nesting_of(tokens: &Tokens<'_>) -> usize {
             Kind::LParen | Kind::LBrace => depth.open(None),
             Kind::RBracket | Kind::RParen | Kind::RBrace => depth.close(),
             Kind::Comma | Kind::Colon => depth.separate(),
-            Kind::Not => {
-                depth.push(Level::Operand(NOT));
-                Expect::Operand
-            }
-            Kind::Ampersand => {
-                depth.push(Level::Operand(0));
-                Expect::Operand
-            }
+            Kind::Not => depth.operand(NOT),
+            Kind::Ampersand => depth.operand(0),
             Kind::Pipe => depth.binary(PIPE),
             Kind::Or => depth.binary(OR),
             Kind::And => depth.binary(AND),
@@ -315,41 +312,35 @@ impl Patterns {
     }
 
     fn forbidden_at(&self, tokens: &Tokens<'_>, index: usize) -> Option<&str> {
-        let find = |list: &'_ [String], name: &str| list.iter().position(|entry| entry == name);
-        let identifier = match tokens.kind(index) {
+        let injection = Some("${").filter(|_| self.template_injection);
+        let text = tokens.text(index);
+        match tokens.kind(index) {
             Kind::Word => {
-                if tokens.is_call(index)
-                    && let Some(at) = find(&self.calls, tokens.text(index))
-                {
-                    return self.calls.get(at).map(String::as_str);
-                }
-                find(&self.identifiers, tokens.text(index))
+                let call = listed(&self.calls, text).filter(|_| tokens.is_call(index));
+                call.or_else(|| listed(&self.identifiers, text))
             }
-            Kind::Loose => find(&self.identifiers, tokens.text(index)),
+            Kind::Loose => listed(&self.identifiers, text),
             Kind::Quoted => {
-                let name = unquoted(tokens, index);
-                if self.template_injection && name.contains("${") {
-                    return Some("${");
-                }
-                find(&self.identifiers, &name)
+                let name = unquoted(text);
+                let injection = injection.filter(|sign| name.contains(sign));
+                injection.or_else(|| listed(&self.identifiers, &name))
             }
-            Kind::Dollar
-                if self.template_injection
-                    && tokens.kind(index + 1) == Kind::LBrace
-                    && tokens.touches_next(index) =>
-            {
-                return Some("${");
+            Kind::Dollar => {
+                let opens = tokens.kind(index + 1) == Kind::LBrace && tokens.touches_next(index);
+                injection.filter(|_| opens)
             }
             _ => None,
-        };
-        identifier
-            .and_then(|at| self.identifiers.get(at))
-            .map(String::as_str)
+        }
     }
 }
 
+/// The entry of a list that is a name.
+fn listed<'l>(list: &'l [String], name: &str) -> Option<&'l str> {
+    let mut entries = list.iter().map(String::as_str);
+    entries.find(|entry| *entry == name)
+}
+
 /// What a quoted identifier names; its text, where that is not closed or has broken escapes.
-fn unquoted(tokens: &Tokens<'_>, index: usize) -> String {
-    let text = tokens.text(index);
+fn unquoted(text: &str) -> String {
     decode_quoted(text).unwrap_or_else(|| text.trim_matches('"').to_owned())
 }

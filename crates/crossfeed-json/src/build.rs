@@ -213,8 +213,9 @@ impl Builder {
                 (byte, at) = match text.token(at) {
                     Ok(token) => token,
                     Err(_) if frame.node == OUTSIDE => {
-                        self.tape.plain = scanner.is_plain();
-                        return Ok(!scanner.saw_non_ascii());
+                        let is_ascii = scanner.non_ascii == 0;
+                        self.tape.plain = is_ascii && !scanner.escapes;
+                        return Ok(is_ascii);
                     }
                     Err(error) => return Err(error),
                 };

@@ -11,9 +11,9 @@ impl Cursor<'_> {
         if self.document_is_plain() {
             return raw.len();
         }
-        match self.kept_chars() {
-            Some(kept) => *kept.get_or_init(|| decoded_chars(raw)),
-            None => decoded_chars(raw),
+        match self.ordinal() {
+            0 => *self.tape.root_chars.get_or_init(|| decoded_chars(raw)),
+            _ => decoded_chars(raw),
         }
     }
 }

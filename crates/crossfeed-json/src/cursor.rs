@@ -6,7 +6,7 @@ use crate::{
     word::{Word, kind},
 };
 use bytes::Bytes;
-use std::{borrow::Cow, sync::OnceLock};
+use std::borrow::Cow;
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
@@ -68,12 +68,6 @@ impl<'a> Cursor<'a> {
         self.tape.word(self.slot)
     }
 
-    /// The slot behind the value and all within it.
-    #[inline]
-    fn next_slot(self) -> u32 {
-        self.tape.next(self.slot)
-    }
-
     /// The type of the value.
     #[inline]
     #[must_use]
@@ -122,7 +116,7 @@ impl<'a> Cursor<'a> {
     /// Number of values in this one, itself included: what a walk over it costs.
     #[must_use]
     pub fn value_count(self) -> usize {
-        (self.next_slot() - self.slot) as usize
+        (self.tape.next(self.slot) - self.slot) as usize
     }
 
     /// Whether some object of the document holds a key twice.
@@ -316,11 +310,6 @@ impl<'a> Cursor<'a> {
             0 => *self.tape.root_underscored.get_or_init(look),
             _ => look(),
         }
-    }
-
-    /// Where the characters of a whole document are kept once they were counted.
-    pub(crate) fn kept_chars(self) -> Option<&'a OnceLock<usize>> {
-        (self.slot == 0).then_some(&self.tape.root_chars)
     }
 
     /// Where `member`, one of this object's, stands, as a guess for the next object.

@@ -76,7 +76,7 @@ impl Text<'_> {
         mut scanner: Scanner,
         mut at: usize,
     ) -> (Scanner, Result<usize, JsonError>) {
-        scanner.note_escape();
+        scanner.escapes = true;
         let outcome = loop {
             match self.byte(at) {
                 Ok(b'"') => break Ok(at),

@@ -13,15 +13,12 @@ pub trait Prune {
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool;
 
     /// Whether the next item of the innermost list goes.
-    fn item(&mut self, depth: usize) -> bool {
-        let _ = depth;
+    fn item(&mut self, _depth: usize) -> bool {
         false
     }
 
     /// A value that is a string and stays. `depth` is 0 for the text's own value.
-    fn string(&mut self, string: Quoted<'_>, depth: usize) {
-        let _ = (string, depth);
-    }
+    fn string(&mut self, _string: Quoted<'_>, _depth: usize) {}
 
     /// An object or a list begins that stays.
     fn open(&mut self) {}

@@ -30,9 +30,10 @@ pub(crate) struct Scanner {
     special: u64,
     /// The mask of the block behind it: made before it is needed, so that nothing waits for it.
     ahead: u64,
-    non_ascii: u64,
-    /// Whether [`Self::note_escape`] was called.
-    escapes: bool,
+    /// Not 0 when a byte that is not ASCII stands in a block that was looked at.
+    pub(crate) non_ascii: u64,
+    /// Whether a string was found to hold an escape.
+    pub(crate) escapes: bool,
 }
 
 impl Scanner {
@@ -79,21 +80,6 @@ impl Scanner {
             }
             at = block + BLOCK;
         }
-    }
-
-    /// Whether a byte that is not ASCII stands in a block that was looked at.
-    pub(crate) fn saw_non_ascii(&self) -> bool {
-        self.non_ascii != 0
-    }
-
-    /// Remembers that a string holds an escape.
-    pub(crate) fn note_escape(&mut self) {
-        self.escapes = true;
-    }
-
-    /// Whether every byte seen is ASCII and no string holds an escape.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.non_ascii == 0 && !self.escapes
     }
 }
 

@@ -51,38 +51,26 @@ impl<'t> Quoted<'t> {
 /// Whom [`read_tokens`] tells what it reads. Offsets are those of bytes in the text.
 pub trait TokenVisitor {
     /// An object or a list begins.
-    fn open(&mut self, at: usize) {
-        let _ = at;
-    }
+    fn open(&mut self, _at: usize) {}
 
     /// The key of a member, whose value comes next.
-    fn key(&mut self, key: Quoted<'_>) {
-        let _ = key;
-    }
+    fn key(&mut self, _key: Quoted<'_>) {}
 
     /// An item of a list comes next.
     fn item(&mut self) {}
 
     /// A value that is a string.
-    fn string(&mut self, string: Quoted<'_>) {
-        let _ = string;
-    }
+    fn string(&mut self, _string: Quoted<'_>) {}
 
     /// A value ends before `end`: told of each string, number and word, and of each object and list
     /// behind its [`close`](Self::close).
-    fn value_end(&mut self, end: usize) {
-        let _ = end;
-    }
+    fn value_end(&mut self, _end: usize) {}
 
     /// A comma between members or items.
-    fn comma(&mut self, at: usize) {
-        let _ = at;
-    }
+    fn comma(&mut self, _at: usize) {}
 
     /// The innermost object or list ends.
-    fn close(&mut self, at: usize) {
-        let _ = at;
-    }
+    fn close(&mut self, _at: usize) {}
 }
 
 /// Reads a text to its end, or to where it is not valid JSON. What was told until then may be of a text that

@@ -172,55 +172,34 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// The order of two strings, paid for.
-fn order_strings(
+/// The order of two numbers or two strings, paid for; `None` for anything else.
+pub(super) fn order(
     left: &View<'_>,
     right: &View<'_>,
     budget: &Budget,
 ) -> Result<Option<Ordering>, Cost> {
+    let kind = left.kind();
+    if kind != right.kind() || !matches!(kind, Kind::Number | Kind::String) {
+        return Ok(None);
+    }
     let len = left.text_len() + right.text_len();
     if len >= LONG {
         if left.is_same(right) {
             return Ok(Some(Ordering::Equal));
         }
-        if let (Some(left), Some(right)) = (Plain::of_view(left), Plain::of_view(right))
+        if kind == Kind::String
+            && let (Some(left), Some(right)) = (Plain::of_view(left), Plain::of_view(right))
             && let Some(order) = left.order(&right)
         {
             return Ok(Some(order));
         }
         budget.read_text(len)?;
     }
+    if kind == Kind::Number {
+        return Ok(Some(order_numbers(left, right)));
+    }
     let (left, right) = (left.string_bytes(), right.string_bytes());
     Ok(left.zip(right).map(|(left, right)| left.cmp(&right)))
-}
-
-/// The order of two numbers, paid for.
-fn order_paid_numbers(
-    left: &View<'_>,
-    right: &View<'_>,
-    budget: &Budget,
-) -> Result<Ordering, Cost> {
-    let len = left.text_len() + right.text_len();
-    if len >= LONG {
-        if left.is_same(right) {
-            return Ok(Ordering::Equal);
-        }
-        budget.read_text(len)?;
-    }
-    Ok(order_numbers(left, right))
-}
-
-/// The order of two numbers or two strings; `None` for anything else.
-pub(super) fn order(
-    left: &View<'_>,
-    right: &View<'_>,
-    budget: &Budget,
-) -> Result<Option<Ordering>, Cost> {
-    match (left.kind(), right.kind()) {
-        (Kind::Number, Kind::Number) => order_paid_numbers(left, right, budget).map(Some),
-        (Kind::String, Kind::String) => order_strings(left, right, budget),
-        _ => Ok(None),
-    }
 }
 
 /// Whether two values are the same: objects whatever their order of keys.
@@ -235,13 +214,10 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
             Ok(matches!(left.0, Repr::Reference(_)) == matches!(right.0, Repr::Reference(_)))
         }
         Kind::Boolean => Ok(left.as_bool() == right.as_bool()),
-        Kind::Number => Ok(order_paid_numbers(left, right, budget)?.is_eq()),
-        Kind::String => Ok(order_strings(left, right, budget)? == Some(Ordering::Equal)),
+        Kind::Number | Kind::String => Ok(order(left, right, budget)? == Some(Ordering::Equal)),
         Kind::Array | Kind::Object if left.is_same(right) => Ok(true),
+        Kind::Array | Kind::Object if left.len() != right.len() => Ok(false),
         Kind::Array => {
-            if left.len() != right.len() {
-                return Ok(false);
-            }
             for (a, b) in left.items().zip(right.items()) {
                 if !equal(&a, &b, budget)? {
                     return Ok(false);
@@ -250,9 +226,6 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
             Ok(true)
         }
         Kind::Object => {
-            if left.len() != right.len() {
-                return Ok(false);
-            }
             for (key, a) in left.members() {
                 budget.read_text(key.len())?;
                 let Some(b) = get(right, &key, budget)? else {

@@ -4,7 +4,6 @@ use super::{
     Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
     number::{order_numbers, short_of},
-    rows::NumberedRows,
 };
 use crate::{
     compile::Node,
@@ -233,7 +232,7 @@ impl<'a> Call<'_, 'a, '_> {
             Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
-                if let Some(rows) = self.numbered(first, second)? {
+                if let Some(rows) = self.evaluator.numbered(first, second)? {
                     let items = first.len().unwrap_or_default();
                     self.reserve_each(items, size_of::<View<'a>>())?;
                     let sorting = self.reserve_each(items, SORTING_BYTES)?;
@@ -255,9 +254,8 @@ impl<'a> Call<'_, 'a, '_> {
 
     /// A list that was built, paid for.
     fn list(&self, items: Vec<View<'a>>) -> Evaluated<'a> {
-        self.evaluator
-            .budget
-            .spend(ITEM_STEPS * items.len() as u64)?;
+        let steps = ITEM_STEPS * items.len() as u64;
+        self.evaluator.budget.spend(steps)?;
         Ok(View::list(items))
     }
 
@@ -401,14 +399,6 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(())
     }
 
-    /// The items of a list by numbers that `by` gives on them, where that is quicker.
-    fn numbered(&self, list: &View<'a>, by: &View<'a>) -> Result<Option<NumberedRows<'a>>, Cost> {
-        match by.0 {
-            Repr::Reference(by) => self.evaluator.numbered(list, by),
-            _ => Ok(None),
-        }
-    }
-
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
         for item in self.comparable_items(0, value)? {
@@ -418,7 +408,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
-        if let Some(rows) = self.numbered(list, by)? {
+        if let Some(rows) = self.evaluator.numbered(list, by)? {
             return Ok(rows.extreme(wanted));
         }
         let mut best = Best::new(wanted);
@@ -524,12 +514,14 @@ impl<'a> Call<'_, 'a, '_> {
         }
         let mut sum = Sum::Integer(0);
         for item in value.items() {
-            if let Some((short, is_integer)) = short_place(&item) {
-                sum = sum.add_short(short, is_integer);
-                continue;
-            }
-            budget.read_text(item.text_len())?;
-            sum = sum.add(&item.digits().unwrap_or_default());
+            let digits = item.digits().unwrap_or_default();
+            sum = match short_number(digits.as_bytes()) {
+                Some(short) => sum.add((!digits.contains('.')).then_some(short as i64), short),
+                None => {
+                    budget.read_text(item.text_len())?;
+                    sum.add(digits.parse().ok(), float_of(&digits))
+                }
+            };
         }
         match sum {
             Sum::Float(total) if !total.is_finite() => {
@@ -678,35 +670,16 @@ enum Sum {
     Float(f64),
 }
 
-/// A number in a document that floats tell apart, and whether it is written as an integer.
-#[inline]
-fn short_place(number: &View<'_>) -> Option<(f64, bool)> {
-    let raw = number.as_cursor()?.raw();
-    Some((short_number(raw)?, !raw.contains(&b'.')))
-}
-
 impl Sum {
-    /// [`Self::add`] for a number that is exact as an integer, if it is one, and as a float.
+    /// Adds a number, as an integer too if it is one that fits.
     #[inline]
-    fn add_short(self, number: f64, is_integer: bool) -> Self {
+    fn add(self, integer: Option<i64>, float: f64) -> Self {
         match self {
-            Self::Integer(sum) if is_integer => match sum.checked_add(number as i128) {
+            Self::Integer(sum) => match integer.and_then(|n| sum.checked_add(n.into())) {
                 Some(sum) => Self::Integer(sum),
-                None => Self::Float(sum as f64 + number),
+                None => Self::Float(sum as f64 + float),
             },
-            Self::Integer(sum) => Self::Float(sum as f64 + number),
-            Self::Float(sum) => Self::Float(sum + number),
-        }
-    }
-
-    fn add(self, digits: &str) -> Self {
-        match (self, digits.parse::<i64>()) {
-            (Self::Integer(sum), Ok(n)) => match sum.checked_add(n.into()) {
-                Some(sum) => Self::Integer(sum),
-                None => Self::Float(sum as f64 + n as f64),
-            },
-            (Self::Integer(sum), Err(_)) => Self::Float(sum as f64 + float_of(digits)),
-            (Self::Float(sum), _) => Self::Float(sum + float_of(digits)),
+            Self::Float(sum) => Self::Float(sum + float),
         }
     }
 

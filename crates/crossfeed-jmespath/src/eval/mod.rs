@@ -208,27 +208,9 @@ pub fn evaluate<'a>(
     budget: &Budget,
 ) -> Result<Option<View<'a>>, EvalError> {
     let before = arena.built();
-    let outcome = evaluated(expression, value, arena, budget);
+    let outcome = Evaluator::new(expression, arena, budget).outcome(&expression.root, value);
     arena.free(before, outcome.as_ref().ok().and_then(Option::as_ref));
     outcome
-}
-
-fn evaluated<'a>(
-    expression: &'a Expression,
-    value: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-) -> Result<Option<View<'a>>, EvalError> {
-    let evaluator = Evaluator::new(expression, arena, budget);
-    if let Node::Path(path) = &expression.root {
-        return evaluator.follow(path, value);
-    }
-    if let Node::Current = &expression.root {
-        budget.spend(1)?;
-        return Ok(Some(value.clone()));
-    }
-    let outcome = evaluator.eval(&expression.root, value)?;
-    Ok(Some(outcome).filter(|view| !view.is_null()))
 }
 
 /// Why a projection gave an empty list although there were items to go over.
@@ -260,56 +242,9 @@ pub fn why_empty<'a>(
     budget: &Budget,
 ) -> Result<Option<WhyEmpty>, EvalError> {
     let before = arena.built();
-    let why = why_empty_on(expression, value, arena, budget);
+    let why = Evaluator::new(expression, arena, budget).why_empty(&expression.root, value);
     arena.free(before, None);
     why
-}
-
-fn why_empty_on<'a>(
-    expression: &'a Expression,
-    value: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-) -> Result<Option<WhyEmpty>, EvalError> {
-    let evaluator = Evaluator::new(expression, arena, budget);
-    let mut current = value.clone();
-    let mut node = &expression.root;
-    loop {
-        match node {
-            Node::Chain(parts) => {
-                let Some((last, before)) = parts.split_last() else {
-                    return Ok(None);
-                };
-                for part in before {
-                    current = evaluator.eval(part, &current)?;
-                }
-                node = last;
-            }
-            Node::Project(projection) => {
-                let source = evaluator.eval(&projection.source, &current)?;
-                if source.is_empty() && matches!(projection.source, Node::Project(_)) {
-                    node = &projection.source;
-                    continue;
-                }
-                let mut items = 0;
-                let mut passed = 0;
-                evaluator.each(projection, &source, |item| {
-                    items += 1;
-                    passed += usize::from(match &projection.over {
-                        Over::Filtered(predicate) => evaluator.test(predicate, &item)?,
-                        _ => true,
-                    });
-                    Ok(())
-                })?;
-                return Ok(match (items, passed) {
-                    (0, _) => None,
-                    (_, 0) => Some(WhyEmpty::FilterRefusedAll { items }),
-                    _ => Some(WhyEmpty::NoItemHasField { items: passed }),
-                });
-            }
-            _ => return Ok(None),
-        }
-    }
 }
 
 pub(crate) struct Evaluator<'a, 'b> {
@@ -337,6 +272,63 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             arena,
             budget,
             predictions,
+        }
+    }
+
+    /// What [`evaluate`] gives.
+    fn outcome(&self, root: &'a Node, value: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
+        match root {
+            Node::Path(path) => self.follow(path, value),
+            Node::Current => {
+                self.budget.spend(1)?;
+                Ok(Some(value.clone()))
+            }
+            root => Ok(Some(self.eval(root, value)?).filter(|view| !view.is_null())),
+        }
+    }
+
+    /// What [`why_empty`] gives.
+    fn why_empty(
+        &self,
+        mut node: &'a Node,
+        value: &View<'a>,
+    ) -> Result<Option<WhyEmpty>, EvalError> {
+        let mut current = value.clone();
+        loop {
+            match node {
+                Node::Chain(parts) => {
+                    let Some((last, before)) = parts.split_last() else {
+                        return Ok(None);
+                    };
+                    for part in before {
+                        current = self.eval(part, &current)?;
+                    }
+                    node = last;
+                }
+                Node::Project(projection) => {
+                    let source = self.eval(&projection.source, &current)?;
+                    if source.is_empty() && matches!(projection.source, Node::Project(_)) {
+                        node = &projection.source;
+                        continue;
+                    }
+                    let mut items = 0;
+                    let mut passed = 0;
+                    self.each(projection, &source, |item| {
+                        items += 1;
+                        passed += usize::from(match &projection.over {
+                            Over::Filtered(predicate) => self.test(predicate, &item)?,
+                            _ => true,
+                        });
+                        Ok(())
+                    })?;
+                    return Ok(match (items, passed) {
+                        (0, _) => None,
+                        (_, 0) => Some(WhyEmpty::FilterRefusedAll { items }),
+                        _ => Some(WhyEmpty::NoItemHasField { items: passed }),
+                    });
+                }
+                _ => return Ok(None),
+            }
         }
     }
 

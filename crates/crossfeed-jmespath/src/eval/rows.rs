@@ -105,8 +105,8 @@ impl<'a> Evaluator<'a, '_> {
             order.is_some() && comparison.outcome(order) == Some(false)
         });
         let skipped = skipped.count();
-        self.budget
-            .spend_often(skipped, 2 + path.steps() + comparison.steps())?;
+        let steps = 2 + path.steps() + comparison.steps();
+        self.budget.spend(steps.saturating_mul(skipped as u64))?;
         Ok(skipped)
     }
 }
@@ -120,24 +120,24 @@ impl<'a> Evaluator<'a, '_> {
     pub(super) fn numbered(
         &self,
         list: &View<'a>,
-        by: &'a Node,
+        by: &View<'a>,
     ) -> Result<Option<NumberedRows<'a>>, Cost> {
-        let Node::Path(path) = by else {
+        let Repr::Reference(Node::Path(path)) = by.0 else {
             return Ok(None);
         };
-        let Some(names) = path.names().filter(|names| !names.is_empty()) else {
+        let names = path.names().filter(|names| !names.is_empty());
+        let wanted = names.map(|names| Wanted::new(names, true).with_numbers());
+        let rows = wanted.and_then(|wanted| self.rows(list, &[wanted]));
+        let is_number = |number: &f64| !number.is_nan();
+        let are_numbers = |rows: &Rows<'_>| {
+            let numbers = rows.numbers(0);
+            numbers.is_some_and(|numbers| numbers.iter().all(is_number))
+        };
+        let Some(rows) = rows.filter(are_numbers) else {
             return Ok(None);
         };
-        let wanted = Wanted::new(names, true).with_numbers();
-        let Some(rows) = self.rows(list, &[wanted]) else {
-            return Ok(None);
-        };
-        match rows.numbers(0) {
-            Some(numbers) if !numbers.iter().any(|number| number.is_nan()) => {}
-            _ => return Ok(None),
-        }
-        self.budget
-            .spend_often(rows.len(), path.steps() + ITEM_STEPS)?;
+        let steps = path.steps() + ITEM_STEPS;
+        self.budget.spend(steps.saturating_mul(rows.len() as u64))?;
         Ok(Some(NumberedRows(rows)))
     }
 }
@@ -149,14 +149,15 @@ impl<'a> NumberedRows<'a> {
 
     /// The first of the rows with the largest or smallest number.
     pub(super) fn extreme(&self, wanted: Ordering) -> View<'a> {
-        let mut best = 0;
-        let mut of_best = f64::NAN;
-        for (row, &number) in self.numbers().iter().enumerate() {
-            if row == 0 || order_short(number, of_best) == wanted {
-                (best, of_best) = (row, number);
+        let rows = self.numbers().iter().copied().enumerate();
+        let best = rows.reduce(|best, row| {
+            if order_short(row.1, best.1) == wanted {
+                row
+            } else {
+                best
             }
-        }
-        View::from(self.0.item(best))
+        });
+        best.map_or(View::null(), |(row, _)| View::from(self.0.item(row)))
     }
 
     /// The items in the order of their numbers.
@@ -166,16 +167,5 @@ impl<'a> NumberedRows<'a> {
         let places = sorted_places(numbers);
         let items = places.into_iter().map(|row| View::from(self.0.item(row)));
         Ok(items.collect())
-    }
-}
-
-/// Steps that are taken one row after the other.
-impl Budget {
-    /// Takes `each` steps `often` times.
-    fn spend_often(&self, often: usize, each: u64) -> Result<(), Cost> {
-        match each.checked_mul(often as u64) {
-            Some(all) => self.spend(all),
-            None => self.spend(u64::MAX),
-        }
     }
 }

@@ -219,7 +219,7 @@ impl Plan {
             }
             told.push(noted);
         }
-        for noted in &self.diagnostics {
+        for noted in self.diagnostics.iter() {
             if !missed.contains(&at(&noted.path)) {
                 told.push(noted.clone());
             }

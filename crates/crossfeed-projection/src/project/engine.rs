@@ -62,7 +62,7 @@ impl<'p> Engine<'p> {
 
     fn within(&self, value: Cursor<'_>) -> Within {
         let rules = self.spec.rules;
-        let scan = || rules.scan().suspects(value.raw(), value.offset());
+        let scan = || rules.scan.suspects(value.raw(), value.offset());
         Within {
             suspects: rules.has_never_names().then(scan),
         }

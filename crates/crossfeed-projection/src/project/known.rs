@@ -97,7 +97,7 @@ impl<'p> States<'p> {
         let copies = state.keeps_all() && state.never.is_empty();
         let steps = Steps::to_item(&state, self.spec, None, None);
         self.known.push(Known {
-            onward: Onward::of(self.spec.rules.never_tree(), &state.never),
+            onward: Onward::of(&self.spec.rules.never_tree, &state.never),
             copies,
             met: 0,
             few: few(&state, self.spec),

@@ -47,7 +47,7 @@ pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> D
         (0, &seen.include, &none, included),
         (2, &seen.exclude, &seen.shielded, excluded),
     ] {
-        let tree = [spec.include, spec.rules.always_tree(), spec.exclude][at];
+        let tree = [spec.include, &spec.rules.always_tree, spec.exclude][at];
         let mut met = vec![[0; 2]; tree.branches.len()];
         for known in engine.states.all() {
             for &entry in known.state.trees(spec)[at].1 {
@@ -74,7 +74,7 @@ fn withheld(engine: &Engine<'_>, spec: Spec<'_>, notes: &mut Diagnostics) {
     for rule in spec.rules.never() {
         let held = match rule.as_name() {
             Some(name) => seen.never_names.contains(&*fold_case(name)),
-            None => node_of(spec.rules.never_tree(), rule).is_some_and(|n| seen.never.contains(&n)),
+            None => node_of(&spec.rules.never_tree, rule).is_some_and(|n| seen.never.contains(&n)),
         };
         if held {
             let message = "withheld by a rule of the host; no request can show it";

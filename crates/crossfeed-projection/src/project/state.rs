@@ -65,9 +65,9 @@ impl State {
         let rules = spec.rules;
         Self {
             include: (!spec.include.is_empty()).then(|| vec![0]),
-            always: start(rules.always_tree()),
+            always: start(&rules.always_tree),
             exclude: start(spec.exclude),
-            never: start(rules.never_tree()),
+            never: start(&rules.never_tree),
             protected: false,
         }
         .settled()
@@ -78,9 +78,9 @@ impl State {
     pub(crate) fn trees<'p>(&self, spec: Spec<'p>) -> [(&'p PathTree, &[u32]); 4] {
         [
             (spec.include, self.include.as_deref().unwrap_or_default()),
-            (spec.rules.always_tree(), &self.always),
+            (&spec.rules.always_tree, &self.always),
             (spec.exclude, &self.exclude),
-            (spec.rules.never_tree(), &self.never),
+            (&spec.rules.never_tree, &self.never),
         ]
     }
 

@@ -195,7 +195,7 @@ impl Steps {
         let [mut include, always, exclude, mut never] =
             trees.map(|(tree, set)| reach_key(tree, set, name));
         include.whole |= wants_list(trees[0].0, trees[0].1);
-        let tree = rules.never_tree();
+        let tree = &rules.never_tree;
         // What is never shown in each item of a list is not shown in an object in the list's place.
         for held in held(tree, &state.never) {
             for child in held.behind_brackets() {

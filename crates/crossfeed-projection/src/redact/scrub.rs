@@ -55,7 +55,7 @@ impl RevealRules {
             .collect();
         let may_be_said = |text: &str| self.mentioned(text).is_subset(&named);
         let mut said = Diagnostics::default();
-        for diagnostic in &diagnostics {
+        for diagnostic in diagnostics.iter() {
             let Diagnostic { path, message, .. } = diagnostic;
             let names_a_rule = diagnostic.kind == DiagnosticKind::Withheld && !path.is_empty();
             if names_a_rule || !may_be_said(path) || !may_be_said(message) {

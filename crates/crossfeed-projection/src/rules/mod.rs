@@ -43,9 +43,9 @@ pub struct RevealRules {
     never: Vec<Path>,
     always_names: Names,
     never_names: Names,
-    always_tree: PathTree,
-    never_tree: PathTree,
-    scan: Scan,
+    pub(crate) always_tree: PathTree,
+    pub(crate) never_tree: PathTree,
+    pub(crate) scan: Scan,
     words: Words,
     /// Whether some never-rule names nothing: `[0]`, `*`.
     is_nameless: bool,
@@ -229,10 +229,6 @@ impl RevealRules {
             .get_or_init(|| Arc::new(PlacedRules::new(self)))
     }
 
-    pub(crate) fn scan(&self) -> &Scan {
-        &self.scan
-    }
-
     pub(crate) fn has_never_names(&self) -> bool {
         !self.never_names.listed.is_empty()
     }
@@ -243,14 +239,6 @@ impl RevealRules {
 
     pub(crate) fn never_names(&self) -> impl Iterator<Item = &str> {
         self.never_names.listed.iter().map(|name| &**name)
-    }
-
-    pub(crate) fn always_tree(&self) -> &PathTree {
-        &self.always_tree
-    }
-
-    pub(crate) fn never_tree(&self) -> &PathTree {
-        &self.never_tree
     }
 }
 

@@ -55,7 +55,7 @@ impl Asked {
         let document = Document::new(value.to_owned());
         let mut out = Vec::new();
         let applied = plan.project(document.root().unwrap(), &mut out)?;
-        let told = ignored.iter().chain(&applied.diagnostics);
+        let told = ignored.iter().chain(applied.diagnostics.iter());
         let told = told.map(|noted| format!("{} {}", noted.kind.as_str(), noted.path));
         Ok((String::from_utf8(out).unwrap(), told.collect()))
     }

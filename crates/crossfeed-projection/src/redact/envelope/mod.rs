@@ -108,15 +108,9 @@ impl<'r> Envelope<'r> {
         // What a key had before its last value is not looked at, so it must not stay.
         let once = result.document_has_duplicates().then(|| compact(result));
         let once = once.map(Document::new);
-        let own = match &once {
-            Some(once) => once.root()?,
-            None => result,
-        };
+        let own = root(&once, result)?;
         let outer = redact(&self.by_place.from_here, own).map(Document::new);
-        let seen = match &outer {
-            Some(outer) => outer.root()?,
-            None => own,
-        };
+        let seen = root(&outer, own)?;
         if outer.is_some() {
             self.found.any = true;
             let structured = |root: Cursor<'_>| root.get(STRUCTURED).map(compact);
@@ -150,9 +144,8 @@ impl<'r> Envelope<'r> {
     fn result(&mut self, root: Cursor<'_>) -> Option<Vec<u8>> {
         root.with_members(|key, value| match key {
             STRUCTURED => {
-                let shown = self.rules.redact_value(value);
+                let shown = self.value(value);
                 self.found.structured |= shown.is_some();
-                self.found.any |= shown.is_some();
                 shown.into()
             }
             // What a result of one text may be wrapped in.
@@ -176,12 +169,8 @@ impl<'r> Envelope<'r> {
             Kind::Object => {
                 // Its members are taken for parts.
                 let whole = self.whole(content).map(Document::new);
-                let seen = match &whole {
-                    Some(whole) => match whole.root() {
-                        Ok(root) => root,
-                        Err(_) => return Some(withheld()),
-                    },
-                    None => content,
+                let Ok(seen) = root(&whole, content) else {
+                    return Some(withheld());
                 };
                 let mut at = 0;
                 let parts = seen.with_members(|_, part| {
@@ -200,9 +189,7 @@ impl<'r> Envelope<'r> {
             self.found.any = true;
             return Change::Remove;
         }
-        let shown = redact(&self.by_place.names, value);
-        self.found.any |= shown.is_some();
-        shown.into()
+        self.cut(&self.by_place.names, value).into()
     }
 
     /// A value at which paths begin.
@@ -214,7 +201,12 @@ impl<'r> Envelope<'r> {
 
     /// The same, if it is not text.
     fn whole(&mut self, value: Cursor<'_>) -> Option<Vec<u8>> {
-        let shown = redact(self.rules, value);
+        self.cut(self.rules, value)
+    }
+
+    /// What some rules leave of a value; `None` where that is all of it.
+    fn cut(&mut self, rules: &RevealRules, value: Cursor<'_>) -> Option<Vec<u8>> {
+        let shown = redact(rules, value);
         self.found.any |= shown.is_some();
         shown
     }
@@ -239,6 +231,11 @@ impl<'r> Envelope<'r> {
         let item = left.root().ok().and_then(|list| list.at(0));
         Some(item.map_or_else(withheld, compact))
     }
+}
+
+/// What is left of a value, or all of it.
+fn root<'d>(left: &'d Option<Document>, value: Cursor<'d>) -> Result<Cursor<'d>, JsonError> {
+    left.as_ref().map_or(Ok(value), Document::root)
 }
 
 fn compact(cursor: Cursor<'_>) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! One part of `content`: what is shown of it.
 
 use super::{
-    Envelope, compact, redact,
+    Envelope, compact, root,
     text::{is_media, string, withheld},
 };
 use crossfeed_json::{Change, Cursor, Document, Kind};
@@ -88,8 +88,7 @@ impl Envelope<'_> {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),
             Kind::String => {
-                let shown = redact(&self.by_place.names, value);
-                self.found.any |= shown.is_some();
+                let shown = self.cut(&self.by_place.names, value);
                 match value.as_str() {
                     Some(address) if key == "uri" && shown.is_none() => {
                         self.address(at, &address).into()
@@ -122,13 +121,10 @@ impl Envelope<'_> {
             return shown;
         }
         let named = shown.map(Document::new);
-        let seen = match named.as_ref().map(Document::root) {
-            None => value,
-            Some(Ok(seen)) => seen,
-            Some(Err(_)) => return Some(withheld()),
+        let Ok(seen) = root(&named, value) else {
+            return Some(withheld());
         };
-        let cut = redact(&self.by_place.paths, seen);
-        self.found.any |= cut.is_some();
+        let cut = self.cut(&self.by_place.paths, seen);
         let is_same = named.is_none() && cut.is_none();
         let left = cut.unwrap_or_else(|| compact(seen));
         let left = Document::new(left);
