@@ -60,8 +60,13 @@ pub fn check(schema: &Value) -> Result<Dialect, SchemaError> {
 ///
 /// [`SchemaError`], exactly where [`check`] gives one.
 pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
+    compiled(schema).map(|(validator, ..)| validator)
+}
+
+/// Compiles a schema as [`compile`] does, and gives its dialect and where its references lead.
+pub fn compiled(schema: &Value) -> Result<(Validator, Dialect, Index), SchemaError> {
     let (dialect, index) = judged(schema)?;
-    validator(schema, dialect, &index)
+    Ok((validator(schema, dialect, &index)?, dialect, index))
 }
 
 /// The dialect of a schema, and where its references lead.

@@ -12,7 +12,7 @@ pub mod index;
 pub mod keywords;
 mod position;
 
-pub use check::{check, checked, compile, has_patterns};
+pub use check::{check, checked, compile, compiled, has_patterns};
 pub use dialect::Dialect;
 pub use document::{Document, Link, Patterns, address};
 pub use error::SchemaError;

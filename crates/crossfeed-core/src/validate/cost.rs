@@ -5,14 +5,13 @@
 //! of a subschema on a value the validator makes at most, found without making them: each pair of
 //! subschema and value is looked at once, however often it would be evaluated.
 
-use crate::error::ValidationCost;
+use crate::{error::ValidationCost, resolve::count_of};
 use crossfeed_schema::{
-    address,
-    index::REFERENCES,
+    Dialect, Document, address,
+    index::{Index, visit_all},
     keywords::{self, Applies, Step as At},
 };
-use crossfeed_wire::fragment::decoded;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// How many evaluations the arguments of one call may take, however small they are.
@@ -39,7 +38,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// As many as the arguments may take.
     pub(super) fn of(arguments: &Value) -> Self {
-        let values = count(arguments);
+        let values = count_of(arguments);
         let limit = STEPS.saturating_add(STEPS_PER_VALUE.saturating_mul(values as u64));
         Self {
             limit,
@@ -64,16 +63,13 @@ impl Steps {
         value: &Value,
         explained: bool,
     ) -> Result<(), ValidationCost> {
-        if self.left == 0 {
-            return Err(ValidationCost { limit: self.limit });
-        }
         let weight = if explained { EXPLAINED } else { 1 };
         let cost = graph.cost(value, self.left / weight, self.pairs);
         self.left = cost.map_or(0, |cost| self.left.saturating_sub(cost * weight));
-        if self.left == 0 {
-            return Err(ValidationCost { limit: self.limit });
+        match self.left {
+            0 => Err(ValidationCost { limit: self.limit }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -117,11 +113,17 @@ pub(super) struct Graph(Vec<Vec<Step>>);
 
 impl Graph {
     /// The graph of a schema that holds references. Others cost what the value is long, and need none.
-    pub(super) fn of(schema: &Value) -> Option<Self> {
-        let places = Places::of(schema);
-        if !places.refers {
+    pub(super) fn of(schema: &Value, dialect: Dialect, index: &Index) -> Option<Self> {
+        if index.is_empty() {
             return None;
         }
+        let document = Document::indexed(schema, dialect, index);
+        let mut dynamic = Vec::new();
+        visit_all(schema, index, &mut |object, at| {
+            let named = object.get("$dynamicAnchor").and_then(Value::as_str);
+            let name = named.or(object.contains_key("$recursiveAnchor").then_some(""));
+            dynamic.extend(name.zip(schema.pointer(at)));
+        });
         let mut numbers = HashMap::new();
         let mut open = Vec::new();
         let mut number = |schema, open: &mut Vec<_>| {
@@ -135,13 +137,8 @@ impl Graph {
         let mut nodes = Vec::new();
         let mut done = 0;
         while let Some(&schema) = open.get(done) {
-            let mut steps = Vec::new();
-            places.steps(
-                schema,
-                &mut |subschema| number(subschema, &mut open),
-                &mut steps,
-            );
-            nodes.push(steps);
+            let mut number = |subschema| number(subschema, &mut open);
+            nodes.push(steps(schema, &document, &dynamic, &mut number));
             done += 1;
         }
         Some(Self(nodes))
@@ -229,11 +226,8 @@ impl Graph {
                 let each = match value {
                     Some(value) if !self.steps(part).is_empty() => {
                         // A pair within itself is not evaluated again.
-                        known
-                            .get(&(part, identity(value)))
-                            .copied()
-                            .flatten()
-                            .unwrap_or(0)
+                        let counted = known.get(&(part, identity(value)));
+                        counted.copied().flatten().unwrap_or(0)
                     }
                     _ => 1,
                 };
@@ -256,38 +250,32 @@ impl Graph {
         tell: &mut dyn FnMut(usize, Option<&'v Value>, u64),
     ) {
         const NAME: &Value = &Value::Null;
-        let members = || {
-            value
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(_, value)| value)
-        };
-        let items = || value.as_array().into_iter().flatten();
+        let members = || value.as_object().into_iter().flat_map(Map::values);
         for step in self.steps(node) {
             match step {
                 Step::Same(part) => tell(*part, Some(value), 1),
                 Step::Member(name, part) => {
-                    if let Some(value) = value.as_object().and_then(|members| members.get(&**name))
-                    {
-                        tell(*part, Some(value), 1);
-                    }
+                    let member = value.get(&**name);
+                    member
+                        .into_iter()
+                        .for_each(|value| tell(*part, Some(value), 1));
                 }
                 Step::Members(part) => members().for_each(|value| tell(*part, Some(value), 1)),
                 Step::Item(at, part) => {
-                    if let Some(value) = value.as_array().and_then(|items| items.get(*at)) {
-                        tell(*part, Some(value), 1);
-                    }
+                    let item = value.get(*at);
+                    item.into_iter()
+                        .for_each(|value| tell(*part, Some(value), 1));
                 }
-                Step::Items(part) => items().for_each(|value| tell(*part, Some(value), 1)),
-                Step::Names(part) => {
-                    let names = members().count() as u64;
-                    if names > 0 {
-                        tell(*part, Some(NAME), names);
-                    }
+                Step::Items(part) => {
+                    let items = value.as_array().into_iter().flatten();
+                    items.for_each(|value| tell(*part, Some(value), 1));
                 }
+                Step::Names(part) => match members().count() as u64 {
+                    0 => {}
+                    names => tell(*part, Some(NAME), names),
+                },
                 Step::Foreign => {
-                    let values = count(value) as u64;
+                    let values = count_of(value) as u64;
                     tell(node, None, values.saturating_mul(FOREIGN));
                 }
             }
@@ -295,134 +283,48 @@ impl Graph {
     }
 }
 
-/// What stands where in a schema.
-struct Places<'s> {
-    whole: &'s Value,
-    /// The schemas with an `$id`, by its last segment.
-    resources: HashMap<&'s str, Vec<&'s Value>>,
-    /// The schemas with an anchor, by its name.
-    anchors: HashMap<&'s str, Vec<&'s Value>>,
-    /// The schema with an `$id` around each object that is within one.
-    around: HashMap<usize, &'s Value>,
-    refers: bool,
-}
-
-impl<'s> Places<'s> {
-    fn of(whole: &'s Value) -> Self {
-        let mut places = Self {
-            whole,
-            resources: HashMap::new(),
-            anchors: HashMap::new(),
-            around: HashMap::new(),
-            refers: false,
-        };
-        let mut open = vec![(whole, whole)];
-        while let Some((schema, mut around)) = open.pop() {
-            match schema {
-                Value::Array(items) => open.extend(items.iter().map(|item| (item, around))),
-                Value::Object(members) => {
-                    let text = |name: &str| members.get(name).and_then(Value::as_str);
-                    for id in ["$id", "id"].into_iter().filter_map(text) {
-                        match id.strip_prefix('#') {
-                            Some(name) => places.anchors.entry(name).or_default().push(schema),
-                            None => {
-                                around = schema;
-                                places
-                                    .resources
-                                    .entry(segment(id))
-                                    .or_default()
-                                    .push(schema);
-                            }
-                        }
-                    }
-                    for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
-                        places.anchors.entry(name).or_default().push(schema);
-                    }
-                    places.refers |= REFERENCES.into_iter().any(|name| text(name).is_some());
-                    places.around.insert(address(schema), around);
-                    open.extend(members.values().map(|value| (value, around)));
-                }
-                _ => {}
-            }
-        }
-        places
-    }
-
-    /// What a schema has evaluated.
-    fn steps(
-        &self,
-        schema: &'s Value,
-        number: &mut dyn FnMut(&'s Value) -> usize,
-        steps: &mut Vec<Step>,
-    ) {
-        for (keyword, value) in schema.as_object().into_iter().flatten() {
-            let Some((holds, applies)) = keywords::subschemas(keyword) else {
-                if REFERENCES.contains(&keyword.as_str())
-                    && let Some(text) = value.as_str()
-                {
-                    let targets = self.targets(schema, text);
-                    if targets.is_empty() {
-                        steps.push(Step::Foreign);
-                    }
-                    steps.extend(targets.into_iter().map(|schema| Step::Same(number(schema))));
-                }
-                continue;
-            };
-            if applies == Applies::Nowhere {
-                continue;
-            }
-            for (place, schema) in keywords::held(holds, value) {
-                let schema = number(schema);
-                steps.push(match (applies, place) {
-                    (Applies::Here | Applies::Nowhere, _) => Step::Same(schema),
-                    (Applies::Names, _) => Step::Names(schema),
-                    (_, At::Key(name)) if keyword == "properties" => {
-                        Step::Member(name.into(), schema)
-                    }
-                    (_, At::Key(_)) => Step::Members(schema),
-                    (_, At::Index(at)) => Step::Item(at, schema),
-                    (_, At::Keyword) if keyword.ends_with("Properties") => Step::Members(schema),
-                    (_, At::Keyword) => Step::Items(schema),
-                });
-            }
+/// What a schema has evaluated. Where a reference leads may depend on the way to it: then to all that it
+/// may be, which `dynamic` names.
+fn steps<'s>(
+    schema: &'s Value,
+    document: &Document<'s>,
+    dynamic: &[(&str, &'s Value)],
+    number: &mut dyn FnMut(&'s Value) -> usize,
+) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for link in document.links(schema) {
+        steps.push(match link.target {
+            Some(target) => Step::Same(number(target)),
+            None => Step::Foreign,
+        });
+        if link.keyword != "$ref" {
+            let text = schema.get(link.keyword).and_then(Value::as_str);
+            let name = text.and_then(|text| Some(text.split_once('#')?.1));
+            let possible = dynamic.iter().filter(|(own, _)| Some(*own) == name);
+            steps.extend(possible.map(|(_, target)| Step::Same(number(target))));
         }
     }
-
-    /// What a reference within `schema` may lead to; all of it where that depends on the way there.
-    fn targets(&self, schema: &Value, text: &str) -> Vec<&'s Value> {
-        let (base, fragment) = text.split_once('#').unwrap_or((text, ""));
-        if !fragment.is_empty() && !fragment.starts_with('/') {
-            return self.anchors.get(fragment).cloned().unwrap_or_default();
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        let Some((holds, applies)) = keywords::subschemas(keyword) else {
+            continue;
+        };
+        if applies == Applies::Nowhere {
+            continue;
         }
-        let mut roots = match base {
-            "" => vec![
-                self.around
-                    .get(&address(schema))
-                    .copied()
-                    .unwrap_or(self.whole),
-                self.whole,
-            ],
-            base => self
-                .resources
-                .get(segment(base))
-                .cloned()
-                .unwrap_or_default(),
-        };
-        roots.dedup_by_key(|root| address(root));
-        let Some(pointer) = decoded(fragment) else {
-            return Vec::new();
-        };
-        roots
-            .into_iter()
-            .filter_map(|root| root.pointer(&pointer))
-            .collect()
+        for (place, schema) in keywords::held(holds, value) {
+            let schema = number(schema);
+            steps.push(match (applies, place) {
+                (Applies::Here | Applies::Nowhere, _) => Step::Same(schema),
+                (Applies::Names, _) => Step::Names(schema),
+                (_, At::Key(name)) if keyword == "properties" => Step::Member(name.into(), schema),
+                (_, At::Key(_)) => Step::Members(schema),
+                (_, At::Index(at)) => Step::Item(at, schema),
+                (_, At::Keyword) if keyword.ends_with("Properties") => Step::Members(schema),
+                (_, At::Keyword) => Step::Items(schema),
+            });
+        }
     }
-}
-
-/// The last segment of an id: what is left of it however it was resolved.
-fn segment(id: &str) -> &str {
-    let id = id.split('#').next().unwrap_or_default();
-    id.rsplit(['/', ':']).next().unwrap_or_default()
+    steps
 }
 
 /// The address of a list or object that holds something. Nothing else has parts: all others cost
@@ -435,36 +337,25 @@ fn identity(value: &Value) -> usize {
     }
 }
 
-/// How many values there are in a value, itself among them.
-fn count(value: &Value) -> usize {
-    let mut open = vec![value];
-    let mut count = 0;
-    while let Some(value) = open.pop() {
-        count += 1;
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(members) => open.extend(members.values()),
-            _ => {}
-        }
-    }
-    count
-}
-
 #[cfg(test)]
 mod tests {
     use super::Graph;
+    use crossfeed_schema::index::Index;
     use serde_json::{Value, json};
 
+    fn graph(schema: &Value) -> Option<Graph> {
+        let (dialect, index) = Index::lenient(schema);
+        Graph::of(schema, dialect, &index)
+    }
+
     fn cost(schema: &Value, value: &Value) -> Option<u64> {
-        Graph::of(schema)
-            .unwrap()
-            .cost(value, 10_000_000, 1_000_000)
+        graph(schema).unwrap().cost(value, 10_000_000, 1_000_000)
     }
 
     #[test]
     fn schemas_without_references_are_not_counted() {
-        assert!(Graph::of(&json!({"properties": {"$ref": {"type": "string"}}})).is_none());
-        assert!(Graph::of(&json!(true)).is_none());
+        assert!(graph(&json!({"properties": {"$ref": {"type": "string"}}})).is_none());
+        assert!(graph(&json!(true)).is_none());
     }
 
     #[test]
@@ -479,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_may_take_long_on_a_small_value_is_slow() {
-        let is_slow = |schema: Value| Graph::of(&schema).unwrap().is_slow();
+        let is_slow = |schema: Value| graph(&schema).unwrap().is_slow();
         let doubling = |levels: usize| {
             let defs = (0..levels).map(|level| {
                 let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
@@ -506,7 +397,7 @@ mod tests {
             ("$anchor", json!({"$ref": "#n"})),
             ("$dynamicAnchor", json!({"$dynamicRef": "#n"})),
             ("$id", json!({"$ref": "n"})),
-            ("$id", json!({"$ref": "https://x.example/n#"})),
+            ("$id", json!({"$ref": "crossfeed:///n#"})),
             ("$comment", json!({"$ref": "#/$defs/t"})),
             ("$comment", json!({"$recursiveRef": "#"})),
         ] {

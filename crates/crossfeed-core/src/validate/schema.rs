@@ -64,14 +64,14 @@ impl InputSchema {
     /// assert!(InputSchema::compile(json!({"type": "objekt"})).is_err());
     /// ```
     pub fn compile(schema: Value) -> Result<Self, SchemaError> {
-        let validator = match crossfeed_schema::compile(&schema) {
-            Ok(validator) => validator,
+        let (validator, dialect, index) = match crossfeed_schema::compiled(&schema) {
+            Ok(compiled) => compiled,
             Err(error) => {
                 dismantle(schema); // it may nest to any depth
                 return Err(error);
             }
         };
-        let graph = Graph::of(&schema);
+        let graph = Graph::of(&schema, dialect, &index);
         Ok(Self(Arc::new(Compiled {
             is_slow: crossfeed_schema::has_patterns(&schema)
                 || graph.as_ref().is_some_and(Graph::is_slow),
