@@ -6,7 +6,7 @@ use super::{
     plan::{Plan, Planned},
     substitute::Substituter,
     tally::Tally,
-    visible::{Shown, shown},
+    visible::Shown,
 };
 use crate::{
     arguments::{Documents, Tree, unheld},
@@ -15,7 +15,7 @@ use crate::{
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
-    reveal::{RevealPolicy, Unredacted},
+    reveal::Unredacted,
     select::{SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
@@ -173,15 +173,6 @@ pub(crate) fn malformed<'v>(
     malformed.collect()
 }
 
-/// What of the wanted results selectors may see; nothing is said where they may see all.
-pub(crate) fn seen(plan: &Plan, looked: &[LookupResult], reveal: &RevealPolicy) -> Vec<Shown> {
-    if reveal.hides() {
-        shown(plan, looked, reveal)
-    } else {
-        Vec::new()
-    }
-}
-
 /// What values are made with.
 pub(crate) struct FillContext<'a, 'o> {
     pub(crate) ground: &'a FillArena,
@@ -209,27 +200,12 @@ pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
 /// costs a walk over the result.
 const EXPLAINED: usize = 32;
 
-/// A result that can be selected from.
-#[derive(Clone)]
-struct Opened<'a> {
-    views: Views<'a>,
-    outline: Rc<Outline>,
-}
-
-/// Why a result cannot be selected from.
-#[derive(Clone)]
-enum NotOpened {
-    /// The message of the call, which failed.
-    Failed(Rc<str>),
-    Limit(LimitError),
-}
-
 /// Makes values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
     means: &'m FillContext<'a, 'o>,
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
-    opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
+    opened: HashMap<(usize, bool), Result<(Views<'a>, Rc<Outline>), LimitError>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     /// What values that cannot be made would count for: they are charged where they are named, as
     /// they are where bytes can pass them on.
@@ -318,28 +294,23 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             }
             _ => whole.as_stored(),
         };
-        let budget = means.limits.budget(stored.document(), arena);
-        let opened = self.opened.entry((planned.wanted, selects));
-        let opened = opened.or_insert_with(|| open(stored, arena, &budget));
-        let Opened { views, outline } = opened.clone().map_err(|why| match why {
-            NotOpened::Limit(error) => Error::Limit(error),
-            NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
+        if let Some(message) = stored.failure() {
+            return Err(Error::Lookup(LookupError::Failed {
                 call_id: reference.call_id.clone(),
-                message: message.as_ref().to_owned(),
+                message: message.to_owned(),
                 tool: stored.tool().map(str::to_owned),
                 repeatable: stored.repeatable(),
-            }),
-        })?;
+            }));
+        }
+        let budget = means.limits.budget(stored.document(), arena);
+        let opened = self.opened.entry((planned.wanted, selects));
+        let open = || Ok((stored.views(arena, &budget)?, Rc::default()));
+        let (views, outline) = opened.or_insert_with(open).clone()?;
         let mut source = ReferenceSource {
-            call_id: reference.call_id.clone(),
-            artifact_id: reference.artifact_id.clone(),
             tool: stored.tool().map(str::to_owned),
-            select: reference.select.clone(),
-            report: None,
-            used_default: false,
             bytes_in: stored.document().raw().len(),
-            bytes_out: 0,
             trace: whole.as_stored().trace().cloned(),
+            ..source_of(reference)
         };
         // A selector's own output is bounded apart from that of the whole call.
         let (view, own) = match &reference.select {
@@ -392,22 +363,19 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 }
 
-/// Opens a result, or says why that cannot be.
-fn open<'a>(
-    stored: &'a Stored,
-    arena: &'a Arena,
-    budget: &Budget,
-) -> Result<Opened<'a>, NotOpened> {
-    if let Some(message) = stored.failure() {
-        return Err(NotOpened::Failed(message.into()));
+/// What a reference itself says of where its value comes from.
+fn source_of(reference: &Reference) -> ReferenceSource {
+    ReferenceSource {
+        call_id: reference.call_id.clone(),
+        artifact_id: reference.artifact_id.clone(),
+        tool: None,
+        select: reference.select.clone(),
+        report: None,
+        used_default: false,
+        bytes_in: 0,
+        bytes_out: 0,
+        trace: None,
     }
-    let views = stored
-        .views(arena, budget)
-        .map_err(|error| NotOpened::Limit(error.into()))?;
-    Ok(Opened {
-        views,
-        outline: Rc::default(),
-    })
 }
 
 /// The text of a scalar.
@@ -432,15 +400,9 @@ fn stand_in<'a, T>(
         tokens: tally.of_text(&text),
         counted: size.counted(),
         source: ReferenceSource {
-            call_id: reference.call_id.clone(),
-            artifact_id: reference.artifact_id.clone(),
-            tool: None,
-            select: reference.select.clone(),
-            report: None,
             used_default: true,
-            bytes_in: 0,
             bytes_out: size.json,
-            trace: None,
+            ..source_of(reference)
         },
         value,
         view: None,

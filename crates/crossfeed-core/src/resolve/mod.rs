@@ -11,11 +11,11 @@ mod tally;
 mod visible;
 
 pub(crate) use fill::{
-    FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed, seen,
+    FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed,
 };
 pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;
-pub(crate) use visible::Shown;
+pub(crate) use visible::{Shown, seen};
 
 use serde_json::Value;
 
