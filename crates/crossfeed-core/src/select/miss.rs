@@ -1,6 +1,6 @@
 //! What to try instead: the selectors nearest to one that matched nothing.
 
-use super::SelectOptions;
+use super::Selector;
 use crate::{
     paths::{self, Candidate},
     similarity::ComparisonBudget,
@@ -16,89 +16,72 @@ const LOOKED_AT: usize = 256;
 /// The pairs of characters that are looked at for one miss: some hundredths of a second.
 const PAIRS: usize = 2_000_000;
 
-/// Up to three paths that match and are nearest to the path that `expression` follows, best first,
-/// ties in document order.
-pub(super) fn nearest<'a>(
-    expression: &Expression,
-    view: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-    options: &SelectOptions,
-) -> Vec<String> {
-    let spine = expression.spine();
-    let wanted: Vec<&str> = spine
-        .iter()
-        .filter_map(|step| match step {
-            SpineStep::Field(name) => Some(*name),
-            SpineStep::Index(_) | SpineStep::Each => None,
-        })
-        .collect();
-    offer(&wanted, view, arena, budget, options)
+/// The names on the path that an expression follows.
+pub(super) fn names(expression: &Expression) -> Vec<&str> {
+    let spine = expression.spine().into_iter();
+    let names = spine.filter_map(|step| match step {
+        SpineStep::Field(name) => Some(name),
+        SpineStep::Index(_) | SpineStep::Each => None,
+    });
+    names.collect()
 }
 
-/// The same for a text that is not an expression: its words are taken for names.
-pub(super) fn nearest_to_words<'a>(
-    text: &str,
-    view: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-    options: &SelectOptions,
-) -> Vec<String> {
+/// The same of a text that is not an expression: its words are taken for names.
+pub(super) fn words(text: &str) -> Vec<&str> {
     let path = text.split(['|', '?', '(']).next().unwrap_or_default();
-    let wanted: Vec<&str> = path
-        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+    path.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-        .collect();
-    offer(&wanted, view, arena, budget, options)
+        .collect()
 }
 
-fn offer<'a>(
-    wanted: &[&str],
-    view: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-    options: &SelectOptions,
-) -> Vec<String> {
-    let found = paths::candidates(view, arena, budget);
-    let mut effort = ComparisonBudget::new(PAIRS);
-    let mut ranked: Vec<(f64, &Candidate<'a>)> = found
-        .iter()
-        .filter_map(|candidate| Some((similarity(wanted, candidate, &mut effort)?, candidate)))
-        .collect();
-    if ranked.is_empty() {
-        // Nothing is called alike: what lies where the path left the value.
-        let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
-        let level = |names: usize| {
-            let found = found.iter();
-            let found =
-                found.filter(move |c| c.names.len() == names && shared(wanted, c) == deepest);
-            found.map(|c| (0.0, c)).collect()
-        };
-        ranked = level(deepest + 1);
-        if ranked.is_empty() && deepest > 0 {
-            // Nothing lies there: the path went a step too far.
-            ranked = level(deepest);
+impl<'a> Selector<'a, '_> {
+    /// Up to three paths that match and are nearest to the path of the wanted names, best first,
+    /// ties in document order; none where too many misses were explained before.
+    pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
+        if !self.explains() {
+            return Vec::new();
         }
+        let found = paths::candidates(view, self.arena, self.budget);
+        let mut effort = ComparisonBudget::new(PAIRS);
+        let mut ranked: Vec<(f64, &Candidate<'a>)> = found
+            .iter()
+            .filter_map(|candidate| Some((similarity(wanted, candidate, &mut effort)?, candidate)))
+            .collect();
+        if ranked.is_empty() {
+            // Nothing is called alike: what lies where the path left the value.
+            let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
+            let level = |names: usize| {
+                let found = found.iter();
+                let found =
+                    found.filter(move |c| c.names.len() == names && shared(wanted, c) == deepest);
+                found.map(|c| (0.0, c)).collect()
+            };
+            ranked = level(deepest + 1);
+            if ranked.is_empty() && deepest > 0 {
+                // Nothing lies there: the path went a step too far.
+                ranked = level(deepest);
+            }
+        }
+        // A stable sort keeps document order among equals.
+        ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
+        let mut names: Vec<&[String]> = Vec::with_capacity(OFFERED);
+        for (_, candidate) in ranked {
+            if offered.len() == OFFERED {
+                break;
+            }
+            // One item of a list speaks for the others.
+            if names.contains(&candidate.names.as_slice()) {
+                continue;
+            }
+            let admitted = self.options.admits(&candidate.selector);
+            if admitted && works(&candidate.selector, view, self.arena, self.budget) {
+                names.push(&candidate.names);
+                offered.push(candidate.selector.clone());
+            }
+        }
+        offered
     }
-    // A stable sort keeps document order among equals.
-    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
-    let mut names: Vec<&[String]> = Vec::with_capacity(OFFERED);
-    for (_, candidate) in ranked {
-        if offered.len() == OFFERED {
-            break;
-        }
-        // One item of a list speaks for the others.
-        if names.contains(&candidate.names.as_slice()) {
-            continue;
-        }
-        let admitted = options.admits(&candidate.selector);
-        if admitted && works(&candidate.selector, view, arena, budget) {
-            names.push(&candidate.names);
-            offered.push(candidate.selector.clone());
-        }
-    }
-    offered
 }
 
 /// Whether a selector gives something on the value: only such are offered.

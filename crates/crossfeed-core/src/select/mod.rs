@@ -109,27 +109,14 @@ pub(crate) struct Selector<'a, 'v> {
 enum ReadError {
     Parse(ParseError),
     Mismatch(Box<TypeMismatch>),
-    Cost(String),
-    Memory,
+    Refused(SelectError),
 }
 
-impl From<EvalError> for ReadError {
-    fn from(error: EvalError) -> Self {
-        match error {
-            EvalError::Type(mismatch) => Self::Mismatch(mismatch),
-            EvalError::TooCostly(cost) => cost.into(),
-            other => Self::Cost(other.to_string()),
-        }
-    }
-}
-
-impl From<Cost> for ReadError {
-    fn from(cost: Cost) -> Self {
-        match cost {
-            Cost::Memory => Self::Memory,
-            other => Self::Cost(other.to_string()),
-        }
-    }
+/// Why no reading of an expression gave anything.
+#[derive(Default)]
+struct Miss {
+    parse_error: Option<ParseError>,
+    mismatch: Option<Box<TypeMismatch>>,
 }
 
 impl<'a, 'v> Selector<'a, 'v> {
@@ -164,52 +151,22 @@ impl<'a, 'v> Selector<'a, 'v> {
         self.check_length(text, stripped.unwrap_or(text))?;
         self.check_patterns(written, text)?;
         let readings = self.readings(text, stripped);
-        let mut parse_error = None;
-        let mut mismatch = None;
-        for reading in &readings {
-            match self.read(reading, reading.text) {
-                Ok(Outcome::Found(view, expression)) => {
-                    return Ok(self.selection(view, expression, reading, Vec::new(), None));
-                }
-                Ok(Outcome::Emptied(view, expression)) => {
-                    // What parsed and selected nothing may still be a mistake that can be repaired,
-                    // but only on the view that answered.
-                    if let Some(better) =
-                        self.repaired(written, std::slice::from_ref(reading), true)?
-                    {
-                        return Ok(better);
-                    }
-                    let notice = self.notice(expression, reading.view);
-                    return Ok(self.selection(view, expression, reading, Vec::new(), notice));
-                }
-                Ok(Outcome::Nothing) => {}
-                Err(ReadError::Parse(error)) if error.is_too_costly() => {
-                    return Err(too_costly(written, error.to_string()));
-                }
-                Err(ReadError::Parse(error)) => {
-                    // What was taken off before it was read: the quoted text has it still.
-                    let before = written.chars().take_while(|c| c.is_whitespace()).count()
-                        + prefix_chars(text, reading);
-                    parse_error.get_or_insert_with(|| moved(error, before));
-                }
-                Err(ReadError::Mismatch(error)) => {
-                    mismatch.get_or_insert(error);
-                }
-                Err(ReadError::Cost(why)) => return Err(too_costly(written, why)),
-                Err(ReadError::Memory) => return Err(no_memory(written)),
-            }
-        }
-        let parsed = parse_error.is_none();
-        if let Some(selection) = self.repaired(written, &readings, parsed)? {
-            return Ok(selection);
-        }
+        let miss = match self.first(written, text, &readings)? {
+            Ok(selection) => return Ok(selection),
+            Err(miss) => miss,
+        };
         if let Some(selection) = self.as_shown(written, text, stripped)? {
             return Ok(selection);
         }
         let shape = self.outline.shape(&self.views.canonical);
-        let nearest = self.nearest(stripped.unwrap_or(text));
+        let text = stripped.unwrap_or(text);
+        let understood = self.understood(text);
+        let wanted = understood
+            .as_deref()
+            .map_or_else(|| miss::words(text), miss::names);
+        let nearest = self.nearest(&wanted, &self.views.canonical);
         let expression = written.to_owned();
-        Err(match (parse_error, mismatch) {
+        Err(match (miss.parse_error, miss.mismatch) {
             (Some(source), _) => SelectError::Invalid {
                 expression,
                 source,
@@ -228,6 +185,61 @@ impl<'a, 'v> Selector<'a, 'v> {
                 nearest,
             },
         })
+    }
+
+    /// What the first of some readings gives that gives anything, or the first that can be repaired.
+    fn first(
+        &self,
+        written: &str,
+        text: &str,
+        readings: &[Reading<'a, '_>],
+    ) -> Result<Result<Selection<'a>, Miss>, SelectError> {
+        let mut miss = Miss::default();
+        for reading in readings {
+            match self.read(written, reading, reading.text) {
+                Ok(Outcome::Found(view, expression)) => {
+                    return Ok(Ok(self.selection(
+                        view,
+                        expression,
+                        reading,
+                        Vec::new(),
+                        None,
+                    )));
+                }
+                Ok(Outcome::Emptied(view, expression)) => {
+                    // What parsed and selected nothing may still be a mistake that can be repaired,
+                    // but only on the view that answered.
+                    let only = std::slice::from_ref(reading);
+                    if let Some(better) = self.repaired(written, only, true)? {
+                        return Ok(Ok(better));
+                    }
+                    let notice = self.notice(expression, reading.view);
+                    return Ok(Ok(self.selection(
+                        view,
+                        expression,
+                        reading,
+                        Vec::new(),
+                        notice,
+                    )));
+                }
+                Ok(Outcome::Nothing) => {}
+                Err(ReadError::Parse(error)) if error.is_too_costly() => {
+                    return Err(too_costly(written, error.to_string()));
+                }
+                Err(ReadError::Parse(error)) => {
+                    // What was taken off before it was read: the quoted text has it still.
+                    let before = written.chars().take_while(|c| c.is_whitespace()).count()
+                        + prefix_chars(text, reading);
+                    miss.parse_error.get_or_insert_with(|| moved(error, before));
+                }
+                Err(ReadError::Mismatch(error)) => {
+                    miss.mismatch.get_or_insert(error);
+                }
+                Err(ReadError::Refused(error)) => return Err(error),
+            }
+        }
+        let parsed = miss.parse_error.is_none();
+        Ok(self.repaired(written, readings, parsed)?.ok_or(miss))
     }
 
     /// Judges the length of `text`, which is what was read in `written`.
@@ -260,10 +272,22 @@ impl<'a, 'v> Selector<'a, 'v> {
     }
 
     /// Evaluates one text on the view of a reading.
-    fn read(&self, reading: &Reading<'a, '_>, text: &str) -> Result<Outcome<'a>, ReadError> {
+    fn read(
+        &self,
+        written: &str,
+        reading: &Reading<'a, '_>,
+        text: &str,
+    ) -> Result<Outcome<'a>, ReadError> {
         let expression = self.compiled.get(text).map_err(ReadError::Parse)?;
         let expression = self.arena.keep(expression);
-        let found = evaluate(expression, reading.view, self.arena, self.budget)?;
+        let found = evaluate(expression, reading.view, self.arena, self.budget);
+        let found = found.map_err(|error| match error {
+            EvalError::Type(mismatch) => ReadError::Mismatch(mismatch),
+            EvalError::TooCostly(Cost::Memory) => ReadError::Refused(SelectError::NoMemory {
+                expression: written.to_owned(),
+            }),
+            other => ReadError::Refused(too_costly(written, other.to_string())),
+        })?;
         Ok(match found {
             None => Outcome::Nothing,
             Some(view) => {
@@ -298,7 +322,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Err(_) if parsed => continue,
                     Err(error) => return Err(error),
                 }
-                match self.read(reading, &candidate.expression) {
+                match self.read(written, reading, &candidate.expression) {
                     Ok(Outcome::Found(view, expression)) => {
                         let repairs = candidate.repairs;
                         return Ok(Some(
@@ -312,9 +336,8 @@ impl<'a, 'v> Selector<'a, 'v> {
                         });
                     }
                     Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
-                    Err(ReadError::Cost(_)) if parsed => {}
-                    Err(ReadError::Cost(why)) => return Err(too_costly(written, why)),
-                    Err(ReadError::Memory) => return Err(no_memory(written)),
+                    Err(ReadError::Refused(SelectError::TooCostly { .. })) if parsed => {}
+                    Err(ReadError::Refused(error)) => return Err(error),
                 }
             }
         }
@@ -344,11 +367,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// What to say of an empty list; nothing where saying it would cost too much.
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
-        let nearest = if self.explains() {
-            miss::nearest(expression, view, self.arena, self.budget, self.options)
-        } else {
-            Vec::new()
-        };
+        let nearest = self.nearest(&miss::names(expression), view);
         Some(Notice { why, nearest })
     }
 
@@ -367,32 +386,12 @@ impl<'a, 'v> Selector<'a, 'v> {
             self.compiled.get(&candidate.expression).ok()
         })
     }
-
-    /// The nearest selectors for a miss: of the text as written, or of its first repair.
-    fn nearest(&self, text: &str) -> Vec<String> {
-        if !self.explains() {
-            return Vec::new();
-        }
-        let view = &self.views.canonical;
-        match self.understood(text) {
-            Some(expression) => {
-                miss::nearest(&expression, view, self.arena, self.budget, self.options)
-            }
-            None => miss::nearest_to_words(text, view, self.arena, self.budget, self.options),
-        }
-    }
 }
 
 fn too_costly(written: &str, why: String) -> SelectError {
     SelectError::TooCostly {
         expression: written.to_owned(),
         why,
-    }
-}
-
-fn no_memory(written: &str) -> SelectError {
-    SelectError::NoMemory {
-        expression: written.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The order is normative in `specs/select.md`.
 
-use super::{AnsweringView, Outcome, ReadError, Selection, Selector, no_memory};
+use super::{AnsweringView, Selection, Selector};
 use crate::error::SelectError;
 use crossfeed_jmespath::{Kind, View};
 use std::borrow::Cow;
@@ -55,32 +55,12 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = view else {
             return Ok(None);
         };
-        let unless_refused = |repaired| match repaired {
-            Err(error @ SelectError::NoMemory { .. }) => Err(error),
-            other => Ok(other.ok().flatten()),
-        };
         let mut readings = Vec::with_capacity(2);
         readings_on(&view, AnsweringView::Shown, text, stripped, &mut readings);
-        let mut parsed = true;
-        for reading in &readings {
-            match self.read(reading, reading.text) {
-                Ok(Outcome::Found(view, expression)) => {
-                    let found = self.selection(view, expression, reading, Vec::new(), None);
-                    return Ok(Some(found));
-                }
-                Ok(Outcome::Emptied(view, expression)) => {
-                    let better = self.repaired(written, std::slice::from_ref(reading), true);
-                    return Ok(unless_refused(better)?.or_else(|| {
-                        let notice = self.notice(expression, reading.view);
-                        Some(self.selection(view, expression, reading, Vec::new(), notice))
-                    }));
-                }
-                Err(ReadError::Memory) => return Err(no_memory(written)),
-                Err(ReadError::Parse(_)) => parsed = false,
-                Ok(Outcome::Nothing) | Err(_) => {}
-            }
+        match self.first(written, text, &readings) {
+            Err(error @ SelectError::NoMemory { .. }) => Err(error),
+            found => Ok(found.ok().and_then(Result::ok)),
         }
-        unless_refused(self.repaired(written, &readings, parsed))
     }
 
     /// The object that a model is shown of a value that is none, if a selector is about its member.
