@@ -58,11 +58,11 @@ impl StructureHints {
                 examples: lists.examples(15, 5),
                 ambiguous: lists.ambiguous(15),
                 sampled,
-                full: Some(Full {
-                    objects: lists.objects(15),
-                    common: lists.common(15),
-                    deep: lists.deep(8),
-                    bases: lists.bases(6),
+                objects: lists.objects(15),
+                common: lists.common(15),
+                deep: lists.deep(8),
+                bases: lists.bases(6),
+                full: Some(Totals {
                     depth: walk.paths.iter().map(|path| path.depth).max().unwrap_or(0),
                     // The root is a path where it is listed, so unless it is an object.
                     paths: walk.paths.len() - usize::from(walk.paths[0].object.is_some()),
@@ -101,53 +101,48 @@ struct Hints {
     examples: Vec<String>,
     ambiguous: Vec<(String, Vec<String>)>,
     sampled: Option<String>,
-    full: Option<Full>,
-}
-
-/// What full hints have besides.
-#[derive(Clone, Debug)]
-struct Full {
     objects: Vec<Typed>,
     common: Vec<String>,
     deep: Vec<String>,
     bases: Vec<String>,
-    depth: usize,
-    paths: usize,
+    /// Of full hints: only they have the last four lists.
+    full: Option<Totals>,
 }
 
-fn texts(typed: &[Typed]) -> Vec<String> {
-    typed.iter().map(Typed::text).collect()
+/// What was found in all.
+#[derive(Clone, Copy, Debug)]
+struct Totals {
+    depth: usize,
+    paths: usize,
 }
 
 impl Hints {
     /// The members in their order. Empty lists are left out of compact hints.
     fn members(&self) -> Map<String, Value> {
-        let mut members = Map::new();
-        let mut list = |name: &str, entries: &[String]| {
-            if self.full.is_some() || !entries.is_empty() {
-                members.insert(name.to_owned(), json!(entries));
-            }
-        };
-        list("terminalPaths", &texts(&self.terminals));
-        list("arrayPaths", &texts(&self.arrays));
-        if let Some(full) = &self.full {
-            list("objectPaths", &texts(&full.objects));
-            list("commonFields", &full.common);
-        }
-        list("exampleSelectors", &self.examples);
-        if let Some(full) = &self.full {
-            list("deepStructureExamples", &full.deep);
-        }
+        let texts = |typed: &[Typed]| typed.iter().map(Typed::text).collect();
+        let lists = [
+            ("terminalPaths", texts(&self.terminals)),
+            ("arrayPaths", texts(&self.arrays)),
+            ("objectPaths", texts(&self.objects)),
+            ("commonFields", self.common.clone()),
+            ("exampleSelectors", self.examples.clone()),
+            ("deepStructureExamples", self.deep.clone()),
+        ];
+        let shown = |(_, entries): &(_, Vec<String>)| self.full.is_some() || !entries.is_empty();
+        let lists = lists.into_iter().filter(shown);
+        let mut members: Map<_, _> = lists
+            .map(|(name, entries)| (name.to_owned(), json!(entries)))
+            .collect();
         let ambiguous = self.ambiguous.iter();
         let ambiguous = ambiguous.map(|(name, paths)| (name.clone(), json!(paths)));
         members.insert(
             "ambiguousFields".to_owned(),
             Value::Object(ambiguous.collect()),
         );
-        if let Some(full) = &self.full {
-            members.insert("recommendedBaseSelectors".to_owned(), json!(full.bases));
-            members.insert("maxDepthFound".to_owned(), json!(full.depth));
-            members.insert("totalPathsFound".to_owned(), json!(full.paths));
+        if let Some(Totals { depth, paths }) = self.full {
+            members.insert("recommendedBaseSelectors".to_owned(), json!(self.bases));
+            members.insert("maxDepthFound".to_owned(), json!(depth));
+            members.insert("totalPathsFound".to_owned(), json!(paths));
         }
         if let Some(sampled) = &self.sampled {
             members.insert("sampled".to_owned(), json!(sampled));
@@ -161,17 +156,18 @@ impl Hints {
     }
 
     fn selectors(&self) -> Vec<String> {
-        let typed = self.terminals.iter().chain(&self.arrays);
-        let full = self.full.as_ref();
-        let typed = typed.chain(full.into_iter().flat_map(|full| &full.objects));
-        let plain = self.examples.iter();
-        let plain = plain.chain(self.ambiguous.iter().flat_map(|(_, paths)| paths));
-        let plain = plain.chain(
-            full.into_iter()
-                .flat_map(|full| full.deep.iter().chain(&full.bases)),
-        );
-        let typed = typed.map(|typed| typed.selector.clone());
-        typed.chain(plain.cloned()).collect()
+        let typed = [&self.terminals, &self.arrays, &self.objects]
+            .into_iter()
+            .flatten();
+        let ambiguous = self.ambiguous.iter().flat_map(|(_, paths)| paths);
+        let plain = self
+            .examples
+            .iter()
+            .chain(ambiguous)
+            .chain(&self.deep)
+            .chain(&self.bases);
+        let typed = typed.map(|typed| &typed.selector);
+        typed.chain(plain).cloned().collect()
     }
 }
 
