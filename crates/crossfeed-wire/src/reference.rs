@@ -181,6 +181,17 @@ impl<'a, D: Fn(&str) -> bool> Keys<'a, '_, D> {
     fn is_sentinel(&self, key: &str) -> bool {
         is_sentinel(key) && !(self.declared)(key)
     }
+
+    fn are_all_sentinels(&self) -> bool {
+        self.object.keys().all(|key| self.is_sentinel(key))
+    }
+
+    /// Whether a string stands where the id of a call does.
+    fn name_a_call(&self) -> bool {
+        [TOOL.dollar, TOOL.underscore]
+            .iter()
+            .any(|&key| !(self.declared)(key) && self.object.get(key).is_some_and(Value::is_string))
+    }
 }
 
 fn string<'a>(key: &str, value: &'a Value) -> Result<&'a str, Malformed> {
@@ -228,17 +239,13 @@ pub fn read_object<'a>(
     if !object.keys().any(|key| keys.is_sentinel(key)) {
         return Ok(Reading::Data);
     }
-    let only_sentinels = object.keys().all(|key| keys.is_sentinel(key));
     // A lone `{"$literal": null}` is the one null that is content and no absence.
     if object.len() == 1
         && let Some((_, content)) = object.iter().find(|(key, _)| LITERAL.is(key))
     {
         return Ok(Reading::Literal(content));
     }
-    let names_a_call = [TOOL.dollar, TOOL.underscore]
-        .iter()
-        .any(|&key| !declared(key) && object.get(key).is_some_and(Value::is_string));
-    if !only_sentinels && !names_a_call {
+    if !keys.are_all_sentinels() && !keys.name_a_call() {
         return Ok(Reading::Data);
     }
     let literal = keys.get(LITERAL)?;
@@ -262,10 +269,23 @@ pub fn read_object<'a>(
     if !has_parts && map_stands_here {
         return Ok(Reading::Data);
     }
-    let Some((tool_key, tool)) = *tool else {
-        return Err(Malformed::NoTool);
-    };
-    Ok(Reading::Reference(Reference {
+    let tool = tool.ok_or(Malformed::NoTool)?;
+    let is_ignored = |key: &str| !keys.is_sentinel(key) || REFS.is(key) && refs.is_some();
+    let default = default.map(|(_, value)| value);
+    reference(object, tool, *artifact, *select, default, is_ignored).map(Reading::Reference)
+}
+
+/// A reference by its members, each with its key as it was written.
+fn reference(
+    object: &Map<String, Value>,
+    (tool_key, tool): (&str, &Value),
+    artifact: Option<(&str, &Value)>,
+    select: Option<(&str, &Value)>,
+    default: Option<&Value>,
+    is_ignored: impl Fn(&str) -> bool,
+) -> Result<Reference, Malformed> {
+    let ignored = object.keys().filter(|key| is_ignored(key));
+    Ok(Reference {
         call_id: id(tool_key, tool, CallId::parse)?,
         artifact_id: artifact
             .map(|(key, value)| id(key, value, ArtifactId::parse))
@@ -273,13 +293,9 @@ pub fn read_object<'a>(
         select: select
             .map(|(key, value)| string(key, value).map(str::to_owned))
             .transpose()?,
-        default: default.map(|(_, value)| value.clone()),
-        ignored: object
-            .keys()
-            .filter(|key| !keys.is_sentinel(key) || REFS.is(key) && refs.is_some())
-            .cloned()
-            .collect(),
-    }))
+        default: default.cloned(),
+        ignored: ignored.cloned().collect(),
+    })
 }
 
 /// Reads a string argument that is exactly one serialised reference object; `None` when it is an
@@ -309,17 +325,12 @@ pub fn read_string(
     let Ok(Value::Object(object)) = serde_json::from_str(text) else {
         return Ok(None);
     };
-    let names_a_call = [TOOL.dollar, TOOL.underscore]
-        .iter()
-        .any(|&key| !declared(key) && object.get(key).is_some_and(Value::is_string));
-    let keys = Keys {
-        object: &object,
-        declared,
-    };
-    if !names_a_call || !object.keys().all(|key| keys.is_sentinel(key)) {
+    let object = &object;
+    let keys = Keys { object, declared };
+    if !keys.name_a_call() || !keys.are_all_sentinels() {
         return Ok(None);
     }
-    match read_object(&object, declared)? {
+    match read_object(object, declared)? {
         Reading::Reference(reference) => Ok(Some(reference)),
         Reading::Data | Reading::Literal(_) => Ok(None),
     }
@@ -469,23 +480,13 @@ fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
         key: "tool".to_owned(),
         found: "nothing",
     })?;
-    let reference = Reference {
-        call_id: id("tool", tool, CallId::parse)?,
-        artifact_id: get("artifact")
-            .map(|value| id("artifact", value, ArtifactId::parse))
-            .transpose()?,
-        select: get("select")
-            .map(|value| string("select", value).map(str::to_owned))
-            .transpose()?,
-        default: get(LISTED_DEFAULT).cloned(),
-        ignored: object
-            .keys()
-            .filter(|key| {
-                !["to", "tool", "artifact", "select", LISTED_DEFAULT].contains(&key.as_str())
-            })
-            .cloned()
-            .collect(),
-    };
+    let own = ["to", "tool", "artifact", "select", LISTED_DEFAULT];
+    let named = |key: &'static str| Some((key, get(key)?));
+    let (artifact, select) = (named("artifact"), named("select"));
+    let (tool, default) = (("tool", tool), get(LISTED_DEFAULT));
+    let reference = reference(object, tool, artifact, select, default, |key| {
+        !own.contains(&key)
+    })?;
     Ok((target, reference))
 }
 

@@ -154,21 +154,14 @@ impl fmt::Display for TraceContext {
 
 /// So many bytes in lower-case hexadecimal digits, and no more.
 fn hex<const N: usize>(digits: &str) -> Result<[u8; N], TraceContextError> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    if digits.len() != 2 * N {
+    let is_lower = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 2 * N || !digits.bytes().all(is_lower) {
         return Err(TraceContextError::Form);
     }
-    for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        let (high, low) = (digit(pair[0]), digit(pair[1]));
-        let (Some(high), Some(low)) = (high, low) else {
-            return Err(TraceContextError::Form);
-        };
-        *byte = high << 4 | low;
+    let mut bytes = [0; N];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        let pair = u8::from_str_radix(&digits[2 * at..2 * at + 2], 16);
+        *byte = pair.map_err(|_| TraceContextError::Form)?;
     }
     Ok(bytes)
 }
