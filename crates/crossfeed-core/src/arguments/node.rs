@@ -147,27 +147,16 @@ impl Index {
     fn of(object: &View<'_>) -> Self {
         let state = RandomState::new();
         // Keys that read as the same text are one.
-        let hash = |key: &str| hash_of(&state, key.as_bytes());
-        let mut hashes: Vec<_> = match object.as_cursor() {
-            Some(cursor) => {
-                let members = cursor.members();
-                let members = members.map(|(key, value)| (hash(&key.text()), value.ordinal()));
-                members.collect()
-            }
-            None => {
-                let members = object.members().zip(0..);
-                members
-                    .map(|((key, _), place)| (hash(&key), place))
-                    .collect()
-            }
-        };
+        let hash = |name: Name<'_, '_>| hash_of(&state, &name.into_text());
+        let members = numbered(object).map(|(name, place, _)| (hash(name), place));
+        let mut hashes: Vec<_> = members.collect();
         hashes.sort_unstable();
         Self { state, hashes }
     }
 
     /// The places of the members that may have this key.
     fn places(&self, key: &str) -> impl Iterator<Item = u32> + '_ {
-        let hash = hash_of(&self.state, key.as_bytes());
+        let hash = hash_of(&self.state, key);
         let from = self.hashes.partition_point(|(known, _)| *known < hash);
         let rest = self.hashes.get(from..).unwrap_or_default().iter();
         rest.take_while(move |(known, _)| *known == hash)
@@ -179,18 +168,24 @@ impl Index {
     clippy::cast_possible_truncation,
     reason = "a part of the hash is enough"
 )]
-fn hash_of(state: &RandomState, key: &[u8]) -> u32 {
+fn hash_of(state: &RandomState, key: &str) -> u32 {
     state.hash_one(key) as u32
+}
+
+/// The members of an object with their places: the number in the document, or that among the members
+/// that a selector built.
+fn numbered<'n, 'a>(object: &'n View<'a>) -> impl Iterator<Item = (Name<'n, 'a>, u32, View<'a>)> {
+    let cursor = object.as_cursor();
+    let written = cursor.into_iter().flat_map(Cursor::members);
+    let written =
+        written.map(|(key, value)| (Name::Source(key), value.ordinal(), View::from(value)));
+    let built = Some(object).filter(|_| cursor.is_none()).into_iter();
+    let built = built.flat_map(View::members).zip(0..);
+    written.chain(built.map(|((key, value), place)| (Name::Text(key), place, value)))
 }
 
 /// So many members are searched one by one.
 const FEW: usize = 8;
-
-/// Where a member stands in an object that came.
-enum Place {
-    Came(u32),
-    Added(usize),
-}
 
 impl<'a> Members<'a> {
     fn of(came: View<'a>) -> Self {
@@ -207,14 +202,8 @@ impl<'a> Members<'a> {
 
     /// The members in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Name<'_, 'a>, Child<'_, 'a>)> {
-        let cursor = self.came.as_ref().and_then(View::as_cursor);
-        let written = cursor.into_iter().flat_map(Cursor::members);
-        let written =
-            written.map(|(key, value)| (Name::Source(key), value.ordinal(), View::from(value)));
-        let built = self.came.as_ref().filter(|_| cursor.is_none());
-        let built = built.into_iter().flat_map(View::members).zip(0..);
-        let built = built.map(|((key, value), place)| (Name::Text(key), place, value));
-        let came = written.chain(built).filter_map(|(name, place, value)| {
+        let came = self.came.iter().flat_map(numbered);
+        let came = came.filter_map(|(name, place, value)| {
             let child = match self.changed.get(&place) {
                 None => Child::Came(value),
                 Some(changed) => Child::Changed(changed.as_ref()?),
@@ -227,22 +216,15 @@ impl<'a> Members<'a> {
         came.chain(added)
     }
 
-    /// The member that came as `key`, and its place: its number in the document, or among the members that
-    /// a selector built.
+    /// The member that came as `key`, and its place.
     fn find(&mut self, key: &str) -> Option<(u32, View<'a>)> {
         let came = self.came.as_ref()?;
         if came.len().unwrap_or_default() <= FEW {
-            return match came.as_cursor() {
-                Some(cursor) => {
-                    let member = cursor.get(key)?;
-                    Some((member.ordinal(), member.into()))
-                }
-                None => {
-                    let mut members = came.members().zip(0..);
-                    let ((_, member), place) = members.find(|((name, _), _)| name == key)?;
-                    Some((place, member))
-                }
-            };
+            let mut members = numbered(came);
+            let found = members.find_map(|(name, place, member)| {
+                (name.into_text() == key).then_some((place, member))
+            });
+            return found;
         }
         let index = self.index.get_or_insert_with(|| Index::of(came));
         let mut places = index.places(key);
@@ -261,33 +243,26 @@ impl<'a> Members<'a> {
         })
     }
 
-    fn place(&mut self, key: &str) -> Option<Place> {
+    fn node_mut(&mut self, key: &str) -> Option<&mut Option<Node<'a>>> {
         if let Some((place, came)) = self.find(key)
             && self.changed.get(&place).is_none_or(Option::is_some)
         {
             let changed = self.changed.entry(place);
-            changed.or_insert_with(|| Some(Node::View(came)));
-            return Some(Place::Came(place));
+            return Some(changed.or_insert_with(|| Some(Node::View(came))));
         }
-        let is_there = |(name, node): &(String, Option<Node<'a>>)| node.is_some() && name == key;
-        if self.added.len() <= FEW {
-            return self.added.iter().position(is_there).map(Place::Added);
-        }
-        if self.index_added.is_empty() {
+        if self.index_added.is_empty() && self.added.len() > FEW {
             let places = self.added.iter().enumerate();
             let places = places.filter(|(_, (_, node))| node.is_some());
             self.index_added = places
                 .map(|(place, (name, _))| (name.clone(), place))
                 .collect();
         }
-        self.index_added.get(key).copied().map(Place::Added)
-    }
-
-    fn node_mut(&mut self, key: &str) -> Option<&mut Option<Node<'a>>> {
-        match self.place(key)? {
-            Place::Came(place) => self.changed.get_mut(&place),
-            Place::Added(place) => self.added.get_mut(place).map(|(_, node)| node),
-        }
+        let mut added = self.added.iter();
+        let place = match self.added.len() {
+            0..=FEW => added.position(|(name, node)| node.is_some() && name == key),
+            _ => self.index_added.get(key).copied(),
+        };
+        self.added.get_mut(place?).map(|(_, node)| node)
     }
 
     fn get_mut(&mut self, key: &str) -> Option<&mut Node<'a>> {
@@ -295,7 +270,7 @@ impl<'a> Members<'a> {
     }
 
     fn get_or_add(&mut self, key: &str) -> Option<&mut Node<'a>> {
-        if self.place(key).is_none() {
+        if self.node_mut(key).is_none() {
             self.added.push((key.to_owned(), Some(Node::null())));
             if !self.index_added.is_empty() {
                 self.index_added

@@ -4,11 +4,12 @@ use super::plan::{Body, Form, Id, PathStep, Plan};
 use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
+/// How something is reached, and where it stands.
+type Place<'a> = (PathStep<'a>, Option<Cursor<'a>>);
+
 /// Something that is hidden, and what is around it, the nearest first.
-#[derive(Debug, Default)]
-pub(super) struct Hidden<'a> {
-    places: Vec<(PathStep<'a>, Option<Cursor<'a>>)>,
-}
+#[derive(Debug)]
+pub(super) struct Hidden<'a>(Vec<Place<'a>>);
 
 /// What may be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +31,16 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> O
         .into_iter()
         .find_map(|sort| search(plan, root, steps, sort));
     let (id, child) = found?;
-    let mut hidden = Hidden::default();
-    hidden.places.extend(child);
+    let mut hidden = Vec::from_iter(child);
     let mut around = Some(id);
     while let Some(node) = around.and_then(|id| plan.node(id)) {
-        hidden.places.push((node.hop.clone(), node.cursor));
+        hidden.push((node.hop.clone(), node.cursor));
         around = match node.hop {
             PathStep::Select(_) => None,
             PathStep::Member(parent, _) | PathStep::Item(parent, _) => Some(parent),
         };
     }
-    Some(hidden)
+    Some(Hidden(hidden))
 }
 
 impl<'a> Hidden<'a> {
@@ -49,7 +49,7 @@ impl<'a> Hidden<'a> {
         &self,
         plan: &Plan<'a, '_>,
     ) -> impl Iterator<Item = (String, Option<Cursor<'a>>)> {
-        let places = self.places.iter();
+        let places = self.0.iter();
         places.filter_map(|(hop, cursor)| Some((selector(plan, hop)?, *cursor)))
     }
 }
@@ -65,11 +65,13 @@ fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
     (selector.len() <= SELECTOR_CHARS).then_some(selector)
 }
 
-/// A hidden child: how it is reached, and where it stands.
-type Child<'a> = Option<(PathStep<'a>, Option<Cursor<'a>>)>;
-
 /// The first node, in the order in which a preview is read, of which something of a sort is hidden.
-fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, sort: Sort) -> Option<(Id, Child<'a>)> {
+fn search<'a>(
+    plan: &Plan<'a, '_>,
+    id: Id,
+    steps: usize,
+    sort: Sort,
+) -> Option<(Id, Option<Place<'a>>)> {
     let node = plan.node(id)?;
     match &node.body {
         Body::Fixed(_) | Body::Described(_) => None,
@@ -83,12 +85,10 @@ fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, sort: Sort) -> Option<(
             .find_map(|(_, id)| search(plan, *id, steps, sort)),
         Body::Branch(branch) => {
             let visible = branch.visible(steps);
-            let shown = branch.children.iter().take(visible);
-            if let Some(found) = shown
-                .map(|child| child.id)
-                .find_map(|id| search(plan, id, steps, sort))
-            {
-                return Some(found);
+            let mut shown = branch.children.iter().take(visible);
+            let found = shown.find_map(|child| search(plan, child.id, steps, sort));
+            if found.is_some() {
+                return found;
             }
             if visible == branch.len || sort != Sort::Values {
                 return None;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     arguments::{Documents, Tree, unheld},
-    canonical::{Stored, Views},
+    canonical::Views,
     error::{LimitError, LookupError, MalformedReference, SelectError},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},

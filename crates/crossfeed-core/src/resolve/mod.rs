@@ -10,9 +10,7 @@ mod substitute;
 mod tally;
 mod visible;
 
-pub(crate) use fill::{
-    FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed,
-};
+pub(crate) use fill::{FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed};
 pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;
 pub(crate) use visible::{Shown, seen};

@@ -5,7 +5,7 @@ use crate::{
     similarity::ComparisonBudget,
     validate::{InputSchema, Steps},
 };
-use crossfeed_schema::{Dialect, SchemaError, check};
+use crossfeed_schema::{Dialect, SchemaError, check, index::may_refer};
 use crossfeed_wire::{ErrorCode, Fault, Pointer, fragment::encoded};
 use serde_json::{Map, Value, json};
 
@@ -14,9 +14,6 @@ use serde_json::{Map, Value, json};
 const DOCUMENT: &str = "crossfeed:///parameter";
 /// The most characters of a pointer that a message quotes.
 const QUOTED: usize = 200;
-/// Keywords that lead out of a schema.
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
-
 /// The schema of one parameter of a tool. Cloning shares what is compiled.
 ///
 /// ```
@@ -229,7 +226,7 @@ fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
     }
     let (all, any) = (parts(&found.all), parts(&found.any));
     // What says all itself is judged by itself, whatever the rest of the document is.
-    if !all.iter().chain(&any).any(refers) {
+    if !all.iter().chain(&any).any(may_refer) {
         let dialect = match check(document) {
             Ok(dialect) => Some(dialect),
             Err(_) => Dialect::declared(document).filter(|_| document.get("$schema").is_some()),
@@ -322,16 +319,5 @@ fn address_of(dialect: Dialect) -> &'static str {
         Dialect::Draft7 => "http://json-schema.org/draft-07/schema#",
         Dialect::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
         _ => "https://json-schema.org/draft/2020-12/schema",
-    }
-}
-
-/// Whether a schema may lead out of itself. Its depth was bounded before.
-fn refers(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => {
-            REFERENCES.iter().any(|key| members.contains_key(*key)) || members.values().any(refers)
-        }
-        Value::Array(items) => items.iter().any(refers),
-        _ => false,
     }
 }

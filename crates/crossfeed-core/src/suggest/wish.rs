@@ -187,18 +187,20 @@ impl ParameterIntent {
     }
 }
 
+const KINDS: [Kind; 6] = [
+    Kind::Null,
+    Kind::Boolean,
+    Kind::Number,
+    Kind::String,
+    Kind::Array,
+    Kind::Object,
+];
+
 /// The types that a `type` keyword allows.
 fn kinds_of(types: &Value) -> Option<Vec<Kind>> {
-    let kind = |name: &Value| {
-        Some(match name.as_str()? {
-            "null" => Kind::Null,
-            "boolean" => Kind::Boolean,
-            "number" | "integer" => Kind::Number,
-            "string" => Kind::String,
-            "array" => Kind::Array,
-            "object" => Kind::Object,
-            _ => return None,
-        })
+    let kind = |name: &Value| match name.as_str()? {
+        "integer" => Some(Kind::Number),
+        name => KINDS.into_iter().find(|kind| kind.as_str() == name),
     };
     match types {
         Value::Array(types) => Some(types.iter().filter_map(kind).collect()),

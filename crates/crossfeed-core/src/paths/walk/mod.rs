@@ -178,28 +178,26 @@ impl<'a> Walk<'a> {
         arena: &'a Arena,
         budget: &Budget,
     ) -> Option<()> {
-        let opened = match place.view.kind() {
-            Kind::String => Some(self.open(&place.view, arena, budget)?),
-            Kind::Array | Kind::Object => None,
+        let mut place = place.clone();
+        match place.view.kind() {
+            Kind::String => match self.open(&place.view, arena, budget)? {
+                None => return Some(()),
+                Some(opened) => {
+                    place.whole = self.take_whole(&opened);
+                    place.view = opened;
+                }
+            },
+            Kind::Array | Kind::Object => {}
             _ => return Some(()),
-        };
-        let (view, whole) = match opened {
-            Some(None) => return Some(()),
-            Some(Some(opened)) => {
-                let whole = self.take_whole(&opened);
-                (opened, whole)
-            }
-            None => (place.view.clone(), place.whole),
-        };
-        let len = view.len().unwrap_or_default();
+        }
+        let len = place.view.len().unwrap_or_default();
         if len > 0 && self.paths.get(place.path)?.depth >= DEPTH {
             self.too_deep = true;
             return Some(());
         }
-        if view.kind() == Kind::Array {
-            self.enter_list(at, place, &view, len, whole, budget)
-        } else {
-            self.enter_object(at, place, &view, len, whole, budget)
+        match place.view.kind() {
+            Kind::Array => self.enter_list(at, &place, len, budget),
+            _ => self.enter_object(at, &place, len, budget),
         }
     }
 
@@ -207,12 +205,10 @@ impl<'a> Walk<'a> {
         &mut self,
         at: usize,
         place: &Place<'a>,
-        view: &View<'a>,
         len: usize,
-        whole: bool,
         budget: &Budget,
     ) -> Option<()> {
-        let most = match (whole, place.lists) {
+        let most = match (place.whole, place.lists) {
             (true, _) => len,
             (false, 0) => FIRST_KEYS,
             (false, _) => FIRST_KEYS_IN_LISTS,
@@ -220,23 +216,12 @@ impl<'a> Walk<'a> {
         if len > most {
             self.cut(at, place.path, false, most, len);
         }
-        // The keys of a place in a document are judged by their length before they are read.
-        let (cursor, built) = match view.as_cursor() {
-            Some(cursor) => (Some(cursor.members()), None),
-            None => (None, Some(view.members())),
-        };
-        let read = cursor.into_iter().flatten().map(|(key, value)| {
-            let is_long = key.raw().len() > 6 * 4 * SELECTOR_CHARS;
-            ((!is_long).then(|| key.text()), View::from(value))
-        });
-        let built = built.into_iter().flatten();
-        let built = built.map(|(key, value)| (Some(key), value));
-        for (key, value) in read.chain(built).take(most) {
-            self.spend(whole, budget)?;
-            let Some(key) = key.filter(|key| key.chars().nth(SELECTOR_CHARS).is_none()) else {
+        for (key, value) in place.view.members().take(most) {
+            self.spend(place.whole, budget)?;
+            if key.chars().nth(SELECTOR_CHARS).is_some() {
                 self.long_keys += 1;
                 continue;
-            };
+            }
             let name = self.name(key);
             let path = self.path(place.path, Step::Name(name));
             self.add(Place {
@@ -245,7 +230,7 @@ impl<'a> Walk<'a> {
                 index: 0,
                 view: value,
                 lists: place.lists,
-                whole,
+                whole: place.whole,
             });
         }
         Some(())
@@ -255,9 +240,7 @@ impl<'a> Walk<'a> {
         &mut self,
         at: usize,
         place: &Place<'a>,
-        view: &View<'a>,
         len: usize,
-        whole: bool,
         budget: &Budget,
     ) -> Option<()> {
         if len == 0 {
@@ -265,19 +248,19 @@ impl<'a> Walk<'a> {
         }
         let path = self.path(place.path, Step::Item);
         let add = |walk: &mut Self, index: usize, value: View<'a>| {
-            walk.spend(whole, budget)?;
+            walk.spend(place.whole, budget)?;
             walk.add(Place {
                 parent: at,
                 path,
                 index,
                 view: value,
                 lists: place.lists + 1,
-                whole,
+                whole: place.whole,
             });
             Some(())
         };
-        if whole || count(view, SMALL_LIST) <= SMALL_LIST {
-            for (index, value) in view.items().enumerate() {
+        if place.whole || count(&place.view, SMALL_LIST) <= SMALL_LIST {
+            for (index, value) in place.view.items().enumerate() {
                 add(self, index, value)?;
             }
             return Some(());
@@ -290,14 +273,14 @@ impl<'a> Walk<'a> {
         }
         let reach = if is_far { FAR_ITEM + 1 } else { first };
         let mut looked = 0;
-        for (index, value) in view.items().enumerate().take(reach.min(len - 1)) {
+        for (index, value) in place.view.items().enumerate().take(reach.min(len - 1)) {
             if index < first || index.is_power_of_two() {
                 add(self, index, value)?;
                 looked += 1;
             }
         }
         // The last is reached without a walk.
-        if let Some(value) = view.at(len - 1) {
+        if let Some(value) = place.view.at(len - 1) {
             add(self, len - 1, value)?;
             looked += 1;
         }
