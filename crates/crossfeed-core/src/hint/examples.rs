@@ -30,13 +30,11 @@ impl Lists<'_, '_> {
         let lists = self.of_objects.clone();
         let (main, others) = lists.split_at(lists.len().min(1));
         for list in main {
-            found.extend(self.offers.place(list.item));
-            found.extend(self.filter(*list));
+            found.extend(self.item_and_filter(*list));
             found.extend(self.projections(*list, PROJECTIONS));
         }
         for list in others.iter().take(LISTS - 1) {
-            found.extend(self.offers.place(list.item));
-            found.extend(self.filter(*list));
+            found.extend(self.item_and_filter(*list));
         }
         for (list, projections) in others.iter().zip([2, 1]) {
             found.extend(self.projections(*list, projections));
@@ -53,8 +51,7 @@ impl Lists<'_, '_> {
         found.extend(best.map(|typed| typed.selector));
         for list in lists.iter().skip(LISTS).take(LISTS) {
             if found.texts.len() < most {
-                found.extend(self.offers.place(list.item));
-                found.extend(self.filter(*list));
+                found.extend(self.item_and_filter(*list));
             }
         }
         found.texts.truncate(most);
@@ -67,8 +64,7 @@ impl Lists<'_, '_> {
         let lists = self.of_objects.clone();
         let (first, rest) = lists.split_at(lists.len().min(2));
         for list in first {
-            found.extend(self.offers.place(list.item));
-            found.extend(self.filter(*list));
+            found.extend(self.item_and_filter(*list));
         }
         let is_member = |path: &&Path| matches!(path.step, Some(Step::Name(_)));
         let members = self.by_depth(|path| Some(path).filter(is_member)?.object);
@@ -90,6 +86,11 @@ impl Lists<'_, '_> {
         }
         found.texts.truncate(most);
         found.texts
+    }
+
+    fn item_and_filter(&mut self, list: List) -> impl Iterator<Item = String> + use<> {
+        let item = self.offers.place(list.item);
+        item.into_iter().chain(self.filter(list))
     }
 
     /// A selector on the list around an item.

@@ -44,37 +44,22 @@ pub(crate) fn candidates<'a>(
                 _ => None,
             };
             let container = opened.as_ref().unwrap_or(&parent.view);
-            for (key, value) in container.members().take(left) {
-                if is_long(&parent.selector, &key) {
-                    continue;
-                }
-                let step = |prefix: &str| member(prefix, &key);
-                queue.push_back((
-                    Candidate {
-                        selector: step(&parent.selector),
-                        names: [parent.names.as_slice(), &[key.clone().into_owned()]].concat(),
-                        in_each: parent.in_each.as_deref().map(step),
-                        view: value,
-                    },
-                    depth + 1,
-                ));
-            }
-            for (index, value) in container.items().take(WALK_ITEMS.min(left)).enumerate() {
-                let each = if index == 0 {
-                    Some(format!("{}[*]", parent.selector))
-                } else {
-                    None
-                };
-                queue.push_back((
-                    Candidate {
-                        selector: format!("{}[{index}]", parent.selector),
-                        names: parent.names.clone(),
-                        in_each: each,
-                        view: value,
-                    },
-                    depth + 1,
-                ));
-            }
+            let members = container.members().take(left);
+            let members = members.filter(|(key, _)| !is_long(&parent.selector, key));
+            let members = members.map(|(key, view)| Candidate {
+                selector: member(&parent.selector, &key),
+                in_each: parent.in_each.as_deref().map(|each| member(each, &key)),
+                names: [parent.names.as_slice(), &[key.into_owned()]].concat(),
+                view,
+            });
+            let items = container.items().take(WALK_ITEMS.min(left)).enumerate();
+            let items = items.map(|(index, view)| Candidate {
+                selector: format!("{}[{index}]", parent.selector),
+                names: parent.names.clone(),
+                in_each: (index == 0).then(|| format!("{}[*]", parent.selector)),
+                view,
+            });
+            queue.extend(members.chain(items).map(|inner| (inner, depth + 1)));
         }
         if !parent.selector.is_empty() {
             found.push(parent);

@@ -79,6 +79,25 @@ fn is_moment(word: &str) -> bool {
     )
 }
 
+/// The most characters of a name that are looked at where it is compared, and that are compared.
+const LOOKED_AT: usize = 256;
+const COMPARED: usize = 64;
+
+/// The letters and digits of a name, in lower case.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars()
+        .take(LOOKED_AT)
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .take(COMPARED)
+        .collect()
+}
+
+/// Whether one of two names is the other's plural.
+pub(crate) fn differ_by_plural(a: &str, b: &str) -> bool {
+    a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a)
+}
+
 /// The words of a name or a text, in lower case: `userId` is two.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

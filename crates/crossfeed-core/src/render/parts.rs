@@ -14,7 +14,7 @@ const MEDIA_CHARS: usize = 80;
 const BESIDE: u32 = 8;
 
 /// What must be known of a part beside its bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EnvelopeInfo {
     /// Whether there is structured content, so that parts are reached through the envelope only.
     pub(super) structured: bool,
@@ -26,15 +26,6 @@ pub(super) struct EnvelopeInfo {
 }
 
 impl EnvelopeInfo {
-    /// Of what is no part.
-    pub(super) fn none() -> Self {
-        Self {
-            structured: false,
-            single: false,
-            several_from: None,
-        }
-    }
-
     pub(super) fn of<'a>(root: Cursor<'a>, known: &RenderContext<'a, '_>) -> Self {
         let content = root.get("content");
         let content = content.filter(|content| content.kind() == Kind::Array);

@@ -25,7 +25,7 @@ pub(super) fn plan_of<'a, 'v>(
 ) -> (Plan<'a, 'v>, Id) {
     let around = match subject {
         Subject::Mcp(root) => EnvelopeInfo::of(root, known),
-        _ => EnvelopeInfo::none(),
+        _ => EnvelopeInfo::default(),
     };
     let mut plan = Plan::new(known, around);
     let whole = PathStep::Select(String::new());

@@ -87,14 +87,6 @@ fn share_of(budget: usize, percent: usize) -> usize {
     budget.saturating_mul(percent) / 100
 }
 
-/// What is shown, and what it takes.
-struct Counted {
-    json: String,
-    tokens: usize,
-    /// Where the result is cut.
-    preview: Option<Preview>,
-}
-
 /// What stands beside what a preview shows.
 #[derive(Clone, Copy, Debug)]
 struct Frame<'h> {
@@ -122,13 +114,12 @@ impl<'a> Search<'a, '_> {
         let limit = self.options.whole_tokens.max(budget);
         let mut needed = usize::MAX;
         for blanks in [Blanks::Kept, Blanks::LeftOut] {
-            let Some((all, complete)) = self.whole(blanks, None, limit) else {
+            let Some(all) = self.whole(blanks, None, limit) else {
                 continue;
             };
             needed = needed.min(all.tokens);
             if all.tokens <= limit {
-                let all = self.best_hinted(all, blanks, limit, hints);
-                return Ok(self.shown(all, complete));
+                return Ok(self.best_hinted(all, blanks, limit, hints));
             }
         }
         let (mut plan, root) = plan_of(self.subject, self.known);
@@ -138,8 +129,8 @@ impl<'a> Search<'a, '_> {
             all_hints.extend(hints.iter().map(|hints| notice::one_line(hints)));
         }
         for frame in self.frames(&plan, root, &all_hints) {
-            if let Some(counted) = self.most(&mut plan, root, &frame) {
-                return Ok(self.shown(counted, false));
+            if let Some(rendered) = self.most(&mut plan, root, &frame) {
+                return Ok(rendered);
             }
         }
         let bare = Frame {
@@ -158,16 +149,16 @@ impl<'a> Search<'a, '_> {
     /// than cut.
     fn best_hinted(
         &self,
-        all: Counted,
+        all: Rendered,
         blanks: Blanks,
         limit: usize,
         hints: &Hints<'_>,
-    ) -> Counted {
+    ) -> Rendered {
         if !self.wants_hints(true) {
             return all;
         }
         let fitting = |hints: &String| {
-            let (all, _) = self.whole(blanks, Some(hints), limit)?;
+            let all = self.whole(blanks, Some(hints), limit)?;
             (all.tokens <= limit).then_some(all)
         };
         hints().iter().find_map(fitting).unwrap_or(all)
@@ -183,15 +174,15 @@ impl<'a> Search<'a, '_> {
         wanted && self.known.referable
     }
 
-    fn shown(&self, counted: Counted, complete: bool) -> Rendered {
+    fn shown(&self, json: String, complete: bool, preview: Option<Preview>) -> Rendered {
         Rendered {
-            json: counted.json,
-            tokens: counted.tokens,
-            whole: counted.preview.is_none(),
+            tokens: self.tokens.count(&json),
+            json,
+            whole: preview.is_none(),
             complete,
             withheld: self.known.withheld,
             whole_tokens: self.whole_tokens,
-            preview: counted.preview,
+            preview,
         }
     }
 
@@ -231,7 +222,7 @@ impl<'a> Search<'a, '_> {
 
     /// The result as a whole in at most as many bytes as so many tokens may have; and whether nothing
     /// is described or left out.
-    fn whole(&self, blanks: Blanks, hints: Option<&str>, limit: usize) -> Option<(Counted, bool)> {
+    fn whole(&self, blanks: Blanks, hints: Option<&str>, limit: usize) -> Option<Rendered> {
         let most = bytes_of(limit);
         // Reading on for the sake of blanks has to end.
         if blanks == Blanks::LeftOut && self.bytes > most.saturating_mul(MOSTLY_BLANK) {
@@ -240,13 +231,7 @@ impl<'a> Search<'a, '_> {
         let ours = InternalFields::of(self.known, self.parts.as_deref(), hints);
         let whole = whole(self.subject, self.known, &ours, blanks, most)?;
         let json = String::from_utf8(whole.json).ok()?;
-        let tokens = self.tokens.count(&json);
-        let counted = Counted {
-            json,
-            tokens,
-            preview: None,
-        };
-        Some((counted, whole.complete))
+        Some(self.shown(json, whole.complete, None))
     }
 
     /// The preview after `steps` steps; `None` where it hides nothing, for it would read as whole.
@@ -258,7 +243,7 @@ impl<'a> Search<'a, '_> {
         steps: usize,
         frame: &Frame<'_>,
         reach: Option<&str>,
-    ) -> Option<Counted> {
+    ) -> Option<Rendered> {
         let hidden = first_hidden(plan, root, steps)?;
         let first = || hidden.selectors(plan).next().map(|(select, _)| select);
         let select = reach.map(str::to_owned).or_else(first);
@@ -267,19 +252,14 @@ impl<'a> Search<'a, '_> {
         let (body, end) = (write(plan, root, steps), notice::end(self.known));
         let text = format!("{begin}\n{body}\n{end}");
         let json = beside_preview(self.known, &text, frame.hints);
-        let tokens = self.tokens.count(&json);
         let preview = Preview::new(text, end.len(), frame.hints);
-        Some(Counted {
-            json,
-            tokens,
-            preview: Some(preview),
-        })
+        Some(self.shown(json, false, Some(preview)))
     }
 
     /// The preview that shows most within the budget; `None` where not even the frame fits.
-    fn most(&self, plan: &mut Plan<'a, '_>, root: Id, frame: &Frame<'_>) -> Option<Counted> {
+    fn most(&self, plan: &mut Plan<'a, '_>, root: Id, frame: &Frame<'_>) -> Option<Rendered> {
         let budget = self.options.preview_tokens;
-        let fits = |counted: &Counted| counted.tokens <= budget;
+        let fits = |counted: &Rendered| counted.tokens <= budget;
         let mut best = self.trial(plan, root, 0, frame, None).filter(fits)?;
         let most = bytes_of(budget);
         let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES).max(LEAST_BYTES);
@@ -316,9 +296,9 @@ impl<'a> Search<'a, '_> {
         root: Id,
         steps: usize,
         frame: &Frame<'_>,
-        best: Counted,
+        best: Rendered,
         hidden: &Hidden<'a>,
-    ) -> Option<Counted> {
+    ) -> Option<Rendered> {
         let mut selectors = hidden.selectors(plan);
         let first = selectors.next();
         let reaches = |(select, place): &(String, _)| {
@@ -330,7 +310,7 @@ impl<'a> Search<'a, '_> {
         let found = selectors.find(&reaches);
         // Shorter than what was counted, in any sane way of counting.
         let select = found.map_or_else(String::new, |(select, _)| select);
-        let fits = |counted: &Counted| counted.tokens <= self.options.preview_tokens;
+        let fits = |counted: &Rendered| counted.tokens <= self.options.preview_tokens;
         let mut steps = steps;
         loop {
             let counted = self.trial(plan, root, steps, frame, Some(&select));

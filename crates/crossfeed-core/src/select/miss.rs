@@ -2,7 +2,7 @@
 
 use super::Selector;
 use crate::{
-    paths::{self, Candidate},
+    paths::{self, Candidate, differ_by_plural, folded},
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
@@ -11,8 +11,6 @@ use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 const OFFERED: usize = 3;
 /// From which likeness on a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
-/// The most characters of a name that are looked at.
-const LOOKED_AT: usize = 256;
 /// The pairs of characters that are looked at for one miss: some hundredths of a second.
 const PAIRS: usize = 2_000_000;
 
@@ -127,20 +125,11 @@ fn name_similarity(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> O
     if wanted == name {
         return Some(1.0);
     }
-    let fold = |text: &str| -> String {
-        text.chars()
-            .take(LOOKED_AT)
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .take(64)
-            .collect()
-    };
-    let (a, b) = (fold(wanted), fold(name));
+    let (a, b) = (folded(wanted), folded(name));
     if a == b {
         return Some(0.98);
     }
-    let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
-    if plural(&a, &b) || plural(&b, &a) {
+    if differ_by_plural(&a, &b) {
         return Some(0.95);
     }
     if let Some(similarity) = effort.similarity(&a, &b, ALIKE) {

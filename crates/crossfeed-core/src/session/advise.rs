@@ -132,11 +132,7 @@ impl ResolveJob {
                 *place = value;
             }
             let findings = schema.findings(arguments, steps);
-            findings.is_ok_and(|findings| {
-                !findings
-                    .iter()
-                    .any(|finding| finding.at.is_within(&link.at))
-            })
+            findings.is_ok_and(|mut findings| !findings.any(|one| one.at.is_within(&link.at)))
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
         let wish = ParameterIntent::of_argument(schema.as_value(), &link.at);

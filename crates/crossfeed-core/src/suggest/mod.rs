@@ -108,7 +108,7 @@ impl<'a> Trial<'a, '_> {
         let mut offered = Vec::new();
         let mut places: HashSet<&[String]> = HashSet::new();
         let mut tested = 0;
-        let mut left = TestBudget::default();
+        let mut left = TestBudget::ALL;
         for candidate in &found {
             for (text, kind) in texts(candidate, wish.is_list()) {
                 if offered.len() == most || tested == TESTED {
@@ -140,7 +140,7 @@ impl<'a> Trial<'a, '_> {
 
     /// Those of some selectors whose values fit.
     pub(crate) fn those_that_fit(&self, selectors: &[String], fits: &mut Fits<'_>) -> Vec<String> {
-        let mut left = TestBudget::default();
+        let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
             self.value_of(selector, &mut left)
                 .is_some_and(|value| fits(value.json, value.digits.as_deref()))
@@ -200,13 +200,11 @@ struct TestBudget {
     large_texts: usize,
 }
 
-impl Default for TestBudget {
-    fn default() -> Self {
-        Self {
-            bytes: TESTED_BYTES_IN_ALL,
-            large_texts: LARGE_TEXTS,
-        }
-    }
+impl TestBudget {
+    const ALL: Self = Self {
+        bytes: TESTED_BYTES_IN_ALL,
+        large_texts: LARGE_TEXTS,
+    };
 }
 
 /// A value that is tested.

@@ -5,7 +5,7 @@
 
 use super::place::{self, Found};
 use crate::{
-    paths::{Candidate, words},
+    paths::{Candidate, differ_by_plural, folded, words},
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{Kind, View};
@@ -13,8 +13,6 @@ use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How many characters of a name are compared.
-const NAME_CHARS: usize = 64;
 /// From which likeness on a name is taken for another spelling of the parameter's.
 const ALIKE: f64 = 0.7;
 /// The most bytes of a text whose look is judged.
@@ -160,10 +158,7 @@ impl ParameterIntent {
             return 0;
         };
         let (name, wanted) = (folded(own), self.folded.as_str());
-        let is_same = |name: &str| {
-            let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
-            name == wanted || plural(name, wanted) || plural(wanted, name)
-        };
+        let is_same = |name: &str| name == wanted || differ_by_plural(name, wanted);
         if is_same(&name) {
             return 8;
         }
@@ -269,13 +264,4 @@ impl TextFormat {
             }
         }
     }
-}
-
-/// The letters and digits of a name, in lower case.
-fn folded(name: &str) -> String {
-    name.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .take(NAME_CHARS)
-        .collect()
 }

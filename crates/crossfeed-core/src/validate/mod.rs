@@ -50,14 +50,14 @@ pub(crate) fn validate(
     let repairs =
         repair::repair(arguments, schema, &links, scope, &mut steps).map_err(too_costly)?;
     let findings = schema.findings(arguments, &mut steps).map_err(too_costly)?;
-    if findings.is_empty() {
-        return Ok(repairs);
-    }
-    Err(findings
-        .into_iter()
-        .take(REPORTED)
+    let failures = findings.take(REPORTED);
+    let failures: Vec<_> = failures
         .map(|finding| failure(finding, arguments, &links))
-        .collect())
+        .collect();
+    match failures.is_empty() {
+        true => Ok(repairs),
+        false => Err(failures),
+    }
 }
 
 fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {

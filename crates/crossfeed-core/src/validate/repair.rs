@@ -2,7 +2,7 @@
 
 use super::{
     cost::Steps,
-    {ByPlace, InputSchema},
+    {ByPlace, Finding, InputSchema},
 };
 use crate::error::ValidationCost;
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
@@ -50,7 +50,8 @@ pub(super) fn repair(
     let mut tried = HashSet::new();
     for _ in 0..ROUNDS {
         let mut changed = Vec::new();
-        for finding in schema.findings(arguments, steps)? {
+        let findings: Vec<Finding> = schema.findings(arguments, steps)?.collect();
+        for finding in findings {
             let link = links.link(&finding.at);
             let may = match scope {
                 RepairScope::Off => false,

@@ -149,26 +149,15 @@ impl InputSchema {
         self.0.sight.get_or_init(|| Sight::of(&self.0.schema))
     }
 
-    /// The first thing that does not fit.
-    pub(crate) fn first_finding(
-        &self,
-        value: &Value,
+    /// All that does not fit, in the validator's order, each found when it is asked for.
+    pub(crate) fn findings<'f>(
+        &'f self,
+        arguments: &'f Value,
         steps: &mut Steps,
-    ) -> Result<Option<Finding>, ValidationCost> {
-        self.pay(value, steps, true)?;
-        let found = self.0.validator.validate(value).err();
-        Ok(found.map(|error| Finding::of(&error)))
-    }
-
-    /// All that does not fit, in the validator's order.
-    pub(crate) fn findings(
-        &self,
-        arguments: &Value,
-        steps: &mut Steps,
-    ) -> Result<Vec<Finding>, ValidationCost> {
+    ) -> Result<impl Iterator<Item = Finding> + use<'f>, ValidationCost> {
         self.pay(arguments, steps, true)?;
         let errors = self.0.validator.iter_errors(arguments);
-        Ok(errors.map(|error| Finding::of(&error)).collect())
+        Ok(errors.map(|error| Finding::of(&error)))
     }
 }
 
