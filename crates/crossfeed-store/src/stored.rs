@@ -152,6 +152,19 @@ impl StoredResult {
         self.trace.as_ref()
     }
 
+    /// Another document of the same call: as this one, but without its arguments and server.
+    #[must_use]
+    pub fn with_document_of_call(&self, document: Document, kind: ResultKind) -> Self {
+        Self {
+            media_type: self.media_type.clone(),
+            failed: self.failed,
+            repeatable: self.repeatable,
+            tool: self.tool.clone(),
+            trace: self.trace.clone(),
+            ..Self::new(document, kind)
+        }
+    }
+
     /// What of it may be shown under `rules`: `make` says what that is, or `None` where it is all of
     /// it. It is made once for the rules under which it was asked for first, and kept with the result.
     ///

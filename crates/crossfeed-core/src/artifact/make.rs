@@ -13,7 +13,7 @@ use crate::{
     suggest::{OFFERED, ParameterSchema, Trial},
 };
 use crossfeed_jmespath::{Arena, Memory, Unrepresentable, View};
-use crossfeed_json::{Document, MAX_DEPTH};
+use crossfeed_json::{Document, JsonErrorKind, MAX_DEPTH};
 use crossfeed_store::StoredArtifact;
 use crossfeed_wire::Pointer;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
@@ -56,7 +56,7 @@ impl<'m> ArtifactBuilder<'m> {
         wanted: &NewArtifact,
     ) -> Result<(StoredArtifact, Reports), Box<Failure>> {
         let mut reports = Vec::new();
-        let base = Document::new(self.base(stored, wanted, &mut reports)?);
+        let base = self.base(stored, wanted, &mut reports)?;
         let (data, summary) = if wanted.details.is_empty() && wanted.component.is_none() {
             (None, None)
         } else {
@@ -65,7 +65,7 @@ impl<'m> ArtifactBuilder<'m> {
         let data = match data {
             Some(data) => data,
             None if wanted.base.is_none() && whole.hides_from(stored) => {
-                let all = Document::new(self.base(whole.as_stored(), wanted, &mut reports)?);
+                let all = self.base(whole.as_stored(), wanted, &mut reports)?;
                 // Without its envelope less may be known of what it holds.
                 if self
                     .inner
@@ -107,7 +107,7 @@ impl<'m> ArtifactBuilder<'m> {
         stored: &Stored,
         wanted: &NewArtifact,
         reports: &mut Reports,
-    ) -> Result<Vec<u8>, Box<Failure>> {
+    ) -> Result<Document, Box<Failure>> {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
@@ -118,7 +118,7 @@ impl<'m> ArtifactBuilder<'m> {
                 .canonical
                 .write(&mut json, limit)
                 .map_err(|_| ArtifactError::TooLarge { limit })?;
-            return Ok(json);
+            return Ok(Document::new(json));
         };
         let trouble = |error: SelectError| {
             let failure: Box<Failure> = error.into();
@@ -133,15 +133,15 @@ impl<'m> ArtifactBuilder<'m> {
                 why: why.to_string(),
             })
         })?;
-        if selection.view.as_cursor().is_none() && is_too_deep(&json) {
-            // An expression may have built what nests deeper than anything that can be recorded.
+        let document = Document::new(json);
+        if selection.view.as_cursor().is_none() && is_too_deep(&document) {
             return Err(trouble(SelectError::TooCostly {
                 expression: text.clone(),
                 why: format!("the value nests deeper than {MAX_DEPTH}"),
             }));
         }
         reports.push((text.clone(), selection.report));
-        Ok(json)
+        Ok(document)
     }
 
     /// The full data, if it is not what the base picked, and the summary. Details are read from what
@@ -174,10 +174,11 @@ impl<'m> ArtifactBuilder<'m> {
             View::object(members)
                 .write(&mut json, limit)
                 .map_err(|_| ArtifactError::TooLarge { limit })?;
-            if is_too_deep(&json) {
+            let document = Document::new(json);
+            if is_too_deep(&document) {
                 return Err(ArtifactError::TooDeep);
             }
-            Ok(Document::new(json))
+            Ok(document)
         };
         let Some(component) = &wanted.component else {
             return Ok((None, Some(write(details)?)));
@@ -312,26 +313,8 @@ fn full_data<'a>(
     Ok(full)
 }
 
-/// Whether JSON that was just written nests too deep to be read again.
-fn is_too_deep(json: &[u8]) -> bool {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut bytes = json.iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => {
-                bytes.next();
-            }
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return true;
-                }
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
+/// Whether what an expression built nests deeper than anything that can be recorded.
+fn is_too_deep(document: &Document) -> bool {
+    let read = document.root();
+    read.is_err_and(|error| error.kind == JsonErrorKind::TooDeep)
 }

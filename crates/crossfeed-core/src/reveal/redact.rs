@@ -27,19 +27,17 @@ pub(super) fn result(
         (_, Err(error)) if error.is_limit() => return Err(RevealError::Unjudged(error)),
         (_, Err(_)) => text(),
     };
-    let made = shown.map(|(bytes, kind)| {
-        let is_note = bytes == WITHHELD.as_bytes();
-        let mut made = StoredResult::new(Document::new(bytes), kind);
-        if let Some(media_type) = result.media_type().filter(|_| !is_note) {
-            made = made.with_media_type(media_type);
-        }
-        described_as(made, result)
-    });
+    let has_failed = result.failed() || failure(result).is_some();
+    let described = |bytes, kind| {
+        // Also if what said that it failed is hidden.
+        let made = result.with_document_of_call(Document::new(bytes), kind);
+        made.with_failed(has_failed)
+    };
+    let made = shown.map(|(bytes, kind)| described(bytes, kind));
     // A call that failed says so itself, and its message is passed on.
     let message = failure(made.as_ref().unwrap_or(result));
     if message.is_some_and(|message| rules.mentions_never(&message)) {
-        let withheld = StoredResult::new(Document::new(WITHHELD), ResultKind::Text);
-        return Ok(Some(described_as(withheld, result)));
+        return Ok(Some(described(WITHHELD.into(), ResultKind::Text)));
     }
     Ok(made)
 }
@@ -55,17 +53,6 @@ fn json(root: Cursor<'_>, kind: ResultKind, rules: &RevealRules) -> Option<(Vec<
     }
     let kind = if declared { ResultKind::Json } else { kind };
     Some((rules.redact_value(root)?, kind))
-}
-
-/// With the tool and the failure of the whole result, also if what said that it failed is hidden.
-fn described_as(made: StoredResult, whole: &StoredResult) -> StoredResult {
-    let made = made
-        .with_failed(whole.failed() || failure(whole).is_some())
-        .with_repeatable(whole.repeatable());
-    match whole.tool() {
-        Some(tool) => made.with_tool(tool),
-        None => made,
-    }
 }
 
 /// What of an artifact may be shown; `None` where that is all of it.

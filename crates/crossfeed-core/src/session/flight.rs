@@ -250,7 +250,7 @@ impl InFlight {
     /// of the span.
     #[must_use]
     pub fn span(&self) -> &Span {
-        self.trace.span()
+        &self.trace.span
     }
 
     /// Where in a trace the call stands: what the tool is to be sent as `traceparent`. Where the span goes

@@ -18,7 +18,7 @@ use crate::{
         seen,
     },
     reveal::Unredacted,
-    trace::ValidateTrace,
+    trace::validated,
     validate::{self, InputSchema, TypeRepair, built_bytes},
 };
 use crossfeed_jmespath::{Arena, Memory, Reservation, View};
@@ -256,11 +256,8 @@ impl ResolveJob {
             return Ok(Vec::new());
         };
         let scope = self.inner.options.repairs;
-        let trace = ValidateTrace::begin();
         let judge = || validate::validate(arguments, schema, lineage, scope);
-        let judged = trace.span().in_scope(judge);
-        trace.end(&judged);
-        judged.map_err(|mut failures| {
+        validated(judge).map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
             self.withhold(&mut failures, arguments, lineage);
             ResolveError::new(failures)

@@ -135,18 +135,6 @@ fn distinct(document: Document) -> Document {
     Document::new(json)
 }
 
-/// A call of a tool, read back from what the model was shown, and the schema that judges it.
-fn read_call(
-    tool: &PreparedTool,
-    arguments: Bytes,
-    limit: usize,
-) -> Result<(Written, Taken, Option<InputSchema>), ResolveError> {
-    let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
-    let schema = tool.schema_for(|| Ok(!written.plan(None)?.0.is_empty()))?;
-    let schema = schema.cloned();
-    Ok((written, asked, schema))
-}
-
 impl Session {
     /// [`Self::resolve`] from bytes to bytes: the arguments come as JSON, and go as JSON in pieces.
     ///
@@ -181,7 +169,7 @@ impl Session {
         tool: &PreparedTool,
         arguments: impl Into<Bytes>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolving = pin!(self.resolved_call_json(tool, arguments.into()));
+        let resolving = pin!(self.resolved_call_json(tool, arguments.into(), true));
         self.traced(Some(tool.listed().name()), resolving).await
     }
 
@@ -195,17 +183,7 @@ impl Session {
         tool: &PreparedTool,
         arguments: impl Into<Bytes>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let arguments = arguments.into();
-        let limit = self.inner().options.max_argument_bytes;
-        let own = tool.clone();
-        let read = run_or_spawn(arguments.len() <= SMALL_BYTES, move || {
-            Written::read_back(own.listed(), arguments, limit)
-        });
-        let resolving = pin!(async {
-            let (written, asked) = read.await?;
-            let resolved = self.resolved_written(written, None).await?;
-            Ok(resolved.asking(asked))
-        });
+        let resolving = pin!(self.resolved_call_json(tool, arguments.into(), false));
         self.traced(Some(tool.listed().name()), resolving).await
     }
 
@@ -238,12 +216,21 @@ impl Session {
         &self,
         tool: &PreparedTool,
         arguments: Bytes,
+        is_judged: bool,
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
-        let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
+        let is_small = arguments.len() <= SMALL_BYTES && (!is_judged || tool.is_compiled());
         let tool = tool.clone();
-        let (written, asked, schema) =
-            run_or_spawn(is_small, move || read_call(&tool, arguments, limit)).await?;
+        let reading = run_or_spawn(is_small, move || {
+            let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
+            let refers = || Ok(!written.plan(None)?.0.is_empty());
+            let schema = match is_judged {
+                true => tool.schema_for(refers)?.cloned(),
+                false => None,
+            };
+            Ok::<_, ResolveError>((written, asked, schema))
+        });
+        let (written, asked, schema) = reading.await?;
         let resolved = self.resolved_written(written, schema.as_ref()).await?;
         Ok(resolved.asking(asked))
     }

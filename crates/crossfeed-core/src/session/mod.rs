@@ -199,7 +199,7 @@ impl Session {
         let trace = RecordTrace::begin(call_id, &result, call);
         let result = trace.placed(result, self.inner().telemetry());
         let recording = self.put(call_id, result);
-        let recorded = recording.instrument(trace.span().clone()).await;
+        let recorded = recording.instrument(trace.span.clone()).await;
         trace.end(&recorded);
         recorded
     }
@@ -278,7 +278,7 @@ impl Session {
         resolving: Pin<&mut impl Future<Output = Result<Resolved<A>, ResolveError>>>,
     ) -> Result<Resolved<A>, ResolveError> {
         let trace = ResolutionTrace::begin(self.call.upgrade(), tool);
-        let resolved = resolving.instrument(trace.span().clone()).await;
+        let resolved = resolving.instrument(trace.span.clone()).await;
         let telemetry = self.inner().telemetry();
         match &resolved {
             Ok(resolved) => trace.resolved(&resolved.lineage, resolved.repairs.len(), telemetry),

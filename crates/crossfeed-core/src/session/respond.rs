@@ -19,6 +19,7 @@ use crate::{
     resolve::LookupKey,
     reveal::Unredacted,
 };
+use crossfeed_json::Document;
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{StoreError, StoredResult};
 use crossfeed_wire::CallId;
@@ -79,7 +80,9 @@ impl Session {
         call_id: &CallId,
         result: ToolResult,
     ) -> Result<Response, StoreError> {
-        let own = marked(copy(result.stored()));
+        let given = result.stored();
+        let document = Document::new(given.document().raw().clone());
+        let own = marked(given.with_document_of_call(document, given.kind()));
         self.record(call_id, result).await?;
         // What is stored, so that one index serves all; it may be gone again already.
         let full = match self.find(call_id).await {
@@ -107,24 +110,6 @@ impl Session {
             full,
             observed: Vec::new(),
         }
-    }
-}
-
-/// The same record of the same bytes.
-fn copy(result: &StoredResult) -> StoredResult {
-    let document = crossfeed_json::Document::new(result.document().raw().clone());
-    let mut copy = StoredResult::new(document, result.kind())
-        .with_failed(result.failed())
-        .with_repeatable(result.repeatable());
-    if let Some(media_type) = result.media_type() {
-        copy = copy.with_media_type(media_type);
-    }
-    if let Some(trace) = result.trace() {
-        copy = copy.with_trace(trace.clone());
-    }
-    match result.tool() {
-        Some(tool) => copy.with_tool(tool),
-        None => copy,
     }
 }
 

@@ -11,7 +11,7 @@ use tracing::{Span, field};
 /// A call in flight, as a trace has it. The span ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct CallTrace {
-    span: Span,
+    pub(crate) span: Span,
     has_returned: AtomicBool,
     /// What a client sent, which is passed on where this call is not part of a trace.
     parent: OnceLock<TraceContext>,
@@ -40,10 +40,6 @@ impl CallTrace {
             parent: OnceLock::new(),
             telemetry,
         }
-    }
-
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     pub(crate) fn name_tool(&self, tool: &str) {
@@ -82,6 +78,14 @@ impl CallTrace {
             self.span.record("crossfeed.outcome", "failed");
             fail(&self.span, "result.failed");
         }
+    }
+}
+
+/// Begins a span within that of a call, if there is one.
+pub(super) fn begin_in(call: Option<&CallTrace>, begin: impl FnOnce() -> Span) -> Span {
+    match call {
+        Some(call) => call.span.in_scope(begin),
+        None => begin(),
     }
 }
 

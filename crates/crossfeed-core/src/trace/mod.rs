@@ -16,4 +16,4 @@ pub(crate) use record::RecordTrace;
 pub(crate) use resolution::ResolutionTrace;
 pub(crate) use stage::staged;
 pub(crate) use store::TracedStore;
-pub(crate) use validate::ValidateTrace;
+pub(crate) use validate::validated;

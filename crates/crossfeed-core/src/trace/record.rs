@@ -1,6 +1,6 @@
 //! The span of a recording, and where in a trace what is recorded comes from.
 
-use super::CallTrace;
+use super::call::{CallTrace, begin_in};
 use crate::telemetry::{Telemetry, fail, number, within};
 use crossfeed_store::{Recorded, StoreError, StoredResult};
 use crossfeed_wire::CallId;
@@ -9,7 +9,7 @@ use tracing::{Span, field};
 
 /// One recording, as a trace has it.
 pub(crate) struct RecordTrace {
-    span: Span,
+    pub(crate) span: Span,
     /// Where it is made.
     around: Span,
     /// The call that has returned, if it was in flight.
@@ -37,20 +37,13 @@ impl RecordTrace {
             )
         };
         let around = Span::current();
-        let span = match &call {
-            Some(call) => call.span().in_scope(begin),
-            None => begin(),
-        };
+        let span = begin_in(call.as_deref(), begin);
         Self {
             span,
             around,
             call,
             has_failed: result.failed(),
         }
-    }
-
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// The result with its place in a trace: that which it has, else the call in flight, else wherever

@@ -1,8 +1,9 @@
 //! The span of one resolution: what came of it, and from where.
 
 use super::{
-    CallTrace,
+    call::{CallTrace, begin_in},
     flow::{self, missed},
+    validate::first_code,
 };
 use crate::{
     failure::ResolveError,
@@ -14,7 +15,7 @@ use tracing::{Span, field};
 
 /// One resolution, as a trace has it.
 pub(crate) struct ResolutionTrace {
-    span: Span,
+    pub(crate) span: Span,
     /// The call in flight that it is for.
     call: Option<Arc<CallTrace>>,
 }
@@ -38,20 +39,13 @@ impl ResolutionTrace {
                 "error.type" = field::Empty,
             )
         };
-        let span = match &call {
-            Some(call) => call.span().in_scope(begin),
-            None => begin(),
-        };
+        let span = begin_in(call.as_deref(), begin);
         Self { span, call }
-    }
-
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// The span that a flow of data leads to: that of the call, or of this.
     fn consumer(&self) -> &Span {
-        let call = self.call.as_ref().map(|call| call.span());
+        let call = self.call.as_ref().map(|call| &call.span);
         let call = call.filter(|span| !span.is_disabled());
         call.unwrap_or(&self.span)
     }
@@ -86,28 +80,20 @@ impl ResolutionTrace {
         let sum =
             |of: fn(&LineageEntry) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
         self.span.record("crossfeed.outcome", "resolved");
-        self.span
-            .record("crossfeed.references", number(lineage.len()));
-        self.span.record("crossfeed.repairs", number(repairs));
-        self.span.record(
-            "crossfeed.bytes.in",
-            number(sum(|link| link.source.bytes_in)),
-        );
-        self.span.record(
-            "crossfeed.bytes.out",
-            number(sum(|link| link.source.bytes_out)),
-        );
+        let record = |name, n| self.span.record(name, number(n));
+        record("crossfeed.references", lineage.len());
+        record("crossfeed.repairs", repairs);
+        record("crossfeed.bytes.in", sum(|link| link.source.bytes_in));
+        record("crossfeed.bytes.out", sum(|link| link.source.bytes_out));
         let unsaid = flow::brought(consumer, telemetry, lineage);
         if unsaid > 0 {
-            self.span
-                .record("crossfeed.references.unlinked", number(unsaid));
+            record("crossfeed.references.unlinked", unsaid);
         }
     }
 
     /// Notes that the call must not run.
     pub(crate) fn refused(&self, error: &ResolveError, telemetry: Option<&dyn Telemetry>) {
-        let first = error.failures().first();
-        let code = first.map_or("arguments.invalid", |failure| failure.error.code().as_str());
+        let code = first_code(error.failures());
         if let Some(telemetry) = telemetry {
             let code: Attribute<'_> = ("error.type", AttributeValue::Text(code));
             let outcome = ("crossfeed.outcome", AttributeValue::Text("refused"));

@@ -1,6 +1,7 @@
 //! A store whose every use is a span.
 
-use crate::telemetry::{fail, number};
+use super::stage::coded;
+use crate::telemetry::number;
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
@@ -8,7 +9,7 @@ use crossfeed_store::{
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::sync::Arc;
-use tracing::{Instrument as _, Span, field};
+use tracing::{Span, field};
 
 /// The store of an engine.
 pub(crate) struct TracedStore(pub(crate) Arc<dyn ResultStore>);
@@ -34,14 +35,7 @@ async fn traced<T>(
     operation: impl Future<Output = Result<T, StoreError>>,
     note: impl FnOnce(&Span, &T),
 ) -> Result<T, StoreError> {
-    let done = operation.instrument(span.clone()).await;
-    if !span.is_disabled() {
-        match &done {
-            Ok(answer) => note(&span, answer),
-            Err(error) => fail(&span, error.code().as_str()),
-        }
-    }
-    done
+    coded(span, operation, note, StoreError::code).await
 }
 
 fn missing(span: &Span, why: &'static str) {
