@@ -98,8 +98,14 @@ impl Fingerprint {
 #[derive(Debug)]
 pub(crate) struct SessionUsage {
     books: Mutex<UsageState>,
+    all: Arc<OfAll>,
+}
+
+/// What the books of all sessions share.
+#[derive(Debug, Default)]
+struct OfAll {
     /// Of how many results and artifacts all sessions remember that they were shown.
-    remembered: Arc<AtomicUsize>,
+    remembered: AtomicUsize,
     hasher: RandomState,
     /// Who wants to know what is avoided.
     telemetry: Option<Arc<dyn Telemetry>>,
@@ -112,11 +118,7 @@ struct UsageState {
 }
 
 impl SessionUsage {
-    fn new(
-        remembered: Arc<AtomicUsize>,
-        hasher: RandomState,
-        telemetry: Option<Arc<dyn Telemetry>>,
-    ) -> Self {
+    fn new(all: Arc<OfAll>) -> Self {
         let books = UsageState {
             sums: TokenUsage::default(),
             // Grows as it is filled: most sessions show little.
@@ -124,24 +126,21 @@ impl SessionUsage {
         };
         Self {
             books: Mutex::new(books),
-            remembered,
-            hasher,
-            telemetry,
+            all,
         }
     }
 
     /// Changes the sums, and tells who wants to know what is avoided thereby.
     fn update(&self, change: impl FnOnce(&mut UsageState)) {
         let mut books = self.books.lock();
-        let Some(telemetry) = self.telemetry.as_deref() else {
-            return change(&mut books);
-        };
         let before = books.sums.avoided();
         change(&mut books);
         let after = books.sums.avoided();
         // A host's code runs under no lock.
         drop(books);
-        avoided(telemetry, before, after);
+        if let Some(telemetry) = &self.all.telemetry {
+            avoided(&**telemetry, before, after);
+        }
     }
 
     /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
@@ -159,7 +158,7 @@ impl SessionUsage {
         };
         Fingerprint {
             len: raw.len(),
-            hash: self.hasher.hash_one((kind, media_type, begin, end)),
+            hash: self.all.hasher.hash_one((kind, media_type, begin, end)),
         }
     }
 
@@ -182,7 +181,7 @@ impl SessionUsage {
                 if books.shown.len() >= SHOWN {
                     books.shown.pop_lru();
                 } else {
-                    self.remembered.fetch_add(1, Ordering::Relaxed);
+                    self.all.remembered.fetch_add(1, Ordering::Relaxed);
                 }
             }
             if before.is_none_or(|(_, is_whole)| !is_whole) {
@@ -206,7 +205,7 @@ impl SessionUsage {
         let mut books = self.books.lock();
         let forgotten = books.shown.len();
         books.shown.clear();
-        self.remembered.fetch_sub(forgotten, Ordering::Relaxed);
+        self.all.remembered.fetch_sub(forgotten, Ordering::Relaxed);
     }
 
     /// Notes what references cost, what came in their places, and its bytes.
@@ -238,27 +237,27 @@ fn add(sum: &mut u64, n: usize) {
 #[derive(Debug)]
 pub(crate) struct Accounts {
     kept: Mutex<LruCache<Scope, Arc<SessionUsage>>>,
-    remembered: Arc<AtomicUsize>,
-    hasher: RandomState,
-    telemetry: Option<Arc<dyn Telemetry>>,
+    all: Arc<OfAll>,
 }
 
 impl Accounts {
     pub(crate) fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Self {
-        Self {
+        let all = OfAll {
             telemetry,
+            ..OfAll::default()
+        };
+        Self {
             kept: Mutex::new(LruCache::unbounded()),
-            remembered: Arc::default(),
-            hasher: RandomState::default(),
+            all: Arc::new(all),
         }
     }
 
     /// The books of a session, opened if need be.
     pub(crate) fn of(&self, scope: &Scope) -> Arc<SessionUsage> {
         let mut kept = self.kept.lock();
-        if self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
+        if self.all.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
             // Half of it, so that this is rare.
-            let too_many = || self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL / 2;
+            let too_many = || self.all.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL / 2;
             let oldest = kept.iter().rev().map(|(_, account)| account);
             oldest.take_while(|_| too_many()).for_each(|a| a.forget());
         }
@@ -268,12 +267,7 @@ impl Accounts {
         if kept.len() >= SESSIONS {
             kept.pop_lru();
         }
-        let remembered = Arc::clone(&self.remembered);
-        let account = Arc::new(SessionUsage::new(
-            remembered,
-            self.hasher.clone(),
-            self.telemetry.clone(),
-        ));
+        let account = Arc::new(SessionUsage::new(Arc::clone(&self.all)));
         kept.put(scope.clone(), Arc::clone(&account));
         account
     }
@@ -293,8 +287,7 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::{
-        Accounts, Fingerprint, LookupKey, MARKED_BYTES, RandomState, SessionUsage, Showing,
-        TokenUsage,
+        Accounts, Fingerprint, LookupKey, MARKED_BYTES, SessionUsage, Showing, TokenUsage,
     };
     use crate::canonical::Stored;
     use crossfeed_json::Document;
@@ -305,7 +298,7 @@ mod tests {
     const FINGERPRINT: Fingerprint = Fingerprint { len: 1, hash: 7 };
 
     fn account() -> SessionUsage {
-        SessionUsage::new(Arc::default(), RandomState::default(), None)
+        SessionUsage::new(Arc::default())
     }
 
     fn result(id: &str) -> LookupKey {
@@ -413,10 +406,10 @@ mod tests {
         let account = accounts.of(&scope(0));
         assert!(!account.was_shown_whole(&result("c0"), FINGERPRINT));
         assert!(account.was_shown_whole(&result("c2000"), FINGERPRINT));
-        assert_eq!(accounts.remembered.load(Ordering::Relaxed), 2000);
+        assert_eq!(accounts.all.remembered.load(Ordering::Relaxed), 2000);
         drop(account);
         accounts.close(&scope(0));
-        assert_eq!(accounts.remembered.load(Ordering::Relaxed), 0);
+        assert_eq!(accounts.all.remembered.load(Ordering::Relaxed), 0);
         for n in 0..10_001 {
             accounts.of(&scope(n)).fail(1);
         }
@@ -436,7 +429,7 @@ mod tests {
                 let account = accounts.of(&scope(session));
                 account.show(what, FINGERPRINT, &whole(1, 1));
             }
-            assert!(accounts.remembered.load(Ordering::Relaxed) <= 100_001);
+            assert!(accounts.all.remembered.load(Ordering::Relaxed) <= 100_001);
         }
         let knows = |session| {
             accounts

@@ -13,6 +13,9 @@ use crossfeed_wire::{
 };
 use std::{borrow::Cow, sync::Arc};
 
+/// The media type of bytes of which nothing is known.
+pub(crate) const UNKNOWN_MEDIA: &str = "application/octet-stream";
+
 /// What a reference can mean: a result, or an artifact of one.
 #[derive(Clone, Debug)]
 pub(crate) enum Stored {
@@ -148,10 +151,9 @@ impl<'a> Views<'a> {
             let text = std::str::from_utf8(document.raw()).unwrap_or_default();
             let bare = View::borrowed(text);
             return Ok(Self {
-                canonical: if is_container(root) {
-                    without_internal(root, arena)?
-                } else {
-                    bare.clone()
+                canonical: match root.kind() {
+                    Kind::Array | Kind::Object => without_internal(root, arena)?,
+                    _ => bare.clone(),
                 },
                 bare,
                 envelope: None,
@@ -165,10 +167,6 @@ impl<'a> Views<'a> {
         }
         plain(root, arena, budget)
     }
-}
-
-fn is_container(cursor: Cursor<'_>) -> bool {
-    matches!(cursor.kind(), Kind::Array | Kind::Object)
 }
 
 /// The views of a value without an envelope.
@@ -215,7 +213,7 @@ fn binary<'a>(bytes: &[u8], media_type: Option<&str>, arena: &Arena) -> Result<V
         .reservation()
         .reserve(bytes.len().saturating_mul(8) / 3)?;
     let data = View::text(STANDARD.encode(bytes));
-    let media_type = View::text(media_type.unwrap_or("application/octet-stream"));
+    let media_type = View::text(media_type.unwrap_or(UNKNOWN_MEDIA));
     Ok(encoded(data, media_type))
 }
 
@@ -246,12 +244,10 @@ fn enveloped<'a>(
     let mut views = if let Some(structured) = root.get("structuredContent") {
         plain(structured, arena, budget)?
     } else if let Some(content) = root.get("content") {
-        match content.len() {
-            Some(1) if content.kind() == Kind::Array => match content.at(0) {
-                Some(part) => part_views(part, arena, budget)?,
-                None => Views::alone(View::from(content)),
-            },
-            _ => {
+        let first = content.at(0).filter(|_| content.kind() == Kind::Array);
+        match first.filter(|_| content.len() == Some(1)) {
+            Some(part) => part_views(part, arena, budget)?,
+            None => {
                 let (mut canonical, mut bare) = (Vec::new(), Vec::new());
                 for part in content.items() {
                     budget.spend(4)?;
@@ -289,12 +285,8 @@ pub(crate) fn is_enveloped(root: Cursor<'_>, kind: ResultKind) -> bool {
 
 /// The value of `{"type": "text", "value": …}` with no other key.
 pub(crate) fn wrapped_value(root: Cursor<'_>) -> Option<Cursor<'_>> {
-    let wrapper = root.len() == Some(2) && text_of(root.get("type")?)? == "text";
+    let wrapper = root.len() == Some(2) && root.get("type")?.as_str()? == "text";
     wrapper.then(|| root.get("value"))?
-}
-
-fn text_of(cursor: Cursor<'_>) -> Option<Cow<'_, str>> {
-    cursor.as_str()
 }
 
 /// Whether an undeclared result is an MCP tool result: `content` is a list of parts, and no key is
@@ -323,7 +315,8 @@ fn is_mcp(root: Cursor<'_>) -> bool {
 /// Whether a value is a part of MCP content.
 fn is_part(part: Cursor<'_>) -> bool {
     let has = |key: &str, kind: Kind| part.get(key).is_some_and(|value| value.kind() == kind);
-    match part.get("type").and_then(text_of).as_deref() {
+    let kind = part.get("type").and_then(|kind| kind.as_str());
+    match kind.as_deref() {
         Some("text") => has("text", Kind::String),
         Some("image" | "audio") => has("data", Kind::String),
         Some("resource") => has("resource", Kind::Object),
@@ -338,37 +331,23 @@ fn part_views<'a>(
     arena: &'a Arena,
     budget: &Budget,
 ) -> Result<Views<'a>, ViewError> {
-    let kind = part.get("type").and_then(text_of);
-    let media_type = |cursor: Cursor<'a>| {
-        cursor
-            .get("mimeType")
-            .map_or_else(|| View::text("application/octet-stream"), View::from)
+    let kind = part.get("type").and_then(|kind| kind.as_str());
+    let (text, data, of) = match kind.as_deref() {
+        Some("text") => (part.get("text"), None, part),
+        Some("image" | "audio") => (None, part.get("data"), part),
+        Some("resource") => match part.get("resource") {
+            Some(resource) => (resource.get("text"), resource.get("blob"), resource),
+            None => (None, None, part),
+        },
+        _ => (None, None, part),
     };
-    match kind.as_deref() {
-        Some("text") => {
-            if let Some(text) = part.get("text") {
-                return plain(text, arena, budget);
-            }
-        }
-        Some("image" | "audio") => {
-            if let Some(data) = part.get("data") {
-                return Ok(Views::alone(encoded(View::from(data), media_type(part))));
-            }
-        }
-        Some("resource") => {
-            if let Some(resource) = part.get("resource") {
-                if let Some(text) = resource.get("text") {
-                    return plain(text, arena, budget);
-                }
-                if let Some(blob) = resource.get("blob") {
-                    return Ok(Views::alone(encoded(
-                        View::from(blob),
-                        media_type(resource),
-                    )));
-                }
-            }
-        }
-        _ => {}
+    if let Some(text) = text {
+        return plain(text, arena, budget);
+    }
+    if let Some(data) = data {
+        let media_type = of.get("mimeType").map(View::from);
+        let media_type = media_type.unwrap_or_else(|| View::text(UNKNOWN_MEDIA));
+        return Ok(Views::alone(encoded(View::from(data), media_type)));
     }
     Ok(Views::alone(without_internal(part, arena)?))
 }
@@ -380,28 +359,22 @@ const FAILURE_CHARS: usize = 500;
 /// for a call that did not fail.
 pub(crate) fn failure(result: &StoredResult) -> Option<String> {
     let document = result.document();
-    let mcp_error = || {
+    let says_so = || {
         let root = document.root().ok()?;
-        let mcp = match result.kind() {
+        let is_mcp = match result.kind() {
             ResultKind::Mcp => true,
-            ResultKind::Undeclared => is_mcp(root),
-            _ => false,
+            kind => kind == ResultKind::Undeclared && is_mcp(root),
         };
-        (mcp && root.get("isError")?.as_bool()?).then_some(())
+        root.get("isError").filter(|_| is_mcp)?.as_bool()
     };
-    if !result.failed() && mcp_error().is_none() {
+    if !result.failed() && says_so() != Some(true) {
         return None;
     }
-    let line = document
-        .root()
-        .ok()
-        .and_then(failure_line)
-        .unwrap_or_else(|| one_line([String::from_utf8_lossy(document.raw())]));
-    Some(if line.is_empty() {
-        "no message".to_owned()
-    } else {
-        line
-    })
+    let line = document.root().ok().and_then(failure_line);
+    let line = line.unwrap_or_else(|| one_line([String::from_utf8_lossy(document.raw())]));
+    Some(line)
+        .filter(|line| !line.is_empty())
+        .or_else(|| Some("no message".to_owned()))
 }
 
 /// The most bytes of a result that is looked at when it is recorded.

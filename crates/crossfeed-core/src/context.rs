@@ -1,7 +1,7 @@
 //! A model's context: how large it is, how texts are counted, and what may be brought into it.
 
+use crate::shape::key_text;
 use crossfeed_jmespath::{Kind, View};
-use crossfeed_json::quoted;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, internal::is_internal};
 use derive_setters::Setters;
@@ -124,17 +124,7 @@ impl Outline {
 
 /// A key as an outline names it: quoted where it could be mistaken for something else.
 pub(crate) fn name(key: &str) -> String {
-    let short: String = key.chars().take(NAME_CHARS).collect();
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '@' | '/' | '.');
-    let mut name = if !short.is_empty() && short.chars().all(plain) {
-        short.clone()
-    } else {
-        quoted(&short)
-    };
-    if short.len() < key.len() {
-        name.push('…');
-    }
-    name
+    key_text(key, NAME_CHARS, ".")
 }
 
 impl fmt::Display for Outline {

@@ -128,6 +128,15 @@ impl ToolResult {
         Self(self.0.with_trace(trace))
     }
 
+    pub(crate) fn with_unsaid(
+        self,
+        tool: Option<Arc<str>>,
+        server: Option<Arc<str>>,
+        arguments: Option<Bytes>,
+    ) -> Self {
+        Self(self.0.with_unsaid(tool, server, arguments))
+    }
+
     pub(crate) fn stored(&self) -> &StoredResult {
         &self.0
     }

@@ -53,38 +53,31 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What a shape is made of.
-trait Shaped: Sized + Clone {
-    fn kind(&self) -> Kind;
-    /// Characters of a string.
-    fn chars(&self) -> usize;
-    /// Items or members.
-    fn count(&self) -> usize;
-    fn first(&self) -> Option<Self>;
-    /// The first members that are not internal fields, at most `most`.
-    fn own_members(&self, most: usize) -> Vec<(Cow<'_, str>, Self)>;
+/// What is said of a value.
+enum Look<'v, T> {
+    Text(usize),
+    List(usize, Option<T>),
+    /// How many members there are, and the first that are not internal fields.
+    Object(usize, Vec<(Cow<'v, str>, T)>),
+    Scalar(Kind),
+}
+
+trait Shaped: Sized {
+    fn look(&self) -> Look<'_, Self>;
 }
 
 impl Shaped for View<'_> {
-    fn kind(&self) -> Kind {
-        self.kind()
-    }
-
-    fn chars(&self) -> usize {
-        self.as_str().unwrap_or_default().chars().count()
-    }
-
-    fn count(&self) -> usize {
-        self.len().unwrap_or_default()
-    }
-
-    fn first(&self) -> Option<Self> {
-        self.at(0)
-    }
-
-    fn own_members(&self, most: usize) -> Vec<(Cow<'_, str>, Self)> {
-        let own = self.members().filter(|(key, _)| !is_internal(key));
-        own.take(most).collect()
+    fn look(&self) -> Look<'_, Self> {
+        let len = self.len().unwrap_or_default();
+        match self.kind() {
+            Kind::String => Look::Text(self.as_str().unwrap_or_default().chars().count()),
+            Kind::Array => Look::List(len, self.at(0)),
+            Kind::Object => {
+                let own = self.members().filter(|(key, _)| !is_internal(key));
+                Look::Object(len, own.take(KEYS + 1).collect())
+            }
+            scalar => Look::Scalar(scalar),
+        }
     }
 }
 
@@ -101,43 +94,25 @@ pub(crate) fn kind_of(value: &Value) -> Kind {
 }
 
 impl Shaped for &Value {
-    fn kind(&self) -> Kind {
-        kind_of(self)
-    }
-
-    fn chars(&self) -> usize {
-        self.as_str().unwrap_or_default().chars().count()
-    }
-
-    fn count(&self) -> usize {
+    fn look(&self) -> Look<'_, Self> {
         match self {
-            Value::Array(items) => items.len(),
-            Value::Object(members) => members.len(),
-            _ => 0,
+            Value::String(text) => Look::Text(text.chars().count()),
+            Value::Array(items) => Look::List(items.len(), items.first()),
+            Value::Object(members) => {
+                let own = members.iter().filter(|(key, _)| !is_internal(key));
+                let own = own.map(|(key, value)| (Cow::Borrowed(key.as_str()), value));
+                Look::Object(members.len(), own.take(KEYS + 1).collect())
+            }
+            scalar => Look::Scalar(kind_of(scalar)),
         }
-    }
-
-    fn first(&self) -> Option<Self> {
-        self.as_array()?.first()
-    }
-
-    fn own_members(&self, most: usize) -> Vec<(Cow<'_, str>, Self)> {
-        let members = self.as_object().into_iter().flatten();
-        members
-            .filter(|(key, _)| !is_internal(key))
-            .map(|(key, value)| (Cow::Borrowed(key.as_str()), value))
-            .take(most)
-            .collect()
     }
 }
 
 fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
-    match value.kind() {
-        Kind::String => {
-            out.push_str(&format!("string({})", value.chars()));
-        }
-        Kind::Array => {
-            match value.first() {
+    match value.look() {
+        Look::Text(chars) => out.push_str(&format!("string({chars})")),
+        Look::List(count, first) => {
+            match first {
                 None => out.push_str("[]"),
                 Some(_) if depth == 0 => out.push_str("[...]"),
                 Some(first) => {
@@ -146,18 +121,15 @@ fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
                     out.push(']');
                 }
             }
-            out.push_str(&format!("(len={})", value.count()));
+            out.push_str(&format!("(len={count})"));
         }
-        Kind::Object if value.count() == 0 => out.push_str("{}"),
-        Kind::Object if depth == 0 => out.push_str("{...}"),
-        Kind::Object => {
+        Look::Object(0, _) => out.push_str("{}"),
+        Look::Object(..) if depth == 0 => out.push_str("{...}"),
+        Look::Object(_, members) => {
             out.push('{');
-            let members = value.own_members(KEYS + 1);
             for (index, (key, value)) in members.iter().take(KEYS).enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_key(key, out);
+                out.push_str(if index > 0 { ", " } else { "" });
+                out.push_str(&key_text(key, KEY_CHARS, ""));
                 out.push_str(": ");
                 write(value, depth - 1, out);
             }
@@ -166,21 +138,20 @@ fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
             }
             out.push('}');
         }
-        scalar => out.push_str(scalar.as_str()),
+        Look::Scalar(scalar) => out.push_str(scalar.as_str()),
     }
 }
 
-/// A key as it is, or quoted where it could be mistaken for the shape's own signs.
-fn write_key(key: &str, out: &mut String) {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '@' | '/');
-    let short: String = key.chars().take(KEY_CHARS).collect();
-    if !key.is_empty() && short.chars().all(plain) {
-        out.push_str(&short);
+/// So many characters of a key as they are, or quoted where they could be mistaken for signs around
+/// them; `also` are further signs that could not.
+pub(crate) fn key_text(key: &str, most: usize, also: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-$@/".contains(c) || also.contains(c);
+    let short: String = key.chars().take(most).collect();
+    let more = if short.len() < key.len() { "…" } else { "" };
+    if !short.is_empty() && short.chars().all(plain) {
+        short + more
     } else {
-        out.push_str(&quoted(&short));
-    }
-    if short.len() < key.len() {
-        out.push('…');
+        quoted(&short) + more
     }
 }
 

@@ -152,6 +152,22 @@ impl StoredResult {
         self.trace.as_ref()
     }
 
+    /// With what is not known of the call yet.
+    #[must_use]
+    pub fn with_unsaid(
+        self,
+        tool: Option<Arc<str>>,
+        server: Option<Arc<str>>,
+        arguments: Option<Bytes>,
+    ) -> Self {
+        Self {
+            tool: self.tool.or(tool),
+            server: self.server.or(server),
+            arguments: self.arguments.or(arguments),
+            ..self
+        }
+    }
+
     /// Another document of the same call: as this one, but without its arguments and server.
     #[must_use]
     pub fn with_document_of_call(&self, document: Document, kind: ResultKind) -> Self {

@@ -119,19 +119,18 @@ impl Alternatives {
         if self.ids.is_empty() {
             return format!("found: no {things} in this session\n{otherwise}");
         }
-        let ids = self.ids.iter().map(|(id, of)| match of {
+        let named = |id: &str, of: Option<&str>| match of {
             Some(of) if of.starts_with(OF_CALL) => format!("{id} {of}"),
             Some(of) => format!("{id} ({of})"),
-            None => id.clone(),
-        });
+            None => id.to_owned(),
+        };
+        let ids = self.ids.iter().map(|(id, of)| named(id, of.as_deref()));
         let ids = ids.collect::<Vec<_>>().join(", ");
         if self.alike {
-            let first = match self.ids.first() {
-                Some((id, Some(of))) if of.starts_with(OF_CALL) => format!("{id} {of}"),
-                Some((id, _)) => id.clone(),
-                None => String::new(),
-            };
-            return format!("found: {ids}\ntry: {first}");
+            let call = |of: &&str| of.starts_with(OF_CALL);
+            let first = self.ids.first();
+            let first = first.map(|(id, of)| named(id, of.as_deref().filter(call)));
+            return format!("found: {ids}\ntry: {}", first.unwrap_or_default());
         }
         let more = match in_all - self.ids.len() {
             0 => String::new(),

@@ -13,7 +13,6 @@ use crossfeed_store::{StoreError, Tombstone};
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
 use std::{
-    fmt,
     hash::BuildHasher,
     pin::Pin,
     sync::Arc,
@@ -42,12 +41,6 @@ impl CallHandle {
 pub(crate) struct Registry<L> {
     shards: Box<[L]>,
     hasher: RandomState,
-}
-
-impl<L> fmt::Debug for Registry<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").finish_non_exhaustive()
-    }
 }
 
 impl<L: Lock> Registry<L> {
@@ -246,9 +239,7 @@ impl<L: Lock> Entry<L> {
         let describe = |calls: &mut Calls| calls.describe(serial, tombstone);
         self.registry.with(&self.scope, describe);
     }
-}
 
-impl<L: Lock> Entry<L> {
     /// Keeps at hand where the call stands in a trace, but does not keep the span from ending.
     pub(crate) fn trace(&self, trace: &Arc<CallTrace>) {
         let (serial, trace) = (self.actor.serial, Arc::downgrade(trace));

@@ -3,9 +3,10 @@
 use super::{
     copy::is_copy,
     plan::{Body, Form, Id, PathStep, Plan},
-    subject::{RenderContext, UNKNOWN_MEDIA, is_metadata},
+    subject::{RenderContext, is_metadata},
     text::{Chars, SHORT},
 };
+use crate::canonical::UNKNOWN_MEDIA;
 use crossfeed_json::{Cursor, Kind};
 
 /// The most characters of a media type.

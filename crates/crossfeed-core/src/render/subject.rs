@@ -4,7 +4,7 @@
 
 use super::{parts::binary_data, text::Chars};
 use crate::{
-    canonical::{Stored, ViewError, is_enveloped},
+    canonical::{Stored, UNKNOWN_MEDIA, ViewError, is_enveloped},
     strip::{StripPolicy, strip},
 };
 use crossfeed_json::{Cursor, Document, Kind, quoted};
@@ -111,9 +111,6 @@ impl<'a> Subject<'a> {
 fn plain(text: &str) -> Subject<'_> {
     Subject::Text(Chars::Plain(text))
 }
-
-/// The media type of what nothing is known of.
-pub(super) const UNKNOWN_MEDIA: &str = "application/octet-stream";
 
 /// What is said of bytes, as members of an object.
 pub(super) fn described(media_type: &str, bytes: usize) -> String {

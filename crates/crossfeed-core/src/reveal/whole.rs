@@ -47,9 +47,4 @@ impl Unredacted {
             _ => true,
         }
     }
-
-    /// Bytes held now.
-    pub(crate) fn resident_bytes(&self) -> usize {
-        self.0.resident_bytes()
-    }
 }

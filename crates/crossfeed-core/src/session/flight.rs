@@ -14,7 +14,7 @@ use crate::{
     trace::CallTrace,
 };
 use bytes::Bytes;
-use crossfeed_store::{Lookup, Recorded, StoreError, StoredResult, Tombstone};
+use crossfeed_store::{Lookup, Recorded, StoreError, Tombstone};
 use crossfeed_wire::{CallId, TraceContext};
 use parking_lot::Mutex;
 use std::{fmt, panic::catch_unwind, sync::Arc, time::Duration};
@@ -324,23 +324,11 @@ impl InFlight {
 
     /// The result with what is known of the call.
     fn named(&self, result: ToolResult) -> ToolResult {
-        let stored: &StoredResult = result.stored();
-        let (has_tool, has_arguments) = (stored.tool().is_some(), stored.arguments().is_some());
-        let repeatable = stored.repeatable() || self.repeatable;
-        let result = result.with_repeatable(repeatable);
-        let result = match &self.tool {
-            Some(tool) if !has_tool => result.with_tool(Arc::clone(tool)),
-            _ => result,
-        };
-        let result = match &self.server {
-            Some(server) if result.stored().server().is_none() => {
-                result.with_server(Arc::clone(server))
-            }
-            _ => result,
-        };
-        match &self.arguments {
-            Some(arguments) if !has_arguments => result.with_arguments(arguments.clone()),
-            _ => result,
-        }
+        let repeatable = result.stored().repeatable() || self.repeatable;
+        result.with_repeatable(repeatable).with_unsaid(
+            self.tool.clone(),
+            self.server.clone(),
+            self.arguments.clone(),
+        )
     }
 }

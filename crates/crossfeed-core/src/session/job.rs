@@ -186,7 +186,8 @@ impl ResolveJob {
         let mut filled = self.filled(written.node(), malformed, &ground, &shown, tally)?;
         let schema = self.schema.as_ref();
         if let (Some(schema), Some(cursor)) = (schema, written.cursor()) {
-            schema.take(cursor, &mut written.room())?;
+            let mut room = written.room;
+            schema.take(cursor, &mut room)?;
         }
         let memory = (!self.plan.is_empty()).then(|| Reservation::new(self.memory.clone()));
         let fits = schema.map(|schema| schema.accepts_unread(&filled.arguments, memory.as_ref()));
@@ -201,8 +202,8 @@ impl ResolveJob {
         }
         let is_repaired = !repairs.is_empty();
         self.withhold_repairs(&mut repairs, &filled.lineage);
-        let arguments = if self.plan.is_empty() && !is_repaired && written.is_as_it_came() {
-            written.raw().clone().into()
+        let arguments = if self.plan.is_empty() && !is_repaired && written.removed.is_empty() {
+            written.document.raw().clone().into()
         } else {
             self.spliced(&filled.arguments)?
         };
@@ -282,7 +283,8 @@ impl ResolveJob {
                 let values = values.saturating_sub(reference.value_count());
                 (values, bytes.saturating_sub(reference.raw().len()))
             });
-            written.room().take(values, bytes)?;
+            let mut room = written.room;
+            room.take(values, bytes)?;
         }
         let json = self.spliced(&filled.arguments)?;
         // One piece is made of all of them, and indexed; then it is read into values.

@@ -27,12 +27,14 @@ pub type ResolvedJson = Resolved<SplicedJson>;
 
 /// Arguments as they were written, each key once.
 pub(super) struct Written {
-    document: Document,
+    pub(super) document: Document,
     /// What reading back took out of them.
-    removed: Removed,
+    pub(super) removed: Removed,
     /// Whether something in them looks like a reference.
     may_refer: bool,
-    room: Room,
+    /// Room for what is built of them beside what references in them mean: once to judge them, and, when
+    /// that is gone, once to say why they do not fit.
+    pub(super) room: Room,
 }
 
 impl Written {
@@ -68,22 +70,11 @@ impl Written {
         Ok((plan, room))
     }
 
-    /// Room for what is built of them beside what references in them mean: once to judge them, and, when
-    /// that is gone, once to say why they do not fit.
-    pub(super) fn room(&self) -> Room {
-        self.room
-    }
-
     /// A value of theirs as it was written, without blanks.
     pub(super) fn text_of(&self, ordinal: u32) -> Option<String> {
         let mut text = Vec::new();
         self.cursor()?.by_ordinal(ordinal)?.write_compact(&mut text);
         String::from_utf8(text).ok()
-    }
-
-    /// The bytes.
-    pub(super) fn raw(&self) -> &Bytes {
-        self.document.raw()
     }
 
     pub(super) fn cursor(&self) -> Option<Cursor<'_>> {
@@ -102,11 +93,6 @@ impl Written {
         let mut node = Node::View(view);
         self.removed.apply(&mut node);
         node
-    }
-
-    /// Whether their bytes are all of them, and nothing else.
-    pub(super) fn is_as_it_came(&self) -> bool {
-        self.removed.is_empty()
     }
 }
 
@@ -240,7 +226,7 @@ impl Session {
         mut written: Written,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let is_small = written.raw().len() <= SMALL_BYTES;
+        let is_small = written.document.raw().len() <= SMALL_BYTES;
         let own = schema.cloned();
         let limit = self.inner().options.max_references;
         let planned = run_or_spawn(is_small, move || {

@@ -6,7 +6,7 @@ use crate::{
     error::{Alternatives, KnownId, LookupError, comparison_budget},
     resolve::{LookupKey, LookupResult},
 };
-use crossfeed_store::{ArtifactLookup, Lookup, StoredResult};
+use crossfeed_store::{ArtifactLookup, Listed, Lookup, StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
@@ -23,6 +23,16 @@ enum Listing {
 }
 
 impl Session {
+    /// The results of this session that are there now, the most recently used last: none of what they
+    /// hold.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn results(&self) -> Result<Vec<Listed>, StoreError> {
+        self.inner().store.list(&self.scope).await
+    }
+
     /// A recorded result, all of it: for hosts, not for models. It stays where it is while the answer
     /// is held.
     ///

@@ -10,7 +10,6 @@ mod job;
 mod json;
 #[cfg(test)]
 mod laws;
-mod learn;
 mod look_up;
 mod offload;
 mod project;
@@ -19,7 +18,6 @@ mod project_tests;
 mod read_back;
 mod render;
 mod respond;
-mod results;
 mod retrieve;
 mod retrieved;
 #[cfg(test)]
@@ -52,7 +50,7 @@ use crate::{
     flight::CallHandle,
     lineage::LineageEntry,
     record::ToolResult,
-    resolve::{LookupResult, Plan},
+    resolve::Plan,
     select::SelectReport,
     tool::PreparedTool,
     trace::{CallTrace, RecordTrace, ResolutionTrace},
@@ -322,20 +320,25 @@ impl Session {
     ) -> Result<R, ResolveError> {
         plan.check(self.inner().options.max_references)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
-        if plan.wanted.is_empty() {
-            let work = self.work(plan, Vec::new(), schema, true);
-            let worked = run_or_spawn(!is_slow, move || resolve(&work, arguments)).await;
-            return worked.record_usage(|| self.account());
+        let mut looked = Vec::new();
+        if !plan.wanted.is_empty() {
+            looked = self.find_all(&plan).await;
+            self.offer(&mut looked).await;
         }
-        let mut looked = self.find_all(&plan).await;
-        self.offer(&mut looked).await;
         let is_counted = self.inner().options.context.tokens.is_exact_for(1);
         let small = !is_slow && is_small(&plan, &looked, is_counted);
-        let work = self.work(plan, looked, schema, small);
+        let job = ResolveJob {
+            inner: Arc::clone(self.inner()),
+            plan,
+            looked,
+            schema: schema.cloned(),
+            small,
+            memory: self.memory.clone(),
+        };
         let (worked, grown) = run_or_spawn(small, move || {
-            let before = work.resident_bytes();
-            let worked = resolve(&work, arguments);
-            (worked, work.grown(&before))
+            let before = job.resident_bytes();
+            let worked = resolve(&job, arguments);
+            (worked, job.grown(&before))
         })
         .await;
         self.measure(&grown).await;
@@ -389,23 +392,6 @@ impl Session {
         };
         self.traced(Some(tool.listed().name()), pin!(resolving))
             .await
-    }
-
-    fn work(
-        &self,
-        plan: Plan,
-        looked: Vec<LookupResult>,
-        schema: Option<&InputSchema>,
-        small: bool,
-    ) -> ResolveJob {
-        ResolveJob {
-            inner: Arc::clone(self.inner()),
-            plan,
-            looked,
-            schema: schema.cloned(),
-            small,
-            memory: self.memory.clone(),
-        }
     }
 
     /// The books of this session.

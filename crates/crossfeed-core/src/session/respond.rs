@@ -23,7 +23,7 @@ use crossfeed_json::Document;
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{StoreError, StoredResult};
 use crossfeed_wire::CallId;
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 /// A recorded result on its way to whoever asked for it. Its `Debug` does not say the data.
 ///
@@ -51,22 +51,13 @@ use std::{fmt, sync::Arc};
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "nothing leaves without the cut"]
 pub struct Response {
     session: Session,
     call_id: CallId,
     full: Arc<StoredResult>,
     observed: Vec<String>,
-}
-
-impl fmt::Debug for Response {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Response")
-            .field("call_id", &self.call_id)
-            .field("full", &self.full)
-            .field("observed", &self.observed)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Session {

@@ -223,11 +223,7 @@ impl Work<'_> {
             },
         };
         let is_whole = select.is_none() && views.envelope.is_none();
-        let written = self.written(&view, is_whole.then_some(&self.shown), &budget);
-        let (json, tokens) = match written {
-            Ok((json, tokens)) => (Some(json), tokens),
-            Err(tokens) => (None, tokens),
-        };
+        let (json, tokens) = self.written(&view, is_whole.then_some(&self.shown), &budget);
         let may_be = allowed.is_some_and(|most| tokens <= most) && !(blocked && select.is_none());
         if let Some(json) = json.filter(|_| may_be) {
             return Ok(Retrieved::Data { json, tokens });
@@ -269,7 +265,7 @@ impl Work<'_> {
         view: &View<'_>,
         whole: Option<&Stored>,
         budget: &Budget,
-    ) -> Result<(Vec<u8>, usize), usize> {
+    ) -> (Option<Vec<u8>>, usize) {
         let most = self
             .inner
             .options
@@ -278,11 +274,11 @@ impl Work<'_> {
             .saturating_mul(TOKEN_BYTES);
         if let Some(cursor) = view.as_cursor() {
             if cursor.raw().len() > most {
-                return Err(self.count(cursor.raw()));
+                return (None, self.count(cursor.raw()));
             }
         } else if let Some(whole) = whole.map(Stored::document) {
             if whole.raw().len() > most {
-                return Err(self.count(whole.raw()));
+                return (None, self.count(whole.raw()));
             }
             // An object without its internal fields is what is left of its bytes.
             let is_own = whole
@@ -293,14 +289,14 @@ impl Work<'_> {
                 .flatten();
             if let Some(own) = own {
                 let tokens = self.count(&own);
-                return Ok((own, tokens));
+                return (Some(own), tokens);
             }
         }
         let mut json = Vec::new();
         match view.write(&mut json, most.min(budget.output_bytes())) {
             Ok(()) => {
                 let tokens = self.count(&json);
-                Ok((json, tokens))
+                (Some(json), tokens)
             }
             // It is larger than what was written of it.
             Err(_) => {
@@ -309,7 +305,10 @@ impl Work<'_> {
                     Ok(()) => self.count(&json),
                     Err(_) => crossfeed_tokens::tokens_of_chars(budget.output_bytes()),
                 };
-                Err(tokens.max(self.inner.options.context.limit().saturating_add(1)))
+                (
+                    None,
+                    tokens.max(self.inner.options.context.limit().saturating_add(1)),
+                )
             }
         }
     }

@@ -98,9 +98,12 @@ impl Session {
         let is_result = matches!(stored.as_stored(), Stored::Result(_));
         let (inner, memory, own) = (Arc::clone(self.inner()), self.memory.clone(), key.clone());
         let (done, grows) = run_or_spawn(small, move || {
-            let before = stored.resident_bytes();
+            let before = stored.as_stored().resident_bytes();
             let done = begun(&inner, &own, &stored, memory).and_then(|on| work(&on));
-            (done, is_result && stored.resident_bytes() != before)
+            (
+                done,
+                is_result && stored.as_stored().resident_bytes() != before,
+            )
         })
         .await;
         if grows {
