@@ -4,7 +4,7 @@
 //! members set and every other byte kept. Deliberately not here: what members mean.
 
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, Quoted};
+use crossfeed_json::{Cursor, Document, Edits, Quoted, TokenVisitor, read_tokens};
 use memchr::memmem;
 use std::{borrow::Cow, ops::Range};
 
@@ -67,6 +67,60 @@ pub(crate) fn value_start(json: &[u8], key: &Quoted<'_>) -> Option<usize> {
     let mut rest = json.get(behind..)?.iter();
     let skipped = rest.position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'))?;
     Some(behind + skipped)
+}
+
+/// Finds the members of the outermost object.
+pub(crate) struct Members<'t, T, F> {
+    text: &'t [u8],
+    /// What is made of a key; none where its member is not wanted.
+    read: F,
+    depth: usize,
+    /// The member whose value comes.
+    next: Option<Member<T>>,
+    found: Vec<Member<T>>,
+}
+
+impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
+    /// The members, if it is JSON.
+    pub(crate) fn of(text: &'t str, read: F) -> Option<Vec<Member<T>>> {
+        let mut members = Self {
+            text: text.as_bytes(),
+            read,
+            depth: 0,
+            next: None,
+            found: Vec::new(),
+        };
+        read_tokens(text, &mut members).ok()?;
+        Some(members.found)
+    }
+}
+
+impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
+    fn open(&mut self, _: usize) {
+        self.depth += 1;
+    }
+
+    fn close(&mut self, _: usize) {
+        self.depth -= 1;
+    }
+
+    fn key(&mut self, key: Quoted<'_>) {
+        if self.depth != 1 {
+            return;
+        }
+        let value = value_start(self.text, &key);
+        let of_key = (self.read)(&key.text());
+        let next = of_key.zip(value);
+        self.next = next.map(|(of_key, value)| Member::begin(of_key, &key, value));
+    }
+
+    fn value_end(&mut self, end: usize) {
+        if self.depth == 1
+            && let Some(member) = self.next.take()
+        {
+            self.found.push(member.ended(end));
+        }
+    }
 }
 
 /// What a path of keys leads to.

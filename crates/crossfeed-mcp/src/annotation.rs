@@ -59,8 +59,7 @@ impl Annotation {
 
     /// Adds the annotation to a tool's definition, under `_meta`.
     pub fn annotate(&self, tool: &mut Value) {
-        member(member(tool, "_meta"), KEY);
-        tool["_meta"][KEY] = self.to_value();
+        *member(member(tool, "_meta"), KEY) = self.to_value();
     }
 
     /// What a tool's definition says, under `_meta` or as `annotations.projectionHint`; `None` where

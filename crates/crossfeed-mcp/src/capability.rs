@@ -66,8 +66,7 @@ impl Capability {
 
     /// Adds the capability to a server's `capabilities`, under `experimental`.
     pub fn declare(&self, capabilities: &mut Value) {
-        member(member(capabilities, "experimental"), KEY);
-        capabilities["experimental"][KEY] = self.to_value();
+        *member(member(capabilities, "experimental"), KEY) = self.to_value();
     }
 
     /// What a server's `capabilities` declare, under `experimental` or as `tools.projection`; `None`

@@ -2,7 +2,7 @@
 
 use crate::{KEY, Mode};
 use crossfeed_projection::Diagnostics;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What is said in the `_meta` of a result whose request asked for a projection.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,23 +29,23 @@ impl Reply {
     /// The reply as it is written under [`KEY`].
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut reply = Map::new();
-        let mut put = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                reply.insert(key.to_owned(), value);
-            }
-        };
-        put("applied", Some(self.applied.into()));
-        put("mode", self.mode.map(|mode| mode.as_str().into()));
-        put("view", self.view.as_deref().map(Value::from));
-        if self.applied {
-            put("fields", Some(json!(self.fields)));
-        }
-        put("projectedSchema", self.projected_schema.clone());
-        put("reason", self.reason.as_deref().map(Value::from));
         let diagnostics = (!self.diagnostics.is_empty()).then(|| self.diagnostics.to_value());
-        put("diagnostics", diagnostics);
-        Value::Object(reply)
+        let mut reply = json!({
+            "applied": self.applied,
+            "mode": self.mode.map(Mode::as_str),
+            "view": self.view,
+            "fields": self.fields,
+            "projectedSchema": self.projected_schema,
+            "reason": self.reason,
+            "diagnostics": diagnostics,
+        });
+        if let Value::Object(reply) = &mut reply {
+            reply.retain(|key, value| match key.as_str() {
+                "fields" => self.applied,
+                _ => !value.is_null(),
+            });
+        }
+        reply
     }
 
     /// Whether a result says that it was projected: what a client looks at before it relies on it.

@@ -171,12 +171,14 @@ impl Message {
         })
     }
 
+    fn body_of(&self, kinds: &[Kind]) -> Option<Bytes> {
+        kinds.contains(&self.kind()).then(|| self.body())?
+    }
+
     /// The bytes of `params`.
     #[must_use]
     pub fn params(&self) -> Option<Bytes> {
-        matches!(self.kind(), Kind::Request | Kind::Notification)
-            .then(|| self.body())
-            .flatten()
+        self.body_of(&[Kind::Request, Kind::Notification])
     }
 
     /// The bytes of a member of `params`. Shared, not copied.
@@ -237,9 +239,7 @@ impl Message {
     /// The bytes of `result`.
     #[must_use]
     pub fn result(&self) -> Option<Bytes> {
-        (self.kind() == Kind::Response)
-            .then(|| self.body())
-            .flatten()
+        self.body_of(&[Kind::Response])
     }
 
     /// Where members of `result` are; none where that is not known.
@@ -251,7 +251,7 @@ impl Message {
     /// The bytes of `error`.
     #[must_use]
     pub fn error(&self) -> Option<Bytes> {
-        (self.kind() == Kind::Error).then(|| self.body()).flatten()
+        self.body_of(&[Kind::Error])
     }
 
     /// Length in bytes, as it will be sent.

@@ -418,13 +418,12 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<R
     let Ok(resolved) = resolved.await else {
         return plain(shared, offered, written).await;
     };
-    if !resolved.lineage.is_empty() {
-        return None;
-    }
-    if !offered.is_chained && resolved.projection.is_none() && !resolved.whole {
+    let has_references = !resolved.lineage.is_empty();
+    let is_plain = resolved.projection.is_none() && !resolved.whole;
+    if !has_references && !offered.is_chained && is_plain {
         return Some(Ready::default());
     }
-    Some(unjudged(resolved, written).await)
+    without_references(resolved, written).await
 }
 
 /// Arguments without references as the tool gets them; none where there are references.
@@ -432,22 +431,19 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Re
     let session = shared.session();
     let resolved = session.resolve_call_unjudged_json(&offered.prepared, written.clone());
     // With nothing to judge by, what fails here is a reference.
-    let resolved = resolved.await.ok()?;
-    if !resolved.lineage.is_empty() {
-        return None;
-    }
-    Some(unjudged(resolved, written).await)
+    without_references(resolved.await.ok()?, written).await
 }
 
-/// Arguments that hold no reference, without parameters of the gateway's.
-async fn unjudged(resolved: ResolvedJson, written: &Bytes) -> Ready {
+/// Arguments without parameters of the gateway's; none where they hold references.
+async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<Ready> {
     let length = resolved.arguments.len();
-    Ready {
+    resolved.lineage.is_empty().then_some(())?;
+    Some(Ready {
         arguments: changed(length, resolved.arguments, written.clone()).await,
         projection: resolved.projection,
         wants_whole: resolved.whole,
         ..Ready::default()
-    }
+    })
 }
 
 /// Arguments of so many bytes in one piece; none where they are as they were written.

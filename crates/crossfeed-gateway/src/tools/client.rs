@@ -687,12 +687,12 @@ impl ClientTools {
     /// The same for who reads what a request brings.
     pub(crate) fn guidance_for(&self, reader: &Reader) -> String {
         let config = &self.shared.tools.config;
-        if !reader.takes_references || !list::may_chain(config) {
+        let mut choices = list::choices(config, &self.shared.audience).peekable();
+        if !reader.takes_references || choices.peek().is_none() {
             return String::new();
         }
-        let choices = list::choices(config, &self.shared.audience);
         let mut styles = Vec::new();
-        for style in choices.into_iter().filter_map(Choice::style) {
+        for style in choices.filter_map(Choice::style) {
             if !styles.contains(&style) {
                 styles.push(style);
             }

@@ -10,12 +10,13 @@ use super::{
 use crate::{
     apart::{apart, indexed},
     budget::{Charge, UNCHARGED},
+    members::Members,
     message::over,
 };
 use bytes::Bytes;
 use crossfeed_core::LimitError;
 use crossfeed_json::{
-    Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, Quoted, TokenVisitor, quoted, read_tokens,
+    Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, TokenVisitor, quoted, read_tokens,
 };
 use crossfeed_mcp::TraceMeta;
 use crossfeed_wire::{ErrorBody, ErrorCode};
@@ -166,46 +167,26 @@ struct Found {
 
 /// Where such arguments stand; none where `params` are not valid JSON, which their index says.
 fn arguments_in(params: &[u8]) -> Option<Found> {
-    let mut reader = Reader::default();
-    read_tokens(std::str::from_utf8(params).ok()?, &mut reader).ok()?;
-    let depth = reader.deepest;
-    reader.found.map(|range| Found { range, depth })
+    let text = std::str::from_utf8(params).ok()?;
+    let members = Members::of(text, |key| (key == ARGUMENTS).then_some(()))?;
+    let mut values = members.into_iter().rev().map(|member| member.value);
+    let range = values.find(|value| matches!(params.get(value.start), Some(b'[' | b'{')))?;
+    let mut nesting = Nesting::default();
+    read_tokens(text.get(range.clone())?, &mut nesting).ok()?;
+    let depth = nesting.deepest;
+    Some(Found { range, depth })
 }
 
 #[derive(Default)]
-struct Reader {
+struct Nesting {
     depth: usize,
-    /// Within arguments.
     deepest: usize,
-    /// Whether the value that comes is that of the arguments.
-    is_next: bool,
-    from: Option<usize>,
-    found: Option<Range<usize>>,
 }
 
-impl TokenVisitor for Reader {
-    fn open(&mut self, at: usize) {
-        if self.depth == 1 && self.is_next {
-            self.from = Some(at);
-        }
-        if self.from.is_some() {
-            self.deepest = self.deepest.max(self.depth);
-        }
+impl TokenVisitor for Nesting {
+    fn open(&mut self, _: usize) {
         self.depth += 1;
-    }
-
-    fn key(&mut self, key: Quoted<'_>) {
-        if self.depth == 1 {
-            self.is_next = key.text() == ARGUMENTS;
-        }
-    }
-
-    fn value_end(&mut self, end: usize) {
-        if self.depth == 1
-            && let Some(from) = self.from.take()
-        {
-            self.found = Some(from..end);
-        }
+        self.deepest = self.deepest.max(self.depth);
     }
 
     fn close(&mut self, _: usize) {

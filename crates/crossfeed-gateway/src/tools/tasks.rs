@@ -105,13 +105,13 @@ enum Holds<'d> {
 impl Task {
     /// The call, if it is in flight still: no longer from here on.
     fn end(&mut self, end: End) -> Option<Box<RecordedCall>> {
-        let done = match self {
-            Self::Running(kept) => Done {
-                replay: kept.replay.clone(),
-                place: Arc::clone(&kept.shared.place),
-                end,
-            },
-            Self::Done(_) => return None,
+        let Self::Running(kept) = self else {
+            return None;
+        };
+        let done = Done {
+            replay: kept.replay.clone(),
+            place: Arc::clone(&kept.shared.place),
+            end,
         };
         match mem::replace(self, Self::Done(Box::new(done))) {
             Self::Running(kept) => Some(kept),

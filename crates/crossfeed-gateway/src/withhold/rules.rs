@@ -5,7 +5,7 @@
 
 use super::message::{WITHHELD_STATE, refusal};
 use crate::{members, protocol::log_level};
-use crossfeed_json::{Change, Cursor, Document, Edits, Kind, quoted};
+use crossfeed_json::{Change, Cursor, Document, Edits, Kind, object, quoted};
 use crossfeed_mcp::{Capability, Projector};
 use crossfeed_projection::{RevealRules, WITHHELD};
 use std::sync::Arc;
@@ -131,17 +131,14 @@ impl Rules<'_> {
         if !is_cut && !is_claimed {
             return None;
         }
-        let members = own.into_iter().flat_map(Cursor::members);
-        let members = members.filter(|(key, _)| key.text() != WITHHELD_MARK);
-        let mut meta: Vec<(String, &[u8])> = members
-            .map(|(key, value)| (key.text().into_owned(), value.raw()))
-            .collect();
-        if is_cut {
-            meta.push((WITHHELD_MARK.to_owned(), b"true"));
-        }
-        let meta: Vec<_> = meta.iter().map(|(key, raw)| (key.as_str(), *raw)).collect();
         let mut edits = Edits::new(document.raw());
-        edits.set_members(root, &[("_meta", members::object(&meta))]);
+        match own {
+            Some(own) if is_cut => edits.put(own, WITHHELD_MARK, "true"),
+            Some(own) => {
+                edits.remove_members(own, |key| key == WITHHELD_MARK);
+            }
+            None => edits.put(root, "_meta", object(&[(WITHHELD_MARK, "true")])),
+        }
         Some(edits.done().into_owned())
     }
 
@@ -481,7 +478,7 @@ impl Rules<'_> {
 
     /// Any other member: judged as a member of an object, by its name and what it holds.
     fn other(&self, key: &str, value: Cursor<'_>) -> Change {
-        let alone = members::object(&[(key, value.raw())]);
+        let alone = object(&[(key, value.raw())]);
         let document = Document::new(alone);
         let Some(shown) = document.root().ok().map(|root| self.0.redact_value(root)) else {
             return Change::Remove;

@@ -6,11 +6,14 @@
 mod wanted;
 
 use super::list::Offered;
-use crate::apart::{apart, indexed};
+use crate::{
+    apart::{apart, indexed},
+    members::edited,
+};
 use bytes::Bytes;
 use crossfeed_core::{Error, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
-use crossfeed_wire::{CallId, reference::read_string};
+use crossfeed_wire::{CallId, Pointer, reference::read_string};
 use std::sync::Arc;
 use wanted::form_at;
 
@@ -98,11 +101,9 @@ fn selected(document: &Document, wanted: Vec<(Written, String)>) -> Option<Bytes
 }
 
 /// An object in a text, with a member.
-fn put(text: &str, key: &str, value: String) -> Option<Vec<u8>> {
-    let document = Document::new(text.trim().to_owned());
-    let mut edits = Edits::new(document.raw());
-    edits.put(document.root().ok()?, key, value);
-    Some(edits.done().into_owned())
+fn put(text: &str, key: &str, value: String) -> Option<Bytes> {
+    let text = Bytes::copy_from_slice(text.trim().as_bytes());
+    edited(&text, |edits, root| edits.put(root, key, value))
 }
 
 /// The references in arguments, and where they lead.
@@ -163,7 +164,7 @@ fn in_text(place: Cursor<'_>, text: &str, path: &[String]) -> Option<Written> {
 fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<Written>) {
     let below = |to: &str| {
         let steps = match to.strip_prefix('/') {
-            Some(pointer) => pointer.split('/').map(unescaped).collect(),
+            Some(pointer) => pointer.split('/').map(Pointer::unescaped).collect(),
             None => vec![to.to_owned()],
         };
         path.iter().cloned().chain(steps).collect()
@@ -182,10 +183,6 @@ fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<Written>) {
             .collect(),
     };
     found.extend(pairs);
-}
-
-fn unescaped(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 fn reference(

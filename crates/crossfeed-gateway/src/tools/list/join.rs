@@ -3,74 +3,51 @@
 //! Its other members are those of the first page, without a cursor. It may be cached for the shortest time that a
 //! page may be, and by the client alone: tools are written for its name and its rights.
 
-use crate::Revision;
+use crate::{Revision, members::object};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind};
+use std::borrow::Cow;
 
 const TOOLS: &str = "tools";
 const CURSOR: &str = "nextCursor";
 const TTL: &str = "ttlMs";
 const SCOPE: &str = "cacheScope";
 
-pub(super) fn joined(pages: &[Vec<Document>], tools: &[Bytes], revision: Revision) -> Bytes {
+pub(super) fn joined(pages: &[Vec<Document>], tools: Vec<Bytes>, revision: Revision) -> Bytes {
     let roots: Vec<_> = pages
         .iter()
         .flatten()
         .filter_map(|page| page.root().ok())
         .filter(|root| root.kind() == Kind::Object)
         .collect();
-    let length: usize = tools.iter().map(|tool| tool.len() + 1).sum();
-    let mut written = Vec::with_capacity(length + 64);
-    written.push(b'{');
-    let mut has_tools = false;
+    let mut list = tools.join(&b","[..]);
+    list.insert(0, b'[');
+    list.push(b']');
+    // The same bytes are not held three times.
+    drop(tools);
     let first = roots.first().copied();
-    for (key, value) in first.into_iter().flat_map(Cursor::members) {
-        let name = key.text();
-        if name == CURSOR {
-            continue;
-        }
-        begin(&mut written);
-        written.push(b'"');
-        written.extend_from_slice(key.raw());
-        written.extend_from_slice(b"\":");
-        match &*name {
-            TOOLS => {
-                has_tools = true;
-                list(&mut written, tools);
-            }
-            TTL => written.extend_from_slice(shortest(&roots).unwrap_or(value).raw()),
-            SCOPE => written.extend_from_slice(br#""private""#),
-            _ => written.extend_from_slice(value.raw()),
-        }
-    }
-    if !has_tools {
-        begin(&mut written);
-        written.extend_from_slice(br#""tools":"#);
-        list(&mut written, tools);
+    let members = first.into_iter().flat_map(Cursor::members);
+    let members = members.map(|(key, value)| (key.text(), value));
+    let mut members: Vec<(Cow<'_, str>, &[u8])> = members
+        .filter(|(key, _)| key != CURSOR)
+        .map(|(key, value)| match &*key {
+            TOOLS => (key, &list[..]),
+            TTL => (key, shortest(&roots).unwrap_or(value).raw()),
+            SCOPE => (key, &b"\"private\""[..]),
+            _ => (key, value.raw()),
+        })
+        .collect();
+    if !members.iter().any(|(key, _)| key == TOOLS) {
+        members.push((TOOLS.into(), &list));
     }
     // No server has answered: what is there may change at any time.
     if first.is_none() && revision.is_stateless() {
-        written.extend_from_slice(br#","resultType":"complete","ttlMs":0,"cacheScope":"private""#);
+        members.push(("resultType".into(), b"\"complete\""));
+        members.push((TTL.into(), b"0"));
+        members.push((SCOPE.into(), b"\"private\""));
     }
-    written.push(b'}');
-    written.into()
-}
-
-fn begin(written: &mut Vec<u8>) {
-    if written.len() > 1 {
-        written.push(b',');
-    }
-}
-
-fn list(written: &mut Vec<u8>, tools: &[Bytes]) {
-    written.push(b'[');
-    for (index, tool) in tools.iter().enumerate() {
-        if index > 0 {
-            written.push(b',');
-        }
-        written.extend_from_slice(tool);
-    }
-    written.push(b']');
+    let members: Vec<_> = members.iter().map(|(key, raw)| (&**key, *raw)).collect();
+    object(&members)
 }
 
 /// The shortest time that a page may be kept for.
@@ -102,8 +79,8 @@ mod tests {
                     .collect()
             })
             .collect();
-        let tools = [Bytes::from_static(b"1"), Bytes::from_static(b"2")];
-        let joined = joined(&pages, &tools, Revision::V2026_07_28);
+        let tools = vec![Bytes::from_static(b"1"), Bytes::from_static(b"2")];
+        let joined = joined(&pages, tools, Revision::V2026_07_28);
         assert_eq!(String::from_utf8_lossy(&joined), expected);
     }
 

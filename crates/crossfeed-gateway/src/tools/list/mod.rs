@@ -352,22 +352,11 @@ fn chains(server: &ServerConfig) -> bool {
     !server.disabled && !server.never_chain.iter().any(is_every)
 }
 
-/// Whether some tool may take references.
-pub(super) fn may_chain(config: &GatewayConfig) -> bool {
-    config.servers.iter().any(chains)
-}
-
-/// The styles that are used, for guidance before anything is listed.
-pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> Vec<Choice> {
-    let mut found = Vec::new();
+/// The styles that are used, for guidance before anything is listed; none where no tool takes references.
+pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> impl Iterator<Item = Choice> {
     let servers = config.servers.iter().enumerate();
-    for (index, _) in servers.filter(|(_, server)| chains(server)) {
-        let choice = choice(config, index, audience);
-        if !found.contains(&choice) {
-            found.push(choice);
-        }
-    }
-    found
+    let servers = servers.filter(|(_, server)| chains(server));
+    servers.map(|(index, _)| choice(config, index, audience))
 }
 
 fn listing(
@@ -482,7 +471,7 @@ fn listing(
         );
     }
     Listing {
-        bytes: join::joined(&pages, &written, audience.revision),
+        bytes: join::joined(&pages, written, audience.revision),
         tools: found,
         extra,
         reports: reports.into_iter().flatten().collect(),

@@ -241,12 +241,11 @@ impl Naming {
 
     /// Whether a name begins as those of another server do: who allows it means the other's.
     fn is_of_another(&self, server: usize, name: &str) -> bool {
-        let Some((prefix, _)) = name.split_once(BETWEEN) else {
-            return false;
-        };
+        let prefix = name.split_once(BETWEEN).map(|(prefix, _)| prefix);
         let mut others = self.servers.iter().enumerate();
         others.any(|(at, other)| {
-            at != server && other.as_ref().is_some_and(|other| other.prefix == prefix)
+            let other = other.as_ref().map(|other| &*other.prefix);
+            at != server && prefix.is_some() && other == prefix
         })
     }
 

@@ -4,7 +4,7 @@ use super::{HeaderParameter, Terms, description, root};
 use crate::{Revision, config::ServerConfig, members::edited, message::Header};
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
-use crossfeed_json::{Cursor, quoted};
+use crossfeed_json::{Change, Cursor, quoted};
 use crossfeed_output_schema::{OutputSchema, projected_schema};
 use crossfeed_projection::{Projection, RevealRules};
 use crossfeed_schema::SchemaError;
@@ -29,14 +29,6 @@ pub(super) struct Audience {
     pub(super) revision: Revision,
     /// Whether the gateway's own tool that looks into output schemas is listed, too.
     pub(super) has_inspector: bool,
-}
-
-/// What is listed as a tool's output schema.
-enum Output {
-    AsItCame,
-    /// Its own without what is withheld.
-    Without(Value),
-    None,
 }
 
 const OUTPUT: &str = "outputSchema";
@@ -148,9 +140,9 @@ impl Rewritten {
                 edits.put(root, "inputSchema", shown.to_string());
             }
             match self.output(root, to) {
-                Output::AsItCame => {}
-                Output::Without(schema) => edits.put(root, OUTPUT, schema.to_string()),
-                Output::None => {
+                Change::Keep => {}
+                Change::Replace(schema) => edits.put(root, OUTPUT, schema),
+                Change::Remove => {
                     edits.remove_members(root, |key| key == OUTPUT);
                 }
             }
@@ -196,24 +188,26 @@ impl Rewritten {
 
     /// What is listed as the output schema. Where results may be cut there is none: clients refuse a result
     /// that does not conform to one, and a preview does not.
-    fn output(&self, tool: Cursor<'_>, to: Audience) -> Output {
+    fn output(&self, tool: Cursor<'_>, to: Audience) -> Change {
         let Some(own) = tool.get(OUTPUT) else {
-            return Output::AsItCame;
+            return Change::Keep;
         };
         if !self.is_whole && to.terms.view != View::Program {
-            return Output::None;
+            return Change::Remove;
         }
         // Before 2026-07-28 a client refuses the whole list for any other root.
         let kind = own.get("type").and_then(Cursor::as_str);
         if !to.revision.is_stateless() && kind.as_deref() != Some("object") {
-            return Output::None;
+            return Change::Remove;
         }
         if !self.offered.withholds() {
-            return Output::AsItCame;
+            return Change::Keep;
         }
         let shown = self.own.get(OUTPUT);
         let shown = shown.and_then(|own| without(own, &self.offered.withheld));
-        shown.map_or(Output::None, Output::Without)
+        shown.map_or(Change::Remove, |own| {
+            Change::Replace(own.to_string().into())
+        })
     }
 
     /// The shown schema with what the tool's own root combines, where its parameters are shown by

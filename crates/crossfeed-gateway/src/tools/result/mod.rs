@@ -664,21 +664,18 @@ async fn is_withheld(shared: &Shared, call_id: &CallId, show: &Show) -> bool {
 
 /// What the model asked for, as a result.
 fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
-    let mut result = format!("{{\"content\":[{}]", whole::text_part(text));
-    if text.trim_start().starts_with('{') {
-        result.push_str(&format!(",\"{}\":{text}", whole::STRUCTURED));
-    }
-    if is_withheld {
-        result.push_str(&format!(
-            ",\"{}\":{{\"{WITHHELD_MARK}\":true}}",
-            whole::META
-        ));
-    }
-    if show.is_stateless {
-        result.push_str(",\"resultType\":\"complete\"");
-    }
-    result.push('}');
-    let document = Document::new(result);
+    let content = format!("[{}]", whole::text_part(text));
+    let mark = format!("{{\"{WITHHELD_MARK}\":true}}");
+    let has_structure = text.trim_start().starts_with('{');
+    let members = [
+        (true, whole::CONTENT, content.as_str()),
+        (has_structure, whole::STRUCTURED, text),
+        (is_withheld, whole::META, &mark),
+        (show.is_stateless, "resultType", "\"complete\""),
+    ];
+    let members = members.into_iter().filter(|(is_said, ..)| *is_said);
+    let members: Vec<_> = members.map(|(_, key, value)| (key, value)).collect();
+    let document = Document::new(members::object(&members));
     if show.is_for_program() {
         return Some(program::shown(document.raw(), show));
     }

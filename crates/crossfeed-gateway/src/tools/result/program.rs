@@ -12,11 +12,11 @@ use super::{
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
 use crate::{
-    members::{Member, may_hold, object, value_start},
+    members::{Members, may_hold, object},
     message::{Body, Edits, RESULT_MEMBERS, ResultMember, over},
 };
 use bytes::Bytes;
-use crossfeed_json::{Document, Quoted, TokenVisitor, quoted, read_tokens};
+use crossfeed_json::{Document, quoted};
 use std::ops::Range;
 
 /// The members of which only the kind is looked at.
@@ -111,60 +111,6 @@ fn stand_in(raw: &[u8]) -> &'static [u8] {
         Some(b'{') => b"{}",
         Some(b'"') => b"\"\"",
         _ => b"null",
-    }
-}
-
-/// Finds the members of the outermost object.
-struct Members<'t, T, F> {
-    text: &'t [u8],
-    /// What is made of a key; none where its member is not wanted.
-    read: F,
-    depth: usize,
-    /// The member whose value comes.
-    next: Option<Member<T>>,
-    found: Vec<Member<T>>,
-}
-
-impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
-    /// The members, if it is JSON.
-    fn of(text: &'t str, read: F) -> Option<Vec<Member<T>>> {
-        let mut members = Self {
-            text: text.as_bytes(),
-            read,
-            depth: 0,
-            next: None,
-            found: Vec::new(),
-        };
-        read_tokens(text, &mut members).ok()?;
-        Some(members.found)
-    }
-}
-
-impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
-    fn open(&mut self, _: usize) {
-        self.depth += 1;
-    }
-
-    fn close(&mut self, _: usize) {
-        self.depth -= 1;
-    }
-
-    fn key(&mut self, key: Quoted<'_>) {
-        if self.depth != 1 {
-            return;
-        }
-        let value = value_start(self.text, &key);
-        let of_key = (self.read)(&key.text());
-        let next = of_key.zip(value);
-        self.next = next.map(|(of_key, value)| Member::begin(of_key, &key, value));
-    }
-
-    fn value_end(&mut self, end: usize) {
-        if self.depth == 1
-            && let Some(member) = self.next.take()
-        {
-            self.found.push(member.ended(end));
-        }
     }
 }
 
