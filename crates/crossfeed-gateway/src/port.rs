@@ -84,8 +84,8 @@ pub trait Hub: Send + Sync {
     }
 
     /// Child processes and descriptors for servers, shared by the clients.
-    fn quotas(&self) -> Quotas {
-        Quotas::new(&Limits::default(), 0, 0, 0)
+    fn quotas(&self) -> Arc<Quotas> {
+        Quotas::of(&Limits::default(), 0, 0, 0)
     }
 
     /// Gives back what clients do not use: the processes of those that have not asked anything for long and do

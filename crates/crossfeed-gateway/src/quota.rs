@@ -19,93 +19,85 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Child processes and descriptors for connections to servers, and what each client may have of them.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Quotas {
-    /// Child processes.
-    pub processes: Arc<Quota>,
-    /// Descriptors: the pipes of child processes, and the sockets of requests to servers over HTTP.
-    pub descriptors: Arc<Quota>,
-}
-
-impl Quotas {
-    /// As many as the limits say, shared by so many `principals`. One principal can always have one connection
-    /// to each server: to so many child processes, and so many over HTTP, whose unused sockets have their own
-    /// descriptors.
-    pub(crate) fn new(limits: &Limits, processes: usize, http: usize, principals: usize) -> Self {
-        let unused = http.saturating_mul(UNUSED_SOCKETS);
-        let descriptors = limits.server_descriptors().saturating_sub(unused);
-        let pipes = processes.saturating_mul(Needs::PROCESS.descriptors);
-        // One for the connection, and one for a request on it.
-        let least = pipes.saturating_add(http.saturating_mul(2));
-        Self {
-            processes: Quota::new(limits.processes, processes, principals),
-            descriptors: Quota::new(descriptors, least, principals),
-        }
-    }
-}
-
 /// Connections to a server over HTTP that are kept without use.
 pub(crate) const UNUSED_SOCKETS: usize = 16;
 
-impl Quotas {
-    /// The same as [`take`](Self::take), and waits for what comes back while `is_coming` says that something does.
-    pub(crate) async fn take_when_there(
-        &self,
-        principal: &Principal,
-        needs: Needs,
-        until: Instant,
-        mut is_coming: impl FnMut(Lack) -> bool,
-    ) -> Result<(Permit, Permit), Lack> {
-        loop {
-            let processes = self.processes.freed();
-            let descriptors = self.descriptors.freed();
-            tokio::pin!(processes, descriptors);
-            // Registered before it is looked: what comes back in between is not missed.
-            processes.as_mut().enable();
-            descriptors.as_mut().enable();
-            let lack = match self.take(principal, needs) {
-                Ok(permits) => return Ok(permits),
-                Err(lack) if is_coming(lack) => lack,
-                Err(lack) => return Err(lack),
-            };
-            tokio::select! {
-                biased;
-                () = processes => {}
-                () = descriptors => {}
-                () = tokio::time::sleep_until(until) => return Err(lack),
-            }
+/// Child processes, and descriptors: the pipes of child processes, and the sockets of requests to servers over HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Needs {
+    /// Child processes.
+    pub processes: usize,
+    /// Descriptors.
+    pub descriptors: usize,
+}
+
+impl Needs {
+    pub(crate) const NOTHING: Self = Self::new(0, 0);
+    /// A child process: three pipes and, on Linux, one descriptor that tells when it ends.
+    pub(crate) const PROCESS: Self = Self::new(1, 4);
+    /// A server over HTTP: the stream of what belongs to no request. Requests take one each.
+    pub(crate) const HTTP: Self = Self::new(0, 1);
+
+    const fn new(processes: usize, descriptors: usize) -> Self {
+        Self {
+            processes,
+            descriptors,
         }
     }
 
-    /// Gives processes and descriptors, or neither: what is taken and given back again at once would wake who
-    /// waits for it, for nothing. Else says of what there is too little.
-    pub(crate) fn take(
-        &self,
-        principal: &Principal,
-        needs: Needs,
-    ) -> Result<(Permit, Permit), Lack> {
-        let lack = |is_processes| {
-            move |shortage| Lack {
-                is_processes,
-                shortage,
-            }
-        };
-        let Self {
-            processes,
-            descriptors,
-        } = self;
-        // Always in this order.
-        let mut used = (processes.used.lock(), descriptors.used.lock());
-        let checked = processes.check(&used.0, principal, needs.processes);
-        checked.map_err(lack(true))?;
-        let checked = descriptors.check(&used.1, principal, needs.descriptors);
-        checked.map_err(lack(false))?;
-        Ok((
-            processes.give(&mut used.0, principal, needs.processes),
-            descriptors.give(&mut used.1, principal, needs.descriptors),
-        ))
+    fn with(self, other: Self, of: fn(usize, usize) -> usize) -> Self {
+        let descriptors = of(self.descriptors, other.descriptors);
+        Self::new(of(self.processes, other.processes), descriptors)
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    fn minus(self, other: Self) -> Self {
+        self.with(other, usize::saturating_sub)
+    }
+}
+
+/// Child processes and descriptors for connections to servers, given out and taken back.
+#[derive(Debug)]
+pub struct Quotas {
+    total: Needs,
+    /// What one principal may have.
+    share: Needs,
+    used: Mutex<Used>,
+    /// Some came back.
+    freed: Notify,
+}
+
+/// What is given out: to all, and to each principal.
+#[derive(Debug, Default)]
+struct Used {
+    all: Held,
+    of: HashMap<Principal, Held>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    taken: Needs,
+    /// What of it is with holders that are ending.
+    ending: Needs,
+}
+
+impl Used {
+    fn of(&self, principal: &Principal) -> Held {
+        self.of.get(principal).copied().unwrap_or_default()
+    }
+
+    /// Changes what a principal has, and so what all have.
+    fn change(&mut self, principal: &Principal, change: impl Fn(&mut Held)) {
+        change(&mut self.all);
+        let own = self.of.entry(principal.clone()).or_default();
+        change(own);
+        if own.taken == Needs::NOTHING {
+            self.of.remove(principal);
+        }
     }
 }
 
@@ -117,45 +109,6 @@ pub(crate) struct Lack {
     pub(crate) shortage: Shortage,
 }
 
-/// What one connection to a server takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Needs {
-    pub(crate) processes: usize,
-    pub(crate) descriptors: usize,
-}
-
-impl Needs {
-    /// A child process: three pipes and, on Linux, one descriptor that tells when it ends.
-    pub(crate) const PROCESS: Self = Self {
-        processes: 1,
-        descriptors: 4,
-    };
-    /// A server over HTTP: the stream of what belongs to no request. Requests take one each.
-    pub(crate) const HTTP: Self = Self {
-        processes: 0,
-        descriptors: 1,
-    };
-}
-
-/// A number of equal things, given out and taken back.
-#[derive(Debug)]
-pub struct Quota {
-    total: usize,
-    /// How many one principal may have.
-    share: usize,
-    used: Mutex<Used>,
-    /// Some came back.
-    freed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct Used {
-    all: usize,
-    of: HashMap<Principal, usize>,
-    /// Those of them whose holders are ending.
-    ending: HashMap<Principal, usize>,
-}
-
 /// Why nothing was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
@@ -165,109 +118,146 @@ pub(crate) enum Shortage {
     All,
 }
 
-/// So many of them, for as long as this lives.
+/// So much, for as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    quota: Arc<Quota>,
+    quotas: Arc<Quotas>,
     principal: Principal,
-    count: usize,
-    /// Changes under the lock of the quota only.
+    needs: Needs,
+    /// Changes under the lock of the quotas only.
     is_ending: AtomicBool,
 }
 
-impl Quota {
-    /// So many in all; half of them for one principal where there are several, but at least `least`.
-    pub(crate) fn new(total: usize, least: usize, principals: usize) -> Arc<Self> {
-        let total = total.max(least);
-        let share = if principals > 1 {
-            total.div_ceil(2).max(least)
-        } else {
-            total
-        };
+impl Quotas {
+    /// As many as the limits say, shared by so many `principals`. One principal can always have one connection
+    /// to each server: to so many child processes, and so many over HTTP, whose unused sockets have their own
+    /// descriptors.
+    pub(crate) fn of(
+        limits: &Limits,
+        processes: usize,
+        http: usize,
+        principals: usize,
+    ) -> Arc<Self> {
+        let unused = http.saturating_mul(UNUSED_SOCKETS);
+        let descriptors = limits.server_descriptors().saturating_sub(unused);
+        let pipes = processes.saturating_mul(Needs::PROCESS.descriptors);
+        // One for the connection, and one for a request on it.
+        let least = Needs::new(processes, pipes.saturating_add(http.saturating_mul(2)));
+        Self::new(Needs::new(limits.processes, descriptors), least, principals)
+    }
+
+    /// So much in all; half of it for one principal where there are several, but at least `least`.
+    fn new(total: Needs, least: Needs, principals: usize) -> Arc<Self> {
+        let total = total.with(least, usize::max);
+        let half = total.with(least, |total, least| total.div_ceil(2).max(least));
         Arc::new(Self {
             total,
-            share,
+            share: if principals > 1 { half } else { total },
             used: Mutex::default(),
             freed: Notify::new(),
         })
     }
 
-    /// How many there are.
+    /// How much there is.
     #[must_use]
-    pub fn total(&self) -> usize {
+    pub fn total(&self) -> Needs {
         self.total
     }
 
-    /// How many are given out.
+    /// How much is given out.
     #[must_use]
-    pub fn used(&self) -> usize {
-        self.used.lock().all
+    pub fn used(&self) -> Needs {
+        self.used.lock().all.taken
     }
 
-    /// How many a principal has.
-    pub(crate) fn held_by(&self, principal: &Principal) -> usize {
-        self.used.lock().of(principal)
+    /// How much a principal has.
+    pub(crate) fn held_by(&self, principal: &Principal) -> Needs {
+        self.used.lock().of(principal).taken
     }
 
-    /// How many a principal could be given once everything that is ending has ended.
-    pub(crate) fn left_soon(&self, principal: &Principal) -> usize {
+    /// How much a principal could be given once everything that is ending has ended.
+    pub(crate) fn left_soon(&self, principal: &Principal) -> Needs {
         let used = self.used.lock();
-        let own_ending = used.ending.get(principal).copied().unwrap_or_default();
-        let all_ending: usize = used.ending.values().sum();
-        let of_share = self.share + own_ending - used.of(principal);
-        of_share.min(self.total + all_ending - used.all)
+        let stays = |held: Held| held.taken.minus(held.ending);
+        let of_share = self.share.minus(stays(used.of(principal)));
+        of_share.with(self.total.minus(stays(used.all)), usize::min)
     }
 
-    /// Gives `count`, or none.
+    /// The same as [`take`](Self::take), and waits for what comes back while `is_coming` says that something does.
+    pub(crate) async fn take_when_there(
+        self: &Arc<Self>,
+        principal: &Principal,
+        needs: Needs,
+        until: Instant,
+        mut is_coming: impl FnMut(Lack) -> bool,
+    ) -> Result<Permit, Lack> {
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            // Registered before it is looked: what comes back in between is not missed.
+            freed.as_mut().enable();
+            let lack = match self.take(principal, needs) {
+                Err(lack) if is_coming(lack) => lack,
+                taken => return taken,
+            };
+            tokio::select! {
+                biased;
+                () = freed => {}
+                () = tokio::time::sleep_until(until) => return Err(lack),
+            }
+        }
+    }
+
+    /// Gives processes and descriptors, or neither. Else says of what there is too little.
     pub(crate) fn take(
         self: &Arc<Self>,
         principal: &Principal,
-        count: usize,
-    ) -> Result<Permit, Shortage> {
+        needs: Needs,
+    ) -> Result<Permit, Lack> {
         let mut used = self.used.lock();
-        self.check(&used, principal, count)?;
-        Ok(self.give(&mut used, principal, count))
-    }
-
-    fn check(&self, used: &Used, principal: &Principal, count: usize) -> Result<(), Shortage> {
-        if count > self.share.saturating_sub(used.of(principal)) {
-            Err(Shortage::Share)
-        } else if count > self.total.saturating_sub(used.all) {
-            Err(Shortage::All)
-        } else {
-            Ok(())
+        let of_share = self.share.minus(used.of(principal).taken);
+        let of_all = self.total.minus(used.all.taken);
+        for is_processes in [true, false] {
+            for (left, shortage) in [(of_share, Shortage::Share), (of_all, Shortage::All)] {
+                let lack = Lack {
+                    is_processes,
+                    shortage,
+                };
+                if lack.of(needs) > lack.of(left) {
+                    return Err(lack);
+                }
+            }
         }
-    }
-
-    fn give(self: &Arc<Self>, used: &mut Used, principal: &Principal, count: usize) -> Permit {
-        used.all += count;
-        if count > 0 {
-            let of = used.of(principal);
-            used.of.insert(principal.clone(), of + count);
-        }
-        Permit {
-            quota: Arc::clone(self),
+        used.change(principal, |held| held.taken = held.taken.plus(needs));
+        Ok(Permit {
+            quotas: Arc::clone(self),
             principal: principal.clone(),
-            count,
+            needs,
             is_ending: AtomicBool::new(false),
-        }
+        })
     }
+}
 
-    /// Waits until some come back after this was first polled or enabled.
-    pub(crate) fn freed(&self) -> tokio::sync::futures::Notified<'_> {
-        self.freed.notified()
+impl Lack {
+    /// How much of what is lacking this is.
+    pub(crate) fn of(self, needs: Needs) -> usize {
+        if self.is_processes {
+            needs.processes
+        } else {
+            needs.descriptors
+        }
     }
 }
 
 impl Permit {
-    /// So many of these, by a permit of their own.
-    pub(crate) fn split(&mut self, count: usize) -> Self {
-        let count = count.min(self.count);
-        self.count -= count;
+    /// A part of it, as a permit of its own.
+    pub(crate) fn split(&mut self, needs: Needs) -> Self {
+        let needs = needs.with(self.needs, usize::min);
+        self.needs = self.needs.minus(needs);
         Self {
-            quota: Arc::clone(&self.quota),
+            quotas: Arc::clone(&self.quotas),
             principal: self.principal.clone(),
-            count,
+            needs,
             is_ending: AtomicBool::new(self.is_ending()),
         }
     }
@@ -276,42 +266,31 @@ impl Permit {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// Its holder is ending: these come back soon.
+    /// Its holder is ending: others may wait for what comes back soon.
     pub(crate) fn ends(&self) {
-        let mut used = self.quota.used.lock();
-        if self.count > 0 && !self.is_ending.swap(true, Ordering::Relaxed) {
-            *used.ending.entry(self.principal.clone()).or_default() += self.count;
+        let mut used = self.quotas.used.lock();
+        if !self.is_ending.swap(true, Ordering::Relaxed) {
+            let ends = |held: &mut Held| held.ending = held.ending.plus(self.needs);
+            used.change(&self.principal, ends);
         }
-    }
-}
-
-impl Used {
-    fn of(&self, principal: &Principal) -> usize {
-        self.of.get(principal).copied().unwrap_or_default()
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.count == 0 {
+        if self.needs == Needs::NOTHING {
             return;
         }
-        {
-            let mut used = self.quota.used.lock();
-            used.all -= self.count;
-            match used.of(&self.principal) - self.count {
-                0 => used.of.remove(&self.principal),
-                left => used.of.insert(self.principal.clone(), left),
-            };
-            if self.is_ending() {
-                let ending = used.ending.get(&self.principal).copied();
-                match ending.unwrap_or_default().saturating_sub(self.count) {
-                    0 => used.ending.remove(&self.principal),
-                    left => used.ending.insert(self.principal.clone(), left),
-                };
-            }
-        }
-        self.quota.freed.notify_waiters();
+        let ending = if self.is_ending() {
+            self.needs
+        } else {
+            Needs::NOTHING
+        };
+        self.quotas.used.lock().change(&self.principal, |held| {
+            held.taken = held.taken.minus(self.needs);
+            held.ending = held.ending.minus(ending);
+        });
+        self.quotas.freed.notify_waiters();
     }
 }
 
@@ -327,51 +306,45 @@ mod tests {
         Principal::Named(name.to_string())
     }
 
+    fn descriptors(total: usize, least: usize, principals: usize) -> Arc<Quotas> {
+        Quotas::new(Needs::new(0, total), Needs::new(0, least), principals)
+    }
+
     #[test]
     fn one_principal_leaves_room_for_others() {
-        let quota = Quota::new(10, 1, 2);
-        let five = quota.take(&named(0), 5).unwrap();
-        assert_eq!(quota.take(&named(0), 1).unwrap_err(), Shortage::Share);
-        let _rest = quota.take(&named(1), 5).unwrap();
-        assert_eq!(quota.take(&named(2), 1).unwrap_err(), Shortage::All);
+        let quota = descriptors(10, 1, 2);
+        let take = |who, count| quota.take(&named(who), Needs::new(0, count));
+        let five = take(0, 5).unwrap();
+        assert_eq!(take(0, 1).unwrap_err().shortage, Shortage::Share);
+        let _rest = take(1, 5).unwrap();
+        assert_eq!(take(2, 1).unwrap_err().shortage, Shortage::All);
         drop(five);
-        assert!(quota.take(&named(2), 5).is_ok());
+        assert!(take(2, 5).is_ok());
     }
 
     #[test]
     fn processes_and_descriptors_are_given_together_or_not_at_all() {
-        let quotas = Quotas {
-            processes: Quota::new(10, 0, 1),
-            descriptors: Quota::new(10, 0, 1),
-        };
-        let (mut processes, descriptors) = quotas
-            .take(
-                &named(0),
-                Needs {
-                    processes: 2,
-                    descriptors: 8,
-                },
-            )
-            .unwrap();
-        let freed = quotas.processes.freed();
+        let quotas = Quotas::new(Needs::new(10, 10), Needs::NOTHING, 1);
+        let mut taken = quotas.take(&named(0), Needs::new(2, 8)).unwrap();
+        let freed = quotas.freed.notified();
         tokio::pin!(freed);
         freed.as_mut().enable();
         let lack = quotas.take(&named(0), Needs::PROCESS).unwrap_err();
         assert!(!lack.is_processes && lack.shortage == Shortage::Share);
         // Nobody is woken for what was not taken.
         assert!(futures_util::FutureExt::now_or_never(freed.as_mut()).is_none());
-        assert_eq!(quotas.processes.used(), 2);
-        drop(processes.split(1));
-        assert_eq!(quotas.processes.used(), 1);
+        assert_eq!(quotas.used(), Needs::new(2, 8));
+        drop(taken.split(Needs::new(1, 0)));
+        assert_eq!(quotas.used(), Needs::new(1, 8));
         assert!(futures_util::FutureExt::now_or_never(freed).is_some());
-        drop((processes, descriptors));
-        assert_eq!((quotas.processes.used(), quotas.descriptors.used()), (0, 0));
+        drop(taken);
+        assert_eq!(quotas.used(), Needs::NOTHING);
     }
 
     #[test]
     fn one_session_always_fits() {
-        let quota = Quota::new(2, 3, 2);
-        assert!(quota.take(&named(0), 3).is_ok());
+        let quota = descriptors(2, 3, 2);
+        assert!(quota.take(&named(0), Needs::new(0, 3)).is_ok());
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -398,17 +371,17 @@ mod tests {
             principals in 0..4_usize,
             steps in prop::collection::vec(step(), 0..60),
         ) {
-            let quota = Quota::new(total, 1, principals);
+            let quota = descriptors(total, 1, principals);
             let mut permits: Vec<(usize, Permit)> = Vec::new();
             let of = |permits: &[(usize, Permit)], who| -> usize {
-                permits.iter().filter(|(of, _)| *of == who).map(|(_, permit)| permit.count).sum()
+                permits.iter().filter(|(of, _)| *of == who).map(|(_, permit)| permit.needs.descriptors).sum()
             };
             for step in steps {
                 match step {
                     Step::Take(who, count) => {
-                        let all: usize = permits.iter().map(|(_, permit)| permit.count).sum();
-                        let fits = of(&permits, who) + count <= quota.share && all + count <= quota.total;
-                        let permit = quota.take(&named(who), count);
+                        let all: usize = permits.iter().map(|(_, permit)| permit.needs.descriptors).sum();
+                        let fits = of(&permits, who) + count <= quota.share.descriptors && all + count <= quota.total.descriptors;
+                        let permit = quota.take(&named(who), Needs::new(0, count));
                         prop_assert_eq!(permit.is_ok(), fits);
                         permits.extend(permit.map(|permit| (who, permit)));
                     }
@@ -420,23 +393,24 @@ mod tests {
                     }
                     Step::Drop(_) => {}
                 }
-                let all: usize = permits.iter().map(|(_, permit)| permit.count).sum();
-                prop_assert_eq!(quota.used(), all);
-                prop_assert!(all <= quota.total);
+                let all: usize = permits.iter().map(|(_, permit)| permit.needs.descriptors).sum();
+                prop_assert_eq!(quota.used().descriptors, all);
+                prop_assert!(all <= quota.total.descriptors);
                 let stays = |of: Option<usize>| -> usize {
                     let permits = permits.iter().filter(|(who, _)| of.is_none_or(|of| of == *who));
                     let permits = permits.filter(|(_, permit)| !permit.is_ending());
-                    permits.map(|(_, permit)| permit.count).sum()
+                    permits.map(|(_, permit)| permit.needs.descriptors).sum()
                 };
                 for who in 0..4 {
-                    prop_assert_eq!(quota.held_by(&named(who)), of(&permits, who));
-                    let left = (quota.share - stays(Some(who))).min(quota.total - stays(None));
-                    prop_assert_eq!(quota.left_soon(&named(who)), left);
+                    prop_assert_eq!(quota.held_by(&named(who)).descriptors, of(&permits, who));
+                    let left = (quota.share.descriptors - stays(Some(who))).min(quota.total.descriptors - stays(None));
+                    prop_assert_eq!(quota.left_soon(&named(who)).descriptors, left);
                 }
             }
             drop(permits);
-            prop_assert_eq!(quota.used(), 0);
-            prop_assert!(quota.used.lock().of.is_empty() && quota.used.lock().ending.is_empty());
+            prop_assert_eq!(quota.used(), Needs::NOTHING);
+            prop_assert!(quota.used.lock().of.is_empty());
+            prop_assert_eq!(quota.used.lock().all.ending, Needs::NOTHING);
         }
     }
 }

@@ -145,7 +145,7 @@ fn log_limits(gateway: &Gateway) {
         descriptors = limits.descriptors,
         connections = limits.connections(),
         sessions = limits.sessions,
-        processes = gateway.quotas().processes.total(),
+        processes = gateway.quotas().total().processes,
         "limits"
     );
 }

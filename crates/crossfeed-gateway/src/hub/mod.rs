@@ -79,7 +79,7 @@ pub struct Gateway {
     /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
     budget: Arc<Budget>,
-    quotas: Quotas,
+    quotas: Arc<Quotas>,
 }
 
 /// Which eras servers speak, as far as it was found out.
@@ -152,7 +152,7 @@ impl Gateway {
         let servers = servers.collect();
         Arc::new(Self {
             budget,
-            quotas: Quotas::new(&config.limits, all - http, http, holders),
+            quotas: Quotas::of(&config.limits, all - http, http, holders),
             figures,
             config,
             servers,

@@ -35,8 +35,8 @@ impl Hub for Gateway {
         Arc::clone(Self::budget(self))
     }
 
-    fn quotas(&self) -> Quotas {
-        Self::quotas(self).clone()
+    fn quotas(&self) -> Arc<Quotas> {
+        Arc::clone(&self.quotas)
     }
 
     fn give_back(&self) {

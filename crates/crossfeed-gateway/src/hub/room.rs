@@ -27,40 +27,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 const UNCALLED_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What one connection to a server takes.
-#[derive(Debug)]
-pub(super) struct Room {
-    processes: Permit,
-    descriptors: Permit,
-}
-
-impl Room {
-    /// Room for each of `needs`, of what was taken for all of them.
-    fn split(
-        (mut processes, mut descriptors): (Permit, Permit),
-        needs: &[Needs],
-    ) -> Vec<Arc<Self>> {
-        let room = |needs: &Needs| {
-            Arc::new(Self {
-                processes: processes.split(needs.processes),
-                descriptors: descriptors.split(needs.descriptors),
-            })
-        };
-        needs.iter().map(room).collect()
-    }
-
-    /// Its connection is ending: others may wait for this room.
-    pub(super) fn ends(&self) {
-        self.processes.ends();
-        self.descriptors.ends();
-    }
-}
-
-fn sum(needs: &[Needs]) -> Needs {
-    Needs {
-        processes: needs.iter().map(|needs| needs.processes).sum(),
-        descriptors: needs.iter().map(|needs| needs.descriptors).sum(),
-    }
-}
+pub(super) type Room = Permit;
 
 /// What a server of the configuration takes for each of its connections.
 pub(super) fn needs(server: Option<&ServerConfig>) -> Needs {
@@ -129,7 +96,7 @@ impl Drop for Connection {
 impl Gateway {
     /// Child processes and descriptors for servers, shared by the clients.
     #[must_use]
-    pub fn quotas(&self) -> &Quotas {
+    pub fn quotas(&self) -> &Arc<Quotas> {
         &self.quotas
     }
 
@@ -141,15 +108,18 @@ impl Gateway {
         needs: &[Needs],
     ) -> Result<Vec<Arc<Room>>, Crowded> {
         let until = Instant::now() + CLOSE_TIMEOUT;
+        let all = needs.iter().fold(Needs::NOTHING, |all, one| all.plus(*one));
+        let is_coming = |lack| self.take_back(principal, all, lack);
         let taken = self
             .quotas
-            .take_when_there(principal, sum(needs), until, |lack| {
-                self.take_back(principal, needs, lack)
-            });
+            .take_when_there(principal, all, until, is_coming);
         match taken.await {
-            Ok(permits) => Ok(Room::split(permits, needs)),
-            Err(lack) => Err(Crowded {
-                what: if lack.is_processes {
+            Ok(mut room) => Ok(needs
+                .iter()
+                .map(|needs| Arc::new(room.split(*needs)))
+                .collect()),
+            Err(Lack { is_processes, .. }) => Err(Crowded {
+                what: if is_processes {
                     "processes"
                 } else {
                     "descriptors"
@@ -161,21 +131,19 @@ impl Gateway {
     /// Has clients give back what they do not use, until it is enough together with what is ending already; of
     /// whoever asks, or unless that is its share, of those who have more. Where it would not be enough, nobody
     /// gives anything.
-    fn take_back(&self, principal: &Principal, needs: &[Needs], lack: Lack) -> bool {
-        let (quota, of): (_, fn(&Needs) -> usize) = if lack.is_processes {
-            (&self.quotas.processes, |needs| needs.processes)
-        } else {
-            (&self.quotas.descriptors, |needs| needs.descriptors)
-        };
-        let needed: usize = needs.iter().map(of).sum();
-        let lacking = needed.saturating_sub(quota.left_soon(principal));
+    fn take_back(&self, principal: &Principal, needs: Needs, lack: Lack) -> bool {
+        let quotas = &self.quotas;
+        let lacking = lack
+            .of(needs)
+            .saturating_sub(lack.of(quotas.left_soon(principal)));
         if lacking == 0 {
             return true;
         }
-        let own = quota.held_by(principal);
+        let held_by = |whose: &Principal| lack.of(quotas.held_by(whose));
+        let own = held_by(principal);
         let may_give = |client: &Client| {
             let whose = client.principal();
-            whose == principal || (lack.shortage == Shortage::All && quota.held_by(whose) > own)
+            whose == principal || (lack.shortage == Shortage::All && held_by(whose) > own)
         };
         let mut unused: Vec<(Instant, Arc<Client>)> = self
             .every_client()
@@ -193,7 +161,7 @@ impl Gateway {
             let links = client.links();
             let mut links: Vec<_> = links.into_iter().filter(|link| link.may_rest()).collect();
             let rooms: usize = links.iter().map(|link| link.rooms()).sum();
-            coming += rooms * of(&Needs::PROCESS);
+            coming += rooms * lack.of(Needs::PROCESS);
             giving.append(&mut links);
         }
         if coming < lacking {

@@ -5,11 +5,8 @@ use crate::sync::explore;
 use shuttle::{future::block_on, thread};
 use std::time::Duration;
 
-fn quotas(processes: usize, descriptors: usize) -> Quotas {
-    Quotas {
-        processes: Quota::new(processes, 0, 1),
-        descriptors: Quota::new(descriptors, 0, 1),
-    }
+fn quotas(processes: usize, descriptors: usize) -> Arc<Quotas> {
+    Quotas::new(Needs::new(processes, descriptors), Needs::NOTHING, 1)
 }
 
 #[test]
@@ -24,17 +21,17 @@ fn what_comes_back_reaches_everyone_who_waits() {
                     let principal = Principal::Local;
                     let needs = Needs::PROCESS;
                     let taken = quotas.take_when_there(&principal, needs, until, |_| true);
-                    let (mut processes, descriptors) = block_on(taken).unwrap();
-                    assert!(quotas.processes.used() <= quotas.processes.total());
+                    let mut taken = block_on(taken).unwrap();
+                    assert!(quotas.used().processes <= quotas.total().processes);
                     // In parts, as connections end one by one.
-                    drop(processes.split(1));
-                    drop((processes, descriptors));
+                    drop(taken.split(Needs::new(1, 0)));
+                    drop(taken);
                 })
             });
             for thread in waiting {
                 thread.join().unwrap();
             }
-            assert_eq!((quotas.processes.used(), quotas.descriptors.used()), (0, 0));
+            assert_eq!(quotas.used(), Needs::NOTHING);
         }
     });
 }

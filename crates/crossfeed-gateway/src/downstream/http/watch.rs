@@ -62,12 +62,12 @@ pub(super) fn metrics(
         metrics.set(CLIENT_CONNECTIONS, &[state], there);
     }
     let quotas = hub.quotas();
-    metrics.set(PROCESSES, &[], quotas.processes.used());
-    metrics.set(PROCESSES_LIMIT, &[], quotas.processes.total());
+    metrics.set(PROCESSES, &[], quotas.used().processes);
+    metrics.set(PROCESSES_LIMIT, &[], quotas.total().processes);
     metrics.set(DESCRIPTORS, &["clients"], strangers + idle + busy);
-    metrics.set(DESCRIPTORS, &["servers"], quotas.descriptors.used());
+    metrics.set(DESCRIPTORS, &["servers"], quotas.used().descriptors);
     metrics.set(DESCRIPTORS_LIMIT, &["clients"], places);
-    metrics.set(DESCRIPTORS_LIMIT, &["servers"], quotas.descriptors.total());
+    metrics.set(DESCRIPTORS_LIMIT, &["servers"], quotas.total().descriptors);
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
     body(StatusCode::OK, kind, Full::from(metrics.text()))
 }

@@ -10,7 +10,7 @@ use crate::{
     message::{Header, Id, Message},
     metrics::{Outcome, families::REFUSALS},
     protocol::method,
-    quota::Permit,
+    quota::{Needs, Permit},
     upstream::{Upstream, UpstreamError},
 };
 use bytes::Bytes;
@@ -92,7 +92,7 @@ impl ServerConnection {
             return Ok(None);
         };
         let gateway = client.gateway();
-        let permit = gateway.quotas().descriptors.take(client.principal(), 1);
+        let permit = gateway.quotas().take(client.principal(), Needs::HTTP);
         permit.map(Some).map_err(|_| {
             let what = "descriptors";
             gateway.figures().metrics().count(REFUSALS, &[what]);

@@ -101,7 +101,7 @@ impl Session {
 const CAPABILITIES: &str = r#"{"logging":{},"resources":{"subscribe":true}}"#;
 
 fn processes(world: &World) -> usize {
-    world.gateway.quotas().processes.used()
+    world.gateway.quotas().used().processes
 }
 
 /// Waits until that many run.
@@ -274,7 +274,7 @@ async fn descriptors_bound_sessions_as_processes_do() {
     let (two, mut second) = Session::begun(&world, "ann").await;
     let (three, mut third) = Session::begun(&world, "ann").await;
     assert!(first.inbox.recv().await.is_none());
-    assert_eq!(world.gateway.quotas().descriptors.used(), 8);
+    assert_eq!(world.gateway.quotas().used().descriptors, 8);
     two.ask(1, "resources/read").await;
     second.expect("resources/read").await;
     three.ask(1, "resources/read").await;
@@ -318,7 +318,7 @@ async fn room_comes_back_whichever_way_a_session_ends() {
     assert_eq!(processes(&world), 1);
     closing.await.unwrap();
     until(&world, 0).await;
-    assert_eq!(world.gateway.quotas().descriptors.used(), 0);
+    assert_eq!(world.gateway.quotas().used().descriptors, 0);
 }
 
 /// A request without a session, of a client that calls itself so.
@@ -376,7 +376,7 @@ async fn every_session_behind_a_bridge_takes_room() {
     until(&world, 1).await;
     client.client.close().await;
     until(&world, 0).await;
-    assert_eq!(world.gateway.quotas().descriptors.used(), 0);
+    assert_eq!(world.gateway.quotas().used().descriptors, 0);
 }
 
 #[tokio::test(start_paused = true)]
