@@ -23,6 +23,15 @@ pub(crate) async fn apart<T: Send + 'static>(
     }
 }
 
+/// What is read of bytes, where that belongs.
+pub(crate) async fn read_apart<T: Send + 'static>(
+    bytes: &Bytes,
+    read: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> T {
+    let own = bytes.clone();
+    apart(own.len(), move || read(&own)).await
+}
+
 /// JSON whose index is there: making it takes long where the JSON is large.
 pub(crate) async fn indexed(json: Bytes) -> Document {
     let work = |json| {

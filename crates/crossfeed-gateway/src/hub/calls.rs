@@ -9,10 +9,11 @@ use super::{
     connection_set::{ConnectionSet, Late},
     fault,
     initialize::{START_GRACE, some_settled},
+    merge_lists::all_pages,
     read,
 };
 use crate::{
-    apart::apart,
+    apart::read_apart,
     message::{Message, Param, RpcError},
     protocol::{code, method},
     tools::{Call, Reader, Relisted, ServerList},
@@ -20,10 +21,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
-use std::{collections::HashSet, sync::Arc, time::Instant};
-
-/// Pages of one server's list.
-const MAX_PAGES: usize = 1000;
+use std::{sync::Arc, time::Instant};
 
 /// Lists may change while they are fetched, but not for ever.
 const MAX_ATTEMPTS: usize = 3;
@@ -36,33 +34,41 @@ pub(super) struct Request {
     pub(super) serial: u64,
 }
 
-impl Request {
-    /// Answers by what a server answered, or did not.
-    pub(super) async fn fail(&self, link: &ServerConnection, failure: Failure) {
-        match failure {
-            Failure::Error(message) => self.client.answer(self.serial, *message).await,
-            Failure::Unavailable(error) => {
-                let error = fault::rpc(&link.name, &error);
-                self.client.refuse(self.serial, &error).await;
-            }
-        }
-    }
+/// Why a request ends without a result.
+pub(super) enum Stop {
+    Refused(RpcError),
+    Failed(Arc<ServerConnection>, Failure),
+}
 
+impl From<RpcError> for Stop {
+    fn from(error: RpcError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Stop {
+    /// A server's failure.
+    pub(super) fn of(link: &Arc<ServerConnection>) -> impl FnOnce(Failure) -> Self {
+        |failure| Self::Failed(Arc::clone(link), failure)
+    }
+}
+
+/// The result of a request; nothing where it is answered elsewhere.
+pub(super) type Done = Result<Option<Bytes>, Stop>;
+
+impl Request {
     /// `tools/list`: all pages of all servers in one.
-    pub(super) async fn list(self, message: Message) {
+    pub(super) async fn list(self, message: Message) -> Done {
         let params = message.params();
         let cursor = params
             .as_ref()
             .and_then(|params| read::raw(params, &["cursor"]));
         if cursor.is_some_and(|cursor| &cursor[..] != b"null") {
-            let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor: there is one page");
-            return self.client.refuse(self.serial, &error).await;
+            let error = "unknown cursor: there is one page";
+            return Err(RpcError::new(code::INVALID_PARAMS, error).into());
         }
         let meta = message.param(Param::Meta);
-        let reader = match self.side.tools.reader(meta.as_ref()) {
-            Ok(reader) => reader,
-            Err(error) => return self.client.refuse(self.serial, &error).await,
-        };
+        let reader = self.side.tools.reader(meta.as_ref())?;
         let fetch = || self.fetch(params.as_ref(), true, &reader);
         let turns = &self.side.listing;
         let fetched = match turns.take(|| true, fetch()).await {
@@ -72,14 +78,13 @@ impl Request {
                 Relisted::ForAnother => turns.take_own(fetch()).await,
                 Relisted::Nothing => {
                     let error = RpcError::new(code::INTERNAL, "the session has ended");
-                    return self.client.refuse(self.serial, &error).await;
+                    return Err(error.into());
                 }
             },
         };
-        match fetched {
-            Ok(list) => self.client.respond(self.serial, &list).await,
-            Err((link, failure)) => self.fail(&link, failure).await,
-        }
+        fetched
+            .map(Some)
+            .map_err(|(link, failure)| Stop::Failed(link, failure))
     }
 
     /// Fetches every server's list and has it shown; fails if the only server does. The client learns of
@@ -205,45 +210,19 @@ impl Request {
         if !link.is_capable("tools") {
             return Ok(Vec::new());
         }
-        let most = self.client.gateway().config().limits.message_bytes;
-        let mut pages = Vec::new();
-        let mut bytes = 0;
-        let mut seen = HashSet::new();
-        let mut params = params.cloned();
-        loop {
-            let page = link
-                .ask(Some(self.serial), method::LIST_TOOLS, params.as_ref())
-                .await
-                .await
-                .map_err(|_| cancelled())??;
-            bytes += page.len();
-            let of_page = page.clone();
-            let next = apart(page.len(), move || read::raw(&of_page, &["nextCursor"]));
-            let next = next.await.filter(|next| next.starts_with(b"\""));
-            pages.push(page);
-            let Some(next) = next else { return Ok(pages) };
-            if pages.len() >= MAX_PAGES || bytes > most || !seen.insert(next.clone()) {
-                return Err(Failure::Unavailable(UpstreamError::Invalid {
-                    reason: "its list of tools has no end".to_owned(),
-                }));
-            }
-            let before = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
-            params = Some(read::with_members(&before, &[("cursor", next)]));
-        }
+        all_pages(self, link, method::LIST_TOOLS, params, usize::MAX, None).await
     }
 
     /// `tools/call`.
-    pub(super) async fn call(self, message: Message) {
+    pub(super) async fn call(self, message: Message) -> Done {
         let since = Instant::now();
         let params = message
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
         let own = message.param(Param::Meta);
-        let reader = match self.side.tools.reader(own.as_ref()) {
-            Ok(reader) => reader,
-            Err(error) => return self.client.refuse(self.serial, &error).await,
-        };
-        if !self.side.tools.is_listed_for(&reader) {
+        let reader = self.side.tools.reader(own.as_ref())?;
+        let is_needed = || !self.side.tools.is_listed_for(&reader);
+        if is_needed() {
             // Without sessions each request says who asks; nothing else of the call is said.
             let meta = if self.side.revision.is_stateless() {
                 asking(&message).await
@@ -253,60 +232,47 @@ impl Request {
             let fetch = async {
                 for _ in 0..MAX_ATTEMPTS {
                     self.fetch(meta.as_ref(), false, &reader).await?;
-                    if self.side.tools.is_listed_for(&reader) {
+                    if !is_needed() {
                         break;
                     }
                 }
                 Ok(())
             };
-            let is_needed = || !self.side.tools.is_listed_for(&reader);
             let fetched = self.side.listing.take(is_needed, fetch).await;
             // That a server cannot list is not an answer to a call.
             if let Some(Err((link, Failure::Unavailable(error)))) = fetched {
-                return self.fail_call(&link, error).await;
+                // So that the model reads it. Only the server's tools were asked for.
+                let error = error.before_sending();
+                let result = fault::tool(&link.name, &error, false, link.stateless);
+                return Ok(Some(result));
             }
         }
         match self.side.tools.call(params).await {
-            Call::Answered(result) => self.client.respond(self.serial, &result).await,
-            Call::Refused(error) => self.client.refuse(self.serial, &error).await,
+            Call::Answered(result) => Ok(Some(result)),
+            Call::Refused(error) => Err(error.into()),
             Call::Forward(forward) => {
                 let Some(link) = self.side.link(forward.server) else {
-                    let error = RpcError::new(code::INTERNAL, "no such server");
                     forward.pending.fail("no such server").await;
-                    return self.client.refuse(self.serial, &error).await;
+                    return Err(RpcError::new(code::INTERNAL, "no such server").into());
                 };
                 let waiting = PendingReply::Call {
                     serial: self.serial,
                     pending: forward.pending,
                 };
                 let message = message.with_body(forward.params);
-                let figures = Arc::clone(self.client.gateway().figures());
+                let figures = &self.client.gateway().figures;
                 figures.before.took(since.elapsed());
                 link.request(waiting, message, forward.headers).await;
+                Ok(None)
             }
         }
     }
-
-    /// As [`fail`](Self::fail), but so that the model reads it.
-    async fn fail_call(&self, link: &ServerConnection, error: UpstreamError) {
-        // Only its tools were asked for.
-        let error = error.before_sending();
-        let result = fault::tool(&link.name, &error, false, link.stateless);
-        self.client.respond(self.serial, &result).await;
-    }
-}
-
-/// What waited for an answer is gone, and with it whoever would read this.
-pub(super) fn cancelled() -> Failure {
-    Failure::Unavailable(UpstreamError::Ended {
-        reason: "the request was cancelled".to_owned(),
-    })
 }
 
 /// Parameters that say who asks, by those of another request.
 pub(super) async fn asking(message: &Message) -> Option<Bytes> {
     let meta = message.param(Param::Meta)?;
-    let without_token = move || read::without_member(&meta, "progressToken");
-    let meta = apart(message.len(), without_token).await;
+    let without_token = |meta: &Bytes| read::without_member(meta, "progressToken");
+    let meta = read_apart(&meta, without_token).await;
     Some(crate::members::object(&[("_meta", meta)]))
 }

@@ -5,15 +5,15 @@
 //! servers have. Deliberately not here: tools, whose lists are more than joined.
 
 use super::{
-    calls::{Request, cancelled},
+    calls::{Done, Request, Stop},
     connection::{Answer, Failure, ServerConnection},
     connection_set::ConnectionSet,
     initialize::{START_GRACE, some_settled},
     read,
-    tasks::Tasks,
 };
 use crate::{
     apart::{apart, indexed},
+    members::object,
     message::{Message, RpcError},
     protocol::{code, method},
     tools::Naming,
@@ -42,6 +42,7 @@ const CURSOR_PART_BYTES: usize = 32;
 /// What is listed by a method: the capability that it belongs to, and the member of its result.
 pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
     Some(match method {
+        method::LIST_TOOLS => ("tools", "tools"),
         method::LIST_PROMPTS => ("prompts", "prompts"),
         method::LIST_RESOURCES => ("resources", "resources"),
         method::LIST_TEMPLATES => ("resources", "resourceTemplates"),
@@ -85,7 +86,7 @@ fn invalid(reason: &str) -> Failure {
 
 impl Request {
     /// A page of every server in one.
-    pub(super) async fn join(self, message: Message) {
+    pub(super) async fn join(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         let Some((capability, member)) = listed(method) else {
             return self.in_turn(message).await;
@@ -93,23 +94,14 @@ impl Request {
         let params = message
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
-        let rest = match read::raw(&params, &["cursor"]) {
-            Some(raw) if &raw[..] != b"null" => {
-                match read::string(&params, &["cursor"]).and_then(|cursor| rest_of(&cursor)) {
-                    Some(rest) => Some(rest),
-                    None => {
-                        let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor");
-                        return self.client.refuse(self.serial, &error).await;
-                    }
-                }
-            }
-            _ => None,
-        };
+        let cursor = read::raw(&params, &["cursor"]).filter(|raw| &raw[..] != b"null");
+        let rest = cursor.map(|_| {
+            let rest = read::string(&params, &["cursor"]).and_then(|cursor| rest_of(&cursor));
+            rest.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, "unknown cursor"))
+        });
+        let rest = rest.transpose()?;
         if method == method::LIST_PROMPTS && rest.is_none() {
-            return match self.prompts(&params, true).await {
-                Ok(page) => self.client.respond(self.serial, &page).await,
-                Err(failed) => self.fail_first(failed).await,
-            };
+            return self.prompts(Some(&params), true).await.map(Some);
         }
         some_settled(&self.side).await;
         let asked: Vec<(Arc<ServerConnection>, Bytes)> = match rest {
@@ -121,32 +113,25 @@ impl Request {
                     Some((Arc::clone(self.side.link(server)?), params))
                 })
                 .collect(),
-            None => self
-                .capable(capability)
-                .into_iter()
-                .map(|link| (link, params.clone()))
-                .collect(),
+            None => {
+                let capable = self.capable(capability).into_iter();
+                capable.map(|link| (link, params.clone())).collect()
+            }
         };
-        let until = Instant::now() + START_GRACE;
-        let pages = join_all(
-            asked
-                .iter()
-                .map(|(link, params)| self.page(link, method, params, until)),
-        )
-        .await;
+        let until = Some(Instant::now() + START_GRACE);
+        let pages = asked
+            .iter()
+            .map(|(link, params)| self.page(link, method, Some(params), until));
+        let pages = join_all(pages).await;
         let answers: Vec<_> = asked.into_iter().map(|(link, _)| link).zip(pages).collect();
         let bytes = answers.iter().flat_map(|(_, answer)| answer);
         let bytes = bytes.map(Bytes::len).sum();
-        let (side, tasks) = (Arc::clone(&self.side), Arc::clone(self.client.tasks()));
         let joining = message.clone();
         let joined = apart(bytes, move || {
             let method = joining.method().unwrap_or_default();
-            one_page(&side, &tasks, (method, member), answers)
+            self.one_page((method, member), answers)
         });
-        match joined.await {
-            Ok(page) => self.client.respond(self.serial, &page).await,
-            Err(failed) => self.fail_first(failed).await,
-        }
+        joined.await.map(Some)
     }
 
     /// The servers that are there and have a capability.
@@ -158,18 +143,15 @@ impl Request {
             .collect()
     }
 
-    /// A page of one server, which may not take long: others are waiting with it.
+    /// A page of one server; where others are waiting with it, it may not take long.
     async fn page(
         &self,
         link: &Arc<ServerConnection>,
         method: &str,
-        params: &Bytes,
-        until: Instant,
+        params: Option<&Bytes>,
+        until: Option<Instant>,
     ) -> Answer {
-        let asking = async {
-            let answer = link.ask(Some(self.serial), method, Some(params)).await;
-            answer.await.unwrap_or_else(|_| Err(cancelled()))
-        };
+        let asking = async { link.ask(Some(self.serial), method, params).await.await };
         self.in_time(link, until, asking).await
     }
 
@@ -177,9 +159,12 @@ impl Request {
     pub(super) async fn in_time(
         &self,
         link: &Arc<ServerConnection>,
-        until: Instant,
+        until: Option<Instant>,
         answer: impl Future<Output = Answer>,
     ) -> Answer {
+        let Some(until) = until else {
+            return answer.await;
+        };
         if let Ok(answer) = tokio::time::timeout_at(until, answer).await {
             return answer;
         }
@@ -193,87 +178,93 @@ impl Request {
         Err(Failure::Unavailable(error))
     }
 
-    async fn fail_first(&self, failed: Vec<(Arc<ServerConnection>, Failure)>) {
-        match failed.into_iter().next() {
-            Some((link, failure)) => self.fail(&link, failure).await,
-            None => self.nobody().await,
-        }
+    /// The first failure of those that were asked.
+    fn first(&self, failed: Vec<(Arc<ServerConnection>, Failure)>) -> Stop {
+        let first = failed.into_iter().next();
+        first.map_or_else(
+            || self.nobody(),
+            |(link, failure)| Stop::Failed(link, failure),
+        )
     }
 
     /// All prompts of all servers, since a name may be another's, too; and from here on it is known
     /// which prompt a name stands for.
     pub(super) async fn prompts(
         &self,
-        params: &Bytes,
+        params: Option<&Bytes>,
         is_asked_for: bool,
-    ) -> Result<Bytes, Vec<(Arc<ServerConnection>, Failure)>> {
+    ) -> Result<Bytes, Stop> {
+        let method = method::LIST_PROMPTS;
         some_settled(&self.side).await;
         let links = self.capable("prompts");
-        let until = Instant::now() + START_GRACE;
+        let until = Some(Instant::now() + START_GRACE);
+        let nothing = Bytes::from_static(b"{}");
+        let params = Some(params.unwrap_or(&nothing));
         let lists = links
             .iter()
-            .map(|link| all_pages(self, link, method::LIST_PROMPTS, params, MAX_PROMPTS, until));
+            .map(|link| all_pages(self, link, method, params, MAX_PROMPTS, until));
         let fetched = join_all(lists).await;
         let mut failed = Vec::new();
         let mut pages: Vec<(Arc<ServerConnection>, Bytes)> = Vec::new();
-        for (link, fetched) in links.iter().zip(fetched) {
+        for (link, fetched) in links.into_iter().zip(fetched) {
             match fetched {
                 Ok(results) => {
-                    pages.extend(results.into_iter().map(|page| (Arc::clone(link), page)));
+                    pages.extend(results.into_iter().map(|page| (Arc::clone(&link), page)));
                 }
-                Err(failure) => failed.push((Arc::clone(link), failure)),
+                Err(failure) => failed.push((link, failure)),
             }
         }
         if pages.is_empty() && !failed.is_empty() {
-            return Err(failed);
+            return Err(self.first(failed));
         }
-        left_out(method::LIST_PROMPTS, &failed);
+        left_out(method, &failed);
         let bytes = pages.iter().map(|(_, page)| page.len()).sum();
         let (side, gateway) = (Arc::clone(&self.side), Arc::clone(self.client.gateway()));
         let named = move || all_prompts(&side, gateway.tools().naming(), pages, is_asked_for);
         Ok(apart(bytes, named).await)
     }
-}
 
-/// One page of what servers answered, or their failures where none has a page.
-fn one_page(
-    side: &ConnectionSet,
-    tasks: &Tasks,
-    (method, member): (&str, &'static str),
-    answers: Vec<(Arc<ServerConnection>, Answer)>,
-) -> Result<Bytes, Vec<(Arc<ServerConnection>, Failure)>> {
-    let mut page = Page::new(member);
-    let mut rest = Rest::new();
-    let mut failed = Vec::new();
-    for (link, answer) in answers {
-        let answer = answer.and_then(|result| {
-            let next = read::string(&result, &["nextCursor"]);
-            match next {
-                Some(next) if !fits(&next, side.links().len()) => {
-                    Err(invalid("its cursor is too long"))
+    /// One page of what servers answered, or their failures where none has a page.
+    fn one_page(
+        &self,
+        (method, member): (&str, &'static str),
+        answers: Vec<(Arc<ServerConnection>, Answer)>,
+    ) -> Result<Bytes, Stop> {
+        let side = &self.side;
+        let mut page = Page::new(member);
+        let mut rest = Rest::new();
+        let mut failed = Vec::new();
+        for (link, answer) in answers {
+            let result = match answer {
+                Ok(result) => result,
+                Err(failure) => {
+                    failed.push((link, failure));
+                    continue;
                 }
-                next => Ok((result, next)),
+            };
+            let next = read::string(&result, &["nextCursor"]);
+            if next
+                .as_ref()
+                .is_some_and(|next| !fits(next, side.links().len()))
+            {
+                failed.push((link, invalid("its cursor is too long")));
+                continue;
             }
-        });
-        match answer {
-            Ok((result, next)) => {
-                let result = match method {
-                    method::LIST_TASKS => tasks.list(link.server, result),
-                    _ => result,
-                };
-                side.learn_resources(&link, method, &result);
-                rest.extend(next.map(|next| (link.server, next)));
-                page.add(&result);
-            }
-            Err(failure) => failed.push((link, failure)),
+            let result = match method {
+                method::LIST_TASKS => self.client.tasks().list(link.server, result),
+                _ => result,
+            };
+            side.learn_resources(&link, method, &result);
+            rest.extend(next.map(|next| (link.server, next)));
+            page.add(&result);
         }
+        left_out(method, &failed);
+        if page.pages == 0 && !failed.is_empty() {
+            return Err(self.first(failed));
+        }
+        let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
+        Ok(page.done(cursor.as_deref(), side.revision.is_stateless()))
     }
-    left_out(method, &failed);
-    if page.is_empty() && !failed.is_empty() {
-        return Err(failed);
-    }
-    let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
-    Ok(page.done(cursor.as_deref(), side.revision.is_stateless()))
 }
 
 /// All prompts of these pages in one, each under the name that it is shown by.
@@ -292,34 +283,29 @@ fn all_prompts(
         let list = page.root().ok().and_then(|root| root.get("prompts"));
         for item in list.into_iter().flat_map(|list| list.items()) {
             if let Some(name) = item.get("name") {
-                let text = name.as_str().unwrap_or_default().into_owned();
-                items.push((link, item, name, text));
+                items.push((link, item, name.as_str().unwrap_or_default().into_owned()));
             }
         }
     }
     let named: Vec<(usize, &str)> = items
         .iter()
-        .map(|(link, _, _, name)| (link.server, &**name))
+        .map(|(link, _, name)| (link.server, &**name))
         .collect();
     let shown = side.name_prompts(naming, &named, is_asked_for);
     let mut page = Page::new("prompts");
     let mut unnamed: Option<&ServerConnection> = None;
-    for ((link, item, at, name), shown) in items.iter().zip(shown) {
+    for ((link, item, name), shown) in items.iter().zip(shown) {
         let Some(shown) = shown else {
             unnamed = Some(link);
             continue;
         };
-        if shown == *name {
-            page.push(item.raw());
-        } else {
-            // Within the item, the name is where it is within the page, less where the item is.
-            let from = at.offset() - item.offset();
-            let raw = item.raw();
-            let mut renamed = raw.get(..from).unwrap_or_default().to_vec();
-            renamed.extend_from_slice(crossfeed_json::quoted(&shown).as_bytes());
-            renamed.extend_from_slice(raw.get(from + at.raw().len()..).unwrap_or_default());
-            page.push(&renamed);
-        }
+        page.items.push(match shown == *name {
+            true => item.shared(),
+            false => {
+                let quoted = crossfeed_json::quoted(&shown);
+                read::replaced(&item.shared(), &["name"], quoted.as_bytes())
+            }
+        });
     }
     if let Some(link) = unnamed {
         tracing::warn!(
@@ -339,18 +325,18 @@ pub(super) async fn all_pages(
     request: &Request,
     link: &Arc<ServerConnection>,
     method: &str,
-    params: &Bytes,
+    params: Option<&Bytes>,
     most_items: usize,
-    until: Instant,
+    until: Option<Instant>,
 ) -> Result<Vec<Bytes>, Failure> {
     let member = listed(method).map_or("", |(_, member)| member);
     let most = request.client.gateway().config().limits.message_bytes;
     let mut pages = Vec::new();
     let (mut bytes, mut items) = (0, 0);
     let mut seen = HashSet::new();
-    let mut params = params.clone();
+    let mut params = params.cloned();
     loop {
-        let page = request.page(link, method, &params, until).await?;
+        let page = request.page(link, method, params.as_ref(), until).await?;
         bytes += page.len();
         let document = indexed(page.clone()).await;
         let root = document.root().ok();
@@ -368,7 +354,8 @@ pub(super) async fn all_pages(
         if pages.len() >= MAX_PAGES || !seen.insert(next.clone()) {
             return Err(invalid(&format!("its list of {member} has no end")));
         }
-        params = read::with_members(&params, &[("cursor", next)]);
+        let before = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
+        params = Some(read::with_members(&before, &[("cursor", next)]));
     }
 }
 
@@ -389,45 +376,31 @@ fn left_out(method: &str, failed: &[(Arc<ServerConnection>, Failure)]) {
 }
 
 /// A page in the making.
+#[derive(Default)]
 struct Page {
     member: &'static str,
-    json: Vec<u8>,
-    items: usize,
+    items: Vec<Bytes>,
     pages: usize,
     /// The shortest time that a page may be kept, and whether only for its client.
     kept: Option<u64>,
-    is_public: bool,
+    is_private: bool,
 }
 
 impl Page {
     fn new(member: &'static str) -> Self {
         Self {
             member,
-            json: format!("{{\"{member}\":[").into_bytes(),
-            items: 0,
-            pages: 0,
-            kept: None,
-            is_public: true,
+            ..Self::default()
         }
-    }
-
-    fn push(&mut self, item: &[u8]) {
-        if self.items > 0 {
-            self.json.push(b',');
-        }
-        self.json.extend_from_slice(item);
-        self.items += 1;
     }
 
     /// Puts in what a server's page lists.
     fn add(&mut self, result: &Bytes) {
         self.mark(result);
         let document = Document::new(result.clone());
-        let Ok(root) = document.root() else { return };
-        let list = root.get(self.member);
-        for item in list.into_iter().flat_map(|list| list.items()) {
-            self.push(item.raw());
-        }
+        let list = document.root().ok().and_then(|root| root.get(self.member));
+        let items = list.into_iter().flat_map(|list| list.items());
+        self.items.extend(items.map(|item| item.shared()));
     }
 
     /// Considers how long a server's page may be kept, and for whom.
@@ -437,32 +410,23 @@ impl Page {
             .and_then(|raw| std::str::from_utf8(&raw).ok()?.parse().ok())
             .unwrap_or(0);
         self.kept = Some(self.kept.map_or(ttl, |kept| kept.min(ttl)));
-        self.is_public &= read::string(result, &["cacheScope"]).as_deref() == Some("public");
+        self.is_private |= read::string(result, &["cacheScope"]).as_deref() != Some("public");
     }
 
-    fn is_empty(&self) -> bool {
-        self.pages == 0
-    }
-
-    fn done(mut self, cursor: Option<&str>, stateless: bool) -> Bytes {
-        self.json.push(b']');
-        if let Some(cursor) = cursor {
-            let member = format!(",\"nextCursor\":{}", crossfeed_json::quoted(cursor));
-            self.json.extend_from_slice(member.as_bytes());
-        }
+    fn done(self, cursor: Option<&str>, stateless: bool) -> Bytes {
+        let items = [b"[", &self.items.join(&b","[..])[..], b"]"].concat();
+        let mut members = vec![(self.member, items)];
+        let cursor = cursor.map(|cursor| crossfeed_json::quoted(cursor).into_bytes());
+        members.extend(cursor.map(|cursor| ("nextCursor", cursor)));
         if stateless {
-            let scope = if self.is_public && self.pages > 0 {
-                "public"
-            } else {
-                "private"
-            };
-            let ttl = self.kept.unwrap_or(0);
-            let members =
-                format!(",\"resultType\":\"complete\",\"ttlMs\":{ttl},\"cacheScope\":\"{scope}\"");
-            self.json.extend_from_slice(members.as_bytes());
+            let is_private = self.is_private || self.pages == 0;
+            let scope = if is_private { "private" } else { "public" };
+            let ttl = self.kept.unwrap_or(0).to_string();
+            members.push(("resultType", br#""complete""#.to_vec()));
+            members.push(("ttlMs", ttl.into_bytes()));
+            members.push(("cacheScope", format!("\"{scope}\"").into_bytes()));
         }
-        self.json.push(b'}');
-        self.json.into()
+        object(&members)
     }
 }
 

@@ -6,7 +6,7 @@
 //! one ([`super::join`]).
 
 use super::{
-    calls::{Request, asking},
+    calls::{Done, Request, Stop, asking},
     connection::ServerConnection,
     connection_set::{ConnectionSet, MAX_KEY_BYTES},
     initialize::{START_GRACE, some_settled},
@@ -14,7 +14,7 @@ use super::{
     owners::{By, Claim, Fingerprint, Fingerprints, Owners},
 };
 use crate::{
-    apart::apart,
+    apart::read_apart,
     budget::{Account, Charge, Purpose},
     config::Unlisted,
     message::{Message, RpcError},
@@ -303,8 +303,7 @@ impl ConnectionSet {
         if self.only().is_some() {
             return;
         }
-        let json = result.clone();
-        for uri in apart(result.len(), move || links_of(&json)).await {
+        for uri in read_apart(result, links_of).await {
             self.claim_by_link(link, &uri);
         }
     }
@@ -333,31 +332,20 @@ fn links_of(result: &Bytes) -> Vec<String> {
 
 impl Request {
     /// A request that names a resource: to the server that it is of.
-    pub(super) async fn resource(self, message: Message, uri: String) {
+    pub(super) async fn resource(self, message: Message, uri: String) -> Done {
         // What was subscribed to ends where it began, whoever lists it meanwhile.
         let subscribed = match message.method() {
             Some(method::UNSUBSCRIBE) => self.side.subscribed(&uri),
             _ => None,
         };
-        let owner = subscribed.or_else(|| self.side.settled_owner(&uri));
-        match owner.and_then(|server| self.side.link(server)) {
-            Some(link) => link.forward(self.serial, message).await,
-            None => {
-                let client = Arc::clone(&self.client);
-                let serial = self.serial;
-                client
-                    .work(serial, self.resource_of_some(message, uri))
-                    .await;
-            }
+        let mut owner = subscribed.or_else(|| self.side.settled_owner(&uri));
+        if owner.is_none() {
+            // Lists may say who has it.
+            self.learn_all_resources(&message).await;
+            owner = self.side.owner_of_resource(&uri);
         }
-    }
-
-    /// The same where nobody is known to have it: lists may say who does.
-    async fn resource_of_some(self, message: Message, uri: String) {
-        self.learn_all_resources(&message).await;
-        let owner = self.side.owner_of_resource(&uri);
         if let Some(link) = owner.and_then(|server| self.side.link(server)) {
-            return link.forward(self.serial, message).await;
+            return self.forward(link, message).await;
         }
         if self.client.gateway().config().unlisted == Unlisted::Refuse {
             let code = if self.side.revision.is_stateless() {
@@ -365,18 +353,13 @@ impl Request {
             } else {
                 code::RESOURCE_NOT_FOUND
             };
-            let error = RpcError::new(code, "unknown resource: no server lists it")
-                .with_data(json!({"uri": uri}));
-            return self.client.refuse(self.serial, &error).await;
+            let error = RpcError::new(code, "unknown resource: no server lists it");
+            return Err(error.with_data(json!({"uri": uri})).into());
         }
-        match self.first_that_knows(message).await {
-            Some((link, Ok(result))) => {
-                self.side.claim_by_link(&link, &uri);
-                self.client.respond(self.serial, &result).await;
-            }
-            Some((link, Err(failure))) => self.fail(&link, failure).await,
-            None => self.nobody().await,
-        }
+        let (link, answer) = self.first_that_knows(message).await?;
+        let result = answer.map_err(Stop::of(&link))?;
+        self.side.claim_by_link(&link, &uri);
+        Ok(Some(result))
     }
 
     /// Reads the lists of all servers, unless that was done since they last changed.
@@ -391,20 +374,19 @@ impl Request {
         // What changes meanwhile is read again.
         self.side.resources.lock().is_learnt = true;
         let params = asking(message).await;
-        let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let params = Some(params.unwrap_or_else(|| Bytes::from_static(b"{}")));
         let links = self.capable("resources");
         for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {
-            let until = Instant::now() + START_GRACE;
+            let until = Some(Instant::now() + START_GRACE);
             let lists = links
                 .iter()
-                .map(|link| all_pages(self, link, method, &params, MAX_LISTED, until));
+                .map(|link| all_pages(self, link, method, params.as_ref(), MAX_LISTED, until));
             let lists = join_all(lists).await;
             for (link, pages) in links.iter().zip(lists) {
                 for page in pages.into_iter().flatten() {
                     let (side, link) = (Arc::clone(&self.side), Arc::clone(link));
-                    let bytes = page.len();
-                    let learn = move || side.learn_resources(&link, method, &page);
-                    apart(bytes, learn).await;
+                    let learn = move |page: &Bytes| side.learn_resources(&link, method, page);
+                    read_apart(&page, learn).await;
                 }
             }
         }

@@ -6,8 +6,8 @@
 
 use super::{
     Client,
-    calls::{Request, asking, cancelled},
-    connection::{Answer, Failure, ServerConnection},
+    calls::{Done, Request, Stop, asking},
+    connection::{Answer, AnswerToCome, Failure, PendingReply, ServerConnection},
     connection_set::ConnectionSet,
     fault,
     initialize::{self, START_GRACE, some_settled},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Revision,
-    apart::{LARGE, apart, indexed},
+    apart::{LARGE, indexed, read_apart},
     config::{Eras, Unlisted},
     lookalike,
     message::{Kind, Message, Param, RpcError},
@@ -47,7 +47,7 @@ fn is_short(method: &str) -> bool {
 }
 
 /// Who was asked, and where the answer comes.
-type Asked = (Arc<ServerConnection>, oneshot::Receiver<Answer>);
+type Asked = (Arc<ServerConnection>, AnswerToCome);
 
 impl ConnectionSet {
     /// Takes a request of the client.
@@ -62,44 +62,73 @@ impl ConnectionSet {
             side: Arc::clone(self),
             serial,
         };
-        let method = message.method().unwrap_or_default();
-        if message.len() > LARGE && is_short(method) {
-            let error = format!("a `{method}` request has at most {LARGE} bytes");
-            let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": LARGE});
-            let error = RpcError::new(code::INVALID_REQUEST, error).with_data(data);
-            return client.refuse(serial, &error).await;
-        }
-        let names = [Param::Name, Param::Uri].map(|param| message.param(param));
-        if message.len() > LARGE && names.iter().flatten().any(|name| name.len() > LARGE) {
-            let error = format!("a name or an address has at most {LARGE} bytes");
-            let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": LARGE});
-            let error = RpcError::new(code::INVALID_PARAMS, error).with_data(data);
-            return client.refuse(serial, &error).await;
-        }
-        match method {
-            method::CALL_TOOL => client.work(serial, request.call(message)).await,
-            method::LIST_TOOLS => client.work(serial, request.list(message)).await,
-            _ if method.starts_with(lookalike::TASKS) => {
-                client.work(serial, request.task(message)).await;
-            }
-            method::LISTEN => client.work(serial, request.listen(message)).await,
-            method::DISCOVER => client.work(serial, request.discover(message)).await,
-            _ if self.only().is_none() || request.names_prompt(&message) => {
-                request.of_several(message).await;
-            }
-            _ => {
-                if let Some(link) = self.only() {
-                    if method == method::SET_LEVEL {
-                        link.remember_level(&message);
-                    }
-                    link.forward(serial, message).await;
+        let done = async move {
+            let stopped = match request.clone().done(message).await {
+                Ok(None) => return,
+                Ok(Some(result)) => return request.client.respond(serial, &result).await,
+                Err(stopped) => stopped,
+            };
+            match stopped {
+                Stop::Refused(error) => request.client.refuse(serial, &error).await,
+                Stop::Failed(_, Failure::Error(message)) => {
+                    request.client.answer(serial, *message).await;
+                }
+                Stop::Failed(link, Failure::Unavailable(error)) => {
+                    let error = fault::rpc(&link.name, &error);
+                    request.client.refuse(serial, &error).await;
                 }
             }
-        }
+        };
+        client.work(serial, done).await;
     }
 }
 
+/// A request has more bytes than are read on the threads that serve others.
+fn too_large(code: i64, what: &str) -> Stop {
+    let error = RpcError::new(code, format!("{what} has at most {LARGE} bytes"));
+    let code = ErrorCode::LimitExceeded.as_str();
+    Stop::Refused(error.with_data(json!({"code": code, "limit": LARGE})))
+}
+
 impl Request {
+    /// Takes the request; what it does not wait for is done in its place among the client's others.
+    async fn done(self, message: Message) -> Done {
+        let method = message.method().unwrap_or_default();
+        if message.len() > LARGE && is_short(method) {
+            let what = format!("a `{method}` request");
+            return Err(too_large(code::INVALID_REQUEST, &what));
+        }
+        let names = [Param::Name, Param::Uri].map(|param| message.param(param));
+        if message.len() > LARGE && names.iter().flatten().any(|name| name.len() > LARGE) {
+            return Err(too_large(code::INVALID_PARAMS, "a name or an address"));
+        }
+        match (method, self.side.only()) {
+            (method::CALL_TOOL, _) => self.call(message).await,
+            (method::LIST_TOOLS, _) => self.list(message).await,
+            _ if method.starts_with(lookalike::TASKS) => self.task(message).await,
+            (method::LISTEN, _) => {
+                self.listen(message).await;
+                Ok(None)
+            }
+            (method::DISCOVER, _) => self.discover(message).await,
+            (_, Some(link)) if !self.names_prompt(&message) => {
+                if method == method::SET_LEVEL {
+                    link.remember_level(&message);
+                }
+                self.forward(link, message).await
+            }
+            _ => self.of_several(message).await,
+        }
+    }
+
+    /// Hands the request to a server, whose answer is the client's.
+    pub(super) async fn forward(&self, link: &Arc<ServerConnection>, message: Message) -> Done {
+        let serial = self.serial;
+        let reply = PendingReply::Forward { serial };
+        link.request(reply, message, Vec::new()).await;
+        Ok(None)
+    }
+
     /// Whether a request is about prompts by name, and their names are not their server's own: the
     /// configuration has other servers, which this client may not use.
     fn names_prompt(&self, message: &Message) -> bool {
@@ -114,63 +143,49 @@ impl Request {
     }
 
     /// A request that one of several servers is to answer, or all.
-    async fn of_several(self, message: Message) {
-        let client = Arc::clone(&self.client);
-        let serial = self.serial;
+    async fn of_several(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         // Methods of sessions are for the servers to refuse where there are none.
         let has_sessions = !self.side.revision.is_stateless();
         if merge_lists::listed(method).is_some() {
-            return client.work(serial, self.join(message)).await;
+            return self.join(message).await;
         }
         let params = message.params().unwrap_or_default();
         match method {
-            method::PING if has_sessions => {
-                client.respond(serial, &Bytes::from_static(b"{}")).await;
-            }
+            method::PING if has_sessions => Ok(Some(Bytes::from_static(b"{}"))),
             method::SET_LEVEL => {
                 let asked = self.ask_all("logging", &message).await;
-                client.work(serial, self.any_of(asked)).await;
+                self.any_of(asked).await
             }
             method::GET_PROMPT => {
                 let name = text_of(&message, Param::Name).await.unwrap_or_default();
-                client
-                    .work(serial, self.prompt(message, name, &["name"]))
-                    .await;
+                self.prompt(message, name, &["name"]).await
             }
-            method::COMPLETE => match read::string(&params, &["ref", "name"]) {
-                Some(name) => {
-                    let path = &["ref", "name"];
-                    client.work(serial, self.prompt(message, name, path)).await;
+            method::COMPLETE => {
+                if let Some(name) = read::string(&params, &["ref", "name"]) {
+                    return self.prompt(message, name, &["ref", "name"]).await;
                 }
-                None => match read::string(&params, &["ref", "uri"]) {
-                    Some(uri) => self.resource(message, uri).await,
-                    None => {
-                        let error = RpcError::new(
-                            code::INVALID_PARAMS,
-                            "no prompt and no resource is named",
-                        );
-                        client.refuse(serial, &error).await;
-                    }
-                },
-            },
-            method::SUBSCRIBE | method::UNSUBSCRIBE if !has_sessions => {
-                self.unknown_method().await;
+                let uri = read::string(&params, &["ref", "uri"]).ok_or_else(|| {
+                    let error = "no prompt and no resource is named";
+                    RpcError::new(code::INVALID_PARAMS, error)
+                });
+                self.resource(message, uri?).await
             }
+            method::SUBSCRIBE | method::UNSUBSCRIBE if !has_sessions => Err(unknown_method()),
             method::READ_RESOURCE
             | method::SUBSCRIBE
             | method::UNSUBSCRIBE
             | "resources/directory/read" => {
                 let uri = text_of(&message, Param::Uri).await.unwrap_or_default();
-                self.resource(message, uri).await;
+                self.resource(message, uri).await
             }
-            _ => client.work(serial, self.other(message)).await,
+            _ => self.other(message).await,
         }
     }
 
     /// A request that says by nothing which server it is for: its parameters are for none that has nothing
     /// to do with them. The one that alone has a capability of that name is meant.
-    async fn other(self, message: Message) {
+    async fn other(self, message: Message) -> Done {
         if self.client.gateway().config().unlisted == Unlisted::AskAll {
             return self.in_turn(message).await;
         }
@@ -180,17 +195,9 @@ impl Request {
         let links = self.side.links().iter();
         let mut capable = links.filter(|link| link.is_capable(capability));
         match (capable.next(), capable.next()) {
-            (Some(link), None) => link.forward(self.serial, message).await,
-            _ => self.unknown_method().await,
+            (Some(link), None) => self.forward(link, message).await,
+            _ => Err(unknown_method()),
         }
-    }
-
-    pub(super) async fn unknown_method(&self) {
-        let error = RpcError::new(
-            code::METHOD_NOT_FOUND,
-            "it is not known which server has this method",
-        );
-        self.client.refuse(self.serial, &error).await;
     }
 
     /// Hands a request to all servers that have a capability, in its place among what they are sent.
@@ -207,39 +214,30 @@ impl Request {
     }
 
     /// The first result of several, else the first error.
-    async fn any_of(self, asked: Vec<Asked>) {
-        let mut first = None;
-        let mut result = None;
+    async fn any_of(self, asked: Vec<Asked>) -> Done {
+        let mut first =
+            Err(RpcError::new(code::METHOD_NOT_FOUND, "no server has this method").into());
+        let mut is_first = true;
         let until = Instant::now() + START_GRACE;
         for (link, answer) in asked {
-            let answer = async { answer.await.unwrap_or_else(|_| Err(cancelled())) };
-            match self.in_time(&link, until, answer).await {
-                Ok(answer) => {
-                    result.get_or_insert(answer);
+            match self.in_time(&link, Some(until), answer).await {
+                Ok(answer) if first.is_err() => first = Ok(Some(answer)),
+                Err(failure) if std::mem::take(&mut is_first) && first.is_err() => {
+                    first = Err(Stop::Failed(link, failure));
                 }
-                Err(failure) => {
-                    first.get_or_insert((link, failure));
-                }
+                _ => {}
             }
         }
-        match (result, first) {
-            (Some(result), _) => self.client.respond(self.serial, &result).await,
-            (None, Some((link, failure))) => self.fail(&link, failure).await,
-            (None, None) => {
-                let error = RpcError::new(code::METHOD_NOT_FOUND, "no server has this method");
-                self.client.refuse(self.serial, &error).await;
-            }
-        }
+        first
     }
 
     /// A request that names a prompt at a place of its parameters.
-    async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) {
+    async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) -> Done {
         let mut known = self.side.prompt(&name);
         if known.is_none() && self.side.may_list_prompts() {
             let params = asking(&message).await;
-            let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
             let is_needed = || self.side.may_list_prompts();
-            let fetch = self.prompts(&params, false);
+            let fetch = self.prompts(params.as_ref(), false);
             self.side.naming.take(is_needed, fetch).await;
             known = self.side.prompt(&name);
         }
@@ -248,37 +246,35 @@ impl Request {
             if self.client.gateway().config().unlisted == Unlisted::AskAll {
                 return self.in_turn(message).await;
             }
-            let error = RpcError::new(code::INVALID_PARAMS, "unknown prompt: no server lists it");
-            return self.client.refuse(self.serial, &error).await;
+            let error = "unknown prompt: no server lists it";
+            return Err(RpcError::new(code::INVALID_PARAMS, error).into());
         };
         let message = if own == name {
             message
         } else {
             let params = message.params().unwrap_or_default();
-            let named = move || {
+            let named = move |params: &Bytes| {
                 let quoted = crossfeed_json::quoted(&own);
-                read::replaced(&params, path, quoted.as_bytes())
+                read::replaced(params, path, quoted.as_bytes())
             };
-            let params = apart(message.len(), named).await;
-            message.with_body(params)
+            message.with_body(read_apart(&params, named).await)
         };
-        link.forward(self.serial, message).await;
+        self.forward(link, message).await
     }
 
     /// Asks one server after the other, until one knows the answer.
-    pub(super) async fn in_turn(self, message: Message) {
-        match self.first_that_knows(message).await {
-            Some((_, Ok(result))) => self.client.respond(self.serial, &result).await,
-            Some((link, Err(failure))) => self.fail(&link, failure).await,
-            None => self.nobody().await,
-        }
+    pub(super) async fn in_turn(self, message: Message) -> Done {
+        let (link, answer) = self.first_that_knows(message).await?;
+        answer
+            .map(Some)
+            .map_err(|failure| Stop::Failed(link, failure))
     }
 
     /// The first answer that is none of "unknown"; else the first error.
     pub(super) async fn first_that_knows(
         &self,
         message: Message,
-    ) -> Option<(Arc<ServerConnection>, Answer)> {
+    ) -> Result<(Arc<ServerConnection>, Answer), Stop> {
         some_settled(&self.side).await;
         let mut first: Option<(Arc<ServerConnection>, Answer)> = None;
         for link in self.side.links() {
@@ -286,16 +282,12 @@ impl Request {
                 continue;
             }
             let message = message.clone();
-            let asking = async {
-                let answer = link.pass(Some(self.serial), message).await.await;
-                answer.unwrap_or_else(|_| Err(cancelled()))
-            };
+            let asking = async { link.pass(Some(self.serial), message).await.await };
             // The next one is asked whether this one answers or not.
-            let answer = self
-                .in_time(link, Instant::now() + START_GRACE, asking)
-                .await;
+            let until = Instant::now() + START_GRACE;
+            let answer = self.in_time(link, Some(until), asking).await;
             if answer.is_ok() {
-                return Some((Arc::clone(link), answer));
+                return Ok((Arc::clone(link), answer));
             }
             let knows_less = |one: &Answer| match one {
                 Err(Failure::Error(message)) => is_unknown_method(message),
@@ -306,21 +298,15 @@ impl Request {
                 first = Some((Arc::clone(link), answer));
             }
         }
-        first
+        first.ok_or_else(|| self.nobody())
     }
 
     /// No server is there to answer.
-    pub(super) async fn nobody(&self) {
-        let down = self
-            .side
-            .links()
-            .iter()
-            .find_map(|link| Some((link, link.refusal()?)));
-        let error = match down {
-            Some((link, error)) => fault::rpc(&link.name, &error),
-            None => RpcError::new(code::INTERNAL, "no server is there yet"),
-        };
-        self.client.refuse(self.serial, &error).await;
+    pub(super) fn nobody(&self) -> Stop {
+        let mut links = self.side.links().iter();
+        let down = links.find_map(|link| Some(fault::rpc(&link.name, &link.refusal()?)));
+        let error = down.unwrap_or_else(|| RpcError::new(code::INTERNAL, "no server is there yet"));
+        Stop::Refused(error)
     }
 
     /// Whether clients are to use the stateless era.
@@ -343,32 +329,28 @@ impl Request {
 
     /// `server/discover`: of one server its own answer, of several what they are together; an error where the
     /// stateless era is not offered.
-    async fn discover(self, message: Message) {
+    async fn discover(self, message: Message) -> Done {
         if !self.offers_stateless().await {
             self.client.leave_stateless(self.serial, &self.side);
-            return self.client.refuse(self.serial, &not_offered()).await;
+            return Err(not_offered().into());
         }
         let meta = message.param(Param::Meta);
-        let guidance = match self.side.tools.reader(meta.as_ref()) {
-            Ok(reader) => self.side.tools.guidance_for(&reader),
-            Err(error) => return self.client.refuse(self.serial, &error).await,
-        };
-        if let Some(link) = self.side.only().cloned() {
+        let reader = self.side.tools.reader(meta.as_ref())?;
+        let guidance = self.side.tools.guidance_for(&reader);
+        if let Some(link) = self.side.only() {
             let answer = link.pass(Some(self.serial), message).await.await;
-            match answer.unwrap_or_else(|_| Err(cancelled())) {
-                Ok(result) => {
-                    let result = initialize::of_one(&result, &guidance);
-                    self.client.respond(self.serial, &result).await;
-                }
-                Err(failure) => self.fail(&link, failure).await,
-            }
-            return;
+            let result = answer.map_err(Stop::of(link))?;
+            return Ok(Some(initialize::of_one(&result, &guidance)));
         }
         // Who asks this finds out the era, and does not wait for long.
         let _ = tokio::time::timeout(DISCOVER_TIMEOUT, some_settled(&self.side)).await;
-        let result = initialize::of_several(&self.side, &guidance);
-        self.client.respond(self.serial, &result).await;
+        Ok(Some(initialize::of_several(&self.side, &guidance)))
     }
+}
+
+pub(super) fn unknown_method() -> Stop {
+    let error = "it is not known which server has this method";
+    RpcError::new(code::METHOD_NOT_FOUND, error).into()
 }
 
 /// The stateless era is not offered: the client is to begin a session.

@@ -220,7 +220,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connects, and says who the client is: to a server of the client's era as it is, to one of the other
 /// through a bridge. Which it is of is found out once.
 async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
-    let most = link.start_timeout();
+    let most = link.start_timeout;
     let Some(client) = link.client.upgrade() else {
         return Err(ended());
     };
@@ -271,7 +271,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
             eras.learn(link.server, link.stateless, Some(false));
         }
         let (bridge, room) = bridged(link, &room);
-        match attempt(link, &bridge, link.start_timeout(), room).await {
+        match attempt(link, &bridge, link.start_timeout, room).await {
             Ok(opened) => {
                 if is_certain {
                     eras.learn(link.server, link.stateless, Some(false));
@@ -323,7 +323,7 @@ fn bridged<'r>(
         server: Arc::new(RoomConnector::new(link, room)),
         is_shared,
         names_requests: link.is_http,
-        start_timeout: link.start_timeout(),
+        start_timeout: link.start_timeout,
     };
     (Arc::new(bridge), None)
 }
@@ -405,7 +405,7 @@ async fn replay(link: Arc<ServerConnection>) {
         if asked.len() >= MAX_REPLAYED
             && let Some(answer) = asked.pop_front()
         {
-            let _: Result<Answer, _> = answer.await;
+            let _: Answer = answer.await;
             if !link.is_open() {
                 return;
             }

@@ -10,13 +10,14 @@
 
 use super::{
     Client,
-    calls::{Request, cancelled},
+    calls::{Done, Request, Stop},
     connection::ServerConnection,
     owners::{Fingerprint, Fingerprints},
     read,
+    route::unknown_method,
 };
 use crate::{
-    apart::apart,
+    apart::read_apart,
     config::Unlisted,
     members::at,
     message::{Message, ResultMember, RpcError},
@@ -231,7 +232,7 @@ impl Client {
             return;
         }
         let json = message.result().unwrap_or_default();
-        if let Some(task) = apart(json.len(), move || begun_by(&json)).await {
+        if let Some(task) = read_apart(&json, begun_by).await {
             self.tasks().begun(link.server, &task);
             self.goes_on(serial);
         }
@@ -248,7 +249,7 @@ impl Client {
             return true;
         }
         let params = message.params().unwrap_or_default();
-        let task = apart(params.len(), move || read::string(&params, &[ID]));
+        let task = read_apart(&params, |params| read::string(params, &[ID]));
         task.await.map_or(self.tasks().has_all, |task| {
             self.tasks().may_know(link.server, &task)
         })
@@ -257,7 +258,7 @@ impl Client {
 
 impl Request {
     /// A request about tasks: to the server whose task it is.
-    pub(super) async fn task(self, message: Message) {
+    pub(super) async fn task(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         if method == method::LIST_TASKS {
             return self.tasks(message).await;
@@ -265,21 +266,14 @@ impl Request {
         let is_cancel = method == method::CANCEL_TASK;
         let has_result = is_cancel || matches!(method, method::GET_TASK | method::TASK_RESULT);
         let params = message.params().unwrap_or_default();
-        let task = apart(params.len(), {
-            let params = params.clone();
-            move || named(&params)
-        });
-        let task = task.await;
+        let task = read_apart(&params, named).await;
         let tasks = self.client.tasks();
         let owner = task.as_deref().map(|task| tasks.owner(task));
-        if owner == Some(Owner::Ambiguous) {
-            let error = RpcError::new(
-                code::INVALID_PARAMS,
-                "ambiguous task: several servers have a task of this id",
-            );
-            return self.client.refuse(self.serial, &error).await;
-        }
         let link = match owner {
+            Some(Owner::Ambiguous) => {
+                let error = "ambiguous task: several servers have a task of this id";
+                return Err(RpcError::new(code::INVALID_PARAMS, error).into());
+            }
             Some(Owner::One(server)) => self.side.link(server),
             _ => None,
         };
@@ -288,68 +282,54 @@ impl Request {
         let (link, answer) = match link.cloned() {
             Some(link) if has_result => {
                 let answer = link.pass(Some(self.serial), message).await.await;
-                (link, answer.unwrap_or_else(|_| Err(cancelled())))
+                (link, answer)
             }
-            Some(link) => return link.forward(self.serial, message).await,
-            None if tasks.has_all && asks_all => match self.first_that_knows(message).await {
-                Some(answered) => answered,
-                None => return self.nobody().await,
-            },
-            None => {
-                let is_stateless = self.side.revision.is_stateless();
-                let error = if is_stateless && method == method::TASK_RESULT {
-                    RpcError::new(code::METHOD_NOT_FOUND, "this revision has no such method")
-                } else if is_stateless && !declares_tasks(&params) {
-                    RpcError::new(
-                        code::MISSING_CAPABILITY,
-                        "the request does not declare tasks",
-                    )
-                    .with_data(json!({"requiredCapabilities": {"extensions": {(meta::TASKS): {}}}}))
-                } else {
-                    RpcError::new(code::INVALID_PARAMS, "unknown task")
-                };
-                return self.client.refuse(self.serial, &error).await;
-            }
+            Some(link) => return self.forward(&link, message).await,
+            None if tasks.has_all && asks_all => self.first_that_knows(message).await?,
+            None => return Err(self.unknown_task(method, &params).into()),
         };
-        let result = match answer {
-            Ok(result) => result,
-            Err(failure) => return self.fail(&link, failure).await,
-        };
+        let result = answer.map_err(Stop::of(&link))?;
         let Some(task) = task.filter(|_| has_result) else {
-            return self.client.respond(self.serial, &result).await;
+            return Ok(Some(result));
         };
         if owner == Some(Owner::Nobody) {
             tasks.begun(link.server, &task);
         }
         let tools = &self.side.tools;
-        let shown = if is_cancel {
+        if is_cancel {
             tools.task_cancelled(link.server, &task, &result).await;
-            result
+            return Ok(Some(result));
+        }
+        Ok(Some(tools.task_result(link.server, &task, result).await))
+    }
+
+    fn unknown_task(&self, method: &str, params: &Bytes) -> RpcError {
+        let is_stateless = self.side.revision.is_stateless();
+        if is_stateless && method == method::TASK_RESULT {
+            RpcError::new(code::METHOD_NOT_FOUND, "this revision has no such method")
+        } else if is_stateless && !declares_tasks(params) {
+            let error = "the request does not declare tasks";
+            RpcError::new(code::MISSING_CAPABILITY, error)
+                .with_data(json!({"requiredCapabilities": {"extensions": {(meta::TASKS): {}}}}))
         } else {
-            tools.task_result(link.server, &task, result).await
-        };
-        self.client.respond(self.serial, &shown).await;
+            RpcError::new(code::INVALID_PARAMS, "unknown task")
+        }
     }
 
     /// `tasks/list`: of the tasks of each server those that the principal began.
-    async fn tasks(self, message: Message) {
-        let Some(link) = self.side.only().cloned() else {
+    async fn tasks(self, message: Message) -> Done {
+        let Some(link) = self.side.only() else {
             // The era without sessions has no such list.
-            return if !self.side.revision.is_stateless() {
-                self.join(message).await
-            } else {
-                self.unknown_method().await
+            return match self.side.revision.is_stateless() {
+                true => Err(unknown_method()),
+                false => self.join(message).await,
             };
         };
         let answer = link.pass(Some(self.serial), message).await.await;
-        match answer.unwrap_or_else(|_| Err(cancelled())) {
-            Ok(result) => {
-                let tasks = Arc::clone(self.client.tasks());
-                let own = apart(result.len(), move || tasks.list(link.server, result)).await;
-                self.client.respond(self.serial, &own).await;
-            }
-            Err(failure) => self.fail(&link, failure).await,
-        }
+        let result = answer.map_err(Stop::of(link))?;
+        let (tasks, server) = (Arc::clone(self.client.tasks()), link.server);
+        let own = read_apart(&result, move |result| tasks.list(server, result.clone()));
+        Ok(Some(own.await))
     }
 }
 

@@ -188,12 +188,6 @@ impl Client {
         Some((running.id.clone(), Arc::clone(&running.reply)))
     }
 
-    /// The link that this is, shared.
-    pub(super) fn link_of(&self, link: &ServerConnection) -> Option<Arc<ServerConnection>> {
-        let links = self.links();
-        links.into_iter().find(|known| std::ptr::eq(&**known, link))
-    }
-
     pub(super) fn is_shared(&self) -> bool {
         self.is_shared
     }

@@ -9,6 +9,8 @@
 mod models;
 mod send;
 
+pub(super) use send::AnswerToCome;
+
 use super::{
     Client, connection_set::MAX_KEY_BYTES, fault, read, room::Room, supervisor::Handshake,
 };
@@ -26,7 +28,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::Document;
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
@@ -64,6 +66,13 @@ impl Failure {
             Self::Unavailable(error) => error.to_string(),
         }
     }
+}
+
+/// What waited for an answer is gone, and with it whoever would read this.
+fn cancelled() -> Failure {
+    Failure::Unavailable(UpstreamError::Ended {
+        reason: "the request was cancelled".to_owned(),
+    })
 }
 
 /// What is to become of the answer to a request.
@@ -108,6 +117,18 @@ pub(super) enum Phase {
     Closed,
 }
 
+/// A request that has no answer yet.
+struct Waiting {
+    reply: PendingReply,
+    timer: RequestTimer,
+    /// What is to be known if it has a result.
+    note: Option<Note>,
+    /// What it takes over HTTP.
+    _socket: Option<Permit>,
+    /// The connection from which it came back, if it did: it is handed over for the second time.
+    returned: Option<u64>,
+}
+
 /// A message that waits to be handed over.
 struct QueuedMessage {
     message: Message,
@@ -118,7 +139,7 @@ struct QueuedMessage {
 /// What changes.
 #[derive(Default)]
 pub(super) struct State {
-    waiting: HashMap<u64, (PendingReply, RequestTimer)>,
+    waiting: BTreeMap<u64, Waiting>,
     last_upstream_id: u64,
     queue: VecDeque<QueuedMessage>,
     queued_bytes: usize,
@@ -135,16 +156,12 @@ pub(super) struct State {
     began: Option<Instant>,
     /// Nothing is handed over until there is another session.
     is_held: bool,
-    /// Requests that came back, and are handed over for the second time; and from which connection.
-    returned: HashMap<u64, u64>,
-    /// What requests over HTTP take, until they are answered.
-    sockets: HashMap<u64, Permit>,
     /// How many connections are over.
     over: u64,
     /// The server does not read what it is sent.
     is_overrun: bool,
-    /// When requests are to be given up, oldest first.
-    deadlines: VecDeque<(Instant, u64)>,
+    /// When requests are to be given up: all after the same time, so that the oldest is first.
+    deadlines: BTreeMap<u64, Instant>,
     /// The server's result of `initialize` or `server/discover`.
     pub(super) about: Option<Bytes>,
     /// The error that it answered to that instead.
@@ -157,8 +174,6 @@ pub(super) struct State {
     pub(super) level: Option<Bytes>,
     /// What the client subscribed to.
     pub(super) subscriptions: BTreeMap<String, Charge>,
-    /// What is to be known if a request has a result.
-    notes: HashMap<u64, Note>,
 }
 
 /// What a client knows of a server.
@@ -236,7 +251,7 @@ pub(super) struct ServerConnection {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) handshake: Handshake,
     pub(super) phase: watch::Sender<Phase>,
-    start_timeout: Duration,
+    pub(super) start_timeout: Duration,
     timeout: Option<Duration>,
     most_bytes: usize,
     /// Whether something of its messages is withheld, so that the gateway may say so in them.
@@ -489,19 +504,19 @@ impl ServerConnection {
             state.greeted = false;
             state.greet(&self.handshake);
         }
-        // Not over a client that went meanwhile.
-        self.phase.send_if_modified(|phase| {
-            let is_there = !matches!(phase, Phase::Closed);
-            if is_there {
-                *phase = Phase::Open;
-            }
-            is_there
-        });
+        self.goes_on_to(Phase::Open);
         self.drain().await;
     }
 
-    pub(super) fn start_timeout(&self) -> Duration {
-        self.start_timeout
+    /// What it is from here on, unless the client is gone: it does not come back.
+    fn goes_on_to(&self, next: Phase) {
+        self.phase.send_if_modified(|phase| {
+            let is_there = !matches!(phase, Phase::Closed);
+            if is_there {
+                *phase = next;
+            }
+            is_there
+        });
     }
 
     /// The connection is over: everything that waits fails. What is in the queue was not sent; what was
@@ -513,21 +528,12 @@ impl ServerConnection {
             _ => UpstreamError::Closed,
         };
         let is_closed = matches!(phase, Phase::Closed);
-        // A client that is gone does not come back.
-        self.phase.send_if_modified(|now| {
-            let changes = !matches!(now, Phase::Closed);
-            if changes {
-                *now = phase;
-            }
-            changes
-        });
-        let waiting = {
+        self.goes_on_to(phase);
+        let (waiting, unsent) = {
             let mut state = self.state.lock();
             state.upstream = None;
             state.is_idle = is_idle;
             state.is_held = false;
-            let returned = std::mem::take(&mut state.returned);
-            state.sockets.clear();
             state.over += 1;
             state.is_overrun = false;
             // Whoever hands over to what is over finds out, and leaves the queue alone.
@@ -536,51 +542,40 @@ impl ServerConnection {
             if !is_idle {
                 state.known.lose();
             }
-            let queue = std::mem::take(&mut state.queue);
-            let unsent = queue.iter().filter_map(|queued| queued.upstream_id);
             // A server that forgets each session at once means something else by it.
             let means_it = error != UpstreamError::SessionOver;
-            let unsent =
-                unsent.filter(|upstream_id| means_it || !returned.contains_key(upstream_id));
-            let unsent: HashSet<u64> = unsent.collect();
+            let queue = std::mem::take(&mut state.queue);
+            let came_back = |upstream_id: &u64| {
+                let waiting = state.waiting.get(upstream_id);
+                waiting.is_some_and(|waiting| waiting.returned.is_some())
+            };
+            let unsent = queue.iter().filter_map(|queued| queued.upstream_id);
+            let unsent: HashSet<u64> = unsent.filter(|id| means_it || !came_back(id)).collect();
             state.queued_bytes = 0;
             state.deadlines.clear();
-            state.notes.clear();
             // A client that goes does not wait for it: a part of it may have been sent.
             let in_hand = state.in_hand.take().filter(|_| !is_closed);
             let in_hand = in_hand.and_then(|upstream_id| state.waiting.remove_entry(&upstream_id));
             let waiting = std::mem::take(&mut state.waiting);
             state.waiting.extend(in_hand);
             self.over.send_replace(state.over);
-            let mut waiting: Vec<_> = waiting
-                .into_iter()
-                .map(|(upstream_id, waiting)| {
-                    (upstream_id, waiting, !unsent.contains(&upstream_id))
-                })
-                .collect();
-            waiting.sort_unstable_by_key(|(upstream_id, ..)| *upstream_id);
-            waiting
+            (waiting, unsent)
         };
         let lost = error.clone().after_sending();
-        for (_, (waiting, measured), was_sent) in waiting {
+        for (upstream_id, waiting) in waiting {
+            let was_sent = !unsent.contains(&upstream_id);
             let error = if was_sent { &lost } else { &error };
             if !is_closed {
-                measured.end(error.outcome());
+                waiting.timer.end(error.outcome());
             }
-            self.fail_one(waiting, error).await;
+            self.fail_one(waiting.reply, error).await;
         }
     }
 
     /// The server forgot the session: what it was not given, or gave back, waits for another. Everything else
     /// may have run.
-    pub(super) async fn renew(&self) {
-        self.phase.send_if_modified(|phase| {
-            let is_there = !matches!(phase, Phase::Closed);
-            if is_there {
-                *phase = Phase::Opening;
-            }
-            is_there
-        });
+    pub(super) async fn renew(self: &Arc<Self>) {
+        self.goes_on_to(Phase::Opening);
         let lost = UpstreamError::SessionOver.after_sending();
         let failed: Vec<_> = {
             let mut state = self.state.lock();
@@ -599,9 +594,8 @@ impl ServerConnection {
             let in_hand = state.in_hand.take();
             let queued = state.queue.iter().filter_map(|queued| queued.upstream_id);
             let stay: HashSet<u64> = queued.chain(in_hand).collect();
-            let mut gone: Vec<u64> = state.waiting.keys().copied().collect();
-            gone.retain(|upstream_id| !stay.contains(upstream_id));
-            gone.sort_unstable();
+            let gone = state.waiting.keys().copied();
+            let gone: Vec<u64> = gone.filter(|id| !stay.contains(id)).collect();
             let gone = gone.into_iter();
             gone.filter_map(|upstream_id| state.take(upstream_id, lost.outcome()))
                 .collect()
@@ -620,40 +614,32 @@ impl ServerConnection {
     pub(super) fn works_on(&self, serial: u64) -> bool {
         let state = self.state.lock();
         let mut waiting = state.waiting.values();
-        waiting.any(|(waiting, _)| waiting.serial() == Some(serial))
+        waiting.any(|waiting| waiting.reply.serial() == Some(serial))
     }
 
     /// The client's request behind a request of this connection.
     pub(super) fn serial_of(&self, id: &Id) -> Option<u64> {
-        self.state.lock().waiting.get(&id.as_number()?)?.0.serial()
+        let state = self.state.lock();
+        state.waiting.get(&id.as_number()?)?.reply.serial()
     }
 
     /// The client's request that runs here last; with `alone`, only if no other runs.
     pub(super) fn running(&self, alone: bool) -> Option<u64> {
         let state = self.state.lock();
         // What is for a subscription says so.
-        let is_work = |waiting: &PendingReply| !matches!(waiting, PendingReply::Listen { .. });
-        let running = state.waiting.iter();
-        let running = running.filter(|(_, (waiting, _))| is_work(waiting));
+        let is_work = |reply: &&PendingReply| !matches!(reply, PendingReply::Listen { .. });
+        let running = state.waiting.values().map(|waiting| &waiting.reply);
+        let mut running = running.filter(is_work).rev();
         if alone && running.clone().nth(1).is_some() {
             return None;
         }
-        let last = running
-            .filter_map(|(upstream_id, (waiting, _))| Some((*upstream_id, waiting.serial()?)))
-            .max();
-        last.map(|(_, serial)| serial)
+        running.find_map(PendingReply::serial)
     }
 
     /// When the next request is to be given up.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let mut state = self.state.lock();
-        while let Some((at, upstream_id)) = state.deadlines.front().copied() {
-            if state.waiting.contains_key(&upstream_id) {
-                return Some(at);
-            }
-            state.deadlines.pop_front();
-        }
-        None
+        let state = self.state.lock();
+        state.deadlines.first_key_value().map(|(_, at)| *at)
     }
 
     /// How many deadlines are kept.
@@ -666,25 +652,14 @@ impl ServerConnection {
     pub(super) fn overdue(&self) -> Vec<(u64, PendingReply, bool)> {
         let now = Instant::now();
         let mut state = self.state.lock();
-        let mut overdue = Vec::new();
-        while let Some((at, upstream_id)) = state.deadlines.front().copied() {
-            if at > now {
-                break;
-            }
-            state.deadlines.pop_front();
-            if let Some(waiting) = state.take(upstream_id, Outcome::TimedOut) {
-                overdue.push((upstream_id, waiting, true));
-            }
-        }
-        let ids: Vec<u64> = overdue
-            .iter()
-            .map(|(upstream_id, ..)| *upstream_id)
-            .collect();
-        let unsent = state.unqueue(&ids);
-        for (upstream_id, _, was_sent) in &mut overdue {
-            *was_sent = !unsent.contains(upstream_id);
-        }
-        overdue
+        let overdue = state.deadlines.iter().take_while(|(_, at)| **at <= now);
+        let overdue: Vec<u64> = overdue.map(|(upstream_id, _)| *upstream_id).collect();
+        let unsent = state.unqueue(&overdue);
+        let taken = overdue.into_iter().filter_map(|upstream_id| {
+            let reply = state.take(upstream_id, Outcome::TimedOut)?;
+            Some((upstream_id, reply, !unsent.contains(&upstream_id)))
+        });
+        taken.collect()
     }
 
     /// The error for requests that took longer than they may.
@@ -700,7 +675,7 @@ impl ServerConnection {
     }
 
     /// Tells whoever waits that there will be no answer.
-    pub(super) async fn fail_one(&self, waiting: PendingReply, error: &UpstreamError) {
+    pub(super) async fn fail_one(self: &Arc<Self>, waiting: PendingReply, error: &UpstreamError) {
         let client = self.client.upgrade();
         match (waiting, client) {
             (PendingReply::Forward { serial }, Some(client)) => {
@@ -718,9 +693,9 @@ impl ServerConnection {
                 let _ = answer.send(Err(Failure::Unavailable(error.clone())));
             }
             (PendingReply::Listen { serial }, Some(client)) => {
-                if let Some((side, link)) = client.side_of(self).zip(client.link_of(self)) {
+                if let Some(side) = client.side_of(self) {
                     let failure = Failure::Unavailable(error.clone());
-                    side.listened(&client, &link, serial, Err(failure)).await;
+                    side.listened(&client, self, serial, Err(failure)).await;
                 }
             }
             (PendingReply::Forward { .. } | PendingReply::Listen { .. }, None) => {}
@@ -731,12 +706,10 @@ impl ServerConnection {
 impl State {
     /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
     fn take(&mut self, upstream_id: u64, outcome: Outcome) -> Option<PendingReply> {
-        let note = if self.notes.is_empty() {
-            None
-        } else {
-            self.notes.remove(&upstream_id)
-        };
-        match note.filter(|_| outcome == Outcome::Result) {
+        self.deadlines.remove(&upstream_id);
+        let waiting = self.waiting.remove(&upstream_id)?;
+        waiting.timer.end(outcome);
+        match waiting.note.filter(|_| outcome == Outcome::Result) {
             Some(Note { uri, begins: None }) => {
                 self.subscriptions.remove(&uri);
             }
@@ -748,31 +721,12 @@ impl State {
             }
             _ => {}
         }
-        if !self.sockets.is_empty() {
-            self.sockets.remove(&upstream_id);
-        }
-        if !self.returned.is_empty() {
-            self.returned.remove(&upstream_id);
-        }
-        let (waiting, measured) = self.waiting.remove(&upstream_id)?;
-        measured.end(outcome);
-        Some(waiting)
+        Some(waiting.reply)
     }
 
     /// Whether nothing waits to be sent or to be answered.
     fn is_quiet(&self) -> bool {
         self.waiting.is_empty() && self.queue.is_empty() && !self.draining
-    }
-
-    /// When a request is to be given up.
-    fn add_deadline(&mut self, at: Instant, upstream_id: u64) {
-        // Of what was answered long ago, no more is kept than of what still runs.
-        if self.deadlines.len() > 2 * self.waiting.len() + 64 {
-            let waiting = &self.waiting;
-            self.deadlines
-                .retain(|(_, upstream_id)| waiting.contains_key(upstream_id));
-        }
-        self.deadlines.push_back((at, upstream_id));
     }
 
     /// Takes requests out of what waits to be handed over; gives those that were there.

@@ -85,13 +85,13 @@ enum End {
     Withdrawn,
 }
 
-fn end(answer: Result<Answer, oneshot::error::RecvError>) -> End {
+fn end(answer: Answer) -> End {
     match answer {
-        Ok(Ok(_)) => End::Answered,
-        Ok(Err(Failure::Unavailable(UpstreamError::OutcomeUnknown { .. }))) => End::MayHaveRun,
-        Ok(Err(Failure::Unavailable(_))) => End::NotSent,
-        Ok(Err(Failure::Error(error))) => panic!("{error:?}"),
-        Err(_) => End::Withdrawn,
+        Ok(_) => End::Answered,
+        Err(Failure::Unavailable(UpstreamError::OutcomeUnknown { .. })) => End::MayHaveRun,
+        Err(failure) if failure.reason() == cancelled().reason() => End::Withdrawn,
+        Err(Failure::Unavailable(_)) => End::NotSent,
+        Err(Failure::Error(error)) => panic!("{error:?}"),
     }
 }
 

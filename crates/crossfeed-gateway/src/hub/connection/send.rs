@@ -4,7 +4,7 @@
 //! the connection, here and now as far as the server takes them, by a task of its own where it does not.
 //! Deliberately not here: answers.
 
-use super::{Answer, Note, PendingReply, QueuedMessage, ServerConnection};
+use super::{Answer, Note, PendingReply, QueuedMessage, ServerConnection, Waiting, cancelled};
 use crate::{
     hub::{poll_then_spawn::poll_then_spawn, read, supervisor},
     message::{Header, Id, Message},
@@ -14,72 +14,81 @@ use crate::{
     upstream::{Upstream, UpstreamError},
 };
 use bytes::Bytes;
+use futures_util::{FutureExt as _, future::Map};
 use std::sync::Arc;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::oneshot::{self, error::RecvError},
+    time::Instant,
+};
 
 /// Messages that wait to be handed over: as many as a client may have requests, and as many again for
 /// what it says beside them.
 const MAX_QUEUED: usize = 2048;
 
+/// The answer to a request that was sent.
+pub(in crate::hub) type AnswerToCome =
+    Map<oneshot::Receiver<Answer>, fn(Result<Answer, RecvError>) -> Answer>;
+
 impl ServerConnection {
     /// Sends a request under an id of this connection. What cannot be sent is answered at once.
     pub(in crate::hub) async fn request(
         self: &Arc<Self>,
-        waiting: PendingReply,
+        reply: PendingReply,
         message: Message,
         headers: Vec<Header>,
     ) {
+        match self.line_up(reply, message, headers) {
+            Ok(()) => self.drain().await,
+            Err((reply, error)) => self.fail_one(reply, &error).await,
+        }
+    }
+
+    /// Has a request wait to be handed over; gives back what waits for its answer where it cannot.
+    fn line_up(
+        &self,
+        reply: PendingReply,
+        message: Message,
+        headers: Vec<Header>,
+    ) -> Result<(), (PendingReply, UpstreamError)> {
         let method = message.method().unwrap_or_default();
-        let taken = match self.refusal() {
-            Some(error) => Err(error),
-            None => self.socket().and_then(|socket| {
-                let note = Note::of(&message, &self.client).transpose()?;
-                Ok((socket, note))
-            }),
-        };
-        let refused = match taken {
+        let taken = self.refusal().map_or(Ok(()), Err).and_then(|()| {
+            let socket = self.socket()?;
+            Ok((socket, Note::of(&message, &self.client).transpose()?))
+        });
+        let mut state = self.state.lock();
+        // It may have gone meanwhile. Who ends it says so first, and then takes what waits here.
+        let is_full = state.queue.len() >= MAX_QUEUED || state.queued_bytes > self.most_bytes;
+        let refusal = || self.refusal().or_else(|| is_full.then(does_not_read));
+        let taken = taken.and_then(|taken| refusal().map_or(Ok(taken), Err));
+        let (socket, note) = match taken {
+            Ok(taken) => taken,
             Err(error) => {
                 self.figures.unsent(method);
-                Some((waiting, error))
-            }
-            Ok((socket, note)) => {
-                let mut state = self.state.lock();
-                // It may have gone meanwhile. Who ends it says so first, and then takes what waits here.
-                let is_full =
-                    state.queue.len() >= MAX_QUEUED || state.queued_bytes > self.most_bytes;
-                let refusal = self.refusal().or_else(|| is_full.then(does_not_read));
-                if let Some(error) = refusal {
-                    self.figures.unsent(method);
-                    Some((waiting, error))
-                } else {
-                    state.last_upstream_id += 1;
-                    let upstream_id = state.last_upstream_id;
-                    let measured = self.figures.begin(method);
-                    state.waiting.insert(upstream_id, (waiting, measured));
-                    if let Some(note) = note {
-                        state.notes.insert(upstream_id, note);
-                    }
-                    if let Some(socket) = socket {
-                        state.sockets.insert(upstream_id, socket);
-                    }
-                    if let Some(timeout) = self.timeout.filter(|_| method != method::LISTEN) {
-                        state.add_deadline(Instant::now() + timeout, upstream_id);
-                        self.clock.notify_one();
-                    }
-                    state.put(QueuedMessage {
-                        message: message.with_id(Id::number(upstream_id)),
-                        headers,
-                        upstream_id: Some(upstream_id),
-                    });
-                    self.wake(&mut state);
-                    None
-                }
+                return Err((reply, error));
             }
         };
-        match refused {
-            Some((waiting, error)) => self.fail_one(waiting, &error).await,
-            None => self.drain().await,
+        state.last_upstream_id += 1;
+        let upstream_id = state.last_upstream_id;
+        let waiting = Waiting {
+            reply,
+            timer: self.figures.begin(method),
+            note,
+            _socket: socket,
+            returned: None,
+        };
+        state.waiting.insert(upstream_id, waiting);
+        if let Some(timeout) = self.timeout.filter(|_| method != method::LISTEN) {
+            let deadline = Instant::now() + timeout;
+            state.deadlines.insert(upstream_id, deadline);
+            self.clock.notify_one();
         }
+        state.put(QueuedMessage {
+            message: message.with_id(Id::number(upstream_id)),
+            headers,
+            upstream_id: Some(upstream_id),
+        });
+        self.wake(&mut state);
+        Ok(())
     }
 
     /// What a request takes: over HTTP a descriptor, until it is answered.
@@ -166,7 +175,7 @@ impl ServerConnection {
         serial: Option<u64>,
         method: &str,
         params: Option<&Bytes>,
-    ) -> oneshot::Receiver<Answer> {
+    ) -> AnswerToCome {
         self.pass(serial, Message::request(&Id::number(0), method, params))
             .await
     }
@@ -176,11 +185,11 @@ impl ServerConnection {
         self: &Arc<Self>,
         serial: Option<u64>,
         message: Message,
-    ) -> oneshot::Receiver<Answer> {
+    ) -> AnswerToCome {
         let (answer, receiver) = oneshot::channel();
         self.request(PendingReply::Inner { serial, answer }, message, Vec::new())
             .await;
-        receiver
+        receiver.map(|answer| answer.unwrap_or_else(|_| Err(cancelled())))
     }
 
     /// Hands over what waits, here as far as that takes no waiting.
@@ -214,7 +223,12 @@ impl ServerConnection {
     }
 
     /// A request was handed over, or was not. It fails if it was not, or if the connection ended meanwhile.
-    async fn handed_over(&self, upstream_id: u64, over: u64, sent: Result<(), UpstreamError>) {
+    async fn handed_over(
+        self: &Arc<Self>,
+        upstream_id: u64,
+        over: u64,
+        sent: Result<(), UpstreamError>,
+    ) {
         let (waiting, error) = {
             let mut state = self.state.lock();
             let is_over = state.over != over;
@@ -222,7 +236,8 @@ impl ServerConnection {
                 state.in_hand = None;
             }
             // It came back from there, and waits for another connection or is on it.
-            if state.returned.get(&upstream_id) == Some(&over) {
+            let waiting = state.waiting.get(&upstream_id);
+            if waiting.is_none_or(|waiting| waiting.returned == Some(over)) {
                 return;
             }
             let error = match sent {
@@ -240,21 +255,21 @@ impl ServerConnection {
     /// A request comes back, since the server does not know the session: it is handed over again once there is
     /// another, but not for the third time. What is refused again in a session that had just begun may have run:
     /// the refusal means something else.
-    pub(in crate::hub) async fn returned(&self, message: Message, headers: Vec<Header>) {
+    pub(in crate::hub) async fn returned(self: &Arc<Self>, message: Message, headers: Vec<Header>) {
         let Some(upstream_id) = message.id().and_then(Id::as_number) else {
             return;
         };
         let lost = UpstreamError::SessionOver.after_sending();
         let failed = {
             let mut state = self.state.lock();
+            let state = &mut *state;
             state.is_held = true;
-            if !state.waiting.contains_key(&upstream_id) {
+            let Some(waiting) = state.waiting.get_mut(&upstream_id) else {
                 return;
-            }
+            };
             // Whoever hands it over has nothing to do with it any more.
             state.in_hand = state.in_hand.filter(|in_hand| *in_hand != upstream_id);
-            let over = state.over;
-            if state.returned.insert(upstream_id, over).is_none() {
+            if waiting.returned.replace(state.over).is_none() {
                 let is_behind = |queued: &QueuedMessage| {
                     queued.upstream_id.is_none_or(|other| other > upstream_id)
                 };
@@ -313,13 +328,9 @@ impl ServerConnection {
     /// Forgets what runs here for a request of the client; gives the ids.
     pub(in crate::hub) fn withdraw(&self, serial: u64) -> Vec<u64> {
         let mut state = self.state.lock();
-        let mut ids: Vec<u64> = state
-            .waiting
-            .iter()
-            .filter(|(_, (waiting, _))| waiting.serial() == Some(serial))
-            .map(|(upstream_id, _)| *upstream_id)
-            .collect();
-        ids.sort_unstable();
+        let waiting = state.waiting.iter();
+        let own = waiting.filter(|(_, waiting)| waiting.reply.serial() == Some(serial));
+        let mut ids: Vec<u64> = own.map(|(upstream_id, _)| *upstream_id).collect();
         for upstream_id in &ids {
             state.take(*upstream_id, Outcome::Cancelled);
         }
