@@ -45,7 +45,7 @@ pub trait MessageSink: Send + Sync {
 }
 
 /// The state of one server.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ServerHealth {
     /// Its name.

@@ -10,12 +10,13 @@ use crate::metrics::{
     Counter, Histogram, Metrics,
     families::{STALL_SECONDS, STALLS},
 };
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::{
     io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
+        mpsc::{self, RecvTimeoutError, Sender},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -108,15 +109,14 @@ impl Watchdog {
     ///
     /// There is no thread to be had.
     pub fn watch(self, runtime: &Handle) -> io::Result<Watching> {
-        let stop = Arc::new(Stop::default());
-        let until = Arc::clone(&stop);
+        let (stop, until) = mpsc::channel();
         let metrics = runtime.metrics();
         let thread = thread::Builder::new().name("watchdog".to_owned());
         let thread = thread.spawn(move || {
             let workers = metrics.num_workers();
             let mut record = Record::new(workers);
             let mut before = self.threads.began.elapsed();
-            while !until.after(CHECK_INTERVAL) {
+            while until.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 let now = self.threads.began.elapsed();
                 // Where this thread gets no processor either, nobody in here holds up the others.
                 let is_starved = now - before > CHECK_INTERVAL * 2;
@@ -130,10 +130,7 @@ impl Watchdog {
                 self.tell(&mut record, now, &ended);
             }
         })?;
-        Ok(Watching {
-            stop,
-            thread: Some(thread),
-        })
+        Ok(Watching(Some((stop, thread))))
     }
 
     fn tell(&self, record: &mut Record, now: Duration, ended: &[Duration]) {
@@ -219,35 +216,15 @@ impl Record {
 }
 
 /// Ends the watch when it is dropped.
-pub struct Watching {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Watching(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        *self.stop.is_over.lock() = true;
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
             // A watch that panicked has said so.
             let _ = thread.join();
         }
-    }
-}
-
-#[derive(Default)]
-struct Stop {
-    is_over: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Stop {
-    /// Waits so long, or until it is over, and says whether it is.
-    fn after(&self, time: Duration) -> bool {
-        let mut is_over = self.is_over.lock();
-        self.changed
-            .wait_while_for(&mut is_over, |is_over| !*is_over, time);
-        *is_over
     }
 }
 

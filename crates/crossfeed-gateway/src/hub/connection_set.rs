@@ -97,7 +97,11 @@ impl ConnectionSet {
         let links: Vec<Arc<ServerConnection>> = gateway
             .connectors(client.principal())
             .map(|(server, connector)| {
-                let handshake = Handshake::new(method, params.clone());
+                let handshake = Handshake {
+                    method,
+                    params: params.clone(),
+                    initialized: Mutex::default(),
+                };
                 ServerConnection::new(
                     server,
                     client,
@@ -176,7 +180,7 @@ impl ConnectionSet {
     /// The client is initialized, as it says itself; servers that come later are told when they do.
     pub(super) async fn initialized(&self, message: &Message) {
         for link in &self.links {
-            link.handshake.set_initialized(message.clone());
+            *link.handshake.initialized.lock() = Some(message.clone());
             link.greet().await;
         }
     }

@@ -17,11 +17,7 @@ impl Gateway {
             .iter()
             .map(|server| ServerHealth {
                 name: server.name.clone(),
-                open: 0,
-                opening: 0,
-                down: 0,
-                idle: 0,
-                error: None,
+                ..ServerHealth::default()
             })
             .collect();
         for client in self.every_client() {

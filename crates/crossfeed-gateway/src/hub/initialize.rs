@@ -4,16 +4,11 @@
 //! changes but what the gateway adds. Deliberately not here: how servers are reached.
 
 use super::{Client, connection_set::ConnectionSet, fault, read};
-use crate::{
-    Revision,
-    config::ClientName,
-    message::{Message, RpcError},
-    protocol::method,
-    tools::client_name,
-};
+use crate::{Revision, config::ClientName, message::Message, protocol::method, tools::client_name};
 use bytes::Bytes;
 use crossfeed_json::Document;
-use serde_json::{Map, Value, json};
+use futures_util::future::select_ok;
+use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// How long servers that are there wait for those that are not, from when these began.
@@ -51,10 +46,7 @@ impl Client {
                     client.begun(side, agreed.unwrap_or(revision)).await;
                 }
                 Err(refusal) => {
-                    match refusal {
-                        Refusal::Own(message) => client.answer(serial, message).await,
-                        Refusal::Unavailable(error) => client.refuse(serial, &error).await,
-                    }
+                    client.answer(serial, refusal).await;
                     side.close().await;
                     client.not_begun().await;
                 }
@@ -74,15 +66,8 @@ fn negotiated(asked: Option<&str>) -> Revision {
     asked.map_or(Revision::V2025_06_18, Revision::of_session)
 }
 
-/// Why a session does not begin.
-enum Refusal {
-    /// The only server says so.
-    Own(Message),
-    /// The only server is not there.
-    Unavailable(RpcError),
-}
-
-async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Refusal> {
+/// The result, or the error in its place.
+async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Message> {
     let guidance = side.tools.guidance();
     if let Some(link) = side.only() {
         let settled = link.settled().await;
@@ -91,8 +76,8 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Refusal> {
             (state.about.clone(), state.refused.clone())
         };
         return match (settled, about, refused) {
-            (_, _, Some(refused)) => Err(Refusal::Own(refused)),
-            (Err(error), ..) => Err(Refusal::Unavailable(fault::rpc(&link.name, &error))),
+            (_, _, Some(refused)) => Err(refused),
+            (Err(error), ..) => Err(Message::failure(None, &fault::rpc(&link.name, &error))),
             (Ok(()), about, None) => Ok({
                 link.make_known();
                 of_one(&about.unwrap_or_default(), &guidance)
@@ -145,29 +130,9 @@ pub(super) async fn some_settled(side: &Arc<ConnectionSet>) {
         if let Some(latest) = latest {
             tokio::time::sleep_until(latest + START_GRACE).await;
         }
-        // Whoever is first.
-        let mut first: Vec<_> = side
-            .links()
-            .iter()
-            .map(|link| {
-                Box::pin(async move {
-                    if link.settled().await.is_err() {
-                        std::future::pending::<()>().await;
-                    }
-                })
-            })
-            .collect();
-        std::future::poll_fn(|context| {
-            let is_there = first
-                .iter_mut()
-                .any(|link| link.as_mut().poll(context).is_ready());
-            if is_there {
-                std::task::Poll::Ready(())
-            } else {
-                std::task::Poll::Pending
-            }
-        })
-        .await;
+        // Whoever is first; where nobody comes, all are settled.
+        let settled = side.links().iter().map(|link| Box::pin(link.settled()));
+        let _ = select_ok(settled).await;
     };
     tokio::select! {
         () = all => {}
@@ -180,28 +145,19 @@ pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
     if !has_tools(about) {
         return about.clone();
     }
-    let capabilities = read::raw(about, &["capabilities"]);
-    let tools = read::raw(about, &["capabilities", "tools"]);
-    let listed = Bytes::from_static(br#"{"listChanged":true}"#);
-    let tools = match tools {
-        Some(tools) if tools.starts_with(b"{") => {
-            read::with_members(&tools, &[("listChanged", Bytes::from_static(b"true"))])
-        }
-        _ => listed,
-    };
-    let capabilities = match capabilities {
-        Some(capabilities) if capabilities.starts_with(b"{") => {
-            read::with_members(&capabilities, &[("tools", tools)])
-        }
-        _ => crate::members::object(&[("tools", tools)]),
-    };
+    let raw = |path: &[&str]| read::raw(about, path).unwrap_or_default();
+    let listed = [("listChanged", Bytes::from_static(b"true"))];
+    let tools = read::with_members(&raw(&["capabilities", "tools"]), &listed);
+    let capabilities = read::with_members(&raw(&["capabilities"]), &[("tools", tools)]);
     let mut members = vec![("capabilities", capabilities)];
     if !guidance.is_empty() {
         let said = read::string(about, &["instructions"]).unwrap_or_default();
-        let said = match said.is_empty() || said.contains(guidance) {
-            true if said.is_empty() => guidance.to_owned(),
-            true => said,
-            false => format!("{said}\n\n{guidance}"),
+        let said = if said.is_empty() {
+            guidance.to_owned()
+        } else if said.contains(guidance) {
+            said
+        } else {
+            format!("{said}\n\n{guidance}")
         };
         members.push(("instructions", json!(said).to_string().into()));
     }
@@ -221,7 +177,7 @@ fn of_all(
     } else {
         json!({})
     };
-    let mut instructions = String::new();
+    let mut instructions = Vec::new();
     for (name, about) in abouts {
         let of = read::raw(about, &["capabilities"])
             .and_then(|raw| serde_json::from_slice::<Value>(&raw).ok());
@@ -229,52 +185,45 @@ fn of_all(
             merge(&mut capabilities, of);
         }
         if let Some(said) = read::string(about, &["instructions"]).filter(|said| !said.is_empty()) {
-            if !instructions.is_empty() {
-                instructions.push_str("\n\n");
-            }
-            instructions.push_str(&format!("# {name}\n{}", cited(&said)));
+            instructions.push(format!("# {name}\n{}", cited(&said)));
         }
     }
+    let mut instructions = instructions.join("\n\n");
     if let Some((at, _)) = instructions.char_indices().nth(MAX_INSTRUCTIONS_BYTES) {
         instructions.truncate(at);
     }
     if has_tools && !guidance.is_empty() {
-        if !instructions.is_empty() {
-            instructions.push_str("\n\n");
-        }
-        instructions.push_str(guidance);
+        let blank = if instructions.is_empty() { "" } else { "\n\n" };
+        instructions.push_str(&format!("{blank}{guidance}"));
     }
     for list in ["prompts", "resources"] {
         if let Some(members) = capabilities.get_mut(list).and_then(Value::as_object_mut) {
             members.insert("listChanged".to_owned(), json!(true));
         }
     }
-    let mut result = Map::new();
-    if revision.is_stateless() {
-        result.insert("resultType".to_owned(), json!("complete"));
-        let all: Vec<_> = Revision::ALL
-            .iter()
-            .map(|revision| revision.as_str())
-            .collect();
-        result.insert("supportedVersions".to_owned(), json!(all));
-    } else {
-        result.insert("protocolVersion".to_owned(), json!(revision.as_str()));
-    }
-    result.insert("capabilities".to_owned(), capabilities);
     let own = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
-    if revision.is_stateless() {
-        let meta = json!({(crate::protocol::meta::SERVER_INFO): own.clone()});
-        result.insert("_meta".to_owned(), meta);
-    }
-    result.insert("serverInfo".to_owned(), own);
+    let mut result = if revision.is_stateless() {
+        let all = Revision::ALL.iter().map(|revision| revision.as_str());
+        json!({
+            "resultType": "complete",
+            "supportedVersions": all.collect::<Vec<_>>(),
+            "capabilities": capabilities,
+            "_meta": {(crate::protocol::meta::SERVER_INFO): own.clone()},
+            "serverInfo": own,
+            "ttlMs": 0,
+            "cacheScope": "private",
+        })
+    } else {
+        json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": capabilities,
+            "serverInfo": own,
+        })
+    };
     if !instructions.is_empty() {
-        result.insert("instructions".to_owned(), json!(instructions));
+        result["instructions"] = json!(instructions);
     }
-    if revision.is_stateless() {
-        result.insert("ttlMs".to_owned(), json!(0));
-        result.insert("cacheScope".to_owned(), json!("private"));
-    }
-    Value::Object(result).to_string().into()
+    result.to_string().into()
 }
 
 /// What a server says as a citation: no line of it can pass for a heading, or for the gateway's own.

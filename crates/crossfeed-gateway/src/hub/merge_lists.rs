@@ -299,13 +299,12 @@ fn all_prompts(
             unnamed = Some(link);
             continue;
         };
-        page.items.push(match shown == *name {
-            true => item.shared(),
-            false => {
-                let quoted = crossfeed_json::quoted(&shown);
-                read::replaced(&item.shared(), &["name"], quoted.as_bytes())
-            }
-        });
+        let mut raw = item.shared();
+        if shown != *name {
+            let quoted = crossfeed_json::quoted(&shown);
+            raw = read::replaced(&raw, &["name"], quoted.as_bytes());
+        }
+        page.items.push(raw);
     }
     if let Some(link) = unnamed {
         tracing::warn!(

@@ -5,7 +5,7 @@
 
 use crate::{members::at, message::Id};
 use bytes::Bytes;
-use crossfeed_json::{Change, Document, Edits};
+use crossfeed_json::{Change, Cursor, Document, Edits, Kind};
 
 /// Whether the last key of a path can be there.
 fn may_hold(json: &[u8], path: &[&str]) -> bool {
@@ -13,14 +13,22 @@ fn may_hold(json: &[u8], path: &[&str]) -> bool {
         .is_none_or(|key| crate::members::may_hold(json, key))
 }
 
-/// The bytes of the value that a path of keys leads to.
-pub(super) fn raw(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+/// What is made of the value that a path of keys leads to.
+fn found<T>(
+    json: &Bytes,
+    path: &[&str],
+    of: impl FnOnce(&Document, Cursor<'_>) -> Option<T>,
+) -> Option<T> {
     if !may_hold(json, path) {
         return None;
     }
     let document = Document::new(json.clone());
-    let value = at(&document, path)?.shared();
-    Some(value)
+    of(&document, at(&document, path)?)
+}
+
+/// The bytes of the value that a path of keys leads to.
+pub(super) fn raw(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+    found(json, path, |_, value| Some(value.shared()))
 }
 
 /// The same in memory of its own: what is kept must not keep a whole message.
@@ -35,37 +43,26 @@ pub(super) fn kept_id(id: &Id) -> Id {
 
 /// The string that a path of keys leads to.
 pub(super) fn string(json: &Bytes, path: &[&str]) -> Option<String> {
-    if !may_hold(json, path) {
-        return None;
-    }
-    let document = Document::new(json.clone());
-    let value = at(&document, path)?.as_str()?.into_owned();
-    Some(value)
+    found(json, path, |_, value| Some(value.as_str()?.into_owned()))
 }
 
 /// The same JSON with another value at a path of keys; itself where there is none.
 pub(super) fn replaced(json: &Bytes, path: &[&str], with: &[u8]) -> Bytes {
-    if !may_hold(json, path) {
-        return json.clone();
-    }
-    let document = Document::new(json.clone());
-    let Some(value) = at(&document, path) else {
-        return json.clone();
-    };
-    let mut edits = Edits::new(document.raw());
-    edits.replace(value, with);
-    edits.done().into_owned().into()
+    let replaced = found(json, path, |document, value| {
+        let mut edits = Edits::new(document.raw());
+        edits.replace(value, with);
+        Some(edits.done().into_owned().into())
+    });
+    replaced.unwrap_or_else(|| json.clone())
 }
 
 /// The same object with some members set: replaced where they are, added where they are not.
 pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
     let document = Document::new(json.clone());
-    let Ok(root) = document.root() else {
+    let root = document.root().ok();
+    let Some(root) = root.filter(|root| root.kind() == Kind::Object) else {
         return json.clone();
     };
-    if root.kind() != crossfeed_json::Kind::Object {
-        return json.clone();
-    }
     let mut edits = Edits::new(document.raw());
     edits.set_members(root, members);
     edits.done().into_owned().into()
@@ -73,19 +70,14 @@ pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
 
 /// The same object without a member.
 pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
-    if !may_hold(json, &[key]) {
-        return json.clone();
-    }
-    let document = Document::new(json.clone());
-    let Ok(root) = document.root() else {
-        return json.clone();
-    };
-    let without = root.with_members(|name, _| {
-        if name == key {
-            Change::Remove
-        } else {
-            Change::Keep
-        }
+    let without = found(json, &[key], |document, _| {
+        document.root().ok()?.with_members(|name, _| {
+            if name == key {
+                Change::Remove
+            } else {
+                Change::Keep
+            }
+        })
     });
     without.map_or_else(|| json.clone(), Bytes::from)
 }

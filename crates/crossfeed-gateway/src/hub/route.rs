@@ -25,7 +25,7 @@ use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::time::Instant;
 
 /// How long `server/discover` waits for servers: clients ask it to find out the era, and some take
 /// silence of ten seconds for an answer.
@@ -215,20 +215,19 @@ impl Request {
 
     /// The first result of several, else the first error.
     async fn any_of(self, asked: Vec<Asked>) -> Done {
-        let mut first =
-            Err(RpcError::new(code::METHOD_NOT_FOUND, "no server has this method").into());
-        let mut is_first = true;
+        let (mut result, mut failed) = (None, None);
         let until = Instant::now() + START_GRACE;
         for (link, answer) in asked {
             match self.in_time(&link, Some(until), answer).await {
-                Ok(answer) if first.is_err() => first = Ok(Some(answer)),
-                Err(failure) if std::mem::take(&mut is_first) && first.is_err() => {
-                    first = Err(Stop::Failed(link, failure));
-                }
-                _ => {}
+                Ok(answer) => drop(result.get_or_insert(answer)),
+                Err(failure) => drop(failed.get_or_insert(Stop::Failed(link, failure))),
             }
         }
-        first
+        let nobody = || RpcError::new(code::METHOD_NOT_FOUND, "no server has this method").into();
+        match result {
+            Some(result) => Ok(Some(result)),
+            None => Err(failed.unwrap_or_else(nobody)),
+        }
     }
 
     /// A request that names a prompt at a place of its parameters.

@@ -14,7 +14,7 @@ use super::{
     read, supervisor,
 };
 use crate::{
-    apart::apart,
+    apart::read_apart,
     config::Unlisted,
     members::object,
     message::{Id, Message},
@@ -174,11 +174,8 @@ impl ConnectionSet {
 
     /// The gateway's own id of a subscription at a server is known once the server says it.
     async fn part(&self, link: &ServerConnection, params: &Bytes) -> Option<(u64, u64)> {
-        let json = params.clone();
-        let id = apart(params.len(), move || read::raw(&json, &SUBSCRIPTION)).await?;
-        let id = Id::parse(id)?;
-        let serial = link.serial_of(&id)?;
-        Some((serial, id.as_number()?))
+        let id = read_apart(params, |params| read::raw(params, &SUBSCRIPTION)).await?;
+        part_of(link, &Id::parse(id)?)
     }
 
     /// What a server says for a subscription: whose it is, under its own id. Gives the message back if
@@ -192,10 +189,7 @@ impl ConnectionSet {
     ) -> Option<Message> {
         let params = message.params().unwrap_or_default();
         let named = self.part(link, &params).await;
-        let part = named.or_else(|| {
-            let id = related?;
-            Some((link.serial_of(id)?, id.as_number()?))
-        });
+        let part = named.or_else(|| part_of(link, related?));
         let Some((serial, upstream_id)) = part else {
             return Some(message);
         };
@@ -204,15 +198,13 @@ impl ConnectionSet {
             // What names a subscription that ended meanwhile names it by the gateway's own id.
             return named.is_none().then_some(message);
         };
-        let came = params.clone();
-        let with_id = move || read::replaced(&came, &SUBSCRIPTION, id.raw());
-        let mapped = message
-            .clone()
-            .with_body(apart(params.len(), with_id).await);
+        let with_id = move |params: &Bytes| read::replaced(params, &SUBSCRIPTION, id.raw());
+        let mapped = read_apart(&params, with_id).await;
+        let mapped = message.clone().with_body(mapped);
         let method = message.method().unwrap_or_default();
         let is_only = self.only().is_some();
         let accepted = if method == method::ACKNOWLEDGED && !is_only {
-            apart(params.len(), move || accepted(&params)).await
+            read_apart(&params, accepted).await
         } else {
             None
         };
@@ -278,18 +270,17 @@ impl ConnectionSet {
             match answer {
                 Ok(message) => {
                     let result = message.body().unwrap_or_default();
-                    let mapped = apart(message.len(), move || match listening {
-                        Some(own) => read::replaced(&result, &SUBSCRIPTION, own.id.raw()),
-                        None => result,
+                    let mapped = read_apart(&result, move |result| match listening {
+                        Some(own) => read::replaced(result, &SUBSCRIPTION, own.id.raw()),
+                        None => result.clone(),
                     });
                     let mapped = mapped.await;
                     client.answer(serial, message.with_body(mapped)).await;
                 }
                 Err(Failure::Error(message)) => client.answer(serial, *message).await,
                 Err(Failure::Unavailable(error)) => {
-                    client
-                        .refuse(serial, &super::fault::rpc(&link.name, &error))
-                        .await;
+                    let error = super::fault::rpc(&link.name, &error);
+                    client.refuse(serial, &error).await;
                 }
             }
             return;
@@ -423,6 +414,11 @@ impl ConnectionSet {
                 .await;
         }
     }
+}
+
+/// The client's request, and the gateway's own id, of a subscription at a server.
+fn part_of(link: &ServerConnection, id: &Id) -> Option<(u64, u64)> {
+    Some((link.serial_of(id)?, id.as_number()?))
 }
 
 /// Parameters without those texts of a list of what is to be told that are not wanted.

@@ -48,25 +48,7 @@ pub(super) struct Handshake {
     pub(super) method: &'static str,
     pub(super) params: Bytes,
     /// The client's notification that it is initialized, once it came.
-    initialized: Mutex<Option<Message>>,
-}
-
-impl Handshake {
-    pub(super) fn new(method: &'static str, params: Bytes) -> Self {
-        Self {
-            method,
-            params,
-            initialized: Mutex::new(None),
-        }
-    }
-
-    pub(super) fn set_initialized(&self, message: Message) {
-        *self.initialized.lock() = Some(message);
-    }
-
-    pub(super) fn initialized(&self) -> Option<Message> {
-        self.initialized.lock().clone()
-    }
+    pub(super) initialized: Mutex<Option<Message>>,
 }
 
 /// Lives until the client is gone.

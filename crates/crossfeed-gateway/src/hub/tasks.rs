@@ -320,10 +320,10 @@ impl Request {
     async fn tasks(self, message: Message) -> Done {
         let Some(link) = self.side.only() else {
             // The era without sessions has no such list.
-            return match self.side.revision.is_stateless() {
-                true => Err(unknown_method()),
-                false => self.join(message).await,
-            };
+            if self.side.revision.is_stateless() {
+                return Err(unknown_method());
+            }
+            return self.join(message).await;
         };
         let answer = link.pass(Some(self.serial), message).await.await;
         let result = answer.map_err(Stop::of(link))?;

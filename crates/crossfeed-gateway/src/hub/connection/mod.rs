@@ -136,6 +136,17 @@ struct QueuedMessage {
     upstream_id: Option<u64>,
 }
 
+impl QueuedMessage {
+    /// A message that has no answer.
+    fn of_none(message: Message) -> Self {
+        Self {
+            message,
+            headers: Vec::new(),
+            upstream_id: None,
+        }
+    }
+}
+
 /// What changes.
 #[derive(Default)]
 pub(super) struct State {
@@ -751,14 +762,10 @@ impl State {
         if self.upstream.is_none() || self.greeted {
             return;
         }
-        if let Some(message) = handshake.initialized() {
+        if let Some(message) = handshake.initialized.lock().clone() {
             self.greeted = true;
             self.queued_bytes += message.len();
-            self.queue.push_front(QueuedMessage {
-                message,
-                headers: Vec::new(),
-                upstream_id: None,
-            });
+            self.queue.push_front(QueuedMessage::of_none(message));
         }
     }
 

@@ -50,8 +50,12 @@ fn down() -> UpstreamError {
 }
 
 fn link() -> Arc<ServerConnection> {
-    let handshake = Handshake::new("initialize", Bytes::from_static(b"{}"));
-    handshake.set_initialized(Message::notification("notifications/initialized", None));
+    let initialized = Message::notification("notifications/initialized", None);
+    let handshake = Handshake {
+        method: "initialize",
+        params: Bytes::from_static(b"{}"),
+        initialized: parking_lot::Mutex::new(Some(initialized)),
+    };
     Arc::new(ServerConnection {
         server: 0,
         name: "server".into(),

@@ -109,12 +109,6 @@ impl ServerConnection {
         })
     }
 
-    /// Sends a request of the client as it is; the answer is the client's.
-    pub(in crate::hub) async fn forward(self: &Arc<Self>, serial: u64, message: Message) {
-        self.request(PendingReply::Forward { serial }, message, Vec::new())
-            .await;
-    }
-
     /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
     /// because what it would miss cannot be made up for.
     pub(in crate::hub) async fn send(self: &Arc<Self>, message: Message) {
@@ -145,11 +139,7 @@ impl ServerConnection {
             let has_room =
                 state.queue.len() < 2 * MAX_QUEUED && state.queued_bytes <= self.most_bytes;
             if has_room {
-                state.put(QueuedMessage {
-                    message,
-                    headers: Vec::new(),
-                    upstream_id: None,
-                });
+                state.put(QueuedMessage::of_none(message));
             } else {
                 // One that is still being opened only misses it.
                 state.is_overrun = state.upstream.is_some();
