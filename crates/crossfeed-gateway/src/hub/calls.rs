@@ -100,10 +100,10 @@ impl Request {
             some_settled(side).await;
         }
         let before = side.tool_changes();
-        let links = side.links().iter();
+        let links = side.links.iter();
         let fetched = join_all(links.map(|link| self.pages_in_time(link, params))).await;
         let mut lists = Vec::new();
-        for (link, pages) in side.links().iter().zip(fetched) {
+        for (link, pages) in side.links.iter().zip(fetched) {
             match pages {
                 // One without tools is there all the same.
                 Ok(pages) => lists.push(ServerList::new(link.server, pages)),
@@ -260,7 +260,7 @@ impl Request {
                     pending: forward.pending,
                 };
                 let message = message.with_body(forward.params);
-                let figures = &self.client.gateway().figures;
+                let figures = &self.client.gateway.figures;
                 figures.before.took(since.elapsed());
                 link.request(waiting, message, forward.headers).await;
                 Ok(None)

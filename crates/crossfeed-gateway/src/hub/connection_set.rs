@@ -36,7 +36,7 @@ use std::{
 
 /// The connections of one client in one era.
 pub(super) struct ConnectionSet {
-    links: Vec<Arc<ServerConnection>>,
+    pub(super) links: Vec<Arc<ServerConnection>>,
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
     prompts: Mutex<Prompts>,
@@ -93,7 +93,7 @@ impl ConnectionSet {
         params: &Bytes,
         name: Option<ClientName>,
     ) -> Arc<Self> {
-        let gateway = client.gateway();
+        let gateway = &client.gateway;
         let links: Vec<Arc<ServerConnection>> = gateway
             .connectors(client.principal())
             .map(|(server, connector)| {
@@ -121,10 +121,10 @@ impl ConnectionSet {
         };
         Arc::new(Self {
             links,
-            tools: gateway.tools().of(caller),
+            tools: gateway.tools.of(caller),
             revision,
             prompts: Mutex::default(),
-            resources: Mutex::new(Resources::new(client.account())),
+            resources: Mutex::new(Resources::new(&client.account)),
             learning: Turns::default(),
             reported: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -140,7 +140,7 @@ impl ConnectionSet {
     pub(super) fn stateless(client: &Arc<Client>, name: Option<&ClientName>) -> Arc<Self> {
         let revision = Revision::V2026_07_28;
         // What differs between clients must not be said for all of them.
-        let name = name.filter(|_| !client.is_shared()).cloned();
+        let name = name.filter(|_| !client.is_shared).cloned();
         let own = Bytes::from(
             serde_json::json!({"_meta": {
                 (meta::PROTOCOL_VERSION): revision.as_str(),
@@ -157,12 +157,7 @@ impl ConnectionSet {
 
     /// Whether this is reported for the first time.
     pub(super) fn is_first_report(&self, server: usize, of: Option<usize>) -> bool {
-        let mut reported = self.reported.lock();
-        reported.insert((server, of))
-    }
-
-    pub(super) fn links(&self) -> &[Arc<ServerConnection>] {
-        &self.links
+        self.reported.lock().insert((server, of))
     }
 
     /// The only connection, where there is only one.
@@ -206,8 +201,9 @@ impl ConnectionSet {
     }
 
     /// What servers list is to be learnt again.
-    pub(super) fn changed(&self, method: &str) {
+    pub(super) fn changed(&self, server: usize, method: &str) {
         match method {
+            method::TOOLS_CHANGED => self.tools_changed(server),
             method::PROMPTS_CHANGED => self.prompts.lock().is_current = false,
             method::RESOURCES_CHANGED => self.resources.lock().is_learnt = false,
             _ => {}
@@ -282,7 +278,7 @@ impl ConnectionSet {
     /// Whether the stateless era is to be offered: at least one server speaks it, and none is known not to. Waits
     /// until that is known.
     pub(super) async fn speaks_stateless(&self, eras: &Eras) -> bool {
-        let mut changes = eras.changes();
+        let mut changes = eras.changes.subscribe();
         let settled = join_all(self.links.iter().map(|link| link.settled()));
         let mut settled = std::pin::pin!(settled);
         loop {

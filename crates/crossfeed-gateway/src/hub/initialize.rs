@@ -92,7 +92,7 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Message> {
 pub(super) fn of_several(side: &ConnectionSet, guidance: &str) -> Bytes {
     let abouts = abouts(side);
     // Who is not there may have tools.
-    let is_complete = abouts.len() == side.links().len();
+    let is_complete = abouts.len() == side.links.len();
     of_all(&abouts, is_complete, guidance, side.revision)
 }
 
@@ -104,7 +104,7 @@ fn has_tools(about: &Bytes) -> bool {
 
 /// What the servers that are there say of themselves, with their names.
 pub(super) fn abouts(side: &ConnectionSet) -> Vec<(Box<str>, Bytes)> {
-    side.links()
+    side.links
         .iter()
         .filter(|link| link.is_open())
         .inspect(|link| {
@@ -116,22 +116,22 @@ pub(super) fn abouts(side: &ConnectionSet) -> Vec<(Box<str>, Bytes)> {
 
 /// Waits for all servers, but not long for those that are slower than others.
 pub(super) async fn some_settled(side: &Arc<ConnectionSet>) {
-    for link in side.links() {
+    for link in &side.links {
         link.wake_failed();
     }
     let all = async {
-        for link in side.links() {
+        for link in &side.links {
             let _ = link.settled().await;
         }
     };
     let enough = async {
-        let links = side.links().iter();
+        let links = side.links.iter();
         let latest = links.filter_map(|link| link.opening_since()).max();
         if let Some(latest) = latest {
             tokio::time::sleep_until(latest + START_GRACE).await;
         }
         // Whoever is first; where nobody comes, all are settled.
-        let settled = side.links().iter().map(|link| Box::pin(link.settled()));
+        let settled = side.links.iter().map(|link| Box::pin(link.settled()));
         let _ = select_ok(settled).await;
     };
     tokio::select! {

@@ -136,7 +136,7 @@ impl Request {
 
     /// The servers that are there and have a capability.
     pub(super) fn capable(&self, capability: &str) -> Vec<Arc<ServerConnection>> {
-        let links = self.side.links().iter();
+        let links = self.side.links.iter();
         links
             .filter(|link| link.is_open() && link.is_capable(capability))
             .cloned()
@@ -219,8 +219,8 @@ impl Request {
         }
         left_out(method, &failed);
         let bytes = pages.iter().map(|(_, page)| page.len()).sum();
-        let (side, gateway) = (Arc::clone(&self.side), Arc::clone(self.client.gateway()));
-        let named = move || all_prompts(&side, gateway.tools().naming(), pages, is_asked_for);
+        let (side, gateway) = (Arc::clone(&self.side), Arc::clone(&self.client.gateway));
+        let named = move || all_prompts(&side, gateway.tools.naming(), pages, is_asked_for);
         Ok(apart(bytes, named).await)
     }
 
@@ -245,13 +245,13 @@ impl Request {
             let next = read::string(&result, &["nextCursor"]);
             if next
                 .as_ref()
-                .is_some_and(|next| !fits(next, side.links().len()))
+                .is_some_and(|next| !fits(next, side.links.len()))
             {
                 failed.push((link, invalid("its cursor is too long")));
                 continue;
             }
             let result = match method {
-                method::LIST_TASKS => self.client.tasks().list(link.server, result),
+                method::LIST_TASKS => self.client.tasks.list(link.server, result),
                 _ => result,
             };
             side.learn_resources(&link, method, &result);
@@ -329,7 +329,7 @@ pub(super) async fn all_pages(
     until: Option<Instant>,
 ) -> Result<Vec<Bytes>, Failure> {
     let member = listed(method).map_or("", |(_, member)| member);
-    let most = request.client.gateway().config().limits.message_bytes;
+    let most = request.client.gateway.config().limits.message_bytes;
     let mut pages = Vec::new();
     let (mut bytes, mut items) = (0, 0);
     let mut seen = HashSet::new();

@@ -103,11 +103,6 @@ impl Eras {
         };
         self.changes.send_modify(|changes| *changes += 1);
     }
-
-    /// To be told when something is found out.
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
 }
 
 #[derive(Default)]
@@ -134,16 +129,19 @@ impl Gateway {
         metrics: &Metrics,
     ) -> Arc<Self> {
         let figures = GatewayMetrics::new(metrics, &config);
-        let budget = budget(&config, metrics);
+        let listen = config.listen.as_ref();
+        let holders = listen.map_or(0, |listen| listen.tokens.len());
+        let limits = &config.limits;
+        // Beside all results that are kept, which may all be one holder's, a message on its way in, out and back
+        // always fits in.
+        let messages = limits.message_bytes.saturating_mul(2);
+        let least = limits.total_bytes.saturating_add(messages);
+        let budget = Budget::new(limits.held_bytes(), least, holders, metrics);
         let tools = tools.with_figures(&figures).with_budget(&budget);
         let enabled = config.servers.iter().filter(|server| !server.disabled);
         let is_http =
             |server: &&ServerConfig| matches!(server.transport, TransportConfig::Http { .. });
         let (all, http) = (enabled.clone().count(), enabled.filter(is_http).count());
-        let holders = config
-            .listen
-            .as_ref()
-            .map_or(0, |listen| listen.tokens.len());
         let servers = servers.into_iter().enumerate();
         let servers = servers.map(|(server, connector)| match config.servers.get(server) {
             Some(config) => without_withheld(connector, &config.withheld),
@@ -169,14 +167,6 @@ impl Gateway {
         &self.config
     }
 
-    pub(crate) fn tools(&self) -> &Tools {
-        &self.tools
-    }
-
-    pub(crate) fn figures(&self) -> &Arc<GatewayMetrics> {
-        &self.figures
-    }
-
     /// The tasks of a principal; of one that has no name, those of a session.
     fn tasks_of(&self, principal: &Principal) -> Arc<Tasks> {
         let Principal::Named(name) = principal else {
@@ -199,15 +189,6 @@ impl Gateway {
             ticks.tick().await;
             self.tools.sweep().await;
         }
-    }
-
-    /// What everything that is held is charged to.
-    pub(crate) fn budget(&self) -> &Arc<Budget> {
-        &self.budget
-    }
-
-    fn eras(&self) -> Arc<Eras> {
-        Arc::clone(&self.eras)
     }
 
     /// The servers that are switched on and that a client may use, by their places in the configuration.
@@ -242,7 +223,7 @@ impl Gateway {
         }
         clients
             .all
-            .insert(client.key().to_owned(), Arc::downgrade(&client));
+            .insert(client.key.to_owned(), Arc::downgrade(&client));
         drop(clients);
         client
     }
@@ -295,19 +276,6 @@ impl Gateway {
         futures_util::future::join_all(closing).await;
         self.clients.lock().shared.clear();
     }
-}
-
-/// The budget of a gateway. Beside all results that are kept, which may all be one holder's, a message on its way
-/// in, out and back always fits in.
-fn budget(config: &GatewayConfig, metrics: &Metrics) -> Arc<Budget> {
-    let holders = config
-        .listen
-        .as_ref()
-        .map_or(0, |listen| listen.tokens.len());
-    let limits = &config.limits;
-    let messages = limits.message_bytes.saturating_mul(2);
-    let least = limits.total_bytes.saturating_add(messages);
-    Budget::new(limits.held_bytes(), least, holders, metrics)
 }
 
 /// What tells a client from all others: 128 bits that nobody can guess.

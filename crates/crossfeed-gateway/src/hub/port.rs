@@ -32,7 +32,7 @@ impl Hub for Gateway {
     }
 
     fn budget(&self) -> Arc<Budget> {
-        Arc::clone(Self::budget(self))
+        Arc::clone(&self.budget)
     }
 
     fn quotas(&self) -> Arc<Quotas> {
@@ -44,7 +44,7 @@ impl Hub for Gateway {
     }
 
     fn metrics(&self) -> Metrics {
-        self.figures().metrics().clone()
+        self.figures.metrics().clone()
     }
 }
 

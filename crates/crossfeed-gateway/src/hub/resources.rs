@@ -220,7 +220,7 @@ impl ConnectionSet {
 
     /// The server at which a resource is subscribed to.
     fn subscribed(&self, uri: &str) -> Option<usize> {
-        let mut links = self.links().iter();
+        let mut links = self.links.iter();
         let link = links.find(|link| link.state.lock().subscriptions.contains_key(uri))?;
         Some(link.server)
     }
@@ -347,7 +347,7 @@ impl Request {
         if let Some(link) = owner.and_then(|server| self.side.link(server)) {
             return self.forward(link, message).await;
         }
-        if self.client.gateway().config().unlisted == Unlisted::Refuse {
+        if self.client.gateway.config().unlisted == Unlisted::Refuse {
             let code = if self.side.revision.is_stateless() {
                 code::INVALID_PARAMS
             } else {

@@ -139,7 +139,7 @@ impl Request {
                 .is_some_and(|params| read::raw(&params, &["ref", "name"]).is_some()),
             _ => false,
         };
-        is_about_prompts && !self.client.gateway().tools().naming().is_sole()
+        is_about_prompts && !self.client.gateway.tools.naming().is_sole()
     }
 
     /// A request that one of several servers is to answer, or all.
@@ -186,13 +186,13 @@ impl Request {
     /// A request that says by nothing which server it is for: its parameters are for none that has nothing
     /// to do with them. The one that alone has a capability of that name is meant.
     async fn other(self, message: Message) -> Done {
-        if self.client.gateway().config().unlisted == Unlisted::AskAll {
+        if self.client.gateway.config().unlisted == Unlisted::AskAll {
             return self.in_turn(message).await;
         }
         some_settled(&self.side).await;
         let method = message.method().unwrap_or_default();
         let capability = method.split('/').next().unwrap_or_default();
-        let links = self.side.links().iter();
+        let links = self.side.links.iter();
         let mut capable = links.filter(|link| link.is_capable(capability));
         match (capable.next(), capable.next()) {
             (Some(link), None) => self.forward(link, message).await,
@@ -202,7 +202,7 @@ impl Request {
 
     /// Hands a request to all servers that have a capability, in its place among what they are sent.
     async fn ask_all(&self, capability: &str, message: &Message) -> Vec<Asked> {
-        for link in self.side.links() {
+        for link in &self.side.links {
             link.remember_level(message);
         }
         let mut asked = Vec::new();
@@ -242,7 +242,7 @@ impl Request {
         }
         let owner = known.and_then(|(server, own)| Some((self.side.link(server)?, own)));
         let Some((link, own)) = owner else {
-            if self.client.gateway().config().unlisted == Unlisted::AskAll {
+            if self.client.gateway.config().unlisted == Unlisted::AskAll {
                 return self.in_turn(message).await;
             }
             let error = "unknown prompt: no server lists it";
@@ -276,7 +276,7 @@ impl Request {
     ) -> Result<(Arc<ServerConnection>, Answer), Stop> {
         some_settled(&self.side).await;
         let mut first: Option<(Arc<ServerConnection>, Answer)> = None;
-        for link in self.side.links() {
+        for link in &self.side.links {
             if !link.is_open() {
                 continue;
             }
@@ -302,7 +302,7 @@ impl Request {
 
     /// No server is there to answer.
     pub(super) fn nobody(&self) -> Stop {
-        let mut links = self.side.links().iter();
+        let mut links = self.side.links.iter();
         let down = links.find_map(|link| Some(fault::rpc(&link.name, &link.refusal()?)));
         let error = down.unwrap_or_else(|| RpcError::new(code::INTERNAL, "no server is there yet"));
         Stop::Refused(error)
@@ -310,11 +310,11 @@ impl Request {
 
     /// Whether clients are to use the stateless era.
     async fn offers_stateless(&self) -> bool {
-        let gateway = self.client.gateway();
-        if gateway.config().eras == Eras::All || self.side.links().is_empty() {
+        let gateway = &self.client.gateway;
+        if gateway.config().eras == Eras::All || self.side.links.is_empty() {
             return true;
         }
-        let eras = gateway.eras();
+        let eras = &gateway.eras;
         let speaks = self.side.speaks_stateless(&eras);
         match self.side.only() {
             // Its own failure is the answer where it is not there.

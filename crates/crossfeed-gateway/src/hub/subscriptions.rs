@@ -114,7 +114,7 @@ impl Request {
                 if read::raw(&params, &["notifications", "resourceSubscriptions"]).is_some() {
                     self.learn_all_resources(&message).await;
                 }
-                let links = self.side.links().iter();
+                let links = self.side.links.iter();
                 links.filter(|link| link.is_open()).cloned().collect()
             }
         };
@@ -158,11 +158,11 @@ impl ConnectionSet {
     /// A subscription as a server is to know of it: without the resources and tasks of others.
     fn listen_at(&self, client: &Client, link: &ServerConnection, message: Message) -> Message {
         let is_only = self.only().is_some();
-        let asks_all = client.gateway().config().unlisted == Unlisted::AskAll;
+        let asks_all = client.gateway.config().unlisted == Unlisted::AskAll;
         let is_of = |owner: Option<usize>| owner.map_or(asks_all, |owner| owner == link.server);
         let params = message.params().unwrap_or_default();
         let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));
-        let tasks = |task: &str| client.tasks().is_at(link.server, task, is_only || asks_all);
+        let tasks = |task: &str| client.tasks.is_at(link.server, task, is_only || asks_all);
         let own = kept(&params, "resourceSubscriptions", uris);
         let own = kept(&own, "taskIds", tasks);
         if own == params {

@@ -206,7 +206,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
     let Some(client) = link.client.upgrade() else {
         return Err(ended());
     };
-    let eras = client.gateway().eras();
+    let eras = Arc::clone(&client.gateway.eras);
     let room = room(link, &client).await?;
     drop(client);
     let known = eras.of(link.server, link.stateless);
@@ -297,10 +297,7 @@ fn bridged<'r>(
     if !link.stateless {
         return (Arc::new(StatefulBridge { server }), Some(room));
     }
-    let is_shared = link
-        .client
-        .upgrade()
-        .is_none_or(|client| client.is_shared());
+    let is_shared = link.client.upgrade().is_none_or(|client| client.is_shared);
     let bridge = StatelessBridge {
         server: Arc::new(RoomConnector::new(link, room)),
         is_shared,
@@ -318,12 +315,12 @@ pub(super) async fn room(
     if let Some(room) = client.take_room(link.server) {
         return Ok(room);
     }
-    let gateway = client.gateway();
+    let gateway = &client.gateway;
     let needs = room::needs(gateway.config().servers.get(link.server));
     let room = match gateway.room(client.principal(), &[needs]).await {
         Ok(room) => room.into_iter().next(),
         Err(Crowded { what }) => {
-            gateway.figures().metrics().count(REFUSALS, &[what]);
+            gateway.figures.metrics().count(REFUSALS, &[what]);
             return Err(UpstreamError::Crowded { what });
         }
     };
@@ -573,7 +570,7 @@ async fn answered(link: &Arc<ServerConnection>, waiting: PendingReply, message: 
                     drop(result);
                     let answer = pending.answer(message).await;
                     client.answer(serial, answer).await;
-                    client.gateway().figures().after.took(since.elapsed());
+                    client.gateway.figures.after.took(since.elapsed());
                 });
                 if is_large {
                     tokio::spawn(work);

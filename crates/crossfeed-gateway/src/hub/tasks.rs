@@ -233,7 +233,7 @@ impl Client {
         }
         let json = message.result().unwrap_or_default();
         if let Some(task) = read_apart(&json, begun_by).await {
-            self.tasks().begun(link.server, &task);
+            self.tasks.begun(link.server, &task);
             self.goes_on(serial);
         }
     }
@@ -250,8 +250,8 @@ impl Client {
         }
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, |params| read::string(params, &[ID]));
-        task.await.map_or(self.tasks().has_all, |task| {
-            self.tasks().may_know(link.server, &task)
+        task.await.map_or(self.tasks.has_all, |task| {
+            self.tasks.may_know(link.server, &task)
         })
     }
 }
@@ -267,7 +267,7 @@ impl Request {
         let has_result = is_cancel || matches!(method, method::GET_TASK | method::TASK_RESULT);
         let params = message.params().unwrap_or_default();
         let task = read_apart(&params, named).await;
-        let tasks = self.client.tasks();
+        let tasks = &self.client.tasks;
         let owner = task.as_deref().map(|task| tasks.owner(task));
         let link = match owner {
             Some(Owner::Ambiguous) => {
@@ -278,7 +278,7 @@ impl Request {
             _ => None,
         };
         let link = link.or_else(|| self.side.only().filter(|_| tasks.has_all));
-        let asks_all = self.client.gateway().config().unlisted == Unlisted::AskAll;
+        let asks_all = self.client.gateway.config().unlisted == Unlisted::AskAll;
         let (link, answer) = match link.cloned() {
             Some(link) if has_result => {
                 let answer = link.pass(Some(self.serial), message).await.await;
@@ -327,7 +327,7 @@ impl Request {
         };
         let answer = link.pass(Some(self.serial), message).await.await;
         let result = answer.map_err(Stop::of(link))?;
-        let (tasks, server) = (Arc::clone(self.client.tasks()), link.server);
+        let (tasks, server) = (Arc::clone(&self.client.tasks), link.server);
         let own = read_apart(&result, move |result| tasks.list(server, result.clone()));
         Ok(Some(own.await))
     }

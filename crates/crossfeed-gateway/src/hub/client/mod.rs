@@ -71,17 +71,17 @@ fn is_too_long(message: &Message) -> bool {
 
 /// One client.
 pub struct Client {
-    gateway: Arc<Gateway>,
+    pub(super) gateway: Arc<Gateway>,
     principal: Principal,
     /// What is held for it is charged to this.
-    account: Arc<Account>,
+    pub(super) account: Arc<Account>,
     pub(super) outlet: Arc<dyn MessageSink>,
     /// Several clients are behind it, whose ids may be the same.
-    is_shared: bool,
+    pub(super) is_shared: bool,
     /// What tells it from all others.
-    key: String,
+    pub(super) key: String,
     /// Those of its principal.
-    tasks: Arc<Tasks>,
+    pub(super) tasks: Arc<Tasks>,
     state: Mutex<State>,
     /// Answers that are on their way to a client that does not read.
     leaving: Arc<AtomicUsize>,
@@ -151,7 +151,7 @@ impl Client {
         let tasks = gateway.tasks_of(&principal);
         Arc::new(Self {
             tasks,
-            account: gateway.budget().account(&principal),
+            account: gateway.budget.account(&principal),
             gateway,
             principal,
             outlet,
@@ -162,23 +162,10 @@ impl Client {
         })
     }
 
-    pub(super) fn gateway(&self) -> &Arc<Gateway> {
-        &self.gateway
-    }
-
-    pub(super) fn tasks(&self) -> &Arc<Tasks> {
-        &self.tasks
-    }
-
     /// What its results are recorded under; nothing where several clients share it, so that call ids
     /// must be unguessable.
     pub(super) fn session_key(&self) -> Option<String> {
         (!self.is_shared).then(|| self.key.clone())
-    }
-
-    /// What tells it from all others.
-    pub(super) fn key(&self) -> &str {
-        &self.key
     }
 
     /// The id of a request that runs, and where its answer goes.
@@ -186,15 +173,6 @@ impl Client {
         let state = self.state.lock();
         let running = state.running.get(&serial)?;
         Some((running.id.clone(), Arc::clone(&running.reply)))
-    }
-
-    pub(super) fn is_shared(&self) -> bool {
-        self.is_shared
-    }
-
-    /// What is held for it is charged to this.
-    pub(super) fn account(&self) -> &Arc<Account> {
-        &self.account
     }
 
     /// Who it is.
@@ -269,7 +247,7 @@ impl Client {
         }
         self.release_pre_init_queue().await;
         // Servers that came after the answer was made.
-        for link in side.links() {
+        for link in &side.links {
             self.back(link).await;
         }
     }
@@ -302,11 +280,7 @@ impl Client {
 
     pub(super) fn links(&self) -> Vec<Arc<ServerConnection>> {
         let sides = self.sides();
-        sides
-            .iter()
-            .flat_map(|side| side.links())
-            .cloned()
-            .collect()
+        sides.iter().flat_map(|side| &side.links).cloned().collect()
     }
 
     fn sides(&self) -> Vec<Arc<ConnectionSet>> {
@@ -473,7 +447,7 @@ impl Client {
         join_all(sides.iter().map(|side| side.close())).await;
         // Nobody else has them.
         if self.principal == Principal::Local {
-            let tools = self.gateway.tools();
+            let tools = &self.gateway.tools;
             tools.close_conversations(&self.principal).await;
         }
         self.gateway.forget(&self.key);

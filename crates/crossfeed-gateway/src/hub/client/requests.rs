@@ -387,11 +387,6 @@ impl Client {
         tokio::spawn(async move { client.cancel(serial, &gave_up()).await });
     }
 
-    /// The client went away from a request: without sessions that cancels it.
-    pub async fn abandon(&self, id: &Id) {
-        self.cancelled(id.raw(), gave_up()).await;
-    }
-
     /// The client went away from where the answers to some of its requests go: that cancels them.
     pub async fn give_up(&self, reply: &Arc<dyn MessageSink>) {
         let serials: Vec<u64> = {

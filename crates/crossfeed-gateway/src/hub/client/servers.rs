@@ -5,7 +5,7 @@
 
 use super::{Asked, Client, PROGRESS_TOKEN, is_too_long};
 use crate::{
-    apart::apart,
+    apart::read_apart,
     hub::{connection::ServerConnection, connection_set::MAX_KEY_BYTES, read},
     message::{Id, Message, RpcError, Token},
     port::MessageSink,
@@ -45,7 +45,7 @@ impl Client {
         let is_one_of_several = self.side_of(link).is_some_and(|side| side.only().is_none());
         let params = message.params().filter(|_| is_one_of_several);
         let token = match params.clone() {
-            Some(params) => apart(params.len(), move || read::kept(&params, &PROGRESS_TOKEN)).await,
+            Some(params) => read_apart(&params, |params| read::kept(params, &PROGRESS_TOKEN)).await,
             None => None,
         };
         let token = token.filter(|token| token.len() <= MAX_KEY_BYTES);
@@ -78,17 +78,15 @@ impl Client {
         let message = match params.filter(|_| has_token) {
             Some(params) => {
                 let own = Id::number(number);
-                let with_own = move || read::replaced(&params, &PROGRESS_TOKEN, own.raw());
-                let params = apart(message.len(), with_own).await;
-                message.with_body(params)
+                let with_own =
+                    move |params: &Bytes| read::replaced(params, &PROGRESS_TOKEN, own.raw());
+                message.with_body(read_apart(&params, with_own).await)
             }
             None => message,
         };
         let message = message.with_id(Id::number(number));
-        for outlet in outlets {
-            if outlet.send(message.clone()).await.is_ok() {
-                return;
-            }
+        if send_first(&outlets, &message).await {
+            return;
         }
         self.state.lock().asked.remove(&number);
         let refused = refuse(code::INTERNAL, "the client is gone");
@@ -133,9 +131,10 @@ impl Client {
         let method = message.method().unwrap_or_default();
         let outlets = match method {
             method::CANCELLED => {
-                if let Some((outlets, message)) = self.withdrawn(link, &message, related) {
-                    send_first(&outlets, &message).await;
-                }
+                let Some((outlets, message)) = self.withdrawn(link, &message, related) else {
+                    return;
+                };
+                send_first(&outlets, &message).await;
                 return;
             }
             method::PROGRESS => {
@@ -145,7 +144,8 @@ impl Client {
                     Progress::Of(outlet, own) if self.is_shared => {
                         let params = read::replaced(&params, &["progressToken"], &own);
                         let message = message.with_body(params);
-                        return send_first(&[outlet], &message).await;
+                        send_first(&[outlet], &message).await;
+                        return;
                     }
                     Progress::Of(outlet, _) => vec![outlet],
                     // Of what goes on behind its answer: a task.
@@ -153,15 +153,12 @@ impl Client {
                     Progress::Unknown | Progress::OfAnother => return,
                 }
             }
-            method::TOOLS_CHANGED => {
+            method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED => {
                 if let Some(side) = self.side_of(link) {
-                    side.tools_changed(link.server);
-                }
-                vec![Arc::clone(&self.outlet)]
-            }
-            method::PROMPTS_CHANGED | method::RESOURCES_CHANGED | method::RESOURCE_UPDATED => {
-                if let Some(side) = self.side_of(link) {
-                    side.changed(method);
+                    side.changed(link.server, method);
                 }
                 vec![Arc::clone(&self.outlet)]
             }
@@ -302,18 +299,17 @@ impl Client {
         if is_beginning || !link.make_known() {
             return;
         }
-        side.tools_changed(link.server);
         if link.stateless {
             for (_, method, _) in LIST_CHANGES {
-                side.changed(method);
+                side.changed(link.server, method);
             }
             // Lists are announced to those only who asked for it.
             return side.listen_again(self, link).await;
         }
-        let about = link.state.lock().about.clone().unwrap_or_default();
+        side.tools_changed(link.server);
         for (capability, method, _) in LIST_CHANGES {
-            if read::raw(&about, &["capabilities", capability]).is_some() {
-                side.changed(method);
+            if link.is_capable(capability) {
+                side.changed(link.server, method);
                 let _ = self.outlet.send(Message::notification(method, None)).await;
             }
         }
@@ -330,10 +326,12 @@ enum Progress {
     Unknown,
 }
 
-async fn send_first(outlets: &[Arc<dyn MessageSink>], message: &Message) {
+/// Sends where it can be sent to first; says whether it could.
+async fn send_first(outlets: &[Arc<dyn MessageSink>], message: &Message) -> bool {
     for outlet in outlets {
         if outlet.send(message.clone()).await.is_ok() {
-            return;
+            return true;
         }
     }
+    false
 }

@@ -230,7 +230,7 @@ impl Note {
             return None;
         }
         let account = match client.upgrade() {
-            Some(client) if begins => Arc::clone(client.account()),
+            Some(client) if begins => Arc::clone(&client.account),
             _ => return Some(Ok(Self { uri, begins: None })),
         };
         let charge = account.charge(SUBSCRIPTION_BYTES + uri.len(), Purpose::Remembered);
@@ -286,11 +286,11 @@ impl ServerConnection {
         handshake: Handshake,
         stateless: bool,
     ) -> Arc<Self> {
-        let config = client.gateway().config();
+        let config = client.gateway.config();
         let of = config.servers.get(server);
         let is_http =
             of.is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. }));
-        let charged = connector.charged_to(client.account());
+        let charged = connector.charged_to(&client.account);
         Arc::new(Self {
             server,
             name: of.map_or("", |config| &config.name).into(),
@@ -313,7 +313,7 @@ impl ServerConnection {
             over: watch::Sender::new(0),
             clock: Notify::new(),
             woken: Notify::new(),
-            figures: client.gateway().figures().server(server),
+            figures: client.gateway.figures.server(server),
             has_dropped: AtomicBool::new(false),
         })
     }

@@ -100,11 +100,11 @@ impl ServerConnection {
         let Some(client) = self.client.upgrade() else {
             return Ok(None);
         };
-        let gateway = client.gateway();
+        let gateway = &client.gateway;
         let permit = gateway.quotas().take(client.principal(), Needs::HTTP);
         permit.map(Some).map_err(|_| {
             let what = "descriptors";
-            gateway.figures().metrics().count(REFUSALS, &[what]);
+            gateway.figures.metrics().count(REFUSALS, &[what]);
             UpstreamError::Crowded { what }
         })
     }

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, time::Duration};
 const TOOLS: &str = r#"{"tools":{}}"#;
 
 fn text(world: &World) -> String {
-    world.gateway.figures().metrics().text()
+    world.gateway.figures.metrics().text()
 }
 
 fn check(world: &World, sample: &str, expected: usize) {

@@ -29,7 +29,7 @@ async fn a_holder_whose_results_fill_the_store_can_still_send_and_be_answered() 
         config.limits.total_bytes = 64 << 20;
         config.limits.memory_bytes = 128 << 20;
     });
-    let budget = world.gateway.budget();
+    let budget = &world.gateway.budget;
     assert_eq!(budget.limit(), 128 << 20);
     let bob = budget.account(&Principal::Named("bob".to_owned()));
     let _results = bob.charge(64 << 20, Purpose::Answer).unwrap();
