@@ -268,29 +268,27 @@ impl ConnectionSet {
     /// Logs what a server does not get, once for each pair of servers; never an address, which may hold a
     /// secret.
     fn report(&self, link: &ServerConnection, claim: Claim) {
-        match claim {
-            Claim::Own => {}
-            Claim::OfAnother(owner) => {
-                if self.is_first_report(link.server, Some(owner)) {
-                    let owner = self.link(owner).map_or("", |owner| &owner.name);
-                    tracing::warn!(
-                        target: "crossfeed::gateway",
-                        server = %link.name,
-                        owner,
-                        "a server lists a resource that another listed first: requests go to that one"
-                    );
-                }
-            }
-            Claim::NoRoom => {
-                if self.is_first_report(link.server, None) {
-                    tracing::warn!(
-                        target: "crossfeed::gateway",
-                        server = %link.name,
-                        most = MAX_RESOURCES,
-                        "a server lists more resources than are remembered: the rest cannot be read"
-                    );
-                }
-            }
+        let of = match claim {
+            Claim::Own => return,
+            Claim::OfAnother(owner) => Some(owner),
+            Claim::NoRoom => None,
+        };
+        if !self.is_first_report(link.server, of) {
+            return;
+        }
+        match of {
+            Some(owner) => tracing::warn!(
+                target: "crossfeed::gateway",
+                server = %link.name,
+                owner = self.link(owner).map_or("", |owner| &owner.name),
+                "a server lists a resource that another listed first: requests go to that one"
+            ),
+            None => tracing::warn!(
+                target: "crossfeed::gateway",
+                server = %link.name,
+                most = MAX_RESOURCES,
+                "a server lists more resources than are remembered: the rest cannot be read"
+            ),
         }
     }
 

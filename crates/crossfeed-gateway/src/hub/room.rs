@@ -12,10 +12,11 @@
 use super::{Client, Gateway};
 use crate::{
     config::{ServerConfig, TransportConfig},
+    metrics::families::REFUSALS,
     port::Crowded,
     principal::Principal,
     quota::{Lack, Needs, Permit, Quotas, Shortage},
-    upstream::Upstream,
+    upstream::{Upstream, UpstreamError},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::JoinHandle, time::Instant};
@@ -98,6 +99,12 @@ impl Gateway {
     #[must_use]
     pub fn quotas(&self) -> &Arc<Quotas> {
         &self.quotas
+    }
+
+    /// A connection is refused what it takes.
+    pub(super) fn crowded(&self, what: &'static str) -> UpstreamError {
+        self.figures.metrics().count(REFUSALS, &[what]);
+        UpstreamError::Crowded { what }
     }
 
     /// Room for connections of these needs. Where there is too little, clients that do not use theirs give it

@@ -63,20 +63,12 @@ impl ConnectionSet {
             serial,
         };
         let done = async move {
-            let stopped = match request.clone().done(message).await {
-                Ok(None) => return,
-                Ok(Some(result)) => return request.client.respond(serial, &result).await,
-                Err(stopped) => stopped,
-            };
-            match stopped {
-                Stop::Refused(error) => request.client.refuse(serial, &error).await,
-                Stop::Failed(_, Failure::Error(message)) => {
-                    request.client.answer(serial, *message).await;
-                }
-                Stop::Failed(link, Failure::Unavailable(error)) => {
-                    let error = fault::rpc(&link.name, &error);
-                    request.client.refuse(serial, &error).await;
-                }
+            let own = &request.client;
+            match request.clone().done(message).await {
+                Ok(None) => {}
+                Ok(Some(result)) => own.respond(serial, &result).await,
+                Err(Stop::Refused(error)) => own.refuse(serial, &error).await,
+                Err(Stop::Failed(link, failure)) => own.fail(serial, &link.name, failure).await,
             }
         };
         client.work(serial, done).await;

@@ -277,11 +277,7 @@ impl ConnectionSet {
                     let mapped = mapped.await;
                     client.answer(serial, message.with_body(mapped)).await;
                 }
-                Err(Failure::Error(message)) => client.answer(serial, *message).await,
-                Err(Failure::Unavailable(error)) => {
-                    let error = super::fault::rpc(&link.name, &error);
-                    client.refuse(serial, &error).await;
-                }
+                Err(failure) => client.fail(serial, &link.name, failure).await,
             }
             return;
         }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     bridge::{StatefulBridge, StatelessBridge},
     message::{Id, Kind, Message},
-    metrics::{Outcome, families::REFUSALS},
+    metrics::Outcome,
     port::Crowded,
     protocol::method,
     tools::result::{of_server, unclaimed},
@@ -317,14 +317,9 @@ pub(super) async fn room(
     }
     let gateway = &client.gateway;
     let needs = room::needs(gateway.config().servers.get(link.server));
-    let room = match gateway.room(client.principal(), &[needs]).await {
-        Ok(room) => room.into_iter().next(),
-        Err(Crowded { what }) => {
-            gateway.figures.metrics().count(REFUSALS, &[what]);
-            return Err(UpstreamError::Crowded { what });
-        }
-    };
-    room.ok_or_else(ended)
+    let room = gateway.room(client.principal(), &[needs]).await;
+    let room = room.map_err(|Crowded { what }| gateway.crowded(what))?;
+    room.into_iter().next().ok_or_else(ended)
 }
 
 /// Fails with whether there was a connection.

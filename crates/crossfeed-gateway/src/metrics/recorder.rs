@@ -18,14 +18,10 @@ const KINDS: [&str; 6] = [
 /// The kind of a method, by its place.
 fn kind(method: &str) -> usize {
     let family = method.split('/').next().unwrap_or_default();
-    match (method, family) {
-        ("tools/call", _) => 0,
-        ("tools/list", _) => 1,
-        (_, "resources") => 2,
-        (_, "prompts") => 3,
-        (_, "tasks") => 4,
-        _ => 5,
-    }
+    let of = KINDS
+        .iter()
+        .position(|kind| [method, family].contains(kind));
+    of.unwrap_or(KINDS.len() - 1)
 }
 
 /// How a request to a server ended.

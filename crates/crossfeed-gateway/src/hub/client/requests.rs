@@ -10,6 +10,7 @@ use crate::{
     budget::{Purpose, UNCHARGED},
     config::ClientName,
     hub::{
+        connection::Failure,
         connection_set::{ConnectionSet, MAX_KEY_BYTES},
         fault,
         outbox::Outbox,
@@ -325,6 +326,14 @@ impl Client {
         }
     }
 
+    /// The same by what a server answered instead, or by why it did not.
+    pub(in crate::hub) async fn fail(&self, serial: u64, server: &str, failure: Failure) {
+        match failure {
+            Failure::Error(message) => self.answer(serial, *message).await,
+            Failure::Unavailable(error) => self.refuse(serial, &fault::rpc(server, &error)).await,
+        }
+    }
+
     /// Sends an answer without waiting for a client that does not read; such a client may not ask more
     /// until it does.
     pub(super) async fn send_soon(&self, reply: Arc<dyn MessageSink>, message: Message) {
@@ -340,22 +349,13 @@ impl Client {
     pub(super) async fn cancelled(&self, id: &Bytes, params: Bytes) {
         let serial = {
             let state = self.state.lock();
-            if self.is_shared {
-                None
-            } else {
-                state
-                    .by_id
-                    .iter()
-                    .find(|(known, _)| known.raw() == id)
-                    .map(|(_, serial)| *serial)
-                    .filter(|serial| {
-                        // What begins a session is not cancelled.
-                        state
-                            .running
-                            .get(serial)
-                            .is_some_and(|running| !running.is_initialize)
-                    })
-            }
+            let of_id = state.by_id.iter().find(|(known, _)| known.raw() == id);
+            // What begins a session is not cancelled.
+            let may_end = |serial: &u64| {
+                let running = state.running.get(serial);
+                running.is_some_and(|running| !running.is_initialize)
+            };
+            of_id.map(|(_, serial)| *serial).filter(may_end)
         };
         if let Some(serial) = serial {
             self.cancel(serial, &params).await;

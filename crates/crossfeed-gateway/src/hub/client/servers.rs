@@ -177,14 +177,11 @@ impl Client {
         let params = message.params()?;
         let id = read::raw(&params, &["requestId"])?;
         let number = {
+            let is_it = |_: &u64, asked: &mut Asked| {
+                Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id
+            };
             let mut state = self.state.lock();
-            let number = state
-                .asked
-                .iter()
-                .find(|(_, asked)| Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id)
-                .map(|(number, _)| *number)?;
-            state.asked.remove(&number);
-            number
+            state.asked.extract_if(is_it).next()?.0
         };
         let params = read::replaced(&params, &["requestId"], Id::number(number).raw());
         Some((
@@ -249,16 +246,10 @@ impl Client {
     pub(in crate::hub) async fn lost(&self, link: &Arc<ServerConnection>) {
         let numbers: Vec<u64> = {
             let mut state = self.state.lock();
-            let numbers = state
+            let asked = state
                 .asked
-                .iter()
-                .filter(|(_, asked)| Arc::ptr_eq(&asked.link, link))
-                .map(|(number, _)| *number)
-                .collect();
-            for number in &numbers {
-                state.asked.remove(number);
-            }
-            numbers
+                .extract_if(|_, asked| Arc::ptr_eq(&asked.link, link));
+            asked.map(|(number, _)| number).collect()
         };
         for number in numbers {
             let params = format!(r#"{{"requestId":{number},"reason":"the server has ended"}}"#);

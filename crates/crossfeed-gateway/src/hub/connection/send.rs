@@ -8,7 +8,7 @@ use super::{Answer, Note, PendingReply, QueuedMessage, ServerConnection, Waiting
 use crate::{
     hub::{poll_then_spawn::poll_then_spawn, read, supervisor},
     message::{Header, Id, Message},
-    metrics::{Outcome, families::REFUSALS},
+    metrics::Outcome,
     protocol::method,
     quota::{Needs, Permit},
     upstream::{Upstream, UpstreamError},
@@ -102,11 +102,7 @@ impl ServerConnection {
         };
         let gateway = &client.gateway;
         let permit = gateway.quotas().take(client.principal(), Needs::HTTP);
-        permit.map(Some).map_err(|_| {
-            let what = "descriptors";
-            gateway.figures.metrics().count(REFUSALS, &[what]);
-            UpstreamError::Crowded { what }
-        })
+        permit.map(Some).map_err(|_| gateway.crowded("descriptors"))
     }
 
     /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
