@@ -71,11 +71,6 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The list that came, of which items were changed.
-    pub(crate) fn came(&self) -> &View<'a> {
-        &self.came
-    }
-
     /// The items in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Child<'_, 'a>> {
         let count = self.came.len().unwrap_or_default();
@@ -193,11 +188,6 @@ impl<'a> Members<'a> {
             came: Some(came),
             ..Self::default()
         }
-    }
-
-    /// The object that came, of which members were changed.
-    pub(crate) fn came(&self) -> Option<&View<'a>> {
-        self.came.as_ref()
     }
 
     /// The members in order.
@@ -332,8 +322,8 @@ impl<'a> Tree<'a> for Node<'a> {
         // Nothing was put yet: it stands where it came.
         let arguments = match self {
             Self::View(view) => Some(view),
-            Self::List(items) => Some(items.came()),
-            Self::Object(members) => members.came(),
+            Self::List(items) => Some(&items.came),
+            Self::Object(members) => members.came.as_ref(),
         };
         let found = arguments?.as_cursor()?.by_ordinal(ordinal?)?;
         let mut defaults = DEFAULT_KEYS.iter().filter_map(|key| found.get(key));

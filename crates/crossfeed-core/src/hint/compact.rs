@@ -31,6 +31,18 @@ enum Entry {
     Ambiguous,
 }
 
+impl Entry {
+    /// How many there are in hints.
+    fn count(self, hints: &Hints) -> usize {
+        match self {
+            Self::Terminal => hints.terminals.len(),
+            Self::Array => hints.arrays.len(),
+            Self::Example => hints.examples.len(),
+            Self::Ambiguous => hints.ambiguous.len(),
+        }
+    }
+}
+
 /// The hints of these lists that fit.
 pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hints {
     let mut hints = Hints {
@@ -65,7 +77,7 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
                 continue;
             }
             let mut next = hints.clone();
-            let is_first = match entry {
+            match entry {
                 Entry::Terminal => {
                     // What stands among the paths of its name needs not be said twice.
                     let said = |selector: &String| {
@@ -73,31 +85,18 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
                         names.any(|(_, paths)| paths.contains(selector))
                     };
                     let typed = terminals.by_ref().find(|typed| !said(&typed.selector));
-                    let Some(typed) = typed else { continue };
-                    next.terminals.push(typed);
+                    next.terminals.extend(typed);
                     next.terminals.sort_by_key(|typed| !typed.ambiguous);
-                    hints.terminals.is_empty()
                 }
-                Entry::Array => {
-                    let Some(typed) = arrays.next() else { continue };
-                    next.arrays.push(typed);
-                    hints.arrays.is_empty()
-                }
-                Entry::Example => {
-                    let Some(selector) = examples.next() else {
-                        continue;
-                    };
-                    next.examples.push(selector);
-                    hints.examples.is_empty()
-                }
-                Entry::Ambiguous => {
-                    let Some(named) = ambiguous.next() else {
-                        continue;
-                    };
-                    next.ambiguous.push(named);
-                    hints.ambiguous.is_empty()
-                }
-            };
+                Entry::Array => next.arrays.extend(arrays.next()),
+                Entry::Example => next.examples.extend(examples.next()),
+                Entry::Ambiguous => next.ambiguous.extend(ambiguous.next()),
+            }
+            let before = entry.count(&hints);
+            if entry.count(&next) == before {
+                continue;
+            }
+            let is_first = before == 0;
             is_empty = false;
             let most = if is_first { MOST } else { AIM };
             if next.len() <= most {

@@ -43,7 +43,7 @@ pub(super) struct Plan<'a, 'v> {
     pub(super) structured: Option<Cursor<'a>>,
     nodes: Vec<Node<'a>>,
     /// How many steps were planned.
-    steps: usize,
+    pub(super) steps: usize,
     /// What could be shown next, the most wanted first.
     next: BinaryHeap<Reverse<(u32, usize, Id)>>,
     /// How many were put there, so that of the equally wanted the first comes first.
@@ -162,11 +162,6 @@ impl<'a, 'v> Plan<'a, 'v> {
 
     pub(super) fn node(&self, id: Id) -> Option<&Node<'a>> {
         self.nodes.get(id)
-    }
-
-    /// How many steps were planned.
-    pub(super) fn steps(&self) -> usize {
-        self.steps
     }
 
     /// How the child of a branch at `place` is reached, and where it stands.

@@ -268,7 +268,7 @@ impl<'a> Search<'a, '_> {
             let steps = if misfit == usize::MAX {
                 // How far the budget goes is not known yet.
                 let has_more = plan.grow(room);
-                let steps = plan.steps();
+                let steps = plan.steps;
                 if steps == fit && (!has_more || room >= most) {
                     break;
                 }

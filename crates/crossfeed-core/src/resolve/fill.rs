@@ -93,11 +93,10 @@ impl FillLimits<'_> {
 /// A value that was made for one or more references.
 pub(super) struct ResolvedValue<'a, T> {
     pub(super) value: T,
-    /// What it was made from; nothing for a default.
-    view: Option<View<'a>>,
     pub(super) source: ReferenceSource,
     /// The digits of a number that is the whole value.
     pub(super) digits: Option<Box<str>>,
+    /// What it was made from.
     pub(super) nesting: Nesting<'a>,
     /// What it would have taken if the model had written it.
     pub(super) tokens: usize,
@@ -136,7 +135,10 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
             }
         });
     }
-    let view = |number: &Option<usize>| maker.made.get((*number)?)?.view.clone();
+    let view = |number: &Option<usize>| match &maker.made.get((*number)?)?.nesting {
+        Nesting::Of(view) => Some(view.clone()),
+        Nesting::Default(_) => None,
+    };
     let brought = values.iter().map(view).collect();
     let mut filler = Substituter {
         plan,
@@ -354,8 +356,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             tokens: means.tally.of_view(&view, size.json),
             counted: size.counted(),
             digits: (view.kind() == Kind::Number).then(|| written(&view)),
-            nesting: Nesting::Of(view.clone()),
-            view: Some(view),
+            nesting: Nesting::Of(view),
             value,
             source,
             uses: 0,
@@ -405,7 +406,6 @@ fn stand_in<'a, T>(
             ..source_of(reference)
         },
         value,
-        view: None,
         digits: None,
         uses: 0,
     }

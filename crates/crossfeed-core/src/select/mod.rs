@@ -124,7 +124,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// too.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let trace = SelectTrace::begin(self.telemetry);
-        let selection = trace.span().in_scope(|| self.unfolded(written));
+        let selection = trace.span.in_scope(|| self.unfolded(written));
         trace.end(
             written,
             selection.as_ref().map(|selection| &selection.report),

@@ -11,7 +11,7 @@ use tracing::{Span, field};
 
 /// One selector, as a trace has it.
 pub(super) struct SelectTrace<'t> {
-    span: Span,
+    pub(super) span: Span,
     /// Read only where somebody wants to know.
     begun: Option<(Instant, &'t dyn Telemetry)>,
 }
@@ -30,10 +30,6 @@ impl<'t> SelectTrace<'t> {
             ),
             begun: telemetry.map(|telemetry| (Instant::now(), telemetry)),
         }
-    }
-
-    pub(super) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// Notes what came of it.

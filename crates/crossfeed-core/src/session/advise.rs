@@ -50,7 +50,7 @@ impl ResolveJob {
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
                 match trial.those_that_fit(nearest, &mut fits) {
-                    none if none.is_empty() => offer(trial, parameter.wish(), &mut fits),
+                    none if none.is_empty() => offer(trial, &parameter.wish, &mut fits),
                     fitting => fitting,
                 }
             });

@@ -79,7 +79,7 @@ impl<'a> Trial<'a, '_> {
     ) -> Vec<Suggestion> {
         let mut steps = schema.steps();
         let mut fits = |value: Value, _: Option<&str>| schema.accepts(&value, &mut steps);
-        self.fitting(schema.wish(), most, &mut fits)
+        self.fitting(&schema.wish, most, &mut fits)
     }
 
     /// The selectors whose values `fits` accepts, best first: those that go best with the wish, then

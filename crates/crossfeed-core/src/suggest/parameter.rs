@@ -34,7 +34,7 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug)]
 pub struct ParameterSchema {
     schema: InputSchema,
-    wish: ParameterIntent,
+    pub(crate) wish: ParameterIntent,
 }
 
 /// Why there is no schema of a parameter.
@@ -186,11 +186,7 @@ impl ParameterSchema {
     /// The name of the parameter, where it has one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.wish.name()
-    }
-
-    pub(crate) fn wish(&self) -> &ParameterIntent {
-        &self.wish
+        self.wish.name.as_deref()
     }
 
     /// The steps for judging any number of values.

@@ -23,7 +23,7 @@ const WORDS: usize = 200;
 /// What a parameter is likely to want.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParameterIntent {
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// The name, folded, and its words.
     folded: String,
     words: Vec<String>,
@@ -115,10 +115,6 @@ impl ParameterIntent {
             .or_else(|| TextFormat::of_name(self.words.last()?));
         self.name = Some(name);
         self
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
     }
 
     /// Whether lists are wanted rather than their items.
