@@ -251,3 +251,12 @@ fn outside(value: Cursor<'_>) -> Value {
         _ => value.to_nearest_value(),
     }
 }
+
+/// How many values a value is, itself included.
+pub(crate) fn count_of(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count_of).sum::<usize>(),
+        _ => 1,
+    }
+}

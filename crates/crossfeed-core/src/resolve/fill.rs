@@ -1,7 +1,6 @@
 //! Filling: each reference's value is made once, then put where it belongs.
 
 use super::{
-    count_of,
     nesting::Nesting,
     plan::{Plan, Planned},
     substitute::Substituter,
@@ -9,7 +8,7 @@ use super::{
     visible::Shown,
 };
 use crate::{
-    arguments::{Documents, Tree, unheld},
+    arguments::{Documents, Tree, count_of, unheld},
     canonical::Views,
     error::{LimitError, LookupError, MalformedReference, SelectError},
     failure::{Error, Failure},

@@ -14,14 +14,3 @@ pub(crate) use fill::{FillArena, FillContext, FillLimits, Filled, LookupResult, 
 pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;
 pub(crate) use visible::{Shown, seen};
-
-use serde_json::Value;
-
-/// How many values a value is, itself included.
-pub(crate) fn count_of(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(count_of).sum::<usize>(),
-        _ => 1,
-    }
-}

@@ -5,7 +5,7 @@
 //! of a subschema on a value the validator makes at most, found without making them: each pair of
 //! subschema and value is looked at once, however often it would be evaluated.
 
-use crate::{error::ValidationCost, resolve::count_of};
+use crate::{arguments::count_of, error::ValidationCost};
 use crossfeed_schema::{
     Dialect, Document, address,
     index::{Index, visit_all},
