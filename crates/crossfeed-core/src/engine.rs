@@ -76,16 +76,9 @@ pub struct EngineOptions {
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
-/// At least one.
-const fn at_least_one(n: usize) -> NonZeroUsize {
-    match NonZeroUsize::new(n) {
-        Some(n) => n,
-        None => NonZeroUsize::MIN,
-    }
-}
-
 impl Default for EngineOptions {
     fn default() -> Self {
+        let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
         Self {
             select: SelectOptions::default(),
             repairs: RepairScope::default(),

@@ -2,14 +2,14 @@
 
 use crate::error::{
     ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, NotJson,
-    RenderError, RevealError, SelectError, ValidationCost, quotable,
+    RenderError, RevealError, SelectError, ValidationCost, cut, quotable,
 };
 use crossfeed_projection::ProjectionError;
 use crossfeed_schema::SchemaError;
 use crossfeed_store::{Budget as StoreBudget, StoreError};
 use crossfeed_tools::ReadError;
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 /// Whatever can be wrong with the arguments of a call.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -249,14 +249,6 @@ const AT_CHARS: usize = 1000;
 const IN_FULL: usize = 20;
 /// How many failures have advice in JSON.
 const ADVISED: usize = 100;
-
-/// The beginning of a text that is too long.
-fn cut(text: &str, chars: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
-}
 
 /// As a model reads it: what is wrong, what was there, one next step.
 /// Of no place and no call: who asked knows them. It is large to be handed through.

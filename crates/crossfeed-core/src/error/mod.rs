@@ -18,4 +18,4 @@ pub use offer::Alternatives;
 pub(crate) use offer::{KnownId, comparison_budget};
 pub use reference::MalformedReference;
 pub use select::SelectError;
-pub(crate) use select::quotable;
+pub(crate) use select::{cut, quotable};

@@ -206,8 +206,12 @@ pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
     if written.chars().nth(QUOTED_CHARS).is_none() {
         return Cow::Borrowed(written);
     }
-    let text = written.trim();
-    match text.char_indices().nth(QUOTED_CHARS) {
+    cut(written.trim(), QUOTED_CHARS)
+}
+
+/// The beginning of a text that is too long.
+pub(crate) fn cut(text: &str, chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),
     }

@@ -8,21 +8,10 @@ use parking_lot::Mutex;
 use std::{num::NonZeroUsize, sync::Arc};
 
 /// Whose output it is: what one tenant's or project's tools return is nothing for another's.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Tool {
-    tenant: String,
-    project: String,
-    name: String,
-}
+type Tool = [String; 3];
 
-impl Tool {
-    fn of(scope: &Scope, name: &str) -> Self {
-        Self {
-            tenant: scope.tenant().to_owned(),
-            project: scope.project().to_owned(),
-            name: name.to_owned(),
-        }
-    }
+fn tool_of(scope: &Scope, name: &str) -> Tool {
+    [scope.tenant(), scope.project(), name].map(str::to_owned)
 }
 
 type Learned = Arc<Mutex<LearnedSchema>>;
@@ -44,7 +33,7 @@ impl LearnedSchemas {
 
     /// Learns from a result of a tool.
     pub(crate) fn observe(&self, scope: &Scope, tool: &str, result: Cursor<'_>) {
-        let tool = Tool::of(scope, tool);
+        let tool = tool_of(scope, tool);
         let new = || Arc::new(Mutex::new(LearnedSchema::new(self.options.clone())));
         let learned = Arc::clone(self.kept.lock().get_or_insert(tool, new));
         // Results of other tools are not kept waiting.
@@ -53,7 +42,7 @@ impl LearnedSchemas {
 
     /// What was learned of a tool.
     pub(crate) fn of(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
-        let learned = Arc::clone(self.kept.lock().get(&Tool::of(scope, tool))?);
+        let learned = Arc::clone(self.kept.lock().get(&tool_of(scope, tool))?);
         let learned = learned.lock().clone();
         Some(learned)
     }

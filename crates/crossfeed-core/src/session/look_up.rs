@@ -40,32 +40,11 @@ impl Session {
     ///
     /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        match self.whole(call_id).await?.as_stored() {
+        let whole = self.look_up(&LookupKey::new(call_id, None)).await?;
+        match whole.as_stored() {
             Stored::Result(result) => Ok(Arc::clone(result)),
             Stored::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
         }
-    }
-
-    /// All that is recorded of a call, or why it is not there and what is.
-    pub(super) async fn whole(&self, call_id: &CallId) -> LookupResult {
-        self.look_up(&LookupKey::new(call_id, None)).await
-    }
-
-    /// The result of a call, or that it is in flight.
-    pub(super) async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        let is_running = self.inner().flights.is_running(&self.scope, call_id);
-        // Also then: another engine over the same store may have recorded it.
-        let found = self.find_stored(call_id).await;
-        found.map_err(|error| {
-            if is_running {
-                LookupError::Pending {
-                    call_id: call_id.clone(),
-                    waited: None,
-                }
-            } else {
-                error
-            }
-        })
     }
 
     pub(super) async fn find_stored(
@@ -103,13 +82,18 @@ impl Session {
 
     /// What is wanted, or why it is not there and what is.
     pub(super) async fn look_up(&self, wanted: &LookupKey) -> LookupResult {
-        let found = match wanted.artifact_id {
-            None => {
-                let found = self.find(&wanted.call_id).await;
-                found.map(|result| Stored::Result(result).into())
-            }
-            Some(_) => self.find_wanted(wanted).await,
-        };
+        // Artifacts are not in flight.
+        let is_running = wanted.artifact_id.is_none()
+            && (self.inner().flights).is_running(&self.scope, &wanted.call_id);
+        // Also then: another engine over the same store may have recorded it.
+        let found = self.find_wanted(wanted).await;
+        let found = found.map_err(|error| match is_running {
+            true => LookupError::Pending {
+                call_id: wanted.call_id.clone(),
+                waited: None,
+            },
+            false => error,
+        });
         let mut looked = [found];
         self.offer(&mut looked).await;
         let [looked] = looked;

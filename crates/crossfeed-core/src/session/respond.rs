@@ -76,7 +76,7 @@ impl Session {
         let own = marked(given.with_document_of_call(document, given.kind()));
         self.record(call_id, result).await?;
         // What is stored, so that one index serves all; it may be gone again already.
-        let full = match self.find(call_id).await {
+        let full = match self.get(call_id).await {
             Ok(stored) => stored,
             Err(_) => Arc::new(own),
         };
