@@ -210,9 +210,10 @@ impl Session {
         let reading = run_or_spawn(is_small, move || {
             let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
             let refers = || Ok(!written.plan(None)?.0.is_empty());
-            let schema = match is_judged {
-                true => tool.schema_for(refers)?.cloned(),
-                false => None,
+            let schema = if is_judged {
+                tool.schema_for(refers)?.cloned()
+            } else {
+                None
             };
             Ok::<_, ResolveError>((written, asked, schema))
         });

@@ -87,12 +87,15 @@ impl Session {
             && (self.inner().flights).is_running(&self.scope, &wanted.call_id);
         // Also then: another engine over the same store may have recorded it.
         let found = self.find_wanted(wanted).await;
-        let found = found.map_err(|error| match is_running {
-            true => LookupError::Pending {
-                call_id: wanted.call_id.clone(),
-                waited: None,
-            },
-            false => error,
+        let found = found.map_err(|error| {
+            if is_running {
+                LookupError::Pending {
+                    call_id: wanted.call_id.clone(),
+                    waited: None,
+                }
+            } else {
+                error
+            }
         });
         let mut looked = [found];
         self.offer(&mut looked).await;
