@@ -201,12 +201,15 @@ pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
 /// costs a walk over the result.
 const EXPLAINED: usize = 32;
 
+/// What opening a wanted result gave: its views and its shape, or the limit that stopped it.
+type Opened<'a> = Result<(Views<'a>, Rc<Outline>), LimitError>;
+
 /// Makes values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
     means: &'m FillContext<'a, 'o>,
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
-    opened: HashMap<(usize, bool), Result<(Views<'a>, Rc<Outline>), LimitError>>,
+    opened: HashMap<(usize, bool), Opened<'a>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     /// What values that cannot be made would count for: they are charged where they are named, as
     /// they are where bytes can pass them on.

@@ -54,9 +54,10 @@ pub(crate) fn validate(
     let failures: Vec<_> = failures
         .map(|finding| failure(finding, arguments, &links))
         .collect();
-    match failures.is_empty() {
-        true => Ok(repairs),
-        false => Err(failures),
+    if failures.is_empty() {
+        Ok(repairs)
+    } else {
+        Err(failures)
     }
 }
 

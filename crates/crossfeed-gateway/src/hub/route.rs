@@ -307,7 +307,7 @@ impl Request {
             return true;
         }
         let eras = &gateway.eras;
-        let speaks = self.side.speaks_stateless(&eras);
+        let speaks = self.side.speaks_stateless(eras);
         match self.side.only() {
             // Its own failure is the answer where it is not there.
             Some(link) => speaks.await || eras.of(link.server, true).is_none(),

@@ -27,6 +27,9 @@ pub enum Line {
     NoRoom(Skimmed),
 }
 
+/// What a skipped line becomes when its end is reached.
+type Ending = fn(Skimmed) -> Line;
+
 /// Reads lines.
 ///
 /// # Invariants
@@ -42,7 +45,7 @@ pub struct LineReader<R> {
     /// So much of the buffer has no line break.
     searched: usize,
     /// The line that is being skipped, and what it is then.
-    skipped: Option<(Skim, fn(Skimmed) -> Line)>,
+    skipped: Option<(Skim, Ending)>,
     /// What the buffer takes beyond its first bytes; none where nothing is charged.
     charge: Option<(Charge, Purpose)>,
 }

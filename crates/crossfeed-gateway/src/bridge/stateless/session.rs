@@ -303,9 +303,10 @@ impl Sessions {
     pub(super) fn expire_sessions(&mut self) {
         let is_expired = |link: &ConnectionId, session: &Session| {
             // The server may still be at what was left there.
-            let most = match session.is_extra && !session.unanswered.may_ask() {
-                true => SPARE_TIMEOUT,
-                false => IDLE_TIMEOUT,
+            let most = if session.is_extra && !session.unanswered.may_ask() {
+                SPARE_TIMEOUT
+            } else {
+                IDLE_TIMEOUT
             };
             session.used.elapsed() > most && self.is_idle(*link)
         };
