@@ -1,7 +1,7 @@
 //! The repository is laid out as its documents say.
 //!
-//! Comes in: the repository's files, read as text (no cargo, no git). Goes out: for each law one list of what to fix. The reading is
-//! done by the modules below, which are tested on small strings there.
+//! Each test reads files of the repository as text, without cargo or git, and lists everything that must be corrected. The modules
+//! below do the reading; they are tested on small strings.
 
 mod manifest;
 mod markdown;
@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use crossfeed_tests::workspace_root;
 
 const PAGE: &str = "ARCHITECTURE.md";
+const MODULES: &str = "crates/README.md";
 /// A crate with more lines of product code than this has a table of its modules.
 const MAX_LINES_WITHOUT_TABLE: usize = 5000;
-const PAGES_WITH_LINKS: [&str; 3] = ["README.md", PAGE, "CHANGELOG.md"];
+const PAGES_WITH_LINKS: [&str; 4] = ["README.md", PAGE, MODULES, "CHANGELOG.md"];
 
 /// Fails with all problems at once, one a line.
 fn report(law: &str, problems: &[String]) {
@@ -42,9 +43,9 @@ fn the_table_lists_every_crate_and_every_arrow() {
 #[test]
 fn the_module_tables_list_every_import() {
     let root = workspace_root();
-    let tables = match modules::read(&tree::read(&root, PAGE).unwrap()) {
+    let tables = match modules::read(&tree::read(&root, MODULES).unwrap()) {
         Ok(tables) => tables,
-        Err(problems) => return report(&format!("{PAGE} must be readable:"), &problems),
+        Err(problems) => return report(&format!("{MODULES} must be readable:"), &problems),
     };
     let mut problems = Vec::new();
     let mut names = BTreeSet::new();
@@ -65,15 +66,15 @@ fn the_module_tables_list_every_import() {
     }
     for table in tables.iter().filter(|table| !names.contains(&table.name)) {
         problems.push(format!(
-            "there is no crate `{}`: take its table out",
+            "there is no crate `{}`: delete its table",
             table.name
         ));
     }
-    report(&format!("modules import what {PAGE} allows:"), &problems);
+    report(&format!("modules import what {MODULES} allows:"), &problems);
 }
 
 #[test]
-fn every_path_in_the_architecture_page_exists() {
+fn every_path_in_the_architecture_pages_exists() {
     let root = workspace_root();
     let files = tree::files(&root).unwrap();
     let names: BTreeSet<&str> = files
@@ -84,22 +85,23 @@ fn every_path_in_the_architecture_page_exists() {
         .iter()
         .filter_map(|path| path.iter().next()?.to_str())
         .collect();
-    let page = tree::read(&root, PAGE).unwrap();
     let mut problems = Vec::new();
-    for span in markdown::code_spans(&page) {
-        let Some(path) = markdown::repository_path(&span.text, &top) else {
-            continue;
-        };
-        let known = if path.contains('/') {
-            root.join(path).exists()
-        } else {
-            names.contains(path)
-        };
-        if !known {
-            problems.push(format!(
-                "{PAGE}:{}: `{path}` does not exist: correct it, or create the file",
-                span.line
-            ));
+    for page in [PAGE, MODULES] {
+        for span in markdown::code_spans(&tree::read(&root, page).unwrap()) {
+            let Some(path) = markdown::repository_path(&span.text, &top) else {
+                continue;
+            };
+            let known = if path.contains('/') {
+                root.join(path).exists()
+            } else {
+                names.contains(path)
+            };
+            if !known {
+                problems.push(format!(
+                    "{page}:{}: `{path}` does not exist: correct it, or create the file",
+                    span.line
+                ));
+            }
         }
     }
     report("a path in backticks must lead to something:", &problems);
