@@ -122,10 +122,7 @@ fn every_crate_takes_lints_and_metadata_from_the_workspace() {
 fn every_relative_link_leads_somewhere() {
     let root = workspace_root();
     let mut pages: Vec<PathBuf> = PAGES_WITH_LINKS.iter().map(PathBuf::from).collect();
-    let is_spec = |path: &PathBuf| {
-        path.starts_with("specs") && path.extension().is_some_and(|extension| extension == "md")
-    };
-    pages.extend(tree::files(&root).unwrap().into_iter().filter(is_spec));
+    pages.extend(specs(&root));
     let mut problems = Vec::new();
     for page in pages {
         match tree::read(&root, &page) {
@@ -137,6 +134,33 @@ fn every_relative_link_leads_somewhere() {
         "relative links must lead to a file, and their anchors to a heading:",
         &problems,
     );
+}
+
+#[test]
+fn every_rule_of_a_specification_has_a_number() {
+    let root = workspace_root();
+    let mut problems = Vec::new();
+    for page in specs(&root) {
+        // The index, and the decisions, hold no rules.
+        if page.parent() != Some(Path::new("specs")) || page.ends_with("README.md") {
+            continue;
+        }
+        let rules = markdown::misnumbered_rules(&tree::read(&root, &page).unwrap());
+        problems.extend(
+            rules
+                .iter()
+                .map(|rule| format!("{}:{}: {}", page.display(), rule.line, rule.text)),
+        );
+    }
+    report("rules are numbered within their section:", &problems);
+}
+
+/// The pages below `specs/`.
+fn specs(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let files = tree::files(root).unwrap();
+    files.into_iter().filter(|path| {
+        path.starts_with("specs") && path.extension().is_some_and(|extension| extension == "md")
+    })
 }
 
 #[test]

@@ -1,6 +1,4 @@
-//! As much of Markdown as the checks need.
-//!
-//! Comes in: the text of a page. Goes out: code spans, link targets, anchors. Not here: rendering; indented code blocks and HTML are
+//! The parts of Markdown that the checks need: code spans, links, anchors and numbered rules. Indented code blocks and HTML are
 //! read as plain text, and a code span ends on its line.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +31,32 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
         }
         None
     })
+}
+
+/// The rules of a page that do not carry the next number of their section: a rule is an item of a list at the margin.
+pub(super) fn misnumbered_rules(text: &str) -> Vec<Piece> {
+    let mut problems = Vec::new();
+    let mut next = 1;
+    for (line, text) in prose(text) {
+        if text.starts_with('#') {
+            next = 1;
+            continue;
+        }
+        let number = text
+            .split_once(". ")
+            .and_then(|(number, _)| number.parse::<usize>().ok());
+        if number.is_none() && !text.starts_with("- ") {
+            continue;
+        }
+        if number != Some(next) {
+            problems.push(Piece {
+                line,
+                text: format!("the rule must begin with `{next}. `"),
+            });
+        }
+        next += 1;
+    }
+    problems
 }
 
 /// A line cut into text (even places) and code spans (odd places).
@@ -286,5 +310,23 @@ mod tests {
         check("# A\n# A\n# A", &["a", "a-1", "a-2"]);
         check("#no\n```\n# code\n```", &[]);
         check("<a id=\"here\"></a>", &["here"]);
+    }
+
+    #[test]
+    fn rules_are_numbered_within_their_section() {
+        let check = |page: &str, expected: &[usize]| {
+            let lines: Vec<usize> = misnumbered_rules(page)
+                .iter()
+                .map(|piece| piece.line)
+                .collect();
+            assert_eq!(lines, expected, "{page}");
+        };
+        check(
+            "# a\n1. x\n   - y\ntext\n2. x\n## b\n1. x\n```\n- x\n```\n",
+            &[],
+        );
+        check("# a\n- x\n2. x\n", &[2]);
+        check("# a\n1. x\n1. x\n3. x\n# b\n4. x\n", &[3, 6]);
+        check("In 2025. That was a year.\n", &[]);
     }
 }
