@@ -224,7 +224,7 @@ impl Talk {
             loop {
                 let Some(event) = self.events.recv().await else {
                     let reason = "the connection is over".to_owned();
-                    return Err(UpstreamError::Ended { reason }.into());
+                    return Err(UpstreamError::Ended(reason).into());
                 };
                 match event {
                     Event::Message { message, .. } => match self.read(&id, &message).await? {

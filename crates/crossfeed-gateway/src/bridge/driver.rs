@@ -297,7 +297,7 @@ impl<E: Era> Driver<E> {
                     writer.close(None);
                 }
                 let reason = "it asks, and does not read what it is answered".to_owned();
-                let error = UpstreamError::Invalid { reason };
+                let error = UpstreamError::Invalid(reason);
                 // What is in its queue may still be sent before it is closed.
                 state.unsent.remove(&link);
                 state.era.on_event(link, Event::Closed(error));
@@ -441,9 +441,7 @@ async fn watch<E: Era>(
     };
     loop {
         let event = happenings.recv().await.unwrap_or_else(|| {
-            Event::Closed(UpstreamError::Ended {
-                reason: "its connection is gone".to_owned(),
-            })
+            Event::Closed(UpstreamError::Ended("its connection is gone".to_owned()))
         });
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;

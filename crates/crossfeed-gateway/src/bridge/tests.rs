@@ -44,9 +44,7 @@ impl Connector for Fake {
             events,
             reads: Arc::clone(&reads),
         };
-        let unreachable = |_| UpstreamError::Unreachable {
-            reason: "no more".to_owned(),
-        };
+        let unreachable = |_| UpstreamError::Unreachable("no more".to_owned());
         self.connections
             .lock()
             .send(connection)
@@ -62,9 +60,9 @@ impl Upstream for FakeUpstream {
     async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
         let _reads = self.1.read().await;
         let told = Told::Message(message, headers.to_vec());
-        self.0.send(told).map_err(|_| UpstreamError::Ended {
-            reason: "gone".to_owned(),
-        })
+        self.0
+            .send(told)
+            .map_err(|_| UpstreamError::Ended("gone".to_owned()))
     }
 
     fn speak(&self, revision: Revision) {

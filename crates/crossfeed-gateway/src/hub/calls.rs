@@ -203,9 +203,9 @@ impl Request {
         if self.side.only().is_some() || link.is_open() {
             link.settled().await.map_err(Failure::Unavailable)?;
         } else {
-            return Err(Failure::Unavailable(UpstreamError::Unreachable {
-                reason: "it is not there yet".to_owned(),
-            }));
+            return Err(Failure::Unavailable(UpstreamError::Unreachable(
+                "it is not there yet".to_owned(),
+            )));
         }
         if !link.is_capable("tools") {
             return Ok(Vec::new());

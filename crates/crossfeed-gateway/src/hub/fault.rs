@@ -24,7 +24,7 @@ pub(super) fn tool(
     let code = error.code();
     let mut body = ErrorBody::new(code, format!("server `{server}`: {error}"));
     body.advice = match code {
-        ErrorCode::UpstreamUnavailable if matches!(error, UpstreamError::Refused { .. }) => {
+        ErrorCode::UpstreamUnavailable if matches!(error, UpstreamError::Refused(_)) => {
             Some("the call was not made: it can be made again once the gateway may use the server")
         }
         ErrorCode::UpstreamUnavailable => Some("the call was not made: it can be made again"),

@@ -50,7 +50,7 @@ pub(super) async fn introduce(
                     Kind::Error if is_answer => {
                         let reason = refusal(&message);
                         link.state.lock().refused = Some(message);
-                        return Err(UpstreamError::Refused { reason });
+                        return Err(UpstreamError::Refused(reason));
                     }
                     // An answer to nothing.
                     Kind::Response | Kind::Error => {}

@@ -79,9 +79,7 @@ fn fits(cursor: &str, servers: usize) -> bool {
 
 /// A list that cannot be shown.
 fn invalid(reason: &str) -> Failure {
-    Failure::Unavailable(UpstreamError::Invalid {
-        reason: reason.to_owned(),
-    })
+    Failure::Unavailable(UpstreamError::Invalid(reason.to_owned()))
 }
 
 impl Request {

@@ -238,7 +238,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
         // Servers refuse what they do not know in every way there is.
         let is_refusal = match &error {
             UpstreamError::TimedOut { .. } => is_probe,
-            UpstreamError::Ended { .. } | UpstreamError::SessionOver => is_probe || link.is_http,
+            UpstreamError::Ended(_) | UpstreamError::SessionOver => is_probe || link.is_http,
             _ => true,
         };
         if !(was_there && is_refusal) {
@@ -248,7 +248,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
         link.state.lock().refused = None;
         // Known at once: who asks for the era need not wait until the bridge is open. If that fails, too, nothing
         // is known.
-        let says_no = refused.is_some() || matches!(error, UpstreamError::Rejected { .. });
+        let says_no = refused.is_some() || matches!(error, UpstreamError::Rejected(_));
         if link.stateless && says_no {
             eras.learn(link.server, link.stateless, Some(false));
         }
@@ -261,9 +261,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
                 return Ok(opened);
             }
             // It only wants to know who asks, and that is what a person can help with.
-            Err((wants @ UpstreamError::Refused { .. }, _))
-                if link.state.lock().refused.is_none() =>
-            {
+            Err((wants @ UpstreamError::Refused(_), _)) if link.state.lock().refused.is_none() => {
                 eras.learn(link.server, link.stateless, None);
                 return Err(wants);
             }
@@ -280,7 +278,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
     let opened = opened.map_err(|(error, _)| error);
     if matches!(
         opened,
-        Err(UpstreamError::Refused { .. } | UpstreamError::Rejected { .. })
+        Err(UpstreamError::Refused(_) | UpstreamError::Rejected(_))
     ) {
         eras.learn(link.server, link.stateless, None);
     }
@@ -355,9 +353,7 @@ async fn attempt(
 }
 
 pub(super) fn ended() -> UpstreamError {
-    UpstreamError::Ended {
-        reason: "the connection is over".to_owned(),
-    }
+    UpstreamError::Ended("the connection is over".to_owned())
 }
 
 /// Subscriptions that a server is told again at once: the rest waits for its answers, so that the

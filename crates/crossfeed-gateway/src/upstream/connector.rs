@@ -61,9 +61,9 @@ pub fn connector_with_metrics(
             Ok(Arc::new(connector))
         }
         #[cfg(not(unix))]
-        TransportConfig::Stdio { .. } => Err(UpstreamError::Unreachable {
-            reason: "child processes take a Unix system".to_owned(),
-        }),
+        TransportConfig::Stdio { .. } => Err(UpstreamError::Unreachable(
+            "child processes take a Unix system".to_owned(),
+        )),
         TransportConfig::Http {
             url,
             headers,
@@ -155,12 +155,10 @@ struct RefusedConnector {
 impl Connector for RefusedConnector {
     async fn connect(&self, _: mpsc::Sender<Event>) -> Result<Arc<dyn Upstream>, UpstreamError> {
         let place = &self.place;
-        Err(UpstreamError::Unreachable {
-            reason: format!(
-                "its `{place}` would go over plain HTTP to another computer: use https, or set `insecure = true` \
+        Err(UpstreamError::Unreachable(format!(
+            "its `{place}` would go over plain HTTP to another computer: use https, or set `insecure = true` \
                  if everyone on the way may read it"
-            ),
-        })
+        )))
     }
 }
 

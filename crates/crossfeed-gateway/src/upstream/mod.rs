@@ -32,11 +32,8 @@ use tokio::sync::mpsc;
 #[non_exhaustive]
 pub enum UpstreamError {
     /// The connection is over: the process ended, the session was closed.
-    #[error("the server has ended: {reason}")]
-    Ended {
-        /// How: an exit status, a status of HTTP.
-        reason: String,
-    },
+    #[error("the server has ended: {0}")]
+    Ended(String),
     /// It does not know the session any longer: it was restarted, or its session has expired.
     #[error("the server has ended: its session is over")]
     SessionOver,
@@ -44,11 +41,8 @@ pub enum UpstreamError {
     #[error("the gateway closes the connection")]
     Closed,
     /// It cannot be started or reached.
-    #[error("the server cannot be reached: {reason}")]
-    Unreachable {
-        /// Why.
-        reason: String,
-    },
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
     /// It took longer than it may.
     #[error("the server did not answer within {}", spelled(*after))]
     TimedOut {
@@ -56,11 +50,8 @@ pub enum UpstreamError {
         after: Duration,
     },
     /// It sent something that is not a message.
-    #[error("the server sent an invalid JSON-RPC message: {reason}")]
-    Invalid {
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("the server sent an invalid JSON-RPC message: {0}")]
+    Invalid(String),
     /// It sent, or should be sent, a message beyond the limit.
     #[error("a message of more than {limit} bytes")]
     TooLarge {
@@ -77,17 +68,11 @@ pub enum UpstreamError {
         what: &'static str,
     },
     /// It wants to know who asks: HTTP 401 or 403 that a token did not help.
-    #[error("the server refuses: {reason}")]
-    Refused {
-        /// What it says, without secrets.
-        reason: String,
-    },
+    #[error("the server refuses: {0}")]
+    Refused(String),
     /// It refuses, whoever asks: another status of HTTP that says no, without an error of JSON-RPC.
-    #[error("the server refuses: {reason}")]
-    Rejected {
-        /// What it says, without secrets.
-        reason: String,
-    },
+    #[error("the server refuses: {0}")]
+    Rejected(String),
     /// A request was sent, at least in part, and has no answer. Every other error says that it was not
     /// sent, or that the server refused it before doing anything.
     #[error("the request may have run: {}", lost(cause))]
@@ -108,9 +93,7 @@ fn spelled(time: Duration) -> String {
 /// Why an answer was lost. The server was reached, so nothing else is said of a connection that broke.
 fn lost(cause: &UpstreamError) -> String {
     match cause {
-        UpstreamError::Unreachable { reason } | UpstreamError::Rejected { reason } => {
-            reason.clone()
-        }
+        UpstreamError::Unreachable(reason) | UpstreamError::Rejected(reason) => reason.clone(),
         cause => cause.to_string(),
     }
 }
@@ -121,7 +104,7 @@ impl UpstreamError {
     #[must_use]
     pub fn after_sending(self) -> Self {
         match self {
-            Self::Refused { .. } | Self::Rejected { .. } | Self::OutcomeUnknown { .. } => self,
+            Self::Refused(_) | Self::Rejected(_) | Self::OutcomeUnknown { .. } => self,
             cause => Self::OutcomeUnknown {
                 cause: Box::new(cause),
             },
@@ -153,15 +136,15 @@ impl UpstreamError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Ended { .. }
+            Self::Ended(_)
             | Self::SessionOver
             | Self::Closed
-            | Self::Unreachable { .. }
+            | Self::Unreachable(_)
             | Self::TimedOut { .. }
-            | Self::Refused { .. }
-            | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
+            | Self::Refused(_)
+            | Self::Rejected(_) => ErrorCode::UpstreamUnavailable,
             Self::OutcomeUnknown { .. } => ErrorCode::UpstreamOutcomeUnknown,
-            Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
+            Self::Invalid(_) => ErrorCode::UpstreamInvalid,
             Self::TooLarge { .. } | Self::NoRoom | Self::Crowded { .. } => ErrorCode::LimitExceeded,
         }
     }

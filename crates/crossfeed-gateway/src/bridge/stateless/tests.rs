@@ -369,9 +369,7 @@ async fn failed(talk: &mut Talk, client: &str) -> UpstreamError {
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_session_was_not_sent_and_what_was_sent_may_have_run() {
-    let ended = || UpstreamError::Ended {
-        reason: "gone".to_owned(),
-    };
+    let ended = || UpstreamError::Ended("gone".to_owned());
     let lost = ended().after_sending();
     // The server may have taken `initialize`, but it was not sent the call.
     let mut talk = connected().await;
@@ -401,9 +399,7 @@ async fn what_waits_for_a_session_was_not_sent_and_what_was_sent_may_have_run() 
     talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"task":{"taskId":"k","status":"working"}}}"#)
         .await;
     talk.told().await;
-    let refused = || UpstreamError::Refused {
-        reason: "HTTP 401".to_owned(),
-    };
+    let refused = || UpstreamError::Refused("HTTP 401".to_owned());
     let (id, error) = (Id::number(6), refused());
     let event = Event::Failed { id, error };
     talk.server.events.send(event).await.unwrap();
@@ -412,9 +408,7 @@ async fn what_waits_for_a_session_was_not_sent_and_what_was_sent_may_have_run() 
 
 #[tokio::test(start_paused = true)]
 async fn what_a_server_that_does_not_read_was_not_sent_has_not_run() {
-    let ended = || UpstreamError::Ended {
-        reason: "gone".to_owned(),
-    };
+    let ended = || UpstreamError::Ended("gone".to_owned());
     let mut talk = discovered(r#"{"tools":{}}"#).await;
     let reads = Arc::clone(&talk.server.reads);
     let stopped = reads.write().await;
@@ -847,9 +841,7 @@ async fn a_later_session_that_does_not_begin_in_time_fails_what_waits_for_it() {
 async fn the_end_of_the_last_session_is_the_end() {
     let mut talk = discovered("{}").await;
     talk.call("a", 3).await;
-    let error = UpstreamError::Ended {
-        reason: "x".to_owned(),
-    };
+    let error = UpstreamError::Ended("x".to_owned());
     talk.server.events.send(Event::Closed(error)).await.unwrap();
     assert!(matches!(talk.event().await, Event::Failed { id, .. } if id.to_string() == r#""a""#));
     assert!(matches!(talk.event().await, Event::Closed(_)));

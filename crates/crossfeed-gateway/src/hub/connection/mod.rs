@@ -70,9 +70,7 @@ impl Failure {
 
 /// What waited for an answer is gone, and with it whoever would read this.
 fn cancelled() -> Failure {
-    Failure::Unavailable(UpstreamError::Ended {
-        reason: "the request was cancelled".to_owned(),
-    })
+    Failure::Unavailable(UpstreamError::Ended("the request was cancelled".to_owned()))
 }
 
 /// What is to become of the answer to a request.

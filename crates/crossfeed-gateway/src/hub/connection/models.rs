@@ -44,9 +44,7 @@ impl Connector for Server {
 }
 
 fn down() -> UpstreamError {
-    UpstreamError::Unreachable {
-        reason: "it is away".to_owned(),
-    }
+    UpstreamError::Unreachable("it is away".to_owned())
 }
 
 fn link() -> Arc<ServerConnection> {

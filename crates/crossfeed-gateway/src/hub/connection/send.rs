@@ -348,7 +348,5 @@ impl ServerConnection {
 }
 
 fn does_not_read() -> UpstreamError {
-    UpstreamError::Unreachable {
-        reason: "it does not read what it is sent".to_owned(),
-    }
+    UpstreamError::Unreachable("it does not read what it is sent".to_owned())
 }

@@ -359,9 +359,7 @@ async fn a_server_of_another_era_that_wants_to_know_who_asks_is_heard() {
     let client = world.client();
     client.send(INITIALIZE).await;
     let (server, probe) = probed(&world).await;
-    let error = UpstreamError::Refused {
-        reason: "log in".to_owned(),
-    };
+    let error = UpstreamError::Refused("log in".to_owned());
     let id = probe.id().unwrap().clone();
     server
         .events
@@ -380,9 +378,7 @@ async fn what_a_server_of_neither_era_says_first_stands() {
         client.send(INITIALIZE).await;
         let (server, probe) = probed(&world).await;
         if by_status {
-            let error = UpstreamError::Rejected {
-                reason: "HTTP 400".to_owned(),
-            };
+            let error = UpstreamError::Rejected("HTTP 400".to_owned());
             let id = probe.id().unwrap().clone();
             let failed = Event::Failed { id, error };
             server.events.send(failed).await.unwrap();

@@ -91,9 +91,9 @@ impl Upstream for Connection {
         if self.is_stuck.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
-        self.to.send(message).map_err(|_| UpstreamError::Ended {
-            reason: "gone".to_owned(),
-        })
+        self.to
+            .send(message)
+            .map_err(|_| UpstreamError::Ended("gone".to_owned()))
     }
 
     fn speak(&self, _: Revision) {}
@@ -125,9 +125,7 @@ impl Connector for Fake {
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         if self.is_down.load(Ordering::Relaxed) {
-            return Err(UpstreamError::Unreachable {
-                reason: "down".to_owned(),
-            });
+            return Err(UpstreamError::Unreachable("down".to_owned()));
         }
         let (to, inbox) = mpsc::unbounded_channel();
         let (abandoned, abandons) = mpsc::unbounded_channel();

@@ -103,9 +103,7 @@ async fn what_passes_is_counted() {
     server.expect("notifications/cancelled").await;
     client.send(slow).await;
     server.expect("a-name-of-the-client").await;
-    let over = UpstreamError::Ended {
-        reason: "over".to_owned(),
-    };
+    let over = UpstreamError::Ended("over".to_owned());
     server.events.send(Event::Closed(over)).await.unwrap();
     client.next().await;
     client.send(slow).await;

@@ -44,7 +44,7 @@ impl World {
     async fn end(&self, index: usize, server: Server) {
         self.fakes[index].is_down.store(true, Ordering::Relaxed);
         let reason = "killed".to_owned();
-        let over = Event::Closed(UpstreamError::Ended { reason });
+        let over = Event::Closed(UpstreamError::Ended(reason));
         server.events.send(over).await.unwrap();
         // Less than until the first attempt to reach it again.
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -10,9 +10,7 @@ const UNAVAILABLE: &str = "upstream.unavailable";
 const UNKNOWN: &str = "upstream.outcome_unknown";
 
 fn ended() -> UpstreamError {
-    UpstreamError::Ended {
-        reason: "exit status: 3".to_owned(),
-    }
+    UpstreamError::Ended("exit status: 3".to_owned())
 }
 
 /// A client and its server, whose tools were listed: one that changes things, one that only reads.

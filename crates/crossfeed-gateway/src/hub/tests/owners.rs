@@ -61,9 +61,7 @@ impl Both {
     async fn end_bank(&mut self) {
         self.world.fakes[0].is_down.store(true, Ordering::Relaxed);
         let bank = self.servers[0].take().unwrap();
-        let over = UpstreamError::Ended {
-            reason: "crashed".to_owned(),
-        };
+        let over = UpstreamError::Ended("crashed".to_owned());
         bank.events.send(Event::Closed(over)).await.unwrap();
         bank.events.closed().await;
     }

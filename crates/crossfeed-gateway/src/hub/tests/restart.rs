@@ -10,9 +10,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
 
 fn over() -> Event {
-    Event::Closed(UpstreamError::Ended {
-        reason: "exit status: 3".to_owned(),
-    })
+    Event::Closed(UpstreamError::Ended("exit status: 3".to_owned()))
 }
 
 #[tokio::test(start_paused = true)]

@@ -281,9 +281,7 @@ async fn what_one_server_takes_back_another_still_asks() {
     servers[1].say(message(taken_back)).await;
     servers[1].say(message(ask)).await;
     assert!(client.next().await.contains(r#""id":2"#));
-    let over = Event::Closed(UpstreamError::Ended {
-        reason: "x".to_owned(),
-    });
+    let over = Event::Closed(UpstreamError::Ended("x".to_owned()));
     servers[1].events.send(over).await.unwrap();
     let cancelled = client.next().await;
     assert!(cancelled.contains(r#""requestId":2"#), "{cancelled}");

@@ -8,9 +8,7 @@ const ALL: &str = r#"{"tools":{},"resources":{"subscribe":true}}"#;
 const LONG: Duration = Duration::from_secs(36_000);
 
 fn over() -> Event {
-    Event::Closed(UpstreamError::Ended {
-        reason: "exit status: 3".to_owned(),
-    })
+    Event::Closed(UpstreamError::Ended("exit status: 3".to_owned()))
 }
 
 /// What came to a server in this time.

@@ -202,9 +202,7 @@ async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamErr
         .body(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
     let response = fetch::send(request)
         .await
-        .map_err(|error| UpstreamError::Unreachable {
-            reason: error.to_string(),
-        })?;
+        .map_err(|error| UpstreamError::Unreachable(error.to_string()))?;
     let headers: Vec<_> = http::wire::challenges(&response).collect();
     Ok(Challenge::of(&headers))
 }

@@ -72,11 +72,9 @@ impl Credentials for None {
         _: &[String],
         _: Option<&HeaderValue>,
     ) -> Result<(), UpstreamError> {
-        Err(UpstreamError::Refused {
-            reason: format!(
-                "HTTP {}: its `headers` do not say who asks, or not rightly",
-                status.as_u16()
-            ),
-        })
+        Err(UpstreamError::Refused(format!(
+            "HTTP {}: its `headers` do not say who asks, or not rightly",
+            status.as_u16()
+        )))
     }
 }

@@ -63,9 +63,9 @@ impl OAuth {
 
 impl Tokens {
     fn read(&self) -> Result<Option<Login>, UpstreamError> {
-        self.store.read().map_err(|error| UpstreamError::Refused {
-            reason: format!("its tokens cannot be read: {error}"),
-        })
+        self.store
+            .read()
+            .map_err(|error| UpstreamError::Refused(format!("its tokens cannot be read: {error}")))
     }
 
     /// Keeps other processes from the tokens, where that can be: every gateway with this configuration has
@@ -80,12 +80,10 @@ impl Tokens {
     }
 
     fn takes_login(&self, why: &str) -> UpstreamError {
-        UpstreamError::Refused {
-            reason: format!(
-                "{why}: run `crossfeed gateway --login {}` with the same `--config` or `--url`",
-                self.server
-            ),
-        }
+        UpstreamError::Refused(format!(
+            "{why}: run `crossfeed gateway --login {}` with the same `--config` or `--url`",
+            self.server
+        ))
     }
 
     /// Renews the token, or finds that somebody else has.
@@ -119,7 +117,7 @@ impl Tokens {
             }
             Err(why) => {
                 let reason = format!("its token cannot be renewed: {why}");
-                return Err(UpstreamError::Unreachable { reason });
+                return Err(UpstreamError::Unreachable(reason));
             }
         }
         if let Err(error) = self.store.write(login) {
@@ -159,7 +157,7 @@ impl Tokens {
         if status == StatusCode::FORBIDDEN {
             if challenge.scopes.is_empty() {
                 let reason = "HTTP 403: the person who logged in may not".to_owned();
-                return Err(UpstreamError::Refused { reason });
+                return Err(UpstreamError::Refused(reason));
             }
             let scopes = challenge.scopes.join(" ");
             let _lock = self.lock().await;
@@ -212,9 +210,9 @@ impl Credentials for OAuth {
 
 async fn through<T>(task: JoinHandle<Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
     task.await.unwrap_or_else(|error| {
-        Err(UpstreamError::Unreachable {
-            reason: format!("its tokens cannot be had: {error}"),
-        })
+        Err(UpstreamError::Unreachable(format!(
+            "its tokens cannot be had: {error}"
+        )))
     })
 }
 

@@ -120,7 +120,8 @@ pub(super) async fn whole(
 }
 
 fn cut(error: &reqwest::Error) -> UpstreamError {
-    UpstreamError::Unreachable {
-        reason: format!("its answer was cut off: {}", super::wire::cause(error)),
-    }
+    UpstreamError::Unreachable(format!(
+        "its answer was cut off: {}",
+        super::wire::cause(error)
+    ))
 }

@@ -320,7 +320,7 @@ impl HttpConnection {
                 Err(error) => {
                     let reason = error.to_string();
                     let skimmed = apart(data.len(), move || skim(&data)).await;
-                    (skimmed, UpstreamError::Invalid { reason }, error.to_rpc())
+                    (skimmed, UpstreamError::Invalid(reason), error.to_rpc())
                 }
             },
             sse::Data::TooLong(skimmed) => {
@@ -394,8 +394,8 @@ impl HttpConnection {
         if let Some(id) = behind {
             // Without it, this would be the stream of something else.
             let id = HeaderValue::from_bytes(id.as_bytes());
-            let id = id.map_err(|_| UpstreamError::Invalid {
-                reason: "an event has an id that no header can have".to_owned(),
+            let id = id.map_err(|_| {
+                UpstreamError::Invalid("an event has an id that no header can have".to_owned())
             })?;
             headers.insert(LAST_EVENT, id);
         }
@@ -427,9 +427,7 @@ impl HttpConnection {
 
 /// What is said of a connection that the gateway has closed.
 pub(super) fn closed() -> UpstreamError {
-    UpstreamError::Ended {
-        reason: "it was closed".to_owned(),
-    }
+    UpstreamError::Ended("it was closed".to_owned())
 }
 
 /// Whether an answer is a stream of events.

@@ -103,16 +103,14 @@ async fn answer(
     }
     if !connection::is_json(&response) {
         let reason = format!("HTTP {} without a message", status.as_u16());
-        return Err(UpstreamError::Invalid { reason });
+        return Err(UpstreamError::Invalid(reason));
     }
     let text = body::whole(response, link.limit, &link.account).await?;
     let message = Message::read(text).await;
-    let message = message.map_err(|error| UpstreamError::Invalid {
-        reason: error.to_string(),
-    })?;
+    let message = message.map_err(|error| UpstreamError::Invalid(error.to_string()))?;
     if !link.deliver(message, Some(id)).await {
         let reason = "what it answered is not the answer".to_owned();
-        return Err(UpstreamError::Invalid { reason });
+        return Err(UpstreamError::Invalid(reason));
     }
     Ok(())
 }
@@ -155,9 +153,7 @@ fn plain(status: StatusCode) -> UpstreamError {
     let error = if status.is_client_error() {
         rejected(status, "no reason is given")
     } else {
-        UpstreamError::Unreachable {
-            reason: format!("HTTP {}", status.as_u16()),
-        }
+        UpstreamError::Unreachable(format!("HTTP {}", status.as_u16()))
     };
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => error,
@@ -272,11 +268,11 @@ async fn stream(
         response = loop {
             let Some(behind) = resume.behind.as_deref() else {
                 let reason = "its stream ended before the answer".to_owned();
-                return Err(UpstreamError::Ended { reason });
+                return Err(UpstreamError::Ended(reason));
             };
             if attempts == MAX_ATTEMPTS {
                 let reason = "its stream cannot be resumed".to_owned();
-                return Err(UpstreamError::Ended { reason });
+                return Err(UpstreamError::Ended(reason));
             }
             attempts += 1;
             sleep(resume.wait).await;
@@ -292,7 +288,7 @@ async fn stream(
                         "its stream ended before the answer and cannot be resumed: HTTP {}",
                         status.as_u16()
                     );
-                    let error = UpstreamError::Ended { reason };
+                    let error = UpstreamError::Ended(reason);
                     if connection::is_over(status, link.has_session()) {
                         link.fail(id, error.after_sending()).await;
                         session::ask(link).await;
@@ -301,8 +297,7 @@ async fn stream(
                     return Err(error);
                 }
                 Ok(_)
-                | Err(UpstreamError::Unreachable { .. } | UpstreamError::OutcomeUnknown { .. }) => {
-                }
+                | Err(UpstreamError::Unreachable(_) | UpstreamError::OutcomeUnknown { .. }) => {}
                 Err(error) => return Err(error.after_taking()),
             }
         };
@@ -317,7 +312,7 @@ mod tests {
     fn no_person_helps_where_a_status_says_no() {
         for status in [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND] {
             let error = plain(status).before_sending();
-            assert!(matches!(error, UpstreamError::Rejected { .. }), "{error}");
+            assert!(matches!(error, UpstreamError::Rejected(_)), "{error}");
         }
     }
 

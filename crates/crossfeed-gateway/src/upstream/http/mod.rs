@@ -104,9 +104,7 @@ impl HttpConnector {
 
 /// The address of a server; no error holds it.
 pub(super) fn address(url: &str) -> Result<Url, UpstreamError> {
-    let no_address = |why| UpstreamError::Unreachable {
-        reason: format!("its `url` {why}"),
-    };
+    let no_address = |why| UpstreamError::Unreachable(format!("its `url` {why}"));
     let url = Url::parse(url).map_err(|error| no_address(format!("is none: {error}")))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),

@@ -53,7 +53,7 @@ pub(super) async fn run(link: Arc<HttpConnection>) {
                 tracing::debug!(server, status, "no stream beside those of requests");
                 return;
             }
-            Err(UpstreamError::Unreachable { .. }) => backoff.next_wait(),
+            Err(UpstreamError::Unreachable(_)) => backoff.next_wait(),
             Err(error) => {
                 tracing::debug!(server = &*link.server, %error, "no stream beside those of requests");
                 return;

@@ -124,7 +124,7 @@ impl Wire {
                     refusal.await?;
                     if std::mem::replace(&mut is_second, true) {
                         let reason = format!("HTTP {}: a new token did not help", status.as_u16());
-                        return Err(UpstreamError::Refused { reason });
+                        return Err(UpstreamError::Refused(reason));
                     }
                 }
                 _ => return Ok(response),
@@ -161,15 +161,11 @@ pub(in crate::upstream) fn challenges(response: &Response) -> impl Iterator<Item
 }
 
 pub(super) fn rejected(status: StatusCode, why: &str) -> UpstreamError {
-    UpstreamError::Rejected {
-        reason: format!("HTTP {}: {why}", status.as_u16()),
-    }
+    UpstreamError::Rejected(format!("HTTP {}: {why}", status.as_u16()))
 }
 
 fn unreachable(error: &reqwest::Error) -> UpstreamError {
-    UpstreamError::Unreachable {
-        reason: cause(error),
-    }
+    UpstreamError::Unreachable(cause(error))
 }
 
 /// Why a request has no answer: without a connection, no byte of it was written.
@@ -217,9 +213,8 @@ pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamErr
 /// The system's certificates take memory and time: they are read where they are needed.
 fn tls(takes_certificates: bool) -> Result<rustls::ClientConfig, UpstreamError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let broken = |error: rustls::Error| UpstreamError::Unreachable {
-        reason: format!("TLS cannot be set up: {error}"),
-    };
+    let broken =
+        |error: rustls::Error| UpstreamError::Unreachable(format!("TLS cannot be set up: {error}"));
     let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(broken)?;
@@ -242,9 +237,8 @@ fn tls(takes_certificates: bool) -> Result<rustls::ClientConfig, UpstreamError> 
 pub(super) fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, UpstreamError> {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let unusable = |why| UpstreamError::Unreachable {
-            reason: format!("the header `{}` {why}", name.escape_debug()),
-        };
+        let unusable =
+            |why| UpstreamError::Unreachable(format!("the header `{}` {why}", name.escape_debug()));
         let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
             return Err(unusable("has a name that is none"));
         };

@@ -65,7 +65,7 @@ impl Inbox {
         if cut {
             reason.push_str(", in the middle of a message");
         }
-        let error = UpstreamError::Ended { reason };
+        let error = UpstreamError::Ended(reason);
         for id in self.outbox.unsent() {
             let error = error.clone();
             if self.event(Event::Failed { id, error }).await.is_err() {
@@ -123,7 +123,7 @@ impl Inbox {
         let reason = error.to_string();
         self.unusable(
             skim.finish(),
-            UpstreamError::Invalid { reason },
+            UpstreamError::Invalid(reason),
             error.to_rpc(),
         )
         .await

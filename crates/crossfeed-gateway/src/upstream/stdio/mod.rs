@@ -191,7 +191,7 @@ impl StdioConnector {
         }
         command.spawn().map_err(|error| {
             let reason = self.why(&error);
-            UpstreamError::Unreachable { reason }
+            UpstreamError::Unreachable(reason)
         })
     }
 
@@ -293,9 +293,9 @@ impl Connector for StdioConnector {
 }
 
 fn broken(error: impl fmt::Display) -> UpstreamError {
-    UpstreamError::Unreachable {
-        reason: format!("its standard input and output cannot be used: {error}"),
-    }
+    UpstreamError::Unreachable(format!(
+        "its standard input and output cannot be used: {error}"
+    ))
 }
 
 struct StdioUpstream {

@@ -77,9 +77,9 @@ impl Outbox {
             {
                 let mut state = self.state.lock();
                 if state.finishing || state.pipe.is_none() {
-                    return Err(UpstreamError::Ended {
-                        reason: "its standard input is closed".to_owned(),
-                    });
+                    return Err(UpstreamError::Ended(
+                        "its standard input is closed".to_owned(),
+                    ));
                 }
                 if state.bytes < MAX_QUEUED_BYTES {
                     let idle = state.waiting.is_empty();

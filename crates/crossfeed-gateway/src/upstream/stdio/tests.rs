@@ -301,7 +301,7 @@ fn what_cannot_be_started_says_why() {
         let (events, _) = mpsc::channel(1);
         let error = run(connector.connect(events)).err().unwrap();
         let reason = reason.to_owned();
-        assert_eq!(error, UpstreamError::Unreachable { reason });
+        assert_eq!(error, UpstreamError::Unreachable(reason));
     }
 }
 

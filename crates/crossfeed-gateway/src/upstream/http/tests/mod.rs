@@ -675,7 +675,7 @@ fn what_cannot_be_reached_says_why_without_secrets() {
     ] {
         let error = HttpConnector::new("server", url, &headers).unwrap_err();
         let reason = reason.to_owned();
-        assert_eq!(error, UpstreamError::Unreachable { reason });
+        assert_eq!(error, UpstreamError::Unreachable(reason));
     }
     let connector = HttpConnector::new("server", "https://a?secret", &header("x", "secret"));
     assert!(!format!("{:?}", connector.unwrap()).contains("secret"));
