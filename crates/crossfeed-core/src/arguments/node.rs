@@ -71,6 +71,11 @@ impl<'a> Items<'a> {
         }
     }
 
+    /// The list as it was before it was opened.
+    pub(crate) fn original(&self) -> &View<'a> {
+        &self.came
+    }
+
     /// The items in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Child<'_, 'a>> {
         let count = self.came.len().unwrap_or_default();
@@ -188,6 +193,11 @@ impl<'a> Members<'a> {
             came: Some(came),
             ..Self::default()
         }
+    }
+
+    /// The object as it was before it was opened.
+    pub(crate) fn original(&self) -> Option<&View<'a>> {
+        self.came.as_ref()
     }
 
     /// The members in order.

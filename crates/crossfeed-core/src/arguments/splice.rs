@@ -3,8 +3,8 @@
 use super::node::{Child, Name, Node, opened};
 use bytes::Bytes;
 use crossfeed_jmespath::{Cost, Kind, Memory, Reservation, Taken, View};
-use crossfeed_json::escape_into;
-use std::{fmt, sync::Arc};
+use crossfeed_json::{Cursor, Key, escape_into};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// What is shorter than this is copied: a piece of its own would cost more than the copy, and keep
 /// the whole of what it is a piece of.
@@ -170,30 +170,77 @@ impl Writer {
             Node::View(view) => self.view(view)?,
             Node::List(items) => {
                 self.open.push(b'[');
+                let mut run = Run::of(items.original());
                 for (index, child) in items.iter().enumerate() {
+                    if let Child::Came(view) = &child
+                        && let Some(item) = view.as_cursor()
+                        && run.goes_on(item.offset(), item)
+                    {
+                        continue;
+                    }
+                    self.end(&mut run)?;
                     self.comma(index);
-                    self.child(&child)?;
+                    self.child(&child, &mut run)?;
                 }
+                self.end(&mut run)?;
                 self.open.push(b']');
             }
             Node::Object(members) => {
                 self.open.push(b'{');
+                let mut run = members.original().map_or_else(Run::default, Run::of);
                 for (index, (name, child)) in members.iter().enumerate() {
+                    if let Child::Came(view) = &child
+                        && let Some(member) = view.as_cursor()
+                        && let Name::Source(key) = &name
+                        && run.goes_on(key_start(*key, member), member)
+                    {
+                        continue;
+                    }
+                    self.end(&mut run)?;
                     self.comma(index);
                     self.name(&name)?;
-                    self.child(&child)?;
+                    self.child(&child, &mut run)?;
                 }
+                self.end(&mut run)?;
                 self.open.push(b'}');
             }
         }
         Ok(())
     }
 
-    fn child(&mut self, child: &Child<'_, '_>) -> Written {
+    /// A child of its own, or the first of a run of children that are written as they came.
+    fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) -> Written {
         match child {
             Child::Changed(node) => self.node(node),
-            Child::Came(view) => self.view(view),
+            Child::Came(view) => match view.as_cursor() {
+                Some(cursor) if run.is_possible() => {
+                    run.begin(cursor);
+                    Ok(())
+                }
+                _ => self.view(view),
+            },
         }
+    }
+
+    /// Writes what of a run is left to be written.
+    fn end(&mut self, run: &mut Run<'_>) -> Written {
+        let Some((container, bytes)) = run.take() else {
+            return Ok(());
+        };
+        if bytes.len() >= SHARED_BYTES {
+            self.flush();
+            let from = container.offset();
+            let all = container.shared();
+            self.chunks
+                .push(all.slice(bytes.start - from..bytes.end - from));
+        } else {
+            let from = container.offset();
+            let bytes = container.raw().get(bytes.start - from..bytes.end - from);
+            let bytes = bytes.unwrap_or_default();
+            self.make_room(bytes.len())?;
+            self.open.extend_from_slice(bytes);
+        }
+        Ok(())
     }
 
     fn comma(&mut self, index: usize) {
@@ -237,6 +284,56 @@ impl Writer {
         // What is written here was measured before, and is within every limit.
         let _ = view.write(&mut self.open, usize::MAX);
         Ok(())
+    }
+}
+
+/// Children of one list or object that stand in its document one after another without blanks between
+/// them: they are written at once.
+#[derive(Default)]
+struct Run<'a> {
+    container: Option<Cursor<'a>>,
+    bytes: Option<Range<usize>>,
+}
+
+impl<'a> Run<'a> {
+    /// No run yet, of the children of what came.
+    fn of(came: &View<'a>) -> Self {
+        // Where a key stands twice, not all that is written is there.
+        let came = came.as_cursor();
+        Self {
+            container: came.filter(|came| !came.document_has_duplicates()),
+            bytes: None,
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        self.container.is_some()
+    }
+
+    /// A run begins with the value of a child.
+    fn begin(&mut self, child: Cursor<'a>) {
+        self.bytes = Some(child.offset()..child.offset() + child.raw().len());
+    }
+
+    /// Whether a child that begins at `start` is the next of the run; it is part of it then.
+    fn goes_on(&mut self, start: usize, child: Cursor<'a>) -> bool {
+        let run = self.bytes.as_mut().filter(|run| run.end + 1 == start);
+        run.map(|run| run.end = child.offset() + child.raw().len())
+            .is_some()
+    }
+
+    fn take(&mut self) -> Option<(Cursor<'a>, Range<usize>)> {
+        Some((self.container?, self.bytes.take()?))
+    }
+}
+
+/// Where a member begins that stands without blanks behind its key; nowhere near for another.
+fn key_start(key: Key<'_>, value: Cursor<'_>) -> usize {
+    let is_near = value.raw().as_ptr().addr() == key.raw().as_ptr().addr() + key.raw().len() + 2;
+    if is_near {
+        value.offset().saturating_sub(key.raw().len() + 3)
+    } else {
+        usize::MAX
     }
 }
 
