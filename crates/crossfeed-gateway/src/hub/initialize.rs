@@ -3,7 +3,7 @@
 //! What comes in: `initialize`. What goes out: its answer; of one server its own, in which nothing
 //! changes but what the gateway adds. Deliberately not here: how servers are reached.
 
-use super::{Client, connection_set::ConnectionSet, fault, read};
+use super::{Client, connection::Failure, connection_set::ConnectionSet, read};
 use crate::{Revision, config::ClientName, message::Message, protocol::method, tools::client_name};
 use bytes::Bytes;
 use crossfeed_json::Document;
@@ -45,8 +45,8 @@ impl Client {
                     client.respond(serial, &result).await;
                     client.begun(side, agreed.unwrap_or(revision)).await;
                 }
-                Err(refusal) => {
-                    client.answer(serial, refusal).await;
+                Err((server, failure)) => {
+                    client.fail(serial, &server, failure).await;
                     side.close().await;
                     client.not_begun().await;
                 }
@@ -66,8 +66,8 @@ fn negotiated(asked: Option<&str>) -> Revision {
     asked.map_or(Revision::V2025_06_18, Revision::of_session)
 }
 
-/// The result, or the error in its place.
-async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Message> {
+/// The result, or why the only server did not begin, with its name.
+async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, (Box<str>, Failure)> {
     let guidance = side.tools.guidance();
     if let Some(link) = side.only() {
         let settled = link.settled().await;
@@ -75,9 +75,10 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Message> {
             let state = link.state.lock();
             (state.about.clone(), state.refused.clone())
         };
+        let failed = |failure| Err((link.name.clone(), failure));
         return match (settled, about, refused) {
-            (_, _, Some(refused)) => Err(refused),
-            (Err(error), ..) => Err(Message::failure(None, &fault::rpc(&link.name, &error))),
+            (_, _, Some(refused)) => failed(Failure::Error(refused.into())),
+            (Err(error), ..) => failed(Failure::Unavailable(error)),
             (Ok(()), about, None) => Ok({
                 link.make_known();
                 of_one(&about.unwrap_or_default(), &guidance)
