@@ -145,6 +145,17 @@ impl<'a> Cursor<'a> {
         usize::from(self.word().depth())
     }
 
+    /// Whether lists and objects nest deeper than `limit` within each other here. The depth of the
+    /// document mostly tells without a walk.
+    #[must_use]
+    pub fn is_deeper(self, limit: usize) -> bool {
+        if self.len().is_none() || self.document_depth() - self.depth() <= limit {
+            return false;
+        }
+        let inner = limit.checked_sub(1);
+        inner.is_none_or(|limit| self.items().any(|item| item.is_deeper(limit)))
+    }
+
     /// The members of an object with duplicate keys.
     #[inline]
     fn deduplicated(self) -> Option<&'a [u32]> {

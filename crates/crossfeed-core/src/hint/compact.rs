@@ -3,14 +3,13 @@
 use super::{Hints, lists::Lists};
 
 /// Bytes that compact hints are filled up to, as JSON without blanks.
-const AIM: usize = 400;
+const USUAL_BYTES: usize = 400;
 /// Bytes that they may have where the first entry of a list would not fit otherwise.
-const MOST: usize = 600;
-/// How many entries of a list are tried in vain before others are not.
-const REFUSED: usize = 3;
-
+const MAX_BYTES: usize = 600;
+/// After how many entries that do not fit a list is left alone.
+const MAX_REFUSED: usize = 3;
 /// Bytes that one ambiguous name may take with all its paths.
-const NAME: usize = 160;
+const MAX_NAME_BYTES: usize = 160;
 
 /// What is added in one turn.
 const TURN: [Entry; 7] = [
@@ -31,18 +30,6 @@ enum Entry {
     Ambiguous,
 }
 
-impl Entry {
-    /// How many there are in hints.
-    fn count(self, hints: &Hints) -> usize {
-        match self {
-            Self::Terminal => hints.terminals.len(),
-            Self::Array => hints.arrays.len(),
-            Self::Example => hints.examples.len(),
-            Self::Ambiguous => hints.ambiguous.len(),
-        }
-    }
-}
-
 /// The hints of these lists that fit.
 pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hints {
     let mut hints = Hints {
@@ -53,18 +40,14 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
     let mut arrays = lists.arrays(3).into_iter();
     let mut examples = lists.examples(5, 0).into_iter();
     let named = lists.ambiguous(5);
-    let fits = |(name, paths): &&(String, Vec<String>)| {
-        name.len() + paths.iter().map(|path| path.len() + 3).sum::<usize>() <= NAME
+    let fits = |(name, paths): &(String, Vec<String>)| {
+        name.len() + paths.iter().map(|path| path.len() + 3).sum::<usize>() <= MAX_NAME_BYTES
     };
-    let mut fitting: Vec<_> = named.iter().filter(fits).cloned().collect();
+    let (mut fitting, others): (Vec<_>, Vec<_>) = named.into_iter().partition(fits);
     if fitting.is_empty() {
         // Better the first paths of a name than none.
-        fitting.extend(
-            named
-                .into_iter()
-                .next()
-                .map(|(name, paths)| (name, beginning(paths))),
-        );
+        let first = others.into_iter().next();
+        fitting.extend(first.map(|(name, paths)| (name, beginning(paths))));
     }
     let mut ambiguous = fitting.into_iter();
     let mut refused = [0; 4];
@@ -73,33 +56,28 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
         is_empty = true;
         for entry in TURN {
             let refused = &mut refused[entry as usize];
-            if *refused == REFUSED {
+            if *refused == MAX_REFUSED {
                 continue;
             }
             let mut next = hints.clone();
-            match entry {
+            let is_first = match entry {
                 Entry::Terminal => {
-                    // What stands among the paths of its name needs not be said twice.
-                    let said = |selector: &String| {
+                    // What stands among the paths of its name is not repeated.
+                    let typed = terminals.by_ref().find(|typed| {
                         let mut names = hints.ambiguous.iter();
-                        names.any(|(_, paths)| paths.contains(selector))
-                    };
-                    let typed = terminals.by_ref().find(|typed| !said(&typed.selector));
-                    next.terminals.extend(typed);
+                        !names.any(|(_, paths)| paths.contains(&typed.selector))
+                    });
+                    let is_first = add(&mut next.terminals, typed);
                     next.terminals.sort_by_key(|typed| !typed.ambiguous);
+                    is_first
                 }
-                Entry::Array => next.arrays.extend(arrays.next()),
-                Entry::Example => next.examples.extend(examples.next()),
-                Entry::Ambiguous => next.ambiguous.extend(ambiguous.next()),
-            }
-            let before = entry.count(&hints);
-            if entry.count(&next) == before {
-                continue;
-            }
-            let is_first = before == 0;
+                Entry::Array => add(&mut next.arrays, arrays.next()),
+                Entry::Example => add(&mut next.examples, examples.next()),
+                Entry::Ambiguous => add(&mut next.ambiguous, ambiguous.next()),
+            };
+            let Some(is_first) = is_first else { continue };
             is_empty = false;
-            let most = if is_first { MOST } else { AIM };
-            if next.len() <= most {
+            if next.len() <= if is_first { MAX_BYTES } else { USUAL_BYTES } {
                 hints = next;
             } else {
                 *refused += 1;
@@ -109,9 +87,15 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
     hints
 }
 
+/// Adds an entry to a list. Gives whether it is the first, `None` where there is no entry.
+fn add<T>(list: &mut Vec<T>, entry: Option<T>) -> Option<bool> {
+    list.push(entry?);
+    Some(list.len() == 1)
+}
+
 /// As many paths as fit, but two at least: one would say that the name is not ambiguous.
 fn beginning(paths: Vec<String>) -> Vec<String> {
-    let mut left = NAME;
+    let mut left = MAX_NAME_BYTES;
     let paths = paths.into_iter().enumerate().take_while(|(at, path)| {
         left = left.saturating_sub(path.len() + 3);
         *at < 2 || left > 0

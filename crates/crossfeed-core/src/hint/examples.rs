@@ -1,7 +1,7 @@
 //! Selectors as a next call may need them: single items, filters, list projections.
 
 use super::{
-    lists::{List, Lists},
+    lists::{Lists, Spot},
     offers::{is_same, is_something},
 };
 use crate::paths::{Path, SELECTOR_CHARS, Step, member, raw_string};
@@ -9,129 +9,121 @@ use crossfeed_jmespath::Kind;
 use std::collections::HashSet;
 
 /// The most characters of a text that a filter compares with.
-const FILTERED_CHARS: usize = 60;
+const MAX_FILTER_CHARS: usize = 60;
 /// How many items a list projection goes over where all are too many.
 const FEW_ITEMS: usize = 10;
 /// How many paths within the items of a list are tried for list projections.
-const WITHIN: usize = 40;
+const MAX_TRIED: usize = 40;
 /// How many list projections of one list may fail before no more are tried.
-const FAILED: usize = 2;
-/// From which wantedness on a path within an item comes before the item's own members.
-const WANTED: u8 = 4;
+const MAX_FAILED: usize = 2;
+/// From which relevance on a path within an item comes before the item's own members.
+const RELEVANT: u8 = 4;
 /// From how many values on an object may be a map.
-const MAP: usize = 4;
+const MIN_MAP_VALUES: usize = 4;
 
 impl Lists<'_, '_> {
     /// Selectors as a next call may need them: single items, filters, list projections, then paths.
     pub(super) fn examples(&mut self, most: usize, paths: usize) -> Vec<String> {
         const LISTS: usize = 4;
         const PROJECTIONS: usize = 4;
-        let mut found = Distinct::default();
-        let lists = self.of_objects.clone();
-        let (main, others) = lists.split_at(lists.len().min(1));
-        for list in main {
-            found.extend(self.item_and_filter(*list));
-            found.extend(self.projections(*list, PROJECTIONS));
+        let mut examples = Vec::new();
+        let items = self.objects_in_lists.clone();
+        let (main, others) = items.split_at(items.len().min(1));
+        for item in main {
+            add_new(&mut examples, self.item_and_filter(*item));
+            add_new(&mut examples, self.projections(*item, PROJECTIONS));
         }
-        for list in others.iter().take(LISTS - 1) {
-            found.extend(self.item_and_filter(*list));
+        for item in others.iter().take(LISTS - 1) {
+            add_new(&mut examples, self.item_and_filter(*item));
         }
-        for (list, projections) in others.iter().zip([2, 1]) {
-            found.extend(self.projections(*list, projections));
+        for (item, projections) in others.iter().zip([2, 1]) {
+            add_new(&mut examples, self.projections(*item, projections));
         }
         for map in self.maps().into_iter().take(LISTS / 2) {
-            found.extend(self.values(map, 2));
+            add_new(&mut examples, self.values(map, 2));
         }
-        for list in self.of_others.clone().into_iter().take(LISTS) {
-            found.extend(self.offers.place(list.item));
+        for item in self.others_in_lists.clone().into_iter().take(LISTS) {
+            add_new(&mut examples, self.offers.place(item.place));
         }
-        // The whole value needs no selector, and null helps nobody.
+        // The whole value needs no selector, and null is of no use.
         let best = self.best_terminals(paths).into_iter();
         let best = best.filter(|typed| typed.selector != "@" && typed.kind != "null");
-        found.extend(best.map(|typed| typed.selector));
-        for list in lists.iter().skip(LISTS).take(LISTS) {
-            if found.texts.len() < most {
-                found.extend(self.item_and_filter(*list));
+        add_new(&mut examples, best.map(|typed| typed.selector));
+        for item in items.iter().skip(LISTS).take(LISTS) {
+            if examples.len() < most {
+                add_new(&mut examples, self.item_and_filter(*item));
             }
         }
-        found.texts.truncate(most);
-        found.texts
+        examples.truncate(most);
+        examples
     }
 
     /// Selectors of one object each.
     pub(super) fn bases(&mut self, most: usize) -> Vec<String> {
-        let mut found = Distinct::default();
-        let lists = self.of_objects.clone();
-        let (first, rest) = lists.split_at(lists.len().min(2));
-        for list in first {
-            found.extend(self.item_and_filter(*list));
+        let mut bases = Vec::new();
+        let items = self.objects_in_lists.clone();
+        let (first, rest) = items.split_at(items.len().min(2));
+        for item in first {
+            add_new(&mut bases, self.item_and_filter(*item));
         }
         let is_member = |path: &&Path| matches!(path.step, Some(Step::Name(_)));
         let members = self.by_depth(|path| Some(path).filter(is_member)?.object);
-        for (at, place) in members.into_iter().take(4 * most) {
-            let holds = self.path(at).is_some_and(|path| !path.children.is_empty());
-            if holds && found.texts.len() < most {
-                found.extend(self.offers.place(place));
+        let members = members.iter().take(4 * most);
+        let members = members.filter(|spot| !self.path(spot.path).children.is_empty());
+        let members: Vec<&Spot> = members.collect();
+        for spot in members.into_iter().chain(rest.iter().take(most)) {
+            if bases.len() < most {
+                add_new(&mut bases, self.offers.place(spot.place));
             }
         }
-        for list in rest.iter().take(most) {
-            if found.texts.len() < most {
-                found.extend(self.offers.place(list.item));
-            }
+        let root = self.path(0);
+        if bases.is_empty() && !root.children.is_empty() {
+            bases.extend(root.object.and_then(|root| self.offers.place(root)));
         }
-        let root = self.path(0).and_then(|root| root.object);
-        let holds = self.path(0).is_some_and(|root| !root.children.is_empty());
-        if let Some(root) = root.filter(|_| found.texts.is_empty() && holds) {
-            found.extend(self.offers.place(root));
-        }
-        found.texts.truncate(most);
-        found.texts
+        bases.truncate(most);
+        bases
     }
 
-    fn item_and_filter(&mut self, list: List) -> impl Iterator<Item = String> + use<> {
-        let item = self.offers.place(list.item);
-        item.into_iter().chain(self.filter(list))
+    fn item_and_filter(&mut self, item: Spot) -> impl Iterator<Item = String> + use<> {
+        let place = self.offers.place(item.place);
+        place.into_iter().chain(self.filter(item))
     }
 
-    /// A selector on the list around an item.
+    /// A selector on the list around the item at a place.
     fn on_list(&self, item: usize, step: &str) -> Option<String> {
-        let list = self.walk().selector(self.list_of(item)?)?;
+        let list = self.walk.selector(self.walk.places[item].parent)?;
         let prefix = if list == "@" { "" } else { &list };
         let selector = format!("{prefix}{step}");
         let is_long = selector.chars().nth(SELECTOR_CHARS).is_some();
         (!is_long).then_some(selector)
     }
 
-    fn list_of(&self, item: usize) -> Option<usize> {
-        Some(self.walk().places.get(item)?.parent)
-    }
-
-    /// How many items a selector on the list around `item` goes over.
+    /// How many items a selector on the list around the item at a place goes over.
     fn items_around(&self, item: usize) -> usize {
-        let list = self.list_of(item).and_then(|at| self.walk().places.get(at));
+        let list = &self.walk.places[self.walk.places[item].parent];
         // A text that holds a list is at most as long as what the walk may open.
-        list.and_then(|list| list.view.len()).unwrap_or(1000)
+        list.view.len().unwrap_or(1000)
     }
 
     /// `l[?title=='T'] | [0]`, with what an item has of `title`, else `name`, else `id`.
-    fn filter(&mut self, list: List) -> Option<String> {
+    fn filter(&mut self, item: Spot) -> Option<String> {
         ["title", "name", "id"].into_iter().find_map(|name| {
-            let walk = self.walk();
-            let place = walk.places.get(walk.member(list.items, name)?.scalar?)?;
+            let walk = self.walk;
+            let place = &walk.places[walk.member(item.path, name)?.scalar?];
             let literal = match place.view.kind() {
                 Kind::String => {
                     let is_short = place
                         .view
                         .as_cursor()
-                        .is_none_or(|cursor| cursor.raw().len() <= 6 * FILTERED_CHARS + 2);
+                        .is_none_or(|cursor| cursor.raw().len() <= 6 * MAX_FILTER_CHARS + 2);
                     let text = is_short.then(|| place.view.as_str())??;
-                    let is_short = text.chars().nth(FILTERED_CHARS).is_none();
+                    let is_short = text.chars().nth(MAX_FILTER_CHARS).is_none();
                     raw_string(&text).filter(|_| is_short && !text.is_empty())?
                 }
                 Kind::Number if name == "id" => {
                     let digits = place.view.as_cursor()?.raw();
                     let digits = std::str::from_utf8(digits).ok()?;
-                    let is_short = digits.len() <= FILTERED_CHARS;
+                    let is_short = digits.len() <= MAX_FILTER_CHARS;
                     is_short.then(|| format!("`{digits}`"))?
                 }
                 _ => return None,
@@ -139,37 +131,31 @@ impl Lists<'_, '_> {
             let item = place.parent;
             let selector = self.on_list(item, &format!("[?{name}=={literal}] | [0]"))?;
             // An item may be a text that holds the object.
-            let expected = walk.places.get(item)?.view.clone();
-            let expected = Some(expected).filter(|item| item.kind() == Kind::Object)?;
+            let expected = &walk.places[item].view;
             let items = self.items_around(item);
-            let works = self
-                .offers
-                .over(&selector, items, |found| is_same(found, &expected));
+            let works = expected.kind() == Kind::Object
+                && self
+                    .offers
+                    .over(&selector, items, |value| is_same(value, expected));
             works.then_some(selector)
         })
     }
 
-    /// Paths to objects that are maps: most of their values are objects. Nearest to the root first.
-    fn maps(&self) -> Vec<usize> {
-        let is_object = |at: &&usize| self.path(**at).is_some_and(|path| path.object.is_some());
-        let paths = self.by_depth(|path| path.object);
-        let maps = paths.into_iter().map(|(at, _)| at).filter(|at| {
-            let children = self.path(*at).map(|path| &path.children);
-            children.is_some_and(|all| {
-                let objects = all.iter().filter(is_object).count();
-                all.len() >= MAP && objects * 10 >= all.len() * 8
-            })
+    /// Objects that are maps: most of their values are objects. Nearest to the root first.
+    fn maps(&self) -> Vec<Spot> {
+        let mut objects = self.by_depth(|path| path.object);
+        objects.retain(|spot| {
+            let values = &self.path(spot.path).children;
+            let objects = values.iter().filter(|at| self.path(**at).object.is_some());
+            values.len() >= MIN_MAP_VALUES && objects.count() * 10 >= values.len() * 8
         });
-        maps.collect()
+        objects
     }
 
     /// `o.*.url`: what most values of a map have, best first.
-    fn values(&mut self, map: usize, most: usize) -> Vec<String> {
-        let walk = self.walk();
-        let place = self.path(map).and_then(|path| path.object);
-        let prefix = place.and_then(|place| walk.selector(place));
-        let view = place.and_then(|place| Some(&walk.places.get(place)?.view));
-        let (Some(path), Some(prefix), Some(view)) = (self.path(map), prefix, view) else {
+    fn values(&mut self, map: Spot, most: usize) -> Vec<String> {
+        let walk = self.walk;
+        let Some(prefix) = walk.selector(map.place) else {
             return Vec::new();
         };
         let prefix = if prefix == "@" {
@@ -177,67 +163,57 @@ impl Lists<'_, '_> {
         } else {
             format!("{prefix}.*")
         };
-        let values: Vec<usize> = path.children.iter().copied().take(WITHIN).collect();
+        let values = &self.path(map.path).children;
+        let values = &values[..values.len().min(MAX_TRIED)];
         let mut tried = HashSet::new();
-        let mut found = Vec::new();
-        for at in &self.terminals {
-            let Some(path) = self.path(*at) else { continue };
+        let mut selectors = Vec::new();
+        for spot in &self.terminals {
+            let path = self.path(spot.path);
             let Some(Step::Name(name)) = path.step else {
                 continue;
             };
-            let is_within = self
-                .path(path.parent)
-                .is_some_and(|value| value.parent == map);
-            if found.len() == most || !is_within || !tried.insert(name) {
+            let is_within = self.path(path.parent).parent == map.path;
+            if selectors.len() == most || !is_within || !tried.insert(name) {
                 continue;
             }
             let has = |value: &&usize| {
                 let member = walk.step(**value, Step::Name(name));
                 member.is_some_and(|member| member.scalar.is_some())
             };
-            let have = values.iter().filter(has).count();
-            if let Some(name) = walk
-                .names
-                .get(name)
-                .filter(|_| have * 10 >= values.len() * 8)
-            {
-                found.push(member(&prefix, &name.text));
+            if values.iter().filter(has).count() * 10 >= values.len() * 8 {
+                selectors.push(member(&prefix, &walk.names[name].text));
             }
         }
-        let items = view.len().unwrap_or_default();
-        found.retain(|selector| {
+        let items = walk.places[map.place].view.len().unwrap_or_default();
+        selectors.retain(|selector| {
             let is_short = selector.chars().nth(SELECTOR_CHARS).is_none();
             is_short && self.offers.over(selector, items, is_something)
         });
-        found
+        selectors
     }
 
     /// `l[*].url`: what the items of a list have, best first.
-    fn projections(&mut self, list: List, most: usize) -> Vec<String> {
-        let (mut found, mut failed) = (Vec::new(), 0);
+    fn projections(&mut self, item: Spot, most: usize) -> Vec<String> {
+        let (mut selectors, mut failed) = (Vec::new(), 0);
         let mut all_cost_too_much = false;
-        let walk = self.walk();
-        let within = self.terminals.iter().filter_map(|at| {
-            let path = self.path(*at)?;
-            let members = walk.members_between(list.items, *at)?;
-            let is_null = walk.places.get(path.scalar?)?.view.is_null();
-            let is_far = path.parent != list.items;
-            (!members.is_empty() && !is_null).then_some((
-                self.wanted(*at) < WANTED,
-                is_far,
-                members,
-            ))
+        let walk = self.walk;
+        let within = self.terminals.iter().filter_map(|spot| {
+            let members = walk.members_between(item.path, spot.path)?;
+            let is_null = walk.places[spot.place].view.is_null();
+            let is_far = self.path(spot.path).parent != item.path;
+            let is_irrelevant = self.relevance(spot.path) < RELEVANT;
+            (!members.is_empty() && !is_null).then_some((is_irrelevant, is_far, members))
         });
-        let mut within: Vec<(bool, bool, String)> = within.take(WITHIN).collect();
+        let mut within: Vec<(bool, bool, String)> = within.take(MAX_TRIED).collect();
         // A stable sort: the items' own members first.
-        within.sort_by_key(|(is_unwanted, is_far, _)| (*is_unwanted, *is_far));
+        within.sort_by_key(|(is_irrelevant, is_far, _)| (*is_irrelevant, *is_far));
         for (_, _, members) in within {
-            if found.len() == most || failed == FAILED {
+            if selectors.len() == most || failed == MAX_FAILED {
                 break;
             }
-            let items = self.items_around(list.item);
-            let all = self.on_list(list.item, &format!("[*].{members}"));
-            let few = self.on_list(list.item, &format!("[0:{FEW_ITEMS}].{members}"));
+            let items = self.items_around(item.place);
+            let all = self.on_list(item.place, &format!("[*].{members}"));
+            let few = self.on_list(item.place, &format!("[0:{FEW_ITEMS}].{members}"));
             let mut try_it = |selector: Option<String>, items| {
                 selector.filter(|selector| self.offers.over(selector, items, is_something))
             };
@@ -246,25 +222,17 @@ impl Lists<'_, '_> {
             // Where few items work, all of them were too many: so they are for the next member.
             all_cost_too_much = over_all.is_none() && works.is_some();
             failed += usize::from(works.is_none());
-            found.extend(works);
+            selectors.extend(works);
         }
-        found
+        selectors
     }
 }
 
-/// Texts in order, each once.
-#[derive(Default)]
-struct Distinct {
-    texts: Vec<String>,
-    seen: HashSet<String>,
-}
-
-impl Distinct {
-    fn extend(&mut self, texts: impl IntoIterator<Item = String>) {
-        for text in texts {
-            if self.seen.insert(text.clone()) {
-                self.texts.push(text);
-            }
+/// Adds the texts that are not in a list yet.
+fn add_new(list: &mut Vec<String>, texts: impl IntoIterator<Item = String>) {
+    for text in texts {
+        if !list.contains(&text) {
+            list.push(text);
         }
     }
 }

@@ -5,11 +5,11 @@ use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, View, evaluate
 use std::collections::HashMap;
 
 /// Steps that trying one selector may take: far more than the look-ups of 200 characters do.
-const PATH_STEPS: u64 = 10_000;
+const MAX_PATH_STEPS: u64 = 10_000;
 /// Further steps for each item of the list that it goes over.
-const ITEM_STEPS: u64 = 20;
+const STEPS_PER_ITEM: u64 = 20;
 /// Items that all selectors together may go over.
-const ITEMS: usize = 20_000;
+const MAX_ITEMS: usize = 20_000;
 
 /// Tries selectors on a value.
 pub(super) struct Offers<'a, 'v> {
@@ -45,8 +45,8 @@ impl<'a, 'v> Offers<'a, 'v> {
             arena,
             budget,
             known: HashMap::new(),
-            items_left: ITEMS,
-            path_steps: PATH_STEPS + members as u64,
+            items_left: MAX_ITEMS,
+            path_steps: MAX_PATH_STEPS + members as u64,
         }
     }
 
@@ -55,10 +55,9 @@ impl<'a, 'v> Offers<'a, 'v> {
         if let Some(known) = self.known.get(&place) {
             return known.clone();
         }
-        let expected = self.walk.places.get(place)?.view.clone();
-        let selector = self.walk.selector(place);
-        let selector = selector.filter(|selector| {
-            self.gives(selector, self.path_steps, |found| is_same(found, &expected))
+        let expected = &self.walk.places[place].view;
+        let selector = self.walk.selector(place).filter(|selector| {
+            self.gives(selector, self.path_steps, |value| is_same(value, expected))
         });
         self.known.insert(place, selector.clone());
         selector
@@ -75,9 +74,8 @@ impl<'a, 'v> Offers<'a, 'v> {
             return false;
         };
         self.items_left = left;
-        let steps = ITEM_STEPS.saturating_mul(items as u64);
-        let steps = self.path_steps.saturating_add(steps);
-        self.gives(selector, steps, wanted)
+        let steps = STEPS_PER_ITEM.saturating_mul(items as u64);
+        self.gives(selector, self.path_steps.saturating_add(steps), wanted)
     }
 
     /// Evaluates a selector as it would be if a model wrote it.

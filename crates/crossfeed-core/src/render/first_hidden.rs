@@ -25,22 +25,13 @@ enum Sort {
 /// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
 /// the rest of a text that was begun, and that more than what stands beside the data: each comes only
 /// where nothing that tells more is hidden.
-pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> Option<Hidden<'a>> {
+pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<Hidden<'a>> {
     let sorts = [Sort::Values, Sort::Texts, Sort::Asides];
-    let found = sorts
-        .into_iter()
-        .find_map(|sort| search(plan, root, steps, sort));
-    let (id, child) = found?;
-    let mut hidden = Vec::from_iter(child);
-    let mut around = Some(id);
-    while let Some(node) = around.and_then(|id| plan.node(id)) {
-        hidden.push((node.hop.clone(), node.cursor));
-        around = match node.hop {
-            PathStep::Select(_) => None,
-            PathStep::Member(parent, _) | PathStep::Item(parent, _) => Some(parent),
-        };
-    }
-    Some(Hidden(hidden))
+    let mut sorts = sorts.into_iter();
+    let (id, child) = sorts.find_map(|sort| search(plan, plan.root, steps, sort))?;
+    let around = std::iter::successors(Some(id), |id| plan.node(*id).hop.parent());
+    let around = around.map(|id| (plan.node(id).hop.clone(), plan.node(id).cursor));
+    Some(Hidden(child.into_iter().chain(around).collect()))
 }
 
 impl<'a> Hidden<'a> {
@@ -56,7 +47,7 @@ impl<'a> Hidden<'a> {
 
 /// The selector of a place; empty for the whole value, `None` where it is too long for anybody.
 fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
-    let around = |parent: Id| plan.node(parent).and_then(|node| selector(plan, &node.hop));
+    let around = |parent: Id| selector(plan, &plan.node(parent).hop);
     let selector = match hop {
         PathStep::Select(selector) => selector.clone(),
         PathStep::Member(parent, key) => member(&around(*parent)?, &key.text()),
@@ -72,7 +63,7 @@ fn search<'a>(
     steps: usize,
     sort: Sort,
 ) -> Option<(Id, Option<Place<'a>>)> {
-    let node = plan.node(id)?;
+    let node = plan.node(id);
     match &node.body {
         Body::Fixed(_) | Body::Described(_) => None,
         Body::Aside(_) => (sort == Sort::Asides).then_some((id, None)),
@@ -86,9 +77,9 @@ fn search<'a>(
         Body::Branch(branch) => {
             let visible = branch.visible(steps);
             let mut shown = branch.children.iter().take(visible);
-            let found = shown.find_map(|child| search(plan, child.id, steps, sort));
-            if found.is_some() {
-                return found;
+            let within = shown.find_map(|child| search(plan, child.id, steps, sort));
+            if within.is_some() {
+                return within;
             }
             if visible == branch.len || sort != Sort::Values {
                 return None;

@@ -2,7 +2,7 @@
 
 use super::{
     copy::is_copy,
-    plan::{Body, Form, Id, PathStep, Plan},
+    plan::{Body, Id, PathStep, Plan},
     subject::{RenderContext, is_metadata},
     text::{Chars, SHORT},
 };
@@ -11,8 +11,8 @@ use crossfeed_json::{Cursor, Kind};
 
 /// The most characters of a media type.
 const MEDIA_CHARS: usize = 80;
-/// How much less texts are wanted beside structured content: they say the same in most results.
-const BESIDE: u32 = 8;
+/// How much less content is wanted beside structured content: it says the same in most results.
+pub(super) const BESIDE_PENALTY: u32 = 8;
 
 /// What must be known of a part beside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,7 +87,7 @@ pub(super) fn binary_data<'a>(root: Cursor<'a>) -> impl Iterator<Item = Cursor<'
 }
 
 /// The most bytes of the address of a resource that is shown.
-const ADDRESS_BYTES: usize = 200;
+const MAX_ADDRESS_BYTES: usize = 200;
 
 /// What is said in place of a part with binary data; `None` for any other part.
 pub(super) fn description(
@@ -124,12 +124,8 @@ fn size_of(data: Cursor<'_>) -> String {
         // Not as base64 is written mostly, so that its length says less.
         return format!("{} characters of base64", Chars::Quoted(text).count());
     }
-    let padding = text
-        .iter()
-        .rev()
-        .take(2)
-        .filter(|byte| **byte == b'=')
-        .count();
+    let end = text.iter().rev().take(2);
+    let padding = end.filter(|byte| **byte == b'=').count();
     let bytes = (text.len() - padding) * 3 / 4;
     format!("{bytes} bytes")
 }
@@ -146,11 +142,13 @@ pub(super) fn said<'a>(part: Cursor<'a>) -> Option<(Cursor<'a>, &'static str)> {
 
 impl<'a> Plan<'a, '_> {
     /// Adds a part of content, by what it stands for.
-    pub(super) fn add_part(&mut self, part: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
-        let index = match hop {
-            PathStep::Item(_, index) => index,
-            _ => 0,
-        };
+    pub(super) fn add_part(
+        &mut self,
+        part: Cursor<'a>,
+        index: usize,
+        hop: PathStep<'a>,
+        penalty: u32,
+    ) -> Id {
         let around = self.around;
         if let Some(description) = description(part, index, around, self.known) {
             return self.add(Body::Described(description), None, hop);
@@ -166,23 +164,23 @@ impl<'a> Plan<'a, '_> {
                     let aside = "… the same data as text".to_owned();
                     return self.add(Body::Aside(aside), Some(part), hop);
                 }
-                (format!("{select}{place}"), penalty.saturating_add(BESIDE))
+                (
+                    format!("{select}{place}"),
+                    penalty.saturating_add(BESIDE_PENALTY),
+                )
             }
         };
         let id = self.add_said(said, PathStep::Select(select), penalty);
-        match part
+        let address = part
             .get("resource")
-            .and_then(|resource| resource.get("uri"))
-        {
-            Some(address)
-                if address.kind() == Kind::String && address.raw().len() <= ADDRESS_BYTES =>
-            {
-                let address = String::from_utf8_lossy(address.raw());
-                let row = Body::Row(vec![(format!("resource {address}: "), id)]);
-                self.add(row, Some(part), hop)
-            }
-            _ => id,
-        }
+            .and_then(|resource| resource.get("uri"));
+        let Some(address) = address.filter(|address| {
+            address.kind() == Kind::String && address.raw().len() <= MAX_ADDRESS_BYTES
+        }) else {
+            return id;
+        };
+        let label = format!("resource {}: ", String::from_utf8_lossy(address.raw()));
+        self.add(Body::Row(vec![(label, id)]), Some(part), hop)
     }
 
     /// Adds a part that stands for itself.
@@ -195,15 +193,14 @@ impl<'a> Plan<'a, '_> {
         if part.kind() != Kind::Object || part.is_empty() {
             return self.add_wanted(part, hop, penalty);
         }
-        let form = Form::Object { is_root: false };
-        self.add_branch(part, form, Some(self.known.strip), hop, penalty)
+        self.add_opened(part, hop, penalty)
     }
 
     /// Adds what a part says: what its text holds, if that is JSON.
     fn add_said(&mut self, text: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
         if let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) {
-            return self.opened(opened, hop, penalty);
+            return self.add_opened(opened, hop, penalty);
         }
         self.add_wanted(text, hop, penalty)
     }

@@ -17,19 +17,18 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The most bytes of a list or object that is shown whole with its first step: no more than the
 /// mark in its place.
-const SMALL: usize = 40;
+const SMALL_BYTES: usize = 40;
 /// The most digits of a number that is shown like any scalar.
-const DIGITS: usize = 64;
+const MAX_DIGITS: usize = 64;
 /// The most members of an object, or items of a list, that are shown: more than any budget holds.
-const MEMBERS: usize = 100_000;
+const MAX_CHILDREN: usize = 100_000;
 /// The most bytes of a key that is shown.
-const KEY_BYTES: usize = 256;
+const MAX_KEY_BYTES: usize = 256;
 /// How much less a longer text is wanted than its beginning.
-const LONGER: u32 = 6;
-
+const LONGER_PENALTY: u32 = 6;
 /// How deep lists and objects are opened: with what stands around them, and what is small enough to
 /// be shown whole, as deep as any reader of JSON goes.
-const DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// The place of a node in its plan.
 pub(super) type Id = usize;
@@ -41,6 +40,8 @@ pub(super) struct Plan<'a, 'v> {
     pub(super) around: EnvelopeInfo,
     /// The structured content of a tool result, beside which its parts are shown.
     pub(super) structured: Option<Cursor<'a>>,
+    /// The node that all of it is shown from.
+    pub(super) root: Id,
     nodes: Vec<Node<'a>>,
     /// How many steps were planned.
     pub(super) steps: usize,
@@ -73,6 +74,21 @@ pub(super) enum PathStep<'a> {
     Item(Id, usize),
 }
 
+impl PathStep<'_> {
+    /// All of the result.
+    pub(super) fn whole() -> Self {
+        Self::Select(String::new())
+    }
+
+    /// The node that the step starts at.
+    pub(super) fn parent(&self) -> Option<Id> {
+        match self {
+            Self::Select(_) => None,
+            Self::Member(parent, _) | Self::Item(parent, _) => Some(*parent),
+        }
+    }
+}
+
 pub(super) enum Body<'a> {
     /// JSON that is shown as it is.
     Fixed(Vec<u8>),
@@ -87,6 +103,18 @@ pub(super) enum Body<'a> {
     Branch(Branch<'a>),
     /// What stands one behind the other, each behind what leads to it.
     Row(Vec<(String, Id)>),
+}
+
+impl Body<'_> {
+    /// About how many bytes a new node is shown with.
+    fn shown_at_first(&self) -> usize {
+        match self {
+            Self::Fixed(json) => json.len(),
+            Self::Described(text) => text.len(),
+            Self::Text(_) | Self::Raw(_) => BEGINNING + 20,
+            _ => 20,
+        }
+    }
 }
 
 /// A list or object that is shown from its first child on.
@@ -113,6 +141,16 @@ pub(super) enum Form {
     Object {
         is_root: bool,
     },
+}
+
+impl Form {
+    /// The form of a list or object within the result.
+    fn inner(cursor: Cursor<'_>) -> Self {
+        match cursor.kind() {
+            Kind::Object => Self::Object { is_root: false },
+            _ => Self::List,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -152,6 +190,7 @@ impl<'a, 'v> Plan<'a, 'v> {
             known,
             around,
             structured: None,
+            root: 0,
             nodes: Vec::new(),
             steps: 0,
             next: BinaryHeap::new(),
@@ -160,8 +199,8 @@ impl<'a, 'v> Plan<'a, 'v> {
         }
     }
 
-    pub(super) fn node(&self, id: Id) -> Option<&Node<'a>> {
-        self.nodes.get(id)
+    pub(super) fn node(&self, id: Id) -> &Node<'a> {
+        &self.nodes[id]
     }
 
     /// How the child of a branch at `place` is reached, and where it stands.
@@ -197,10 +236,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         cursor: Option<Cursor<'a>>,
         hop: PathStep<'a>,
     ) -> Id {
-        let parent = match hop {
-            PathStep::Select(_) => None,
-            PathStep::Member(parent, _) | PathStep::Item(parent, _) => self.nodes.get(parent),
-        };
+        let parent = hop.parent().map(|parent| &self.nodes[parent]);
         let depth = parent.map_or(0, |parent| parent.depth + 1);
         let repeated = matches!(hop, PathStep::Item(_, index) if index > 0)
             || parent.is_some_and(|parent| parent.repeated);
@@ -267,7 +303,7 @@ impl<'a, 'v> Plan<'a, 'v> {
             strip,
         };
         let id = self.add(Body::Branch(branch), Some(cursor), hop);
-        if self.nodes.get(id).is_some_and(|node| node.depth < DEPTH) {
+        if self.nodes[id].depth < MAX_DEPTH {
             self.want(id, penalty.saturating_add(1));
         }
         id
@@ -277,19 +313,14 @@ impl<'a, 'v> Plan<'a, 'v> {
     pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let raw = cursor.raw();
         match cursor.kind() {
-            Kind::Array | Kind::Object if raw.len() > SMALL && !cursor.is_empty() => {
-                let form = if cursor.kind() == Kind::Array {
-                    Form::List
-                } else {
-                    Form::Object { is_root: false }
-                };
-                self.add_branch(cursor, form, None, hop, penalty)
+            Kind::Array | Kind::Object if raw.len() > SMALL_BYTES && !cursor.is_empty() => {
+                self.add_branch(cursor, Form::inner(cursor), None, hop, penalty)
             }
             // Quotes are two of its bytes.
             Kind::String if raw.len() - 2 > SHORT => {
                 self.add_text(Chars::of_string(raw), Some(cursor), hop)
             }
-            Kind::Number if raw.len() > DIGITS => {
+            Kind::Number if raw.len() > MAX_DIGITS => {
                 self.add_text(Chars::Digits(raw), Some(cursor), hop)
             }
             _ => {
@@ -303,15 +334,21 @@ impl<'a, 'v> Plan<'a, 'v> {
     /// Adds a value as it is shown at first, of which more could be shown next.
     pub(super) fn add_wanted(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let id = self.add_value(cursor, hop, penalty);
-        if let Some(Body::Text(_)) = self.node(id).map(|node| &node.body) {
+        if let Body::Text(_) = self.nodes[id].body {
             self.want(id, penalty);
         }
         id
     }
 
+    /// Adds a list or object that a text or part holds; of an object fields are left out.
+    pub(super) fn add_opened(&mut self, opened: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
+        let strip = Some(self.known.strip).filter(|_| opened.kind() == Kind::Object);
+        self.add_branch(opened, Form::inner(opened), strip, hop, penalty)
+    }
+
     /// Leaves the first child of a branch out.
     pub(super) fn skip_first(&mut self, id: Id) {
-        if let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) {
+        if let Body::Branch(branch) = &mut self.nodes[id].body {
             branch.rest.next();
             branch.first = 1;
             branch.len -= 1;
@@ -330,16 +367,16 @@ impl<'a, 'v> Plan<'a, 'v> {
             let Some(Reverse((penalty, _, id))) = self.next.pop() else {
                 return false;
             };
-            match self.nodes.get_mut(id).map(|node| &mut node.body) {
-                Some(Body::Text(text) | Body::Raw(text)) => {
+            match &mut self.nodes[id].body {
+                Body::Text(text) | Body::Raw(text) => {
                     let (more, has_more) = text.lengthen(self.steps);
                     self.steps += 1;
                     self.bytes += more;
                     if has_more {
-                        self.want(id, penalty.saturating_add(LONGER));
+                        self.want(id, penalty.saturating_add(LONGER_PENALTY));
                     }
                 }
-                Some(Body::Branch(_)) => self.reveal(id, penalty),
+                Body::Branch(_) => self.reveal(id, penalty),
                 _ => {}
             }
         }
@@ -348,10 +385,10 @@ impl<'a, 'v> Plan<'a, 'v> {
 
     /// Plans to show the next child of a branch.
     fn reveal(&mut self, id: Id, penalty: u32) {
-        let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) else {
+        let Body::Branch(branch) = &mut self.nodes[id].body else {
             return;
         };
-        if branch.children.len() >= MEMBERS {
+        if branch.children.len() >= MAX_CHILDREN {
             return;
         }
         let strip = branch.strip;
@@ -361,7 +398,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         };
         let (form, index) = (branch.form, branch.first + branch.children.len());
         let key = cursor.key();
-        if key.raw().len() > KEY_BYTES {
+        if key.raw().len() > MAX_KEY_BYTES {
             // Neither this one nor what stands behind it, for members are shown in order; and it is
             // what is hidden first.
             branch.rest = before;
@@ -372,23 +409,20 @@ impl<'a, 'v> Plan<'a, 'v> {
             _ => PathStep::Item(id, index),
         };
         let child = match form {
-            Form::Parts => self.add_part(cursor, hop, penalty),
+            Form::Parts => self.add_part(cursor, index, hop, penalty),
             _ => self.add_value(cursor, hop, penalty),
         };
         let step = self.steps;
         self.steps += 1;
-        let small = match self.nodes.get_mut(child).map(|node| &mut node.body) {
-            Some(Body::Text(text)) => {
-                if text.begin(step) {
-                    self.want(child, penalty.saturating_add(LONGER));
-                }
-                false
-            }
-            Some(Body::Fixed(_) | Body::Described(_) | Body::Aside(_)) => true,
-            _ => false,
-        };
-        self.bytes += key.raw().len() + 4 + self.shown_at_first(child);
-        if let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) {
+        let body = &mut self.nodes[child].body;
+        let small = matches!(body, Body::Fixed(_) | Body::Described(_) | Body::Aside(_));
+        self.bytes += key.raw().len() + 4 + body.shown_at_first();
+        if let Body::Text(text) = body
+            && text.begin(step)
+        {
+            self.want(child, penalty.saturating_add(LONGER_PENALTY));
+        }
+        if let Body::Branch(branch) = &mut self.nodes[id].body {
             branch.children.push(Child {
                 cursor,
                 id: child,
@@ -402,15 +436,5 @@ impl<'a, 'v> Plan<'a, 'v> {
             _ => 3,
         };
         self.want(id, penalty.saturating_add(further));
-    }
-
-    /// About how many bytes a new node is shown with.
-    fn shown_at_first(&self, id: Id) -> usize {
-        match self.nodes.get(id).map(|node| &node.body) {
-            Some(Body::Fixed(json)) => json.len(),
-            Some(Body::Described(text)) => text.len(),
-            Some(Body::Text(_) | Body::Raw(_)) => BEGINNING + 20,
-            _ => 20,
-        }
     }
 }

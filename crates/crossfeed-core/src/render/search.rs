@@ -4,11 +4,11 @@
 //! counted.
 
 use super::{
-    first_hidden::{Hidden, first_hidden},
+    first_hidden::first_hidden,
     internal_fields::{InternalFields, beside_preview},
     notice::{self, Note},
     parts::EnvelopeInfo,
-    plan::{Id, Plan},
+    plan::Plan,
     preview::Preview,
     root::plan_of,
     subject::{RenderContext, Subject, whole_tokens},
@@ -122,14 +122,14 @@ impl<'a> Search<'a, '_> {
                 return Ok(self.best_hinted(all, blanks, limit, hints));
             }
         }
-        let (mut plan, root) = plan_of(self.subject, self.known);
+        let mut plan = plan_of(self.subject, self.known);
         let mut all_hints = Vec::new();
         if self.wants_hints(false) {
             let hints = hints();
             all_hints.extend(hints.iter().map(|hints| notice::one_line(hints)));
         }
-        for frame in self.frames(&plan, root, &all_hints) {
-            if let Some(rendered) = self.most(&mut plan, root, &frame) {
+        for frame in self.frames(&plan, &all_hints) {
+            if let Some(rendered) = self.most(&mut plan, &frame) {
                 return Ok(rendered);
             }
         }
@@ -137,7 +137,7 @@ impl<'a> Search<'a, '_> {
             hints: None,
             note: Note::Short,
         };
-        let least = self.trial(&plan, root, 0, &bare, None);
+        let least = self.trial(&plan, 0, &bare, None);
         Err(RenderError::BudgetTooSmall {
             budget,
             needed: needed.min(least.map_or(usize::MAX, |least| least.tokens)),
@@ -187,14 +187,14 @@ impl<'a> Search<'a, '_> {
     }
 
     /// What comes beside the result, the best first: hints only where they leave room.
-    fn frames<'h>(&self, plan: &Plan<'a, '_>, root: Id, hints: &'h [String]) -> Vec<Frame<'h>> {
+    fn frames<'h>(&self, plan: &Plan<'a, '_>, hints: &'h [String]) -> Vec<Frame<'h>> {
         let budget = self.options.preview_tokens;
         let asked = self.options.hints == ShownHints::Always || self.options.fitting.is_some();
         let frame = |hints: Option<&'h str>, note: Note| Frame { hints, note };
         let plain = frame(None, Note::Full);
         let mut frames = Vec::new();
         let tokens_of = |frame: &Frame<'_>| {
-            let trial = self.trial(plan, root, 0, frame, None);
+            let trial = self.trial(plan, 0, frame, None);
             trial.map_or(usize::MAX, |counted| counted.tokens)
         };
         if !hints.is_empty() {
@@ -239,17 +239,16 @@ impl<'a> Search<'a, '_> {
     fn trial(
         &self,
         plan: &Plan<'a, '_>,
-        root: Id,
         steps: usize,
         frame: &Frame<'_>,
         reach: Option<&str>,
     ) -> Option<Rendered> {
-        let hidden = first_hidden(plan, root, steps)?;
+        let hidden = first_hidden(plan, steps)?;
         let first = || hidden.selectors(plan).next().map(|(select, _)| select);
         let select = reach.map(str::to_owned).or_else(first);
         let size = (self.bytes, self.whole_tokens);
         let begin = frame.note.line(self.known, select.as_deref(), size);
-        let (body, end) = (write(plan, root, steps), notice::end(self.known));
+        let (body, end) = (write(plan, steps), notice::end(self.known));
         let text = format!("{begin}\n{body}\n{end}");
         let json = beside_preview(self.known, &text, frame.hints);
         let preview = Preview::new(text, end.len(), frame.hints);
@@ -257,10 +256,10 @@ impl<'a> Search<'a, '_> {
     }
 
     /// The preview that shows most within the budget; `None` where not even the frame fits.
-    fn most(&self, plan: &mut Plan<'a, '_>, root: Id, frame: &Frame<'_>) -> Option<Rendered> {
+    fn most(&self, plan: &mut Plan<'a, '_>, frame: &Frame<'_>) -> Option<Rendered> {
         let budget = self.options.preview_tokens;
         let fits = |counted: &Rendered| counted.tokens <= budget;
-        let mut best = self.trial(plan, root, 0, frame, None).filter(fits)?;
+        let mut best = self.trial(plan, 0, frame, None).filter(fits)?;
         let most = bytes_of(budget);
         let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES).max(LEAST_BYTES);
         let (mut fit, mut misfit) = (0, usize::MAX);
@@ -277,14 +276,13 @@ impl<'a> Search<'a, '_> {
             } else {
                 fit + (misfit - fit) / 2
             };
-            match self.trial(plan, root, steps, frame, None).filter(fits) {
+            match self.trial(plan, steps, frame, None).filter(fits) {
                 Some(counted) => (best, fit) = (counted, steps),
                 None => misfit = steps,
             }
         }
-        let hidden = first_hidden(plan, root, fit)?;
         if frame.note == Note::Full && self.known.referable {
-            best = self.reached(plan, root, fit, frame, best, &hidden)?;
+            return self.reached(plan, fit, frame, best);
         }
         Some(best)
     }
@@ -293,12 +291,11 @@ impl<'a> Search<'a, '_> {
     fn reached(
         &self,
         plan: &Plan<'a, '_>,
-        root: Id,
-        steps: usize,
+        mut steps: usize,
         frame: &Frame<'_>,
         best: Rendered,
-        hidden: &Hidden<'a>,
     ) -> Option<Rendered> {
+        let hidden = first_hidden(plan, steps)?;
         let mut selectors = hidden.selectors(plan);
         let first = selectors.next();
         let reaches = |(select, place): &(String, _)| {
@@ -311,9 +308,8 @@ impl<'a> Search<'a, '_> {
         // Shorter than what was counted, in any sane way of counting.
         let select = found.map_or_else(String::new, |(select, _)| select);
         let fits = |counted: &Rendered| counted.tokens <= self.options.preview_tokens;
-        let mut steps = steps;
         loop {
-            let counted = self.trial(plan, root, steps, frame, Some(&select));
+            let counted = self.trial(plan, steps, frame, Some(&select));
             if let Some(counted) = counted.filter(fits) {
                 return Some(counted);
             }

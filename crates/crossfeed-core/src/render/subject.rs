@@ -48,9 +48,7 @@ impl RenderContext<'_, '_> {
 /// What of a result is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject<'a> {
-    /// The members of an object.
-    Members(Cursor<'a>),
-    /// A list, a number, a boolean or null.
+    /// Any value but a string.
     Value(Cursor<'a>),
     Text(Chars<'a>),
     /// A text that holds JSON.
@@ -79,7 +77,10 @@ impl<'a> Subject<'a> {
             Err(error) if error.is_limit() && kind != ResultKind::Text => {
                 return Err(ViewError::Limit(error));
             }
-            Err(_) => return Ok(std::str::from_utf8(raw).map_or(bytes, plain)),
+            Err(_) => {
+                let text = std::str::from_utf8(raw).map(Chars::Plain);
+                return Ok(text.map_or(bytes, Self::Text));
+            }
         };
         let is_container = matches!(root.kind(), Kind::Array | Kind::Object);
         if kind == ResultKind::Text {
@@ -95,7 +96,6 @@ impl<'a> Subject<'a> {
             return Ok(Self::Mcp(root));
         }
         Ok(match root.kind() {
-            Kind::Object => Self::Members(root),
             Kind::String => {
                 let text = Chars::of_string(root.raw());
                 match (known.open)(root) {
@@ -106,10 +106,6 @@ impl<'a> Subject<'a> {
             _ => Self::Value(root),
         })
     }
-}
-
-fn plain(text: &str) -> Subject<'_> {
-    Subject::Text(Chars::Plain(text))
 }
 
 /// What is said of bytes, as members of an object.

@@ -206,10 +206,7 @@ impl<'a> Text<'a> {
     /// Where the text is cut after `steps` steps.
     pub(super) fn end(&self, steps: usize) -> usize {
         let before = self.ends.partition_point(|(step, _)| *step < steps);
-        before
-            .checked_sub(1)
-            .and_then(|last| self.ends.get(last))
-            .map_or(0, |(_, end)| *end)
+        before.checked_sub(1).map_or(0, |last| self.ends[last].1)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn whole<'a>(
         blanks,
     };
     match subject {
-        Subject::Members(root) => writer.members(root)?,
+        Subject::Value(root) if root.kind() == Kind::Object => writer.members(root)?,
         Subject::Value(root) => writer.only_value(root)?,
         Subject::Opened(_, opened) if blanks == Blanks::LeftOut => writer.only_value(opened)?,
         Subject::Text(chars) => {
@@ -76,17 +76,6 @@ pub(super) fn whole<'a>(
         complete: writer.complete,
         json: writer.out,
     })
-}
-
-/// Whether lists and objects nest deeper than so many levels; that is bounded.
-fn is_deeper(value: Cursor<'_>, levels: usize) -> bool {
-    match (value.kind(), levels.checked_sub(1)) {
-        (Kind::Array | Kind::Object, Some(levels)) => {
-            value.items().any(|child| is_deeper(child, levels))
-        }
-        (Kind::Array | Kind::Object, None) => true,
-        _ => false,
-    }
 }
 
 struct Writer<'a, 'v> {
@@ -126,7 +115,7 @@ impl<'a> Writer<'a, '_> {
     /// The value of a result that has no fields: one level is added to it.
     fn only_value(&mut self, value: Cursor<'a>) -> Option<()> {
         let is_long = self.blanks == Blanks::Kept && value.written_len() > self.limit;
-        if is_long || is_deeper(value, MAX_DEPTH - 1) {
+        if is_long || value.is_deeper(MAX_DEPTH - 1) {
             return None;
         }
         self.put(b"\"value\":")?;

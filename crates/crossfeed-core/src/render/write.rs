@@ -20,14 +20,14 @@ pub(super) fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// What a preview shows of `root` after `steps` steps.
-pub(super) fn write(plan: &Plan<'_, '_>, root: Id, steps: usize) -> String {
+/// What a preview shows after `steps` steps.
+pub(super) fn write(plan: &Plan<'_, '_>, steps: usize) -> String {
     let mut writer = Writer {
         plan,
         steps,
         out: Vec::new(),
     };
-    writer.node(root);
+    writer.node(plan.root);
     // All that is written is UTF-8.
     String::from_utf8(writer.out).unwrap_or_default()
 }
@@ -49,9 +49,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Recursion is bounded by the nesting of data, and the few levels around it.
     fn node(&mut self, id: Id) {
-        let Some(node) = self.plan.node(id) else {
-            return;
-        };
+        let node = self.plan.node(id);
         match &node.body {
             Body::Fixed(json) => self.put_json(json),
             Body::Described(text) => put_line(text, &mut self.out),
@@ -88,45 +86,44 @@ impl<'a> Writer<'a, '_> {
     fn branch(&mut self, node: &Node<'a>, branch: &Branch<'a>) {
         let visible = branch.visible(self.steps);
         let hidden = branch.len - visible;
-        let count = branch.len;
+        let children = branch.children.iter().take(visible);
         let more = if visible == 0 { "" } else { "more " };
+        let mark = |noun: &str| format!("… {hidden} {more}{noun}{}", s(hidden));
         match branch.form {
             Form::List if visible == 0 && hidden > 0 => {
-                self.put(&format!("… array, {count} item{}", s(count)));
+                self.put(&format!("… array, {hidden} item{}", s(hidden)));
             }
             Form::Object { is_root: false } if visible == 0 && hidden > 0 => {
-                self.put(&format!("… object, {count} key{}", s(count)));
+                self.put(&format!("… object, {hidden} key{}", s(hidden)));
             }
             Form::List => {
                 self.put("[");
-                for child in branch.children.iter().take(visible) {
+                for child in children {
                     separate(&mut self.out);
                     self.node(child.id);
                 }
                 if hidden > 0 {
-                    self.put(&format!(",… {hidden} {more}item{}", s(hidden)));
+                    self.put(",");
+                    self.put(&mark("item"));
                 }
                 self.put("]");
             }
             Form::Parts => {
-                for (place, child) in branch.children.iter().take(visible).enumerate() {
-                    if place > 0 {
-                        self.put("\n");
-                    }
+                for (place, child) in children.enumerate() {
                     self.put(&self.plan.part_label(branch, place));
                     self.put(" ");
                     self.node(child.id);
-                }
-                if hidden > 0 {
-                    if visible > 0 {
+                    if place + 1 < branch.len {
                         self.put("\n");
                     }
-                    self.put(&format!("… {hidden} {more}part{}", s(hidden)));
+                }
+                if hidden > 0 {
+                    self.put(&mark("part"));
                 }
             }
             Form::Object { .. } => {
                 self.put("{");
-                for child in branch.children.iter().take(visible) {
+                for child in children {
                     separate(&mut self.out);
                     self.put("\"");
                     self.put_json(child.cursor.key().raw());
@@ -135,9 +132,8 @@ impl<'a> Writer<'a, '_> {
                 }
                 if hidden > 0 {
                     separate(&mut self.out);
-                    let names = names(node, branch, visible);
-                    self.put(&format!("… {hidden} {more}key{}", s(hidden)));
-                    self.put_json(names.as_bytes());
+                    self.put(&mark("key"));
+                    self.put_json(names(node, branch, visible).as_bytes());
                 }
                 self.put("}");
             }

@@ -1,7 +1,7 @@
 //! How deep what a reference brings in nests.
 
 use crossfeed_jmespath::View;
-use crossfeed_json::{Cursor, is_deeper};
+use crossfeed_json::is_deeper;
 use serde_json::Value;
 
 /// How deep a value nests, in lists and objects: found out only as far as it is asked for.
@@ -24,7 +24,7 @@ impl Nesting<'_> {
 /// Depth is bounded by the expression and by the data.
 fn is_view_deeper(view: &View<'_>, limit: usize) -> bool {
     if let Some(cursor) = view.as_cursor() {
-        return is_cursor_deeper(cursor, limit);
+        return cursor.is_deeper(limit);
     }
     let Some(_) = view.len() else { return false };
     let Some(limit) = limit.checked_sub(1) else {
@@ -34,14 +34,4 @@ fn is_view_deeper(view: &View<'_>, limit: usize) -> bool {
         || view
             .members()
             .any(|(_, value)| is_view_deeper(&value, limit))
-}
-
-fn is_cursor_deeper(cursor: Cursor<'_>, limit: usize) -> bool {
-    if cursor.len().is_none() || cursor.document_depth() - cursor.depth() <= limit {
-        return false;
-    }
-    let Some(limit) = limit.checked_sub(1) else {
-        return true;
-    };
-    cursor.items().any(|item| is_cursor_deeper(item, limit))
 }

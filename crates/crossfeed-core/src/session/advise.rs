@@ -50,7 +50,7 @@ impl ResolveJob {
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
                 match trial.those_that_fit(nearest, &mut fits) {
-                    none if none.is_empty() => offer(trial, &parameter.wish, &mut fits),
+                    none if none.is_empty() => offer(trial, &parameter.intent, &mut fits),
                     fitting => fitting,
                 }
             });
@@ -135,8 +135,8 @@ impl ResolveJob {
             findings.is_ok_and(|mut findings| !findings.any(|one| one.at.is_within(&link.at)))
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
-        let wish = ParameterIntent::of_argument(schema.as_value(), &link.at);
-        let fitting = self.on(stored, |trial| offer(trial, &wish, &mut fits));
+        let intent = ParameterIntent::of_argument(schema.as_value(), &link.at);
+        let fitting = self.on(stored, |trial| offer(trial, &intent, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
         }
@@ -188,7 +188,7 @@ impl ResolveJob {
     }
 }
 
-fn offer(trial: &Trial<'_, '_>, wish: &ParameterIntent, fits: &mut Fits<'_>) -> Vec<String> {
-    let found = trial.fitting(wish, OFFERED, fits);
+fn offer(trial: &Trial<'_, '_>, intent: &ParameterIntent, fits: &mut Fits<'_>) -> Vec<String> {
+    let found = trial.fitting(intent, OFFERED, fits);
     found.into_iter().map(|found| found.selector).collect()
 }

@@ -1,15 +1,13 @@
-//! Suggesting: selectors whose values fit a parameter.
-//!
-//! Selectors near to one that missed are found by [`crate::select`]; which of them fit is judged here, too.
+//! Suggests selectors whose values fit a parameter, and judges which of some given selectors do.
 
+mod intent;
 mod parameter;
 mod place;
 #[cfg(test)]
 mod tests;
-mod wish;
 
+pub(crate) use intent::ParameterIntent;
 pub use parameter::{ParameterError, ParameterSchema};
-pub(crate) use wish::ParameterIntent;
 
 use crate::{
     paths::{Candidate, candidates, member, relevance},
@@ -24,17 +22,17 @@ use std::{cmp::Reverse, collections::HashSet, fmt};
 /// How many selectors an error offers.
 pub(crate) const OFFERED: usize = 3;
 /// How many values are tested: each test is a validation.
-const TESTED: usize = 60;
-/// The largest value that is tested, in bytes: the fields of some thousands of records.
-const TESTED_BYTES: usize = 1 << 20;
+const MAX_TESTED: usize = 60;
+/// The largest value that is tested: the fields of some thousands of records.
+const MAX_VALUE_BYTES: usize = 1 << 20;
 /// Bytes of all values that are tested.
-const TESTED_BYTES_IN_ALL: usize = 4 << 20;
+const MAX_TESTED_BYTES: usize = 4 << 20;
 /// The largest text that is tested: as large as references may bring in by default.
-const TESTED_TEXT: usize = 64 << 20;
-/// How many texts that are larger than other values may be.
-const LARGE_TEXTS: usize = 2;
+const MAX_TEXT_BYTES: usize = 64 << 20;
+/// How many texts are tested that are larger than other values may be.
+const MAX_LARGE_TEXTS: usize = 2;
 /// The steps of one evaluation: what takes more gives more than is tested.
-const EVALUATION_STEPS: u64 = 300_000;
+const MAX_EVALUATION_STEPS: u64 = 300_000;
 
 /// A selector whose value fits a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +77,16 @@ impl<'a> Trial<'a, '_> {
     ) -> Vec<Suggestion> {
         let mut steps = schema.steps();
         let mut fits = |value: Value, _: Option<&str>| schema.accepts(&value, &mut steps);
-        self.fitting(&schema.wish, most, &mut fits)
+        self.fitting(&schema.intent, most, &mut fits)
     }
 
-    /// The selectors whose values `fits` accepts, best first: those that go best with the wish, then
+    /// The selectors whose values `fits` accepts, best first: those that go best with the intent, then
     /// those that a next tool is likely to want, then those nearest to the root, ties in document
     /// order; one for places of the same names. A value that would lose digits on its way to the
     /// tool is not offered.
     pub(crate) fn fitting(
         &self,
-        wish: &ParameterIntent,
+        intent: &ParameterIntent,
         most: usize,
         fits: &mut Fits<'_>,
     ) -> Vec<Suggestion> {
@@ -101,37 +99,37 @@ impl<'a> Trial<'a, '_> {
         let mut found = candidates(self.view, self.arena, self.budget);
         found.insert(0, root);
         found.sort_by_cached_key(|candidate| {
-            let wanted = candidate.names.last().map_or(0, |name| relevance(name));
-            let nearness = candidate.names.len();
-            (Reverse((wish.similarity(candidate), wanted)), nearness)
+            let relevance = candidate.names.last().map_or(0, |name| relevance(name));
+            let similarity = intent.similarity(candidate);
+            (Reverse((similarity, relevance)), candidate.names.len())
         });
         let mut offered = Vec::new();
         let mut places: HashSet<&[String]> = HashSet::new();
         let mut tested = 0;
         let mut left = TestBudget::ALL;
         for candidate in &found {
-            for (text, kind) in texts(candidate, wish.is_list()) {
-                if offered.len() == most || tested == TESTED {
+            for (selector, kind) in selectors(candidate, intent.is_list()) {
+                if offered.len() == most || tested == MAX_TESTED {
                     return offered;
                 }
                 if places.contains(candidate.names.as_slice()) {
                     break;
                 }
-                if !wish.may_be(kind, self.repairs) || !self.options.admits(&text) {
+                if !intent.may_be(kind, self.repairs) || !self.options.admits(&selector) {
                     continue;
                 }
                 tested += 1;
-                let Some(value) = self.value_of(&text, &mut left) else {
+                let Some(value) = self.value_of(&selector, &mut left) else {
                     continue;
                 };
-                let suggestion = Suggestion {
-                    selector: text,
-                    kind,
-                    items: value.json.as_array().map(Vec::len),
-                };
+                let items = value.json.as_array().map(Vec::len);
                 if fits(value.json, value.digits.as_deref()) {
                     places.insert(&candidate.names);
-                    offered.push(suggestion);
+                    offered.push(Suggestion {
+                        selector,
+                        kind,
+                        items,
+                    });
                 }
             }
         }
@@ -152,12 +150,12 @@ impl<'a> Trial<'a, '_> {
     fn value_of(&self, selector: &str, left: &mut TestBudget) -> Option<TestValue> {
         let expression = Expression::parse(selector).ok()?;
         let limits = Limits::default()
-            .with_base_steps(EVALUATION_STEPS)
-            .with_output_bytes(TESTED_BYTES);
+            .with_base_steps(MAX_EVALUATION_STEPS)
+            .with_output_bytes(MAX_VALUE_BYTES);
         // A budget of its own, so that no selector takes what the next one needs.
         let budget = Budget::new(&limits, 0);
         let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
-        let most = TESTED_BYTES.min(left.bytes);
+        let most = MAX_VALUE_BYTES.min(left.bytes);
         // What is copied tells its size beforehand.
         if let Some(cursor) = found.as_cursor().filter(|cursor| cursor.raw().len() > most) {
             return self.large_text(cursor, left);
@@ -180,7 +178,7 @@ impl<'a> Trial<'a, '_> {
     /// A text that is too large for most tests. It may be the very one that the parameter wants.
     fn large_text(&self, cursor: Cursor<'_>, left: &mut TestBudget) -> Option<TestValue> {
         let bytes = cursor.raw().len();
-        if cursor.kind() != Kind::String || bytes > TESTED_TEXT {
+        if cursor.kind() != Kind::String || bytes > MAX_TEXT_BYTES {
             return None;
         }
         left.large_texts = left.large_texts.checked_sub(1)?;
@@ -202,8 +200,8 @@ struct TestBudget {
 
 impl TestBudget {
     const ALL: Self = Self {
-        bytes: TESTED_BYTES_IN_ALL,
-        large_texts: LARGE_TEXTS,
+        bytes: MAX_TESTED_BYTES,
+        large_texts: MAX_LARGE_TEXTS,
     };
 }
 
@@ -216,7 +214,7 @@ struct TestValue {
 
 /// The selectors for a place and for all places like it, each with the type of its value; those for
 /// all come first where lists are wanted.
-fn texts(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
+fn selectors(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
     let one = (candidate.selector.clone(), candidate.view.kind());
     let Some(in_each) = &candidate.in_each else {
         return vec![one];
@@ -227,10 +225,7 @@ fn texts(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
     }
     let flat = flattened(candidate).filter(|flat| flat != in_each);
     let flat = flat.map(|flat| (flat, Kind::Array));
-    [Some(each), flat, Some(one)]
-        .into_iter()
-        .flatten()
-        .collect()
+    std::iter::once(each).chain(flat).chain([one]).collect()
 }
 
 /// The selector for all places like this one, of all lists on the way, in one list.

@@ -1,6 +1,9 @@
 //! The schema of one parameter, which says what a suggestion must give.
 
-use super::{place, wish::ParameterIntent};
+use super::{
+    intent::ParameterIntent,
+    place::{self, SchemaPlace},
+};
 use crate::{
     similarity::ComparisonBudget,
     validate::{InputSchema, Steps},
@@ -13,7 +16,8 @@ use serde_json::{Map, Value, json};
 /// own.
 const DOCUMENT: &str = "crossfeed:///parameter";
 /// The most characters of a pointer that a message quotes.
-const QUOTED: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
+
 /// The schema of one parameter of a tool. Cloning shares what is compiled.
 ///
 /// ```
@@ -34,7 +38,7 @@ const QUOTED: usize = 200;
 #[derive(Clone, Debug)]
 pub struct ParameterSchema {
     schema: InputSchema,
-    pub(crate) wish: ParameterIntent,
+    pub(crate) intent: ParameterIntent,
 }
 
 /// Why there is no schema of a parameter.
@@ -119,7 +123,7 @@ fn schema_advice(error: &SchemaError) -> String {
 
 /// The beginning of what a message quotes.
 fn cut(text: &str) -> String {
-    text.chars().take(QUOTED).collect()
+    text.chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 impl ParameterSchema {
@@ -145,8 +149,8 @@ impl ParameterSchema {
             return Err(SchemaError::TooDeep.into());
         }
         if place::is_schema_at(document, at) {
-            let found = place::Found::one(at.as_str());
-            return Self::of(document, &found, name_in_schema(at));
+            let places = [SchemaPlace::new(at.as_str())];
+            return Self::from_places(document, &places, name_in_schema(at));
         }
         Self::of_argument(document, at)?.ok_or_else(|| ParameterError::Nowhere {
             at: cut(at.as_str()),
@@ -154,39 +158,40 @@ impl ParameterSchema {
         })
     }
 
-    /// The schema of a place of the arguments; `None` where nothing is said of it.
+    /// The schema of a place of the arguments; `None` where the document does not describe it.
     pub(crate) fn of_argument(
         document: &Value,
         at: &Pointer,
     ) -> Result<Option<Self>, ParameterError> {
-        let Some(found) = place::of_argument(document, at) else {
+        let places = place::of_argument(document, at);
+        if places.is_empty() {
             return Ok(None);
-        };
-        Self::of(document, &found, place::name_in_arguments(at)).map(Some)
+        }
+        Self::from_places(document, &places, place::name_in_arguments(at)).map(Some)
     }
 
-    fn of(
+    fn from_places(
         document: &Value,
-        found: &place::Found,
+        places: &[SchemaPlace],
         name: Option<String>,
     ) -> Result<Self, ParameterError> {
-        let wish = ParameterIntent::of(document, found, name);
-        let schema = InputSchema::compile(judge(document, found)?);
-        let schema = schema.map_err(|error| in_document(error, found))?;
-        Ok(Self { schema, wish })
+        let intent = ParameterIntent::new(document, places, name);
+        let schema = InputSchema::compile(judge(document, places)?);
+        let schema = schema.map_err(|error| in_document(error, places))?;
+        Ok(Self { schema, intent })
     }
 
     /// The same for a parameter of this name: results that are called alike come first.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.wish = self.wish.named(name.into());
+        self.intent = self.intent.named(name.into());
         self
     }
 
     /// The name of the parameter, where it has one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.wish.name.as_deref()
+        self.intent.name.as_deref()
     }
 
     /// The steps for judging any number of values.
@@ -212,22 +217,21 @@ fn name_in_schema(at: &Pointer) -> Option<String> {
 }
 
 /// A schema that judges by the schemas at places of a document.
-fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
-    let parts = |places: &[String]| -> Vec<Value> {
-        let parts = places.iter().filter_map(|at| document.pointer(at));
-        parts.cloned().collect()
-    };
-    if is_whole(found) {
+fn judge(document: &Value, places: &[SchemaPlace]) -> Result<Value, SchemaError> {
+    if is_whole(places) {
         return Ok(document.clone());
     }
-    let (all, any) = (parts(&found.all), parts(&found.any));
-    // What says all itself is judged by itself, whatever the rest of the document is.
-    if !all.iter().chain(&any).any(may_refer) {
+    let part = |at: &str| document.pointer(at).cloned();
+    let mut parts = places
+        .iter()
+        .filter_map(|place| document.pointer(&place.at));
+    // Schemas that refer to nothing are judged alone, whatever the rest of the document is.
+    if !parts.any(may_refer) {
         let dialect = match check(document) {
             Ok(dialect) => Some(dialect),
             Err(_) => Dialect::declared(document).filter(|_| document.get("$schema").is_some()),
         };
-        return Ok(combined(dialect, all, any));
+        return Ok(combined(dialect, places, part).into());
     }
     let dialect = check(document)?;
     let id = if dialect == Dialect::Draft4 {
@@ -240,72 +244,70 @@ fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
     let address = address
         .filter(|address| !address.is_empty())
         .unwrap_or(DOCUMENT);
-    let links = |places: &[String]| -> Vec<Value> {
-        let links = places.iter().map(|at| format!("{address}#{}", encoded(at)));
-        links.map(|link| json!({"$ref": link})).collect()
-    };
-    let mut schema = combined(Some(dialect), links(&found.all), links(&found.any));
-    let mut embedded = document.clone();
-    if let (Some(embedded), Some(schema)) = (embedded.as_object_mut(), schema.as_object_mut()) {
+    let link = |at: &str| Some(json!({"$ref": format!("{address}#{}", encoded(at))}));
+    let mut schema = combined(Some(dialect), places, link);
+    if let Value::Object(mut embedded) = document.clone() {
         embedded.shift_remove("$schema");
-        embedded.insert(id.to_owned(), Value::String(address.to_owned()));
+        embedded.insert(id.to_owned(), address.into());
         let definitions = if dialect <= Dialect::Draft7 {
             "definitions"
         } else {
             "$defs"
         };
-        schema.insert(
-            definitions.to_owned(),
-            json!({"document": Value::Object(std::mem::take(embedded))}),
-        );
+        schema.insert(definitions.to_owned(), json!({"document": embedded}));
     }
-    Ok(schema)
+    Ok(schema.into())
 }
 
 /// Whether a document judges as it is.
-fn is_whole(found: &place::Found) -> bool {
-    found.all == [""] && found.any.is_empty()
+fn is_whole(places: &[SchemaPlace]) -> bool {
+    *places == [SchemaPlace::new("")]
 }
 
 /// An error of a schema that judges by parts of a document, with its place in that.
-fn in_document(error: SchemaError, found: &place::Found) -> SchemaError {
+fn in_document(error: SchemaError, places: &[SchemaPlace]) -> SchemaError {
     match error {
-        SchemaError::Invalid { at, message } if !is_whole(found) => SchemaError::Invalid {
-            at: place_in_document(&at, found).unwrap_or(at),
+        SchemaError::Invalid { at, message } if !is_whole(places) => SchemaError::Invalid {
+            at: place_in_document(&at, places).unwrap_or(at),
             message,
         },
         other => other,
     }
 }
 
-fn place_in_document(at: &Pointer, found: &place::Found) -> Option<Pointer> {
+fn place_in_document(at: &Pointer, places: &[SchemaPlace]) -> Option<Pointer> {
     let mut tokens = at.tokens();
-    let parts = match tokens.next()?.as_str() {
-        "allOf" => &found.all,
-        "anyOf" => &found.any,
-        _ => return None,
-    };
-    let part = parts.get(tokens.next()?.parse::<usize>().ok()?)?;
-    let part = Pointer::parse(part)?;
+    let keyword = tokens.next()?;
+    let (_, always) = COMBINATORS.into_iter().find(|(own, _)| *own == keyword)?;
+    let index = tokens.next()?.parse().ok()?;
+    let part = places
+        .iter()
+        .filter(|place| place.always == always)
+        .nth(index)?;
+    let part = Pointer::parse(&part.at)?;
     Some(tokens.fold(part, |at, token| at.key(&token)))
 }
 
-/// All schemas of the one list, and one of the other.
-fn combined(dialect: Option<Dialect>, all: Vec<Value>, any: Vec<Value>) -> Value {
+/// The keywords for schemas that always apply, and for alternatives.
+const COMBINATORS: [(&str, bool); 2] = [("allOf", true), ("anyOf", false)];
+
+/// The schema that the parts at places of a document make together.
+fn combined(
+    dialect: Option<Dialect>,
+    places: &[SchemaPlace],
+    part: impl Fn(&str) -> Option<Value>,
+) -> Map<String, Value> {
     let mut schema = Map::new();
-    if let Some(dialect) = dialect {
-        schema.insert(
-            "$schema".to_owned(),
-            Value::String(address_of(dialect).to_owned()),
-        );
+    let dialect = dialect.map(|dialect| address_of(dialect).into());
+    schema.extend(dialect.map(|dialect| ("$schema".to_owned(), dialect)));
+    for (keyword, always) in COMBINATORS {
+        let places = places.iter().filter(|place| place.always == always);
+        let parts: Vec<Value> = places.filter_map(|place| part(&place.at)).collect();
+        if !parts.is_empty() {
+            schema.insert(keyword.to_owned(), parts.into());
+        }
     }
-    if !all.is_empty() {
-        schema.insert("allOf".to_owned(), Value::Array(all));
-    }
-    if !any.is_empty() {
-        schema.insert("anyOf".to_owned(), Value::Array(any));
-    }
-    Value::Object(schema)
+    schema
 }
 
 fn address_of(dialect: Dialect) -> &'static str {

@@ -1,7 +1,5 @@
-//! Where a pointer leads in a schema: to a schema within it, or to a parameter of the arguments.
-//!
-//! What comes in: the document of a schema and a pointer. What goes out: the places of the schemas
-//! that are meant, as pointers from the document's root.
+//! Where a pointer leads in a schema: to a schema within it, or to the schemas of a parameter of the
+//! arguments.
 
 use crossfeed_schema::keywords::{self, Holds};
 use crossfeed_wire::{Pointer, fragment::decoded};
@@ -9,11 +7,30 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// How many schemas are followed for one step: references and combinators fan out.
-const FOLLOWED: usize = 1000;
+const MAX_FOLLOWED: usize = 1000;
 /// The most parameters that are named where a pointer leads nowhere.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// The most bytes of a parameter's pointer that is named.
-const NAMED_BYTES: usize = 200;
+const MAX_NAMED_BYTES: usize = 200;
+
+/// A schema within a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SchemaPlace {
+    /// The pointer to it.
+    pub(super) at: String,
+    /// Whether a value must fit it. Of the others, which are alternatives, a value must fit one.
+    pub(super) always: bool,
+}
+
+impl SchemaPlace {
+    /// A schema that a value must fit.
+    pub(super) fn new(at: &str) -> Self {
+        Self {
+            at: at.to_owned(),
+            always: true,
+        }
+    }
+}
 
 fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
@@ -48,43 +65,11 @@ fn child<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {
     }
 }
 
-/// The schemas of one place of the arguments.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Found {
-    /// Those that a value there must fit.
-    pub(super) all: Vec<String>,
-    /// Those of alternatives: it must fit one of them.
-    pub(super) any: Vec<String>,
-}
-
-impl Found {
-    /// One schema that a value must fit.
-    pub(super) fn one(at: &str) -> Self {
-        Self {
-            all: vec![at.to_owned()],
-            any: Vec::new(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.all.is_empty() && self.any.is_empty()
-    }
-}
-
-/// The schemas for a place of the arguments; `None` where the schema says nothing of it.
-pub(super) fn of_argument(root: &Value, at: &Pointer) -> Option<Found> {
-    let mut here = Found::one("");
-    for token in at.tokens() {
-        let around = followed(root, &here);
-        here = Found {
-            all: inside(root, &around.all, &token),
-            any: inside(root, &around.any, &token),
-        };
-        if here.is_empty() {
-            return None;
-        }
-    }
-    Some(here)
+/// The schemas for a place of the arguments; none where the schema does not describe it.
+pub(super) fn of_argument(root: &Value, at: &Pointer) -> Vec<SchemaPlace> {
+    at.tokens().fold(vec![SchemaPlace::new("")], |here, token| {
+        inside(root, &followed(root, &here), &token)
+    })
 }
 
 /// The last name on the way to a place of the arguments.
@@ -95,13 +80,14 @@ pub(super) fn name_in_arguments(at: &Pointer) -> Option<String> {
 
 /// The parameters that a schema declares, as pointers into the arguments.
 pub(super) fn parameters(root: &Value) -> Vec<String> {
-    let around = followed(root, &Found::one(""));
     let mut named = Vec::new();
-    for at in around.all.iter().chain(&around.any) {
-        let properties = root.pointer(at).and_then(|schema| schema.get("properties"));
-        for name in properties.and_then(Value::as_object).into_iter().flatten() {
-            let pointer = Pointer::root().key(name.0).as_str().to_owned();
-            if named.len() < NAMED && pointer.len() <= NAMED_BYTES && !named.contains(&pointer) {
+    for place in followed(root, &[SchemaPlace::new("")]) {
+        let schema = root.pointer(&place.at);
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        for (name, _) in properties.into_iter().flatten() {
+            let pointer = Pointer::root().key(name).as_str().to_owned();
+            let is_short = pointer.len() <= MAX_NAMED_BYTES;
+            if named.len() < MAX_NAMED && is_short && !named.contains(&pointer) {
                 named.push(pointer);
             }
         }
@@ -109,42 +95,42 @@ pub(super) fn parameters(root: &Value) -> Vec<String> {
     named
 }
 
-/// The schemas and all that they refer to or combine, each once.
-pub(super) fn followed(root: &Value, found: &Found) -> Found {
+/// The schemas and all that they refer to or combine, each once, those that always apply first.
+pub(super) fn followed(root: &Value, places: &[SchemaPlace]) -> Vec<SchemaPlace> {
     let mut known = HashSet::new();
-    let mut out = Found::default();
-    let all = found.all.iter().rev().map(|at| (at.clone(), true));
-    let any = found.any.iter().rev().map(|at| (at.clone(), false));
-    let mut open: Vec<_> = any.chain(all).collect();
-    while let Some((at, certain)) = open.pop() {
-        let Some(Value::Object(schema)) = root.pointer(&at) else {
+    let mut all = Vec::new();
+    let mut open: Vec<SchemaPlace> = places.iter().rev().cloned().collect();
+    while let Some(place) = open.pop() {
+        let SchemaPlace { at, always } = &place;
+        let Some(Value::Object(schema)) = root.pointer(at) else {
             continue;
         };
-        if known.len() == FOLLOWED || !known.insert(at.clone()) {
+        if known.len() == MAX_FOLLOWED || !known.insert(at.clone()) {
             continue;
         }
         let mut inner = Vec::new();
         for (keyword, value) in schema {
             let listed = value.as_array().map_or(0, Vec::len);
-            let mut step = |certain: bool| {
-                inner.extend((0..listed).map(|n| (format!("{at}/{keyword}/{n}"), certain)));
+            let mut step = |always: bool| {
+                let places = (0..listed).map(|index| format!("{at}/{keyword}/{index}"));
+                inner.extend(places.map(|at| SchemaPlace { at, always }));
             };
             match keyword.as_str() {
-                "$ref" => inner.extend(target(root, value).map(|at| (at, certain))),
-                "allOf" => step(certain),
-                "anyOf" | "oneOf" => step(certain && listed == 1),
-                "then" | "else" => inner.push((format!("{at}/{keyword}"), false)),
+                "$ref" => inner.extend(target(root, value).map(|at| SchemaPlace { at, ..place })),
+                "allOf" => step(*always),
+                "anyOf" | "oneOf" => step(*always && listed == 1),
+                "then" | "else" => inner.push(SchemaPlace {
+                    at: format!("{at}/{keyword}"),
+                    always: false,
+                }),
                 _ => {}
             }
         }
         open.extend(inner.into_iter().rev());
-        if certain {
-            out.all.push(at);
-        } else {
-            out.any.push(at);
-        }
+        all.push(place);
     }
-    out
+    all.sort_by_key(|place| !place.always);
+    all
 }
 
 /// Where a reference within the document leads, if it is written as a JSON Pointer.
@@ -158,9 +144,9 @@ fn target(root: &Value, reference: &Value) -> Option<String> {
 }
 
 /// The schemas for the member or item `token` of what schemas are for.
-pub(super) fn inside(root: &Value, schemas: &[String], token: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for at in schemas {
+pub(super) fn inside(root: &Value, around: &[SchemaPlace], token: &str) -> Vec<SchemaPlace> {
+    let mut inner = Vec::new();
+    for SchemaPlace { at, always } in around {
         let Some(schema) = root.pointer(at) else {
             continue;
         };
@@ -170,32 +156,27 @@ pub(super) fn inside(root: &Value, schemas: &[String], token: &str) -> Vec<Strin
             if let Some(key) = key {
                 Pointer::push_token(&mut place, key);
             }
-            root.pointer(&place)
-                .filter(|schema| is_schema(schema))
-                .map(|_| place)
+            root.pointer(&place).is_some_and(is_schema).then_some(place)
         };
         let is_index = token.parse::<usize>().is_ok() || token == "-";
-        let listed = ["prefixItems", "items"].into_iter();
         let item = || {
-            let mut listed =
-                listed.filter(|keyword| schema.get(*keyword).is_some_and(Value::is_array));
-            let listed = listed.find_map(|keyword| place(keyword, Some(token)));
+            let lists = ["prefixItems", "items"].into_iter();
+            let mut lists = lists.filter(|list| schema.get(*list).is_some_and(Value::is_array));
+            let listed = lists.find_map(|keyword| place(keyword, Some(token)));
             let rest = match schema.get("items") {
                 Some(Value::Array(_)) => "additionalItems",
                 _ => "items",
             };
             listed.or_else(|| place(rest, None))
         };
-        let own = place("properties", Some(token));
-        let own = own.or_else(|| item().filter(|_| is_index));
+        let own = place("properties", Some(token)).or_else(|| item().filter(|_| is_index));
         // What is not named may be anything: a schema says something only where it asks for something.
         let other = || {
-            let asks = schema
-                .get("additionalProperties")
-                .is_some_and(Value::is_object);
-            place("additionalProperties", None).filter(|_| asks)
+            let other = schema.get("additionalProperties");
+            place("additionalProperties", None).filter(|_| other.is_some_and(Value::is_object))
         };
-        found.extend(own.or_else(other));
+        let always = *always;
+        inner.extend(own.or_else(other).map(|at| SchemaPlace { at, always }));
     }
-    found
+    inner
 }

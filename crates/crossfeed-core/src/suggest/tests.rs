@@ -39,7 +39,7 @@ fn suggest_by(
         options: &options,
         repairs: false,
     };
-    trial.fitting(&parameter.wish, most, fits)
+    trial.fitting(&parameter.intent, most, fits)
 }
 
 /// What a document offers the parameter of a schema at a pointer.

@@ -1,9 +1,8 @@
 //! What validating may cost: with references in a schema, a few hundred bytes of schema and value
 //! can ask for 2^100 evaluations, and the validator itself has no budget.
 //!
-//! What comes in: a schema, once, and the values it is to judge. What goes out: how many evaluations
-//! of a subschema on a value the validator makes at most, found without making them: each pair of
-//! subschema and value is looked at once, however often it would be evaluated.
+//! The evaluations of a subschema on a value are counted without making them: each pair of subschema and
+//! value is looked at once, however often it would be evaluated.
 
 use crate::{arguments::count_of, error::ValidationCost};
 use crossfeed_schema::{
@@ -15,17 +14,17 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// How many evaluations the arguments of one call may take, however small they are.
-const STEPS: u64 = 10_000_000;
+const MAX_STEPS: u64 = 10_000_000;
 /// How many more for each value of the arguments.
 const STEPS_PER_VALUE: u64 = 50;
 /// How many pairs of subschema and value are looked at, and one more for each value.
-const PAIRS: usize = 1_000_000;
+const MAX_PAIRS: usize = 1_000_000;
 /// An evaluation that says what does not fit counts as this many that only say whether it fits:
 /// what each alternative misses is collected at every level.
-const EXPLAINED: u64 = 50;
+const EXPLANATION_WEIGHT: u64 = 50;
 /// What the schema of another document that the validator itself knows asks of each value: the
 /// largest, that of JSON Schema, asks less.
-const FOREIGN: u64 = 200;
+const FOREIGN_STEPS_PER_VALUE: u64 = 200;
 
 /// The steps that the validations of one call may take together.
 #[derive(Debug)]
@@ -37,21 +36,21 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// As many as the arguments may take.
-    pub(super) fn of(arguments: &Value) -> Self {
+    pub(super) fn new(arguments: &Value) -> Self {
         let values = count_of(arguments);
-        let limit = STEPS.saturating_add(STEPS_PER_VALUE.saturating_mul(values as u64));
+        let limit = MAX_STEPS.saturating_add(STEPS_PER_VALUE.saturating_mul(values as u64));
         Self {
             limit,
             left: limit,
-            pairs: PAIRS.saturating_add(values),
+            pairs: MAX_PAIRS.saturating_add(values),
         }
     }
 
     /// For schemas that need no counting.
     pub(super) fn uncounted() -> Self {
         Self {
-            limit: STEPS,
-            left: STEPS,
+            limit: MAX_STEPS,
+            left: MAX_STEPS,
             pairs: 0,
         }
     }
@@ -63,7 +62,7 @@ impl Steps {
         value: &Value,
         explained: bool,
     ) -> Result<(), ValidationCost> {
-        let weight = if explained { EXPLAINED } else { 1 };
+        let weight = if explained { EXPLANATION_WEIGHT } else { 1 };
         let cost = graph.cost(value, self.left / weight, self.pairs);
         self.left = cost.map_or(0, |cost| self.left.saturating_sub(cost * weight));
         match self.left {
@@ -73,38 +72,28 @@ impl Steps {
     }
 }
 
-/// What a subschema has evaluated, and on what.
+/// What a subschema has evaluated.
 #[derive(Debug)]
 enum Step {
-    /// A subschema on the same value.
-    Same(usize),
-    /// On the member of this name.
-    Member(Box<str>, usize),
-    /// On any member.
-    Members(usize),
-    /// On the item at this place.
-    Item(usize, usize),
-    /// On any item.
-    Items(usize),
-    /// On each name of a member.
-    Names(usize),
+    /// A subschema of the document.
+    Subschema(usize, On),
     /// A schema of another document, on the same value and all within.
     Foreign,
 }
 
-impl Step {
-    /// The subschema that is evaluated.
-    fn leads_to(&self) -> Option<usize> {
-        match self {
-            Self::Same(to)
-            | Self::Member(_, to)
-            | Self::Members(to)
-            | Self::Item(_, to)
-            | Self::Items(to)
-            | Self::Names(to) => Some(*to),
-            Self::Foreign => None,
-        }
-    }
+/// What a subschema is evaluated on.
+#[derive(Debug)]
+enum On {
+    /// The same value.
+    Value,
+    /// The member of this name.
+    Member(Box<str>),
+    Members,
+    /// The item at this place.
+    Item(usize),
+    Items,
+    /// Each name of a member.
+    Names,
 }
 
 /// The subschemas of a schema by what they have evaluated; the first is the schema itself.
@@ -113,7 +102,7 @@ pub(super) struct Graph(Vec<Vec<Step>>);
 
 impl Graph {
     /// The graph of a schema that holds references. Others cost what the value is long, and need none.
-    pub(super) fn of(schema: &Value, dialect: Dialect, index: &Index) -> Option<Self> {
+    pub(super) fn new(schema: &Value, dialect: Dialect, index: &Index) -> Option<Self> {
         if index.is_empty() {
             return None;
         }
@@ -147,46 +136,37 @@ impl Graph {
     /// Whether a small value may take long: the schema leads into itself, or by very many ways to one
     /// of its parts.
     pub(super) fn is_slow(&self) -> bool {
-        const WAYS: u64 = 10_000;
+        const MAX_WAYS: u64 = 10_000;
         let nodes = self.0.len();
-        let next = |node: usize| self.steps(node).iter().filter_map(Step::leads_to);
+        let next = |node: usize| {
+            self.0[node].iter().filter_map(|step| match step {
+                Step::Subschema(to, _) => Some(*to),
+                Step::Foreign => None,
+            })
+        };
+        // How many steps lead to each node from nodes that are not done.
         let mut left: Vec<usize> = vec![0; nodes];
-        for node in 0..nodes {
-            for to in next(node) {
-                if let Some(left) = left.get_mut(to) {
-                    *left += 1;
-                }
-            }
+        for to in (0..nodes).flat_map(next) {
+            left[to] += 1;
         }
-        // Each node once all that lead to it are done; what is part of a circle never is.
+        // Each node once all that lead to it are done; what is part of a cycle never is.
         let mut ways: Vec<u64> = (0..nodes).map(|node| u64::from(node == 0)).collect();
-        let mut open: Vec<usize> = (0..nodes)
-            .filter(|node| left.get(*node) == Some(&0))
-            .collect();
+        let mut open: Vec<usize> = (0..nodes).filter(|node| left[*node] == 0).collect();
         let mut done = 0;
         while let Some(node) = open.pop() {
             done += 1;
-            let own = ways.get(node).copied().unwrap_or_default();
-            if own > WAYS {
+            if ways[node] > MAX_WAYS {
                 return true;
             }
             for to in next(node) {
-                if let Some(ways) = ways.get_mut(to) {
-                    *ways = ways.saturating_add(own);
-                }
-                if let Some(left) = left.get_mut(to) {
-                    *left -= 1;
-                    if *left == 0 {
-                        open.push(to);
-                    }
+                ways[to] = ways[to].saturating_add(ways[node]);
+                left[to] -= 1;
+                if left[to] == 0 {
+                    open.push(to);
                 }
             }
         }
         done < nodes
-    }
-
-    fn steps(&self, node: usize) -> &[Step] {
-        self.0.get(node).map_or(&[], Vec::as_slice)
     }
 
     /// The evaluations on a value, if they are at most `most` and take at most `pairs` pairs to
@@ -210,7 +190,7 @@ impl Graph {
                     let Some(value) = value else { return };
                     let more = looked <= most && open.len() <= pairs;
                     if more
-                        && !self.steps(part).is_empty()
+                        && !self.0[part].is_empty()
                         && !known.contains_key(&(part, identity(value)))
                     {
                         open.push((part, value, false));
@@ -224,7 +204,7 @@ impl Graph {
             let mut total: u64 = 1;
             self.parts(node, value, &mut |part, value, times| {
                 let each = match value {
-                    Some(value) if !self.steps(part).is_empty() => {
+                    Some(value) if !self.0[part].is_empty() => {
                         // A pair within itself is not evaluated again.
                         let counted = known.get(&(part, identity(value)));
                         counted.copied().flatten().unwrap_or(0)
@@ -251,33 +231,23 @@ impl Graph {
     ) {
         const NAME: &Value = &Value::Null;
         let members = || value.as_object().into_iter().flat_map(Map::values);
-        for step in self.steps(node) {
-            match step {
-                Step::Same(part) => tell(*part, Some(value), 1),
-                Step::Member(name, part) => {
-                    let member = value.get(&**name);
-                    member
-                        .into_iter()
-                        .for_each(|value| tell(*part, Some(value), 1));
-                }
-                Step::Members(part) => members().for_each(|value| tell(*part, Some(value), 1)),
-                Step::Item(at, part) => {
-                    let item = value.get(*at);
-                    item.into_iter()
-                        .for_each(|value| tell(*part, Some(value), 1));
-                }
-                Step::Items(part) => {
-                    let items = value.as_array().into_iter().flatten();
-                    items.for_each(|value| tell(*part, Some(value), 1));
-                }
-                Step::Names(part) => match members().count() as u64 {
+        for step in &self.0[node] {
+            let Step::Subschema(part, on) = step else {
+                let values = count_of(value) as u64;
+                tell(node, None, values.saturating_mul(FOREIGN_STEPS_PER_VALUE));
+                continue;
+            };
+            let mut tell_once = |value| tell(*part, Some(value), 1);
+            match on {
+                On::Value => tell_once(value),
+                On::Member(name) => value.get(&**name).into_iter().for_each(tell_once),
+                On::Members => members().for_each(tell_once),
+                On::Item(at) => value.get(*at).into_iter().for_each(tell_once),
+                On::Items => value.as_array().into_iter().flatten().for_each(tell_once),
+                On::Names => match members().count() as u64 {
                     0 => {}
                     names => tell(*part, Some(NAME), names),
                 },
-                Step::Foreign => {
-                    let values = count_of(value) as u64;
-                    tell(node, None, values.saturating_mul(FOREIGN));
-                }
             }
         }
     }
@@ -294,14 +264,15 @@ fn steps<'s>(
     let mut steps = Vec::new();
     for link in document.links(schema) {
         steps.push(match link.target {
-            Some(target) => Step::Same(number(target)),
+            Some(target) => Step::Subschema(number(target), On::Value),
             None => Step::Foreign,
         });
         if link.keyword != "$ref" {
             let text = schema.get(link.keyword).and_then(Value::as_str);
             let name = text.and_then(|text| Some(text.split_once('#')?.1));
-            let possible = dynamic.iter().filter(|(own, _)| Some(*own) == name);
-            steps.extend(possible.map(|(_, target)| Step::Same(number(target))));
+            for (_, target) in dynamic.iter().filter(|(own, _)| Some(*own) == name) {
+                steps.push(Step::Subschema(number(target), On::Value));
+            }
         }
     }
     for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -312,16 +283,16 @@ fn steps<'s>(
             continue;
         }
         for (place, schema) in keywords::held(holds, value) {
-            let schema = number(schema);
-            steps.push(match (applies, place) {
-                (Applies::Here | Applies::Nowhere, _) => Step::Same(schema),
-                (Applies::Names, _) => Step::Names(schema),
-                (_, At::Key(name)) if keyword == "properties" => Step::Member(name.into(), schema),
-                (_, At::Key(_)) => Step::Members(schema),
-                (_, At::Index(at)) => Step::Item(at, schema),
-                (_, At::Keyword) if keyword.ends_with("Properties") => Step::Members(schema),
-                (_, At::Keyword) => Step::Items(schema),
-            });
+            let on = match (applies, place) {
+                (Applies::Here | Applies::Nowhere, _) => On::Value,
+                (Applies::Names, _) => On::Names,
+                (_, At::Key(name)) if keyword == "properties" => On::Member(name.into()),
+                (_, At::Key(_)) => On::Members,
+                (_, At::Index(at)) => On::Item(at),
+                (_, At::Keyword) if keyword.ends_with("Properties") => On::Members,
+                (_, At::Keyword) => On::Items,
+            };
+            steps.push(Step::Subschema(number(schema), on));
         }
     }
     steps
@@ -345,7 +316,7 @@ mod tests {
 
     fn graph(schema: &Value) -> Option<Graph> {
         let (dialect, index) = Index::lenient(schema);
-        Graph::of(schema, dialect, &index)
+        Graph::new(schema, dialect, &index)
     }
 
     fn cost(schema: &Value, value: &Value) -> Option<u64> {

@@ -8,7 +8,7 @@ use jsonschema::{
 use serde_json::Value;
 
 /// The most characters of one description.
-const CHARS: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// Whether another JSON type could fit where the error stands.
 pub(super) fn is_type(error: &ValidationError<'_>) -> bool {
@@ -75,7 +75,7 @@ fn join(parts: impl Iterator<Item = String>) -> String {
 }
 
 fn shorten(text: &str) -> String {
-    let mut short: String = text.chars().take(CHARS).collect();
+    let mut short: String = text.chars().take(MAX_CHARS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

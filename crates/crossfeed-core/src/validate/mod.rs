@@ -4,12 +4,12 @@
 
 mod cost;
 mod describe;
+mod footprint;
 mod repair;
 mod schema;
-mod sight;
-#[cfg(test)]
-mod sight_tests;
 mod skeleton;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cost::Steps;
 pub use repair::{RepairScope, TypeRepair};
@@ -24,7 +24,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// The most places that are reported: more would not fit a model's context.
-const REPORTED: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 /// One thing that the validator found.
 pub(crate) struct Finding {
@@ -50,10 +50,9 @@ pub(crate) fn validate(
     let repairs =
         repair::repair(arguments, schema, &links, scope, &mut steps).map_err(too_costly)?;
     let findings = schema.findings(arguments, &mut steps).map_err(too_costly)?;
-    let failures = findings.take(REPORTED);
-    let failures: Vec<_> = failures
-        .map(|finding| failure(finding, arguments, &links))
-        .collect();
+    let findings = findings.take(MAX_REPORTED);
+    let failures = findings.map(|finding| failure(finding, arguments, &links));
+    let failures: Vec<_> = failures.collect();
     if failures.is_empty() {
         Ok(repairs)
     } else {
@@ -62,13 +61,11 @@ pub(crate) fn validate(
 }
 
 fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {
-    let found = arguments
-        .pointer(finding.at.as_str())
-        .map_or_else(|| Shape::of_value(&Value::Null), Shape::of_value);
+    let value = arguments.pointer(finding.at.as_str());
     let link = links.link(&finding.at);
     let error = ArgumentError {
         expected: finding.expected,
-        found,
+        found: Shape::of_value(value.unwrap_or(&Value::Null)),
         brought_by: link.map(|link| link.source.call_id.clone()),
         fitting: Vec::new(),
         looked: false,
@@ -87,12 +84,8 @@ pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l LineageEntry>);
 
 impl<'l> ByPlace<'l> {
     pub(crate) fn of(lineage: &'l [LineageEntry]) -> Self {
-        Self(
-            lineage
-                .iter()
-                .map(|link| (link.at.as_str(), link))
-                .collect(),
-        )
+        let links = lineage.iter().map(|link| (link.at.as_str(), link));
+        Self(links.collect())
     }
 
     /// The innermost reference that brought in the value at a place.

@@ -2,7 +2,7 @@
 
 use super::{
     cost::{Graph, Steps},
-    sight::Sight,
+    footprint::Footprint,
     skeleton::Unbuilt,
     {Finding, describe},
 };
@@ -39,8 +39,8 @@ struct Compiled {
     graph: Option<Graph>,
     /// Whether judging even small arguments may take long.
     is_slow: bool,
-    /// What it sees of arguments, once somebody asked.
-    sight: OnceLock<Sight>,
+    /// What it sees of arguments, found when first asked for.
+    footprint: OnceLock<Footprint>,
 }
 
 impl fmt::Debug for InputSchema {
@@ -71,14 +71,14 @@ impl InputSchema {
                 return Err(error);
             }
         };
-        let graph = Graph::of(&schema, dialect, &index);
+        let graph = Graph::new(&schema, dialect, &index);
         Ok(Self(Arc::new(Compiled {
             is_slow: crossfeed_schema::has_patterns(&schema)
                 || graph.as_ref().is_some_and(Graph::is_slow),
             schema,
             validator,
             graph,
-            sight: OnceLock::new(),
+            footprint: OnceLock::new(),
         })))
     }
 
@@ -97,7 +97,7 @@ impl InputSchema {
     /// What judging these arguments may take, all validations together.
     pub(crate) fn steps(&self, arguments: &Value) -> Steps {
         match self.0.graph {
-            Some(_) => Steps::of(arguments),
+            Some(_) => Steps::new(arguments),
             None => Steps::uncounted(),
         }
     }
@@ -130,7 +130,7 @@ impl InputSchema {
         arguments: &Node<'_>,
         memory: Option<&Reservation>,
     ) -> Result<bool, Cost> {
-        match self.sight().skeleton(arguments, memory) {
+        match self.footprint().skeleton(arguments, memory) {
             Ok(skeleton) => {
                 let mut steps = self.steps(&skeleton);
                 Ok(self.accepts(&skeleton, &mut steps).unwrap_or(false))
@@ -142,11 +142,12 @@ impl InputSchema {
 
     /// Takes the room for what of written arguments the schema sees.
     pub(crate) fn take(&self, arguments: Cursor<'_>, room: &mut Room) -> Result<(), LimitError> {
-        self.sight().take(arguments, room)
+        self.footprint().take(arguments, room)
     }
 
-    fn sight(&self) -> &Sight {
-        self.0.sight.get_or_init(|| Sight::of(&self.0.schema))
+    fn footprint(&self) -> &Footprint {
+        let footprint = || Footprint::new(&self.0.schema);
+        self.0.footprint.get_or_init(footprint)
     }
 
     /// All that does not fit, in the validator's order, each found when it is asked for.

@@ -1,8 +1,6 @@
 //! Builds what a schema sees of arguments. What references brought in is charged before it is built.
-//!
-//! Of what references brought in, it is charged before it is built.
 
-use super::sight::{NOTHING, ROOT, Seen, Sight, State, WHOLE};
+use super::footprint::{Footprint, NOTHING, ROOT, State};
 use crate::arguments::{Child, Node, VALUE_BYTES};
 use crossfeed_jmespath::{Cost, Reservation, Unrepresentable, View};
 use crossfeed_json::{Cursor, Kind};
@@ -26,31 +24,32 @@ pub(super) enum Unbuilt {
     Cost(#[from] Cost),
 }
 
-impl Sight {
+impl Footprint {
     /// What the schema sees of arguments. What references brought in is charged to `memory`.
     pub(super) fn skeleton(
         &self,
         arguments: &Node<'_>,
         memory: Option<&Reservation>,
     ) -> Result<Value, Unbuilt> {
-        let sight = self;
-        Builder { sight, memory }.node(arguments, ROOT)
+        let footprint = self;
+        Builder { footprint, memory }.node(arguments, ROOT)
     }
 }
 
 /// Builds a skeleton. Its recursion is bounded by the depth of the arguments.
 #[derive(Clone, Copy)]
 struct Builder<'s> {
-    sight: &'s Sight,
+    footprint: &'s Footprint,
     /// What is built is charged to it.
     memory: Option<&'s Reservation>,
 }
 
 impl Builder<'_> {
     fn node(self, node: &Node<'_>, number: usize) -> Result<Value, Unbuilt> {
-        let Some(state) = self.state(number) else {
+        if number == NOTHING {
             return Ok(Value::Null);
-        };
+        }
+        let state = self.footprint.state(number);
         match node {
             Node::View(view) => self.view(view, number),
             Node::List(items) => self.items(items.iter(), state, &|item, at| self.child(&item, at)),
@@ -64,35 +63,31 @@ impl Builder<'_> {
 
     fn child(self, child: &Child<'_, '_>, number: usize) -> Result<Value, Unbuilt> {
         match child {
-            // The room for written arguments was taken before.
-            Child::Came(view) => Self {
-                memory: None,
-                ..self
+            Child::Came(view) => {
+                // The room for written arguments was taken before.
+                let memory = None;
+                Self { memory, ..self }.view(view, number)
             }
-            .view(view, number),
             Child::Changed(node) => self.node(node, number),
         }
     }
 
     fn view(self, view: &View<'_>, number: usize) -> Result<Value, Unbuilt> {
-        let Some(state) = self.state(number) else {
+        if number == NOTHING {
             return Ok(Value::Null);
-        };
+        }
+        let state = self.footprint.state(number);
         if state.whole {
             return self.whole(view);
         }
         match view.kind() {
             Kind::Array => self.items(view.items(), state, &|item, at| self.view(&item, at)),
             Kind::Object => match (view.as_cursor(), &state.members) {
-                (
-                    Some(cursor),
-                    Some(Seen {
-                        named,
-                        others: None,
-                    }),
-                ) if named.len() <= FEW_NAMES => {
+                (Some(cursor), Some(children))
+                    if children.others.is_none() && children.named.len() <= FEW_NAMES =>
+                {
                     let mut members = Map::new();
-                    for (name, at) in named {
+                    for (name, at) in &children.named {
                         if let Some(value) = cursor.get(name) {
                             self.reserve(VALUE_BYTES + name.len())?;
                             members.insert((**name).to_owned(), self.view(&value.into(), *at)?);
@@ -134,20 +129,10 @@ impl Builder<'_> {
         state: &State,
         inside: &dyn Fn(T, usize) -> Result<Value, Unbuilt>,
     ) -> Result<Value, Unbuilt> {
-        let Seen { named, others } = match &state.items {
-            Some(seen) => seen,
-            None if state.whole => &Seen {
-                named: Vec::new(),
-                others: Some(WHOLE),
-            },
-            None => return Ok(Value::Array(Vec::new())),
-        };
-        let at = |place: usize| named.get(place).copied().or(*others);
-        let items = items
-            .enumerate()
-            .map_while(|(place, item)| Some((item, at(place)?)));
         let mut list = Vec::new();
-        for (item, at) in items {
+        let state_of = |place: usize| state.items.as_ref()?.item(place);
+        let items = items.enumerate();
+        for (item, at) in items.map_while(|(place, item)| Some((item, state_of(place)?))) {
             // While it grows, it may be there twice, and half empty.
             self.reserve(3 * ITEM_BYTES)?;
             list.push(inside(item, at)?);
@@ -161,24 +146,17 @@ impl Builder<'_> {
         state: &State,
         inside: &dyn Fn(T, usize) -> Result<Value, Unbuilt>,
     ) -> Result<Value, Unbuilt> {
-        let seen = |key: &str| match (&state.members, state.whole) {
-            (_, true) => Some(WHOLE),
-            (Some(seen), _) => seen.named.get(key).copied().or(seen.others),
-            (None, _) => None,
-        };
         let mut skeleton = Map::new();
+        let Some(children) = &state.members else {
+            return Ok(skeleton.into());
+        };
         for (key, value) in members {
-            if let Some(at) = seen(key.as_ref()) {
+            if let Some(at) = children.member(key.as_ref()) {
                 self.reserve(VALUE_BYTES + key.as_ref().len())?;
                 skeleton.insert(key.into(), inside(value, at)?);
             }
         }
         Ok(skeleton.into())
-    }
-
-    /// What is seen at a place; none where nothing is.
-    fn state(&self, number: usize) -> Option<&State> {
-        self.sight.state(number).filter(|_| number != NOTHING)
     }
 
     fn reserve(self, bytes: usize) -> Result<(), Cost> {

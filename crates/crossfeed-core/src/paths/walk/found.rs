@@ -7,11 +7,11 @@ use crate::paths::{SELECTOR_CHARS, text::push_member};
 impl Walk<'_> {
     /// The name that a path ends with, before any items.
     pub(crate) fn last_name(&self, path: usize) -> Option<usize> {
-        let mut at = self.paths.get(path)?;
+        let mut path = &self.paths[path];
         loop {
-            match at.step? {
+            match path.step? {
                 Step::Name(name) => return Some(name),
-                Step::Item => at = self.paths.get(at.parent)?,
+                Step::Item => path = &self.paths[path.parent],
             }
         }
     }
@@ -23,7 +23,7 @@ impl Walk<'_> {
 
     /// The path that continues `path` by a step.
     pub(crate) fn step(&self, path: usize, step: Step) -> Option<&Path> {
-        self.paths.get(*self.by_step.get(&(path, step))?)
+        Some(&self.paths[*self.by_step.get(&(path, step))?])
     }
 
     /// The steps from one path to another that continues it by members only.
@@ -31,7 +31,7 @@ impl Walk<'_> {
         let mut names = Vec::new();
         let mut at = to;
         while at != from {
-            let path = self.paths.get(at)?;
+            let path = &self.paths[at];
             let Step::Name(name) = path.step? else {
                 return None;
             };
@@ -39,8 +39,8 @@ impl Walk<'_> {
             at = path.parent;
         }
         let mut selector = String::new();
-        for name in names.iter().rev() {
-            push_member(&mut selector, &self.names.get(*name)?.text);
+        for name in names.into_iter().rev() {
+            push_member(&mut selector, &self.names[name].text);
         }
         Some(selector)
     }
@@ -51,14 +51,14 @@ impl Walk<'_> {
         let mut chain = Vec::new();
         let mut at = place;
         while at != 0 {
-            let place = self.places.get(at)?;
+            let place = &self.places[at];
             chain.push(place);
             at = place.parent;
         }
         let mut selector = String::new();
         for place in chain.iter().rev() {
-            match self.paths.get(place.path)?.step? {
-                Step::Name(name) => push_member(&mut selector, &self.names.get(name)?.text),
+            match self.paths[place.path].step? {
+                Step::Name(name) => push_member(&mut selector, &self.names[name].text),
                 Step::Item => selector.push_str(&format!("[{}]", place.index)),
             }
             if selector.len() > 4 * SELECTOR_CHARS {

@@ -12,7 +12,10 @@ mod found;
 
 use super::SELECTOR_CHARS;
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry},
+};
 
 /// Up to how many values are looked at as a whole; as many again for JSON in strings.
 const WHOLE_VALUES: usize = 10_000;
@@ -67,6 +70,17 @@ pub(crate) struct Path {
     pub(crate) object: Option<usize>,
     /// Whether only a part of a list or object here was looked at.
     is_cut: bool,
+}
+
+impl Path {
+    /// The first place here of a value of this kind.
+    fn first_mut(&mut self, kind: Kind) -> &mut Option<usize> {
+        match kind {
+            Kind::Array => &mut self.array,
+            Kind::Object => &mut self.object,
+            _ => &mut self.scalar,
+        }
+    }
 }
 
 /// A value that was found.
@@ -148,11 +162,8 @@ impl<'a> Walk<'a> {
             whole,
         });
         let mut next = 0;
-        while let Some(place) = walk.places.get(next).cloned() {
-            if walk.enter(next, &place, arena, budget).is_none() {
-                walk.stopped = true;
-                break;
-            }
+        while next < walk.places.len() && !walk.stopped {
+            walk.stopped = walk.enter(next, arena, budget).is_none();
             next += 1;
         }
         walk.number();
@@ -161,24 +172,14 @@ impl<'a> Walk<'a> {
 
     /// Whether a value is small enough to be looked at as a whole, beside what was before.
     fn take_whole(&mut self, view: &View<'a>) -> bool {
-        match self.whole_left.checked_sub(count(view, self.whole_left)) {
-            Some(left) => {
-                self.whole_left = left;
-                true
-            }
-            None => false,
-        }
+        let left = self.whole_left.checked_sub(count(view, self.whole_left));
+        self.whole_left = left.unwrap_or(self.whole_left);
+        left.is_some()
     }
 
     /// Looks at what a place holds; `None` where no more may be looked at.
-    fn enter(
-        &mut self,
-        at: usize,
-        place: &Place<'a>,
-        arena: &'a Arena,
-        budget: &Budget,
-    ) -> Option<()> {
-        let mut place = place.clone();
+    fn enter(&mut self, at: usize, arena: &'a Arena, budget: &Budget) -> Option<()> {
+        let mut place = self.places[at].clone();
         match place.view.kind() {
             Kind::String => match self.open(&place.view, arena, budget)? {
                 None => return Some(()),
@@ -191,7 +192,7 @@ impl<'a> Walk<'a> {
             _ => return Some(()),
         }
         let len = place.view.len().unwrap_or_default();
-        if len > 0 && self.paths.get(place.path)?.depth >= DEPTH {
+        if len > 0 && self.paths[place.path].depth >= DEPTH {
             self.too_deep = true;
             return Some(());
         }
@@ -229,8 +230,7 @@ impl<'a> Walk<'a> {
                 path,
                 index: 0,
                 view: value,
-                lists: place.lists,
-                whole: place.whole,
+                ..*place
             });
         }
         Some(())
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
                 index,
                 view: value,
                 lists: place.lists + 1,
-                whole: place.whole,
+                ..*place
             });
             Some(())
         };
@@ -265,8 +265,7 @@ impl<'a> Walk<'a> {
             }
             return Some(());
         }
-        let deepest = FIRST_ITEMS.len() - 1;
-        let first = *FIRST_ITEMS.get(place.lists.min(deepest))?;
+        let first = FIRST_ITEMS[place.lists.min(FIRST_ITEMS.len() - 1)];
         let is_far = place.lists == 0 && self.far_lists_left > 0;
         if is_far {
             self.far_lists_left -= 1;
@@ -329,8 +328,7 @@ impl<'a> Walk<'a> {
     }
 
     fn cut(&mut self, place: usize, path: usize, is_list: bool, looked: usize, of: usize) {
-        if let Some(path) = self.paths.get_mut(path).filter(|path| !path.is_cut) {
-            path.is_cut = true;
+        if !std::mem::replace(&mut self.paths[path].is_cut, true) {
             self.cuts.push(Cut {
                 place,
                 is_list,
@@ -344,43 +342,34 @@ impl<'a> Walk<'a> {
         let at = match self.by_name.get(&*key) {
             Some(at) => *at,
             None => {
-                let at = self.names.len();
                 let text: Box<str> = key.into();
-                self.by_name.insert(text.clone(), at);
+                self.by_name.insert(text.clone(), self.names.len());
                 self.names.push(Name {
                     text,
                     count: 0,
                     paths: Vec::new(),
                 });
-                at
+                self.names.len() - 1
             }
         };
-        if let Some(name) = self.names.get_mut(at) {
-            name.count += 1;
-        }
+        self.names[at].count += 1;
         at
     }
 
     fn path(&mut self, parent: usize, step: Step) -> usize {
         let at = self.paths.len();
         match self.by_step.entry((parent, step)) {
-            std::collections::hash_map::Entry::Occupied(known) => return *known.get(),
-            std::collections::hash_map::Entry::Vacant(free) => free.insert(at),
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(free) => free.insert(at),
         };
-        let mut depth = 0;
-        if let Some(parent) = self.paths.get_mut(parent) {
-            parent.children.push(at);
-            depth = parent.depth + 1;
-        }
-        if let Step::Name(name) = step
-            && let Some(name) = self.names.get_mut(name)
-        {
-            name.paths.push(at);
+        self.paths[parent].children.push(at);
+        if let Step::Name(name) = step {
+            self.names[name].paths.push(at);
         }
         self.paths.push(Path {
             parent,
             step: Some(step),
-            depth,
+            depth: self.paths[parent].depth + 1,
             ..Path::default()
         });
         at
@@ -390,35 +379,22 @@ impl<'a> Walk<'a> {
     fn add(&mut self, place: Place<'a>) {
         let at = self.places.len();
         let kind = place.view.kind();
-        let Some(path) = self.paths.get(place.path) else {
-            return;
-        };
-        let known = match kind {
-            Kind::Array => path.array,
-            Kind::Object => path.object,
-            _ => path.scalar,
-        };
+        let first = self.paths[place.path].first_mut(kind);
         // What holds nothing makes room for what does.
         let is_nothing = |view: &View<'_>| view.is_null() || view.is_empty();
-        let holds = known.and_then(|known| self.places.get(known));
-        let holds = holds.is_some_and(|known| !is_nothing(&known.view));
-        let is_first = known.is_none() || !holds && !is_nothing(&place.view);
+        let is_first = first
+            .is_none_or(|known| is_nothing(&self.places[known].view) && !is_nothing(&place.view));
+        if is_first {
+            *first = Some(at);
+        }
         let may_hold = match kind {
             Kind::Array | Kind::Object => true,
             Kind::String => place.view.as_cursor().is_some_and(|c| may_open(c.raw())),
             _ => false,
         };
-        if !is_first && !may_hold {
-            return;
+        if is_first || may_hold {
+            self.places.push(place);
         }
-        if is_first && let Some(path) = self.paths.get_mut(place.path) {
-            match kind {
-                Kind::Array => path.array = Some(at),
-                Kind::Object => path.object = Some(at),
-                _ => path.scalar = Some(at),
-            }
-        }
-        self.places.push(place);
     }
 
     /// Numbers the paths in document order, each before those that continue it.
@@ -426,11 +402,10 @@ impl<'a> Walk<'a> {
         let mut open = vec![0];
         let mut order = 0;
         while let Some(at) = open.pop() {
-            if let Some(path) = self.paths.get_mut(at) {
-                path.order = order;
-                order += 1;
-                open.extend(path.children.iter().rev());
-            }
+            let path = &mut self.paths[at];
+            path.order = order;
+            order += 1;
+            open.extend(path.children.iter().rev());
         }
     }
 }

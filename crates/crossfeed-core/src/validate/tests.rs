@@ -1,7 +1,7 @@
 //! What schemas see, by example. That a skeleton gets the verdict of the whole is judged over the
 //! official suite and real tools in `tests/it/bytes.rs`.
 
-use super::sight::{EFFORT, Sight};
+use super::footprint::{Footprint, MAX_STEPS};
 use crate::arguments::{Node, Room};
 use crossfeed_jmespath::View;
 use crossfeed_json::Document;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 fn check(schema: Value, value: &str, expected: Value) {
     let document = Document::new(value.to_owned());
     let node = Node::View(View::from(document.root().unwrap()));
-    let skeleton = Sight::of(&schema).skeleton(&node, None).unwrap();
+    let skeleton = Footprint::new(&schema).skeleton(&node, None).unwrap();
     assert_eq!(skeleton, expected, "{schema}");
 }
 
@@ -231,7 +231,7 @@ fn what_is_not_understood_sees_everything() {
     let last = r#"{"p0": [[1]], "p2999": [[1]]}"#;
     let document = Document::new(last.to_owned());
     let node = Node::View(View::from(document.root().unwrap()));
-    let skeleton = Sight::of(&schema).skeleton(&node, None).unwrap();
+    let skeleton = Footprint::new(&schema).skeleton(&node, None).unwrap();
     let seen = [&skeleton["p0"], &skeleton["p2999"]];
     assert_eq!(skeleton.as_object().unwrap().len(), 2);
     assert!(seen.contains(&&json!([[1]])), "{skeleton}");
@@ -254,8 +254,8 @@ fn looks_are_bounded() {
             "allOf": [{"dependentRequired": {"a": all(&|n| format!("q{n}").into())}}]}),
     ];
     for schema in &schemas {
-        let (_, looks) = Sight::found(schema);
-        assert!(looks <= EFFORT, "{looks}");
+        let (_, looks) = Footprint::with_steps(schema);
+        assert!(looks <= MAX_STEPS, "{looks}");
     }
     // What is too much to look at is seen as a whole, here and below.
     let value = r#"{"a": [[1]], "p3": [[1]]}"#;
@@ -268,7 +268,7 @@ fn looks_are_bounded() {
 fn members_are_looked_through_once_however_many_names_are_seen() {
     let seen = (0..1_900).map(|n| (format!("seen{n}"), json!({"type": "integer"})));
     let seen: serde_json::Map<_, _> = seen.collect();
-    let sight = Sight::of(&json!({ "properties": seen }));
+    let sight = Footprint::new(&json!({ "properties": seen }));
     let members: Vec<_> = (0..1_000_000).map(|n| format!("\"{n}\":0")).collect();
     let document = Document::new(format!("{{{}}}", members.join(",")));
     let root = document.root().unwrap();

@@ -1,9 +1,7 @@
 //! What a parameter is likely to want, beyond what its schema demands: how well a place of a result goes with
 //! its name and its schema's words.
-//!
-//! Whether a value fits is judged elsewhere.
 
-use super::place::{self, Found};
+use super::place::{self, SchemaPlace};
 use crate::{
     paths::{Candidate, differ_by_plural, folded, words},
     similarity::ComparisonBudget,
@@ -16,9 +14,9 @@ use std::collections::HashSet;
 /// From which likeness on a name is taken for another spelling of the parameter's.
 const ALIKE: f64 = 0.7;
 /// The most bytes of a text whose look is judged.
-const LOOKED_BYTES: usize = 2048;
+const MAX_TEXT_BYTES: usize = 2048;
 /// How many words of descriptions are kept.
-const WORDS: usize = 200;
+const MAX_WORDS: usize = 200;
 
 /// What a parameter is likely to want.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +26,14 @@ pub(crate) struct ParameterIntent {
     folded: String,
     words: Vec<String>,
     /// What the texts are, as the schema or the name says.
-    look: Option<TextFormat>,
+    format: Option<TextFormat>,
     /// The words of titles and descriptions.
     described: HashSet<String>,
     /// The types that are demanded; none where any may do.
     kinds: Option<Vec<Kind>>,
 }
 
-/// How a text looks.
+/// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextFormat {
     Uri,
@@ -47,71 +45,56 @@ enum TextFormat {
 
 impl ParameterIntent {
     /// What the schemas at places of a document say, and the name of what they are for.
-    pub(super) fn of(document: &Value, found: &Found, name: Option<String>) -> Self {
-        let here = place::followed(document, found);
-        let item = Found {
-            all: place::inside(document, &here.all, "0"),
-            any: place::inside(document, &here.any, "0"),
-        };
-        let items = place::followed(document, &item);
-        let at = |places: &[String]| -> Vec<&Value> {
-            places
-                .iter()
-                .filter_map(|at| document.pointer(at))
-                .collect()
-        };
-        let demanded = at(&here.all);
-        let schemas = [at(&here.all), at(&here.any), at(&items.all), at(&items.any)].concat();
-        let text = |schema: &'_ Value, key: &str| Some(schema.get(key)?.as_str()?.to_owned());
-        let look = schemas
+    pub(super) fn new(document: &Value, places: &[SchemaPlace], name: Option<String>) -> Self {
+        let here = place::followed(document, places);
+        let items = place::followed(document, &place::inside(document, &here, "0"));
+        let schema_at = |place: &SchemaPlace| document.pointer(&place.at);
+        let schemas: Vec<_> = here.iter().chain(&items).filter_map(schema_at).collect();
+        let format = schemas
             .iter()
-            .find_map(|schema| TextFormat::of_format(&text(schema, "format")?));
+            .find_map(|schema| TextFormat::of_format(schema.get("format")?.as_str()?));
         let described = schemas
             .iter()
-            .flat_map(|schema| [text(schema, "title"), text(schema, "description")])
-            .flatten()
-            .flat_map(|text| words(&text))
+            .flat_map(|schema| ["title", "description"].map(|key| schema.get(key)))
+            .filter_map(|text| text?.as_str())
+            .flat_map(words)
             .filter(|word| word.len() > 2)
-            .take(WORDS)
+            .take(MAX_WORDS)
             .collect();
-        let mut kinds: Option<Vec<Kind>> = None;
         // Beside a reference the older dialects demand nothing.
-        let alone = |schema: &&&Value| schema.get("$ref").is_none();
-        for schema in demanded.iter().filter(alone) {
-            if let Some(own) = schema.get("type").and_then(kinds_of) {
-                kinds = Some(match kinds {
-                    Some(known) => known
-                        .into_iter()
-                        .filter(|kind| own.contains(kind))
-                        .collect(),
-                    None => own,
-                });
-            }
-        }
-        let wish = Self {
-            look,
+        let demanded = here.iter().filter(|place| place.always);
+        let demanded = demanded.filter_map(schema_at);
+        let demanded = demanded.filter(|schema| schema.get("$ref").is_none());
+        let kinds = demanded
+            .filter_map(|schema| kinds_of(schema.get("type")?))
+            .reduce(|mut known, own| {
+                known.retain(|kind| own.contains(kind));
+                known
+            });
+        let intent = Self {
+            format,
             described,
             kinds,
             ..Self::default()
         };
         match name {
-            Some(name) => wish.named(name),
-            None => wish,
+            Some(name) => intent.named(name),
+            None => intent,
         }
     }
 
     /// What the parameter at a place of the arguments is likely to want.
     pub(crate) fn of_argument(document: &Value, at: &Pointer) -> Self {
-        let found = place::of_argument(document, at).unwrap_or_default();
-        Self::of(document, &found, place::name_in_arguments(at))
+        let places = place::of_argument(document, at);
+        Self::new(document, &places, place::name_in_arguments(at))
     }
 
     /// The same for a parameter of this name.
     pub(super) fn named(mut self, name: String) -> Self {
         self.folded = folded(&name);
         self.words = words(&name);
-        self.look = self
-            .look
+        self.format = self
+            .format
             .or_else(|| TextFormat::of_name(self.words.last()?));
         self.name = Some(name);
         self
@@ -145,8 +128,10 @@ impl ParameterIntent {
             let mut own = own.iter().filter(|word| word.len() > 2);
             own.any(|word| self.described.contains(word))
         });
-        let looks = self.look.is_some_and(|look| look.is_of(&candidate.view));
-        named + 4 * u32::from(looks) + u32::from(described)
+        let has_format = self
+            .format
+            .is_some_and(|format| format.is_of(&candidate.view));
+        named + 4 * u32::from(has_format) + u32::from(described)
     }
 
     fn name_similarity(&self, names: &[String]) -> u32 {
@@ -222,26 +207,23 @@ impl TextFormat {
     }
 
     fn is_of(self, view: &View<'_>) -> bool {
-        let long = view
+        let is_long = view
             .as_cursor()
-            .is_some_and(|c| c.raw().len() > LOOKED_BYTES);
-        if long || view.kind() != Kind::String {
+            .is_some_and(|cursor| cursor.raw().len() > MAX_TEXT_BYTES);
+        if is_long {
             return false;
         }
         let Some(text) = view.as_str() else {
             return false;
         };
-        let text: &str = &text;
         // The text with each digit as `0` and each letter as `a`.
         let shape = || -> String {
-            text.chars()
-                .take(LOOKED_BYTES)
-                .map(|c| match c {
-                    c if c.is_ascii_digit() => '0',
-                    c if c.is_ascii_alphabetic() => 'a',
-                    c => c,
-                })
-                .collect()
+            let sign = |c: char| match c {
+                '0'..='9' => '0',
+                'a'..='z' | 'A'..='Z' => 'a',
+                c => c,
+            };
+            text.chars().take(MAX_TEXT_BYTES).map(sign).collect()
         };
         match self {
             Self::Uri => {
@@ -254,10 +236,7 @@ impl TextFormat {
             }
             Self::Date => shape() == "0000-00-00",
             Self::DateTime => shape().starts_with("0000-00-00a00:00"),
-            Self::Uuid => {
-                let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-                lengths == [8, 4, 4, 4, 12]
-            }
+            Self::Uuid => text.split('-').map(str::len).eq([8, 4, 4, 4, 12]),
         }
     }
 }

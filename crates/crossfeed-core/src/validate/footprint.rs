@@ -1,26 +1,26 @@
-//! What a schema sees of a value.
+//! The footprint of a schema: what it sees of a value.
 //!
-//! What comes in: a schema, once, and arguments as they are about to be written. What goes out: a
-//! *skeleton* of the arguments, a value that the schema cannot tell from them: where it asks for a
-//! type only, an empty list stands for any list. Deliberately not here: the verdict, which is the
-//! validator's alone (`specs/decisions/0013-a-skeleton-is-judged.md`).
+//! Of arguments, a *skeleton* is built that the schema cannot tell from them: where it asks for a type only,
+//! an empty list stands for any list. The validator judges the skeleton
+//! (`specs/decisions/0013-a-skeleton-is-judged.md`).
 //!
 //! # Invariant
 //!
 //! Every subschema that is applied to a value gives the same verdict of its skeleton: `not`, `if` and
-//! `oneOf` included. What is not understood sees everything.
+//! `oneOf` included. A keyword that is not understood sees everything.
 
 use super::skeleton::FEW_NAMES;
 use crate::{arguments::Room, error::LimitError};
 use crossfeed_json::{Cursor, Kind};
+use crossfeed_schema::{address, keywords};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// So many places of a schema are told apart; what lies beyond is seen as a whole.
-const STATES: usize = 2000;
-/// So many looks at subschemas and their keywords are taken while they are found: some milliseconds,
+/// How many states a footprint has at most; what lies beyond is seen as a whole.
+const MAX_STATES: usize = 2000;
+/// How many looks at subschemas and their keywords finding a footprint takes at most: some milliseconds,
 /// once for a schema.
-pub(super) const EFFORT: usize = 100_000;
+pub(super) const MAX_STEPS: usize = 100_000;
 
 /// What is seen at one place, by all subschemas that apply there: at least what type a value has.
 #[derive(Debug, Default)]
@@ -31,57 +31,87 @@ pub(super) struct State {
     pub(super) text: bool,
     /// Which number it is, or that it is one.
     pub(super) number: bool,
-    pub(super) members: Option<Seen<HashMap<Box<str>, usize>>>,
-    pub(super) items: Option<Seen<Vec<usize>>>,
+    pub(super) members: Option<Children<HashMap<Box<str>, usize>>>,
+    pub(super) items: Option<Children<Vec<usize>>>,
 }
 
-/// What is seen of children: some by name or place, the rest alike.
+impl State {
+    fn whole() -> Self {
+        Self {
+            whole: true,
+            text: true,
+            number: true,
+            members: Some(Children::whole()),
+            items: Some(Children::whole()),
+        }
+    }
+}
+
+/// The states of children: of some by name or place, of the rest alike.
 #[derive(Debug)]
-pub(super) struct Seen<T> {
+pub(super) struct Children<T> {
     pub(super) named: T,
-    /// What is seen of others; whether there are any is not seen without.
+    /// The state of others; without one it is not seen whether there are any.
     pub(super) others: Option<usize>,
 }
 
-/// What is not looked at.
+impl<T: Default> Children<T> {
+    fn whole() -> Self {
+        Self {
+            named: T::default(),
+            others: Some(WHOLE),
+        }
+    }
+}
+
+impl Children<Vec<usize>> {
+    /// The state of the item at a place.
+    pub(super) fn item(&self, place: usize) -> Option<usize> {
+        self.named.get(place).copied().or(self.others)
+    }
+}
+
+impl Children<HashMap<Box<str>, usize>> {
+    /// The state of the member of a name.
+    pub(super) fn member(&self, name: &str) -> Option<usize> {
+        self.named.get(name).copied().or(self.others)
+    }
+}
+
+/// The state of what is not seen.
 pub(super) const NOTHING: usize = 0;
-/// What is looked at in full.
+/// The state of what is seen in full.
 pub(super) const WHOLE: usize = 1;
-/// What the schema itself sees.
+/// The state of what the schema itself is applied to.
 pub(super) const ROOT: usize = 2;
 
 /// What a schema sees, place by place.
 #[derive(Debug)]
-pub(super) struct Sight(Vec<State>);
+pub(super) struct Footprint(Vec<State>);
 
-impl Sight {
-    pub(super) fn of(schema: &Value) -> Self {
-        Self::found(schema).0
+impl Footprint {
+    pub(super) fn new(schema: &Value) -> Self {
+        Self::with_steps(schema).0
     }
 
-    /// What a schema sees, and how many looks that took.
-    pub(super) fn found(schema: &Value) -> (Self, usize) {
+    /// The footprint of a schema, and how many steps it took to find it.
+    pub(super) fn with_steps(schema: &Value) -> (Self, usize) {
         let mut finder = Finder {
             root: schema,
             is_named: has_inner_ids(schema),
             numbers: HashMap::new(),
             open: Vec::new(),
-            states: vec![State::default(), whole()],
-            looks: 0,
+            states: vec![State::default(), State::whole()],
+            steps: 0,
         };
-        let root = finder.number(vec![schema]);
-        while let Some((number, schemas)) = finder.open.pop() {
-            let state = finder.state(schemas);
-            if let Some(place) = finder.states.get_mut(number) {
-                *place = state;
-            }
-        }
-        let states = match root {
-            ROOT => finder.states,
+        if finder.number(vec![schema]) != ROOT {
             // A schema that sees nothing.
-            _ => vec![State::default(), whole(), State::default()],
-        };
-        (Self(states), finder.looks)
+            finder.states.push(State::default());
+        }
+        while let Some((number, schemas)) = finder.open.pop() {
+            finder.states[number] = finder.state(schemas);
+        }
+        (Self(finder.states), finder.steps)
     }
 
     /// Takes the room for what is built of written arguments to judge them.
@@ -90,79 +120,68 @@ impl Sight {
     }
 
     fn take_at(&self, value: Cursor<'_>, number: usize, room: &mut Room) -> Result<(), LimitError> {
-        let state = self.state(number).filter(|_| number != NOTHING);
-        let Some(state) = state else {
+        if number == NOTHING {
             return room.take(1, 0);
-        };
+        }
+        let state = self.state(number);
         if state.whole {
             return room.take(value.value_count(), value.raw().len());
         }
         match value.kind() {
             Kind::Array => {
                 room.take(1, 0)?;
-                let Some(Seen { named, others }) = &state.items else {
+                let Some(children) = &state.items else {
                     return Ok(());
                 };
-                let at = |place: usize| named.get(place).copied().or(*others);
-                let mut items = value.items().enumerate();
-                items.try_for_each(|(place, item)| match at(place) {
-                    Some(at) => self.take_at(item, at, room),
-                    None => Ok(()),
-                })
+                for (place, item) in value.items().enumerate() {
+                    let Some(at) = children.item(place) else {
+                        break;
+                    };
+                    self.take_at(item, at, room)?;
+                }
+                Ok(())
             }
             Kind::Object => {
                 room.take(1, 0)?;
-                let Some(Seen { named, others }) = &state.members else {
+                let Some(children) = &state.members else {
                     return Ok(());
                 };
-                if others.is_none() && named.len() <= FEW_NAMES {
-                    let mut named = named.iter();
-                    return named.try_for_each(|(name, at)| match value.get(name) {
-                        Some(member) => self.take_at(member, *at, room),
-                        None => Ok(()),
-                    });
+                if children.others.is_none() && children.named.len() <= FEW_NAMES {
+                    for (name, at) in &children.named {
+                        if let Some(member) = value.get(name) {
+                            self.take_at(member, *at, room)?;
+                        }
+                    }
+                    return Ok(());
                 }
-                let mut members = value.members();
-                members.try_for_each(|(key, member)| {
+                for (key, member) in value.members() {
                     let key = key.text();
-                    let Some(at) = named.get(key.as_ref()).copied().or(*others) else {
-                        return Ok(());
-                    };
-                    room.take(0, key.len())?;
-                    self.take_at(member, at, room)
-                })
+                    if let Some(at) = children.member(&key) {
+                        room.take(0, key.len())?;
+                        self.take_at(member, at, room)?;
+                    }
+                }
+                Ok(())
             }
             _ => room.take(1, value.raw().len()),
         }
     }
 
-    pub(super) fn state(&self, number: usize) -> Option<&State> {
-        self.0.get(number)
+    pub(super) fn state(&self, number: usize) -> &State {
+        &self.0[number]
     }
 }
 
-fn whole() -> State {
-    State {
-        whole: true,
-        ..State::default()
-    }
-}
-
-/// Whether a schema within the schema names itself: then it cannot be told by its text alone what a
-/// reference leads to.
+/// Whether a schema within the schema names itself: then its text alone does not tell what a reference
+/// leads to.
 fn has_inner_ids(schema: &Value) -> bool {
-    let mut open: Vec<&Value> = match schema {
-        Value::Object(members) => members.values().collect(),
-        _ => Vec::new(),
-    };
+    let members = schema.as_object().into_iter().flat_map(Map::values);
+    let mut open: Vec<&Value> = members.collect();
     while let Some(value) = open.pop() {
         match value {
             Value::Array(items) => open.extend(items),
             Value::Object(members) => {
-                if ["$id", "id"]
-                    .iter()
-                    .any(|key| members.get(*key).is_some_and(Value::is_string))
-                {
+                if ["$id", "id"].iter().any(|key| value[*key].is_string()) {
                     return true;
                 }
                 open.extend(members.values());
@@ -181,14 +200,14 @@ struct Finder<'s> {
     numbers: HashMap<BTreeSet<usize>, usize>,
     open: Vec<(usize, Vec<&'s Value>)>,
     states: Vec<State>,
-    /// Looks that were taken.
-    looks: usize,
+    /// Steps that were taken.
+    steps: usize,
 }
 
 impl<'s> Finder<'s> {
     /// The state for a value that all of the subschemas are applied to.
     fn number(&mut self, schemas: Vec<&'s Value>) -> usize {
-        self.looks += schemas.len();
+        self.steps += schemas.len();
         let schemas: Vec<_> = schemas
             .into_iter()
             .filter(|schema| !sees_nothing(schema))
@@ -196,18 +215,15 @@ impl<'s> Finder<'s> {
         if schemas.is_empty() {
             return NOTHING;
         }
-        let set = schemas
-            .iter()
-            .map(|schema| std::ptr::from_ref(*schema).addr());
-        let set: BTreeSet<usize> = set.collect();
+        let set: BTreeSet<usize> = schemas.iter().map(|schema| address(schema)).collect();
         if let Some(&known) = self.numbers.get(&set) {
             return known;
         }
-        if self.states.len() >= STATES {
+        if self.states.len() >= MAX_STATES {
             return WHOLE;
         }
         let number = self.states.len();
-        self.states.push(whole());
+        self.states.push(State::whole());
         self.numbers.insert(set, number);
         self.open.push((number, schemas));
         number
@@ -215,11 +231,11 @@ impl<'s> Finder<'s> {
 
     /// What subschemas see of a value that all of them are applied to.
     fn state(&mut self, schemas: Vec<&'s Value>) -> State {
-        let mut found = Found::default();
-        let mut seen = BTreeSet::new();
+        let mut asked = Requirements::default();
+        let mut known = BTreeSet::new();
         let mut open = schemas;
         while let Some(schema) = open.pop() {
-            if !seen.insert(std::ptr::from_ref(schema).addr()) {
+            if !known.insert(address(schema)) {
                 continue;
             }
             let Some(members) = schema.as_object() else {
@@ -227,27 +243,27 @@ impl<'s> Finder<'s> {
                 if schema.is_boolean() {
                     continue;
                 }
-                return whole();
+                return State::whole();
             };
             for (keyword, value) in members {
-                let looks = looks_at(keyword, value, members);
-                if !self.has_room(looks) {
+                let steps = steps_of_keyword(keyword, value, members);
+                if !self.has_room(steps) {
                     // Nor does any other state look further.
-                    self.looks = EFFORT;
-                    return whole();
+                    self.steps = MAX_STEPS;
+                    return State::whole();
                 }
-                self.looks += looks;
-                self.keyword(keyword, value, members, &mut found, &mut open);
+                self.steps += steps;
+                self.keyword(keyword, value, members, &mut asked, &mut open);
             }
-            if found.whole {
-                return whole();
+            if asked.whole {
+                return State::whole();
             }
         }
-        self.made(found)
+        self.state_for(&asked)
     }
 
-    fn has_room(&self, looks: usize) -> bool {
-        looks <= EFFORT.saturating_sub(self.looks)
+    fn has_room(&self, steps: usize) -> bool {
+        steps <= MAX_STEPS.saturating_sub(self.steps)
     }
 
     fn keyword(
@@ -255,71 +271,64 @@ impl<'s> Finder<'s> {
         keyword: &str,
         value: &'s Value,
         members: &'s Map<String, Value>,
-        found: &mut Found<'s>,
+        asked: &mut Requirements<'s>,
         open: &mut Vec<&'s Value>,
     ) {
         let named = || value.as_object().into_iter().flatten();
         let listed = || value.as_array().into_iter().flatten();
-        let texts = || listed().filter_map(Value::as_str);
         match keyword {
-            "$schema" | "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor"
-            | "$comment" | "$defs" | "definitions" | "$vocabulary" | "title" | "description"
-            | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" => {}
-            keyword if keyword.starts_with("x-") => {}
+            "id" | "$recursiveAnchor" | "$vocabulary" | "minContains" | "maxContains" => {}
+            keyword if keywords::is_annotation(keyword) || keyword.starts_with("x-") => {}
+            "uniqueItems" if *value == Value::Bool(false) => {}
             // A scalar stands for itself, but for the text of a long string.
             "type" | "multipleOf" | "maximum" | "minimum" | "exclusiveMaximum"
-            | "exclusiveMinimum" => found.number = true,
+            | "exclusiveMinimum" => asked.number = true,
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
-            | "contentMediaType" | "contentSchema" => found.text = true,
+            | "contentMediaType" | "contentSchema" => asked.text = true,
             "allOf" | "anyOf" | "oneOf" => open.extend(listed()),
             "not" | "if" | "then" | "else" => open.push(value),
             "$ref" => match self.target(value) {
                 Some(target) => open.push(target),
-                None => found.whole = true,
+                None => asked.whole = true,
             },
-            "required" => found.names.extend(texts()),
+            "required" => asked.names.extend(listed().filter_map(Value::as_str)),
             "dependentRequired" | "dependencies" | "dependentSchemas" => {
                 for (name, needed) in named() {
-                    found.names.insert(name);
+                    asked.names.insert(name);
                     match needed {
                         Value::Array(names) => {
-                            found.names.extend(names.iter().filter_map(Value::as_str));
+                            asked.names.extend(names.iter().filter_map(Value::as_str));
                         }
                         schema => open.push(schema),
                     }
                 }
             }
-            "minProperties" | "maxProperties" | "propertyNames" => found.all_names = true,
+            "minProperties" | "maxProperties" | "propertyNames" => asked.all_names = true,
             "properties" | "patternProperties" | "additionalProperties" => {
-                found.all_names |= keyword != "properties";
+                asked.all_names |= keyword != "properties";
                 if let Some(properties) = members.get("properties").and_then(Value::as_object) {
-                    found.names.extend(properties.keys().map(String::as_str));
+                    asked.names.extend(properties.keys().map(String::as_str));
                 }
                 // Once for all three, which come together.
-                let last = found.objects.last();
+                let last = asked.objects.last();
                 if !last.is_some_and(|last| std::ptr::eq(*last, members)) {
-                    found.objects.push(members);
+                    asked.objects.push(members);
                 }
             }
-            "minItems" | "maxItems" => found.all_items = true,
+            "minItems" | "maxItems" => asked.all_items = true,
             "items" | "additionalItems" | "contains" if !value.is_array() => {
-                found.all_items = true;
-                found.every_item.push(value);
+                asked.all_items = true;
+                asked.every_item.push(value);
             }
             "items" | "prefixItems" => {
-                for (place, schema) in listed().enumerate() {
-                    if found.items.len() <= place {
-                        found.items.push(Vec::new());
-                    }
-                    if let Some(schemas) = found.items.get_mut(place) {
-                        schemas.push(schema);
-                    }
+                let count = asked.items.len().max(listed().count());
+                asked.items.resize_with(count, Vec::new);
+                for (schemas, schema) in asked.items.iter_mut().zip(listed()) {
+                    schemas.push(schema);
                 }
             }
-            "minContains" | "maxContains" => {}
-            "uniqueItems" if *value == Value::Bool(false) => {}
             // `enum`, `const`, `uniqueItems`, `unevaluatedItems`, `$dynamicRef`, and whatever else.
-            _ => found.whole = true,
+            _ => asked.whole = true,
         }
     }
 
@@ -331,31 +340,30 @@ impl<'s> Finder<'s> {
         (is_plain && is_pointer).then(|| self.root.pointer(fragment))?
     }
 
-    fn made(&mut self, found: Found<'s>) -> State {
+    fn state_for(&mut self, asked: &Requirements<'s>) -> State {
         // Each is looked at when it is chosen, and when it is numbered.
-        if !self.has_room(found.looks().saturating_mul(2)) {
-            return whole();
+        if !self.has_room(asked.steps().saturating_mul(2)) {
+            return State::whole();
         }
-        let members = (found.all_names || !found.names.is_empty()).then(|| Seen {
-            named: found
-                .names
+        let Requirements { names, objects, .. } = asked;
+        let members = (asked.all_names || !names.is_empty()).then(|| Children {
+            named: names
                 .iter()
-                .map(|name| ((*name).into(), self.member(Some(name), &found.objects)))
+                .map(|name| ((*name).into(), self.member(Some(name), objects)))
                 .collect(),
-            others: found.all_names.then(|| self.member(None, &found.objects)),
+            others: asked.all_names.then(|| self.member(None, objects)),
         });
-        let items = (found.all_items || !found.items.is_empty()).then(|| Seen {
-            named: found
-                .items
-                .iter()
-                .map(|schemas| self.item(schemas, &found.every_item))
+        let items = asked.items.iter();
+        let items = (asked.all_items || !asked.items.is_empty()).then(|| Children {
+            named: items
+                .map(|schemas| self.item(schemas, &asked.every_item))
                 .collect(),
-            others: found.all_items.then(|| self.item(&[], &found.every_item)),
+            others: asked.all_items.then(|| self.item(&[], &asked.every_item)),
         });
         State {
             whole: false,
-            text: found.text,
-            number: found.number,
+            text: asked.text,
+            number: asked.number,
             members,
             items,
         }
@@ -364,7 +372,7 @@ impl<'s> Finder<'s> {
     /// What is seen of an item that some are applied to besides those for every item.
     fn item(&mut self, schemas: &[&'s Value], every_item: &[&'s Value]) -> usize {
         let schemas = [schemas, every_item].concat();
-        self.looks += schemas.len();
+        self.steps += schemas.len();
         self.number(schemas)
     }
 
@@ -380,14 +388,14 @@ impl<'s> Finder<'s> {
             }
             let patterns = members.get("patternProperties").and_then(Value::as_object);
             schemas.extend(patterns.into_iter().flat_map(Map::values));
-            self.looks += looks_for_member(members);
+            self.steps += steps_of_member(members);
         }
         self.number(schemas)
     }
 }
 
-/// How many looks a keyword takes: one at each thing in it.
-fn looks_at(keyword: &str, value: &Value, members: &Map<String, Value>) -> usize {
+/// How many steps a keyword takes: one for each thing in it.
+fn steps_of_keyword(keyword: &str, value: &Value, members: &Map<String, Value>) -> usize {
     let of_names = |value: &Value| 1 + value.as_array().map_or(0, Vec::len);
     let inside = match value {
         Value::Array(items) => items.len(),
@@ -404,24 +412,20 @@ fn looks_at(keyword: &str, value: &Value, members: &Map<String, Value>) -> usize
     1 + inside + names.and_then(Value::as_object).map_or(0, Map::len)
 }
 
-/// How many looks it takes to choose what a schema applies to one member.
-fn looks_for_member(members: &Map<String, Value>) -> usize {
+/// How many steps it takes to choose what a schema applies to one member.
+fn steps_of_member(members: &Map<String, Value>) -> usize {
     let patterns = members.get("patternProperties").and_then(Value::as_object);
     1 + patterns.map_or(0, Map::len)
 }
 
-/// Whether a schema says nothing of what it is applied to.
+/// Whether a schema sees nothing of what it is applied to.
 fn sees_nothing(schema: &Value) -> bool {
-    match schema {
-        Value::Bool(_) => true,
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    }
+    schema.is_boolean() || schema.as_object().is_some_and(Map::is_empty)
 }
 
 /// What subschemas ask of one value.
 #[derive(Default)]
-struct Found<'s> {
+struct Requirements<'s> {
     whole: bool,
     text: bool,
     number: bool,
@@ -439,10 +443,10 @@ struct Found<'s> {
     all_items: bool,
 }
 
-impl Found<'_> {
+impl Requirements<'_> {
     /// How many schemas are applied to children, each counted for every name and place.
-    fn looks(&self) -> usize {
-        let members = self.objects.iter().map(|members| looks_for_member(members));
+    fn steps(&self) -> usize {
+        let members = self.objects.iter().map(|members| steps_of_member(members));
         let names = self.names.len() + usize::from(self.all_names);
         let items = self.items.iter().map(Vec::len).sum::<usize>();
         let places = self.items.len() + usize::from(self.all_items);
