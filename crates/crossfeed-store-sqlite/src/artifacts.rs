@@ -15,7 +15,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, Budget, Clock, Damage, ListedArtifact, Recorded, StoreError,
+    ArtifactLookup, ArtifactMissing, Clock, Damage, ListedArtifact, Recorded, StoreError,
     StoredArtifact, Tombstone,
 };
 use crossfeed_wire::Scope;
@@ -225,20 +225,10 @@ impl Artifacts {
         header: &Header,
         now: i64,
     ) -> Result<(), StoreError> {
-        let (bytes, limits) = (header.kept_bytes, &self.options.limits);
         let (artifacts, kept) = self.sql(rows::usage(connection, scope, now))?;
-        let full = |budget, limit| StoreError::Full {
-            bytes,
-            budget,
-            limit,
-        };
-        if kept.saturating_add(bytes) > limits.artifact_bytes {
-            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
-        }
-        if artifacts >= limits.session_artifacts {
-            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
-        }
-        Ok(())
+        self.options
+            .limits
+            .admit_artifact(header.kept_bytes, artifacts, kept)
     }
 
     pub(crate) fn get(&self, name: &Name) -> Result<ArtifactLookup, StoreError> {

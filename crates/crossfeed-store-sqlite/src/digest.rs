@@ -1,5 +1,6 @@
 //! Digests: what was written can be told from what was damaged.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -34,19 +35,12 @@ impl Digest {
 
     /// The digest that a file's name says.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0; 32];
-        if text.len() != 64 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-            return None;
-        }
-        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
-        }
-        Some(Self(bytes))
+        Self::from_slice(&HEXLOWER.decode(text.as_bytes()).ok()?)
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }

@@ -81,92 +81,230 @@ pub(crate) struct Opened {
 
 /// Opens a directory, and makes it a store if there is nothing yet and there may be.
 pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, StoreError> {
-    let database = directory.join(DATABASE);
-    let files = directory.join(FILES);
-    let is_there = is_there(directory, &database)?;
+    let opening = Opening::new(directory, options);
+    let is_there = opening.is_there()?;
     if !is_there && (options.must_exist || options.read_only) {
         return Err(StoreError::Absent);
     }
     let written = if options.read_only {
         Err(StoreError::ReadOnly { source: None })
     } else {
-        open_to_write(directory, &database, &files, options)
+        opening.open_to_write()
     };
     let writer = match written {
         Ok(writer) => Some(writer),
         // What may not be written may still be read.
         Err(StoreError::ReadOnly { .. }) if is_there => None,
-        Err(error) if is_there && fault::is_about_opening(&error) && is_closed(directory) => None,
+        Err(error) if is_there && fault::is_about_opening(&error) && opening.is_closed() => None,
         Err(error) => return Err(error),
     };
-    let reader = open_to_read(directory, &database, options, writer.is_none())?;
     Ok(Opened {
-        reader,
+        reader: opening.open_to_read(writer.is_none())?,
         writer,
-        files,
+        files: directory.join(FILES),
     })
 }
 
-/// Whether there is something that may be a database.
-fn is_there(directory: &Path, database: &Path) -> Result<bool, StoreError> {
-    if fs::metadata(directory).is_ok_and(|found| !found.is_dir()) {
-        return Err(fault::unavailable(format!(
-            "{PLACE}: it is not a directory"
-        )));
-    }
-    match fs::metadata(database) {
-        Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is not a file"))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(fault::reading(DATABASE, error)),
-    }
+/// A directory that is being opened.
+pub(crate) struct Opening<'o> {
+    directory: &'o Path,
+    database: PathBuf,
+    options: &'o SqliteOptions,
 }
 
-/// Whether no file may be made in a directory, so that SQLite cannot have its log there.
-fn is_closed(directory: &Path) -> bool {
-    let probe = directory.join(format!("{DATABASE}.{}.partial", process::id()));
-    match create(&probe) {
-        Ok(_) => {
-            let _ = fs::remove_file(probe);
-            false
+impl<'o> Opening<'o> {
+    pub(crate) fn new(directory: &'o Path, options: &'o SqliteOptions) -> Self {
+        Self {
+            directory,
+            database: directory.join(DATABASE),
+            options,
         }
-        Err(error) => fault::is_refusal(error.kind()),
     }
-}
 
-fn open_to_write(
-    directory: &Path,
-    database: &Path,
-    files: &Path,
-    options: &SqliteOptions,
-) -> Result<Connection, StoreError> {
-    let changed = changed_by_making(directory);
-    make_directories(files).map_err(|error| fault::writing(FILES, error))?;
-    make_database(database).map_err(|error| fault::writing(DATABASE, error))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = connect(database, flags, options)?;
-    if connection.is_readonly("main").map_err(sql(options))? {
-        return Err(StoreError::ReadOnly { source: None });
+    fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        outcome.map_err(|error| fault::sqlite(error, self.options.busy_timeout))
     }
-    let deadline = Instant::now() + options.busy_timeout;
-    loop {
-        match prepare(&mut connection, options) {
-            // Whoever makes the database locks it in ways that SQLite does not wait for.
-            Err(StoreError::Locked { .. }) if Instant::now() < deadline => thread::sleep(PAUSE),
-            Err(error) => return Err(error),
-            Ok(()) => break,
+
+    /// Whether there is something that may be a database.
+    fn is_there(&self) -> Result<bool, StoreError> {
+        if fs::metadata(self.directory).is_ok_and(|found| !found.is_dir()) {
+            let reason = format!("{PLACE}: it is not a directory");
+            return Err(fault::unavailable(reason));
+        }
+        match fs::metadata(&self.database) {
+            Ok(found) if found.is_file() => Ok(true),
+            Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is not a file"))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(fault::reading(DATABASE, error)),
         }
     }
-    for place in &changed {
-        match flush_directory(place) {
-            // It may belong to somebody else; then its names are theirs to keep.
-            Err(error) if error.kind() != ErrorKind::PermissionDenied => {
-                return Err(fault::writing(PLACE, error));
+
+    /// Whether no file may be made in the directory, so that SQLite cannot have its log there.
+    fn is_closed(&self) -> bool {
+        let name = format!("{DATABASE}.{}.partial", process::id());
+        let probe = self.directory.join(name);
+        match create(&probe) {
+            Ok(_) => {
+                let _ = fs::remove_file(probe);
+                false
             }
-            _ => {}
+            Err(error) => fault::is_refusal(error.kind()),
         }
     }
-    Ok(connection)
+
+    fn open_to_write(&self) -> Result<Connection, StoreError> {
+        let changed = changed_by_making(self.directory);
+        make_directories(&self.directory.join(FILES))
+            .map_err(|error| fault::writing(FILES, error))?;
+        make_database(&self.database).map_err(|error| fault::writing(DATABASE, error))?;
+        let mut connection = self.connect(&self.database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        if self.sql(connection.is_readonly("main"))? {
+            return Err(StoreError::ReadOnly { source: None });
+        }
+        let deadline = Instant::now() + self.options.busy_timeout;
+        loop {
+            match self.prepare(&mut connection) {
+                // Whoever makes the database locks it in ways that SQLite does not wait for.
+                Err(StoreError::Locked { .. }) if Instant::now() < deadline => thread::sleep(PAUSE),
+                Err(error) => return Err(error),
+                Ok(()) => break,
+            }
+        }
+        for place in &changed {
+            match flush_directory(place) {
+                // It may belong to somebody else; then its names are theirs to keep.
+                Err(error) if error.kind() != ErrorKind::PermissionDenied => {
+                    return Err(fault::writing(PLACE, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(connection)
+    }
+
+    /// Makes the tables if there is nothing yet, and sets up the connection.
+    fn prepare(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        if !self.is_ours(connection)? {
+            if self.options.must_exist {
+                return Err(StoreError::Absent);
+            }
+            // Kept in the database, so that every connection goes by it. Where the file system does not
+            // allow it, SQLite stays with its rollback journal, which is as safe.
+            let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+            self.sql(mode)?;
+            let transaction =
+                self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))?;
+            // Somebody else may have been faster.
+            if !self.is_ours(&transaction)? {
+                self.sql(transaction.execute_batch(TABLES))?;
+                self.sql(transaction.pragma_update(None, "application_id", APPLICATION))?;
+                self.sql(transaction.pragma_update(None, "user_version", FORMAT))?;
+            }
+            self.sql(transaction.commit())?;
+        }
+        let set = |name, value: &dyn rusqlite::ToSql| {
+            match connection.pragma_update_and_check(None, name, value, |_| Ok(())) {
+                // Some answer, some do not.
+                Err(rusqlite::Error::QueryReturnedNoRows) => Ok(()),
+                outcome => self.sql(outcome),
+            }
+        };
+        set("synchronous", &"FULL")?;
+        set("journal_size_limit", &LOG_BYTES)
+    }
+
+    fn open_to_read(&self, is_alone: bool) -> Result<Connection, StoreError> {
+        let known = |connection: Connection| {
+            if self.is_ours(&connection)? {
+                Ok(connection)
+            } else {
+                Err(StoreError::Absent)
+            }
+        };
+        let is_refused = |error: &StoreError| {
+            matches!(error, StoreError::ReadOnly { .. }) || fault::is_about_opening(error)
+        };
+        let connected = self.connect(&self.database, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        match connected.and_then(known) {
+            Err(error) if is_alone && is_refused(&error) && !self.has_log() => {
+                // SQLite does not say whether the directory does not admit its log, or nothing can be
+                // opened at all, which may pass.
+                File::open(self.directory).map_err(|error| fault::reading(PLACE, error))?;
+                self.connect_immutable().and_then(known)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Whether there is something that has not been written back into the database.
+    fn has_log(&self) -> bool {
+        let mut log = self.database.as_os_str().to_owned();
+        log.push("-wal");
+        fs::metadata(log).is_ok_and(|found| found.len() > 0)
+    }
+
+    /// Opens a database in a place that cannot be written, so that nothing needs to be locked.
+    pub(crate) fn connect_immutable(&self) -> Result<Connection, StoreError> {
+        let path =
+            fs::canonicalize(&self.database).map_err(|error| fault::reading(DATABASE, error))?;
+        let mut uri = "file:".to_owned();
+        for byte in path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                    uri.push(char::from(*byte));
+                }
+                other => uri.push_str(&format!("%{other:02X}")),
+            }
+        }
+        uri.push_str("?immutable=1");
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        self.connect(Path::new(&uri), flags)
+    }
+
+    fn connect(&self, database: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+        let connect = || {
+            let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(database, flags)?;
+            connection.busy_timeout(self.options.busy_timeout)?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
+            // What is in the file is data: nothing in it may act.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.execute_batch("PRAGMA cell_size_check = ON")?;
+            Ok(connection)
+        };
+        self.sql(connect())
+    }
+
+    /// Whether the database is a store of a known format; no if there is nothing in it at all.
+    fn is_ours(&self, connection: &Connection) -> Result<bool, StoreError> {
+        let numbers = || {
+            // All of it at one moment: somebody else may be making the tables.
+            let _moment = connection
+                .is_autocommit()
+                .then(|| connection.unchecked_transaction())
+                .transpose()?;
+            let number = |query| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+            let application = number("PRAGMA application_id")?;
+            let format = number("PRAGMA user_version")?;
+            let tables = if application == APPLICATION {
+                None
+            } else {
+                Some(number("SELECT count(*) FROM sqlite_schema")?)
+            };
+            Ok((application, format, tables))
+        };
+        match self.sql(numbers())? {
+            (APPLICATION, FORMAT, _) => Ok(true),
+            (APPLICATION, found, _) if found > FORMAT => Err(StoreError::Newer {
+                found,
+                known: FORMAT,
+            }),
+            (APPLICATION, found, _) => Err(fault::damaged(format!("format {found}"))),
+            (0, 0, Some(0)) => Ok(false),
+            _ => Err(StoreError::Foreign),
+        }
+    }
 }
 
 /// The directories that have a new name in them once this one was made: itself, its parent, and those
@@ -208,158 +346,4 @@ fn make_directories(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(path)
-}
-
-/// Makes the tables if there is nothing yet, and sets up the connection.
-fn prepare(connection: &mut Connection, options: &SqliteOptions) -> Result<(), StoreError> {
-    let sql = || sql(options);
-    if !is_ours(connection, options)? {
-        if options.must_exist {
-            return Err(StoreError::Absent);
-        }
-        // Kept in the database, so that every connection goes by it. Where the file system does not
-        // allow it, SQLite stays with its rollback journal, which is as safe.
-        let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
-        mode.map_err(sql())?;
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(sql())?;
-        // Somebody else may have been faster.
-        if !is_ours(&transaction, options)? {
-            transaction.execute_batch(TABLES).map_err(sql())?;
-            let set = |name, value| transaction.pragma_update(None, name, value).map_err(sql());
-            set("application_id", APPLICATION)?;
-            set("user_version", FORMAT)?;
-        }
-        transaction.commit().map_err(sql())?;
-    }
-    let set = |name, value: &dyn rusqlite::ToSql| {
-        let applied = connection.pragma_update_and_check(None, name, value, |_| Ok(()));
-        match applied {
-            // Some answer, some do not.
-            Err(rusqlite::Error::QueryReturnedNoRows) | Ok(()) => Ok(()),
-            Err(error) => Err(sql()(error)),
-        }
-    };
-    set("synchronous", &"FULL")?;
-    set("journal_size_limit", &LOG_BYTES)?;
-    Ok(())
-}
-
-fn open_to_read(
-    directory: &Path,
-    database: &Path,
-    options: &SqliteOptions,
-    alone: bool,
-) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let known = |connection: Connection| {
-        if is_ours(&connection, options)? {
-            Ok(connection)
-        } else {
-            Err(StoreError::Absent)
-        }
-    };
-    let is_refused = |error: &StoreError| {
-        matches!(error, StoreError::ReadOnly { .. }) || fault::is_about_opening(error)
-    };
-    match connect(database, flags, options).and_then(known) {
-        Err(error) if alone && is_refused(&error) && !has_log(database) => {
-            // SQLite does not say whether the directory does not admit its log, or nothing can be
-            // opened at all, which may pass.
-            File::open(directory).map_err(|error| fault::reading(PLACE, error))?;
-            connect_immutable(database, options).and_then(known)
-        }
-        outcome => outcome,
-    }
-}
-
-/// Whether there is something that has not been written back into the database.
-fn has_log(database: &Path) -> bool {
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
-    fs::metadata(log).is_ok_and(|found| found.len() > 0)
-}
-
-/// Opens a database in a place that cannot be written, so that nothing needs to be locked.
-pub(crate) fn connect_immutable(
-    database: &Path,
-    options: &SqliteOptions,
-) -> Result<Connection, StoreError> {
-    let path = fs::canonicalize(database).map_err(|error| fault::reading(DATABASE, error))?;
-    let mut uri = "file:".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                uri.push(char::from(*byte));
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri.push_str("?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    connect(Path::new(&uri), flags, options)
-}
-
-fn connect(
-    database: &Path,
-    flags: OpenFlags,
-    options: &SqliteOptions,
-) -> Result<Connection, StoreError> {
-    let sql = || sql(options);
-    let connection = Connection::open_with_flags(database, flags).map_err(sql())?;
-    connection
-        .busy_timeout(options.busy_timeout)
-        .map_err(sql())?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // What is in the file is data: nothing in it may act.
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
-        .map_err(sql())?;
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
-        .map_err(sql())?;
-    connection
-        .execute_batch("PRAGMA cell_size_check = ON")
-        .map_err(sql())?;
-    Ok(connection)
-}
-
-/// Whether the database is a store of a known format; no if there is nothing in it at all.
-fn is_ours(connection: &Connection, options: &SqliteOptions) -> Result<bool, StoreError> {
-    // All of it at one moment: somebody else may be making the tables.
-    let _moment = if connection.is_autocommit() {
-        Some(connection.unchecked_transaction().map_err(sql(options))?)
-    } else {
-        None
-    };
-    let number = |query| {
-        let number = connection.query_row(query, [], |row| row.get::<_, i64>(0));
-        number.map_err(sql(options))
-    };
-    let application = number("PRAGMA application_id")?;
-    let format = number("PRAGMA user_version")?;
-    if application == APPLICATION {
-        return match format {
-            FORMAT => Ok(true),
-            found if found > FORMAT => Err(StoreError::Newer {
-                found,
-                known: FORMAT,
-            }),
-            found => Err(fault::damaged(format!("format {found}"))),
-        };
-    }
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
-    if application == 0 && format == 0 && tables == 0 {
-        Ok(false)
-    } else {
-        Err(StoreError::Foreign)
-    }
-}
-
-fn sql(options: &SqliteOptions) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
-    let waited = options.busy_timeout;
-    move |error| fault::sqlite(error, waited)
 }

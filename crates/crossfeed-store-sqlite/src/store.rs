@@ -4,16 +4,11 @@ use crate::{artifacts::Artifacts, clock::CalendarClock, fault, options::SqliteOp
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded, ResultStore,
-    StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
+    StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use std::{
-    fmt,
-    path::Path,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-};
+use futures_util::FutureExt as _;
+use std::{fmt, path::Path, sync::Arc};
 
 /// Keeps artifacts in a directory and results in memory.
 ///
@@ -86,13 +81,9 @@ impl SqliteStore {
     /// - [`StoreError::Locked`] when another process is in the way for too long, and
     ///   [`StoreError::Unavailable`] for anything else.
     pub fn open(directory: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
-        let results = MemoryStore::with_clock(options.limits.clone(), Arc::new(SystemClock::new()));
-        Self::assemble(
-            directory.as_ref(),
-            options,
-            results,
-            Arc::new(CalendarClock::new()),
-        )
+        let results = MemoryStore::new(options.limits.clone());
+        let clock = Arc::new(CalendarClock::new());
+        Self::assemble(directory.as_ref(), options, results, clock)
     }
 
     /// As [`Self::open`], by a clock that also goes on while no process runs.
@@ -139,12 +130,8 @@ impl Inner {
     fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         self.artifacts.remove_session(scope)?;
         // In memory nothing waits, so that it is done at the first poll.
-        let mut removed = pin!(self.results.remove_session(scope));
-        let mut context = Context::from_waker(Waker::noop());
-        match removed.as_mut().poll(&mut context) {
-            Poll::Ready(outcome) => outcome,
-            Poll::Pending => Ok(()),
-        }
+        let removed = self.results.remove_session(scope).now_or_never();
+        removed.unwrap_or(Ok(()))
     }
 }
 

@@ -12,7 +12,7 @@ use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ManualClock, MemoryLimits, Recorded, ResultKind, ResultStore, StoreError,
     StoredArtifact, StoredResult,
-    conformance::{self, DurableHarness, Harness, TestLimits},
+    conformance::{self, DurableHarness, Harness},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::Mutex;
@@ -91,18 +91,9 @@ struct Places {
 }
 
 impl Places {
-    fn open(&self, directory: &Directory, limits: &TestLimits) -> Arc<dyn ResultStore> {
-        let limits = MemoryLimits::default()
-            .with_time_to_live(limits.time_to_live)
-            .with_max_age(limits.max_age)
-            .with_session_bytes(limits.session_bytes)
-            .with_total_bytes(limits.total_bytes)
-            .with_session_results(limits.session_results)
-            .with_artifact_bytes(limits.artifact_bytes)
-            .with_session_artifacts(limits.session_artifacts)
-            .with_artifact_time_to_live(limits.artifact_time_to_live);
+    fn open(&self, directory: &Directory, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let options = SqliteOptions::default()
-            .with_limits(limits)
+            .with_limits(limits.clone())
             .with_file_bytes(4096);
         let store = SqliteStore::open_with_clock(directory, options, self.clock.clone());
         Arc::new(store.unwrap())
@@ -111,7 +102,7 @@ impl Places {
 
 #[async_trait]
 impl Harness for Places {
-    async fn store(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
+    async fn store(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let directory = Directory::new();
         let store = self.open(&directory, limits);
         self.directories.lock().push(directory);
@@ -125,7 +116,7 @@ impl Harness for Places {
 
 #[async_trait]
 impl DurableHarness for Places {
-    async fn reopen(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
+    async fn reopen(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         let directories = self.directories.lock();
         self.open(directories.last().unwrap(), limits)
     }

@@ -19,25 +19,29 @@ pub enum Recorded {
     Unchanged,
 }
 
-/// What a store knows of a call id.
+/// What a store knows of an id: what is stored under it, or why it has nothing.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "a result is there, or there is a reason why it is not"
+    reason = "it is there, or there is a reason why it is not"
 )]
-pub enum Lookup {
-    /// The recorded result. It cannot go while this is held, see [pinning](crate::ResultStore#pinning).
-    Found(Arc<StoredResult>),
+pub enum Lookup<T = StoredResult, M = Missing> {
+    /// What was recorded; it stays valid while it is held, also if it goes from the store. A result cannot go
+    /// while it is held, see [pinning](crate::ResultStore#pinning).
+    Found(Arc<T>),
     /// Nothing, and why.
-    Missing(Missing),
+    Missing(M),
 }
 
-impl Lookup {
-    /// The result, if it was found.
+/// What a store knows of an artifact.
+pub type ArtifactLookup = Lookup<StoredArtifact, ArtifactMissing>;
+
+impl<T, M> Lookup<T, M> {
+    /// What was recorded, if it was found.
     #[must_use]
-    pub fn found(self) -> Option<Arc<StoredResult>> {
+    pub fn found(self) -> Option<Arc<T>> {
         match self {
-            Self::Found(result) => Some(result),
+            Self::Found(stored) => Some(stored),
             Self::Missing(_) => None,
         }
     }
@@ -129,30 +133,6 @@ impl fmt::Debug for Tombstone {
             .field("arguments", &self.arguments.as_ref().map(Bytes::len))
             .field("repeatable", &self.repeatable)
             .finish()
-    }
-}
-
-/// What a store knows of an artifact.
-#[derive(Clone, Debug)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "an artifact is there, or there is a reason why it is not"
-)]
-pub enum ArtifactLookup {
-    /// The recorded artifact. It stays valid while it is held, also if it goes from the store.
-    Found(Arc<StoredArtifact>),
-    /// Nothing, and why.
-    Missing(ArtifactMissing),
-}
-
-impl ArtifactLookup {
-    /// The artifact, if it was found.
-    #[must_use]
-    pub fn found(self) -> Option<Arc<StoredArtifact>> {
-        match self {
-            Self::Found(artifact) => Some(artifact),
-            Self::Missing(_) => None,
-        }
     }
 }
 

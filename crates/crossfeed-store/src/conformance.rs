@@ -18,8 +18,8 @@ pub use durability::*;
 pub use lifetime::*;
 
 use crate::{
-    ArtifactLookup, ArtifactMissing, ListedArtifact, Lookup, Missing, Recorded, ResultKind,
-    ResultStore, StoreError, StoredArtifact, StoredResult,
+    ArtifactLookup, ArtifactMissing, ListedArtifact, Lookup, MemoryLimits, Missing, Recorded,
+    ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult, Tombstone,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -27,49 +27,14 @@ use crossfeed_json::Document;
 use crossfeed_wire::{ArtifactId, CallId, Scope, TraceContext};
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
-/// Limits that a behaviour is shown with. Sizes are such that a store may count up to 30 bytes for
-/// each result beside its raw bytes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TestLimits {
-    /// How long a result is kept since its last use. 5 minutes, as is the memory store's default.
-    pub time_to_live: Duration,
-    /// How long a result is kept at most. 1 hour, likewise.
-    pub max_age: Duration,
-    /// Bytes of results in a session. 1 MiB: out of the way unless it is what is tested.
-    pub session_bytes: usize,
-    /// Bytes of results in all. 1 MiB, likewise.
-    pub total_bytes: usize,
-    /// Results in a session. 1,000, likewise.
-    pub session_results: usize,
-    /// Bytes of artifacts in a session. 1 MiB, likewise.
-    pub artifact_bytes: usize,
-    /// Artifacts in a session. 1,000, likewise.
-    pub session_artifacts: usize,
-    /// How long an artifact is kept. None, as is the memory store's default.
-    pub artifact_time_to_live: Option<Duration>,
-}
-
-impl Default for TestLimits {
-    fn default() -> Self {
-        Self {
-            time_to_live: Duration::from_secs(5 * 60),
-            max_age: Duration::from_secs(60 * 60),
-            session_bytes: 1 << 20,
-            total_bytes: 1 << 20,
-            session_results: 1000,
-            artifact_bytes: 1 << 20,
-            session_artifacts: 1000,
-            artifact_time_to_live: None,
-        }
-    }
-}
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// What a backend provides to be tested.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// A new, empty store with these limits, whose time is the harness's.
-    async fn store(&self, limits: &TestLimits) -> Arc<dyn ResultStore>;
+    /// A new, empty store with these limits, whose time is the harness's. Limits are such that a store may count
+    /// up to 30 bytes for each result beside its raw bytes.
+    async fn store(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore>;
 
     /// Moves the time of all stores of this harness forward.
     async fn advance(&self, by: Duration);
@@ -81,7 +46,7 @@ pub trait Harness: Send + Sync {
 ///
 /// When the store breaks its contract; the message says how.
 pub async fn run_all(harness: &dyn Harness) {
-    let limits = TestLimits::default();
+    let limits = MemoryLimits::default();
     let fresh = || harness.store(&limits);
     the_unknown_is_unknown(&*fresh().await).await;
     a_record_is_found_as_it_was(&*fresh().await).await;
@@ -154,14 +119,25 @@ fn artifact(id: &str, of: &str, data: impl Into<Bytes>) -> StoredArtifact {
 }
 
 /// An empty store whose limits differ from the default in what `change` sets.
-async fn limited(harness: &dyn Harness, change: fn(&mut TestLimits)) -> Arc<dyn ResultStore> {
-    let mut limits = TestLimits::default();
-    change(&mut limits);
-    harness.store(&limits).await
+async fn limited(
+    harness: &dyn Harness,
+    change: fn(MemoryLimits) -> MemoryLimits,
+) -> Arc<dyn ResultStore> {
+    harness.store(&change(MemoryLimits::default())).await
 }
 
 async fn sweep(store: &dyn ResultStore) {
     sure(store.sweep().await, "sweeping");
+}
+
+/// Fails unless the store refused what it was given with such an error.
+fn must_fail(
+    outcome: &Result<Recorded, StoreError>,
+    is_expected: impl Fn(&StoreError) -> bool,
+    why: &str,
+) {
+    let is_refused = outcome.as_ref().is_err_and(is_expected);
+    assert!(is_refused, "{why}, it was {outcome:?}");
 }
 
 /// Fails unless a document has these bytes.
@@ -188,19 +164,14 @@ fn session_of<'s>(store: &'s dyn ResultStore, project: &str, session: &str) -> T
 }
 
 impl TestSession<'_> {
-    async fn put(&self, id: &str, result: StoredResult) {
+    async fn put(&self, id: &str, result: StoredResult) -> Recorded {
         let outcome = self.store.put(&self.scope, &call(id), result).await;
-        sure(outcome, &format!("recording `{id}`"));
+        sure(outcome, &format!("recording `{id}`"))
     }
 
     /// Records a result; it must be new, or unchanged.
     async fn puts(&self, id: &str, result: StoredResult, expected: Recorded, why: &str) {
-        let outcome = self.store.put(&self.scope, &call(id), result).await;
-        assert_eq!(
-            sure(outcome, &format!("recording `{id}`")),
-            expected,
-            "{why}"
-        );
+        assert_eq!(self.put(id, result).await, expected, "{why}");
     }
 
     /// Tries to record a result that the store must refuse.
@@ -208,14 +179,11 @@ impl TestSession<'_> {
         &self,
         id: &str,
         result: StoredResult,
-        expected: fn(&StoreError) -> bool,
+        expected: impl Fn(&StoreError) -> bool,
         why: &str,
     ) {
         let outcome = self.store.put(&self.scope, &call(id), result).await;
-        assert!(
-            outcome.as_ref().is_err_and(expected),
-            "{why}, it was {outcome:?}"
-        );
+        must_fail(&outcome, expected, why);
     }
 
     async fn get(&self, id: &str) -> Lookup {
@@ -259,11 +227,7 @@ impl TestSession<'_> {
 
     async fn unknown(&self, id: &str, when: &str) {
         let missing = self.missing(id, when).await;
-        let is_unknown = matches!(missing, Missing::Unknown);
-        assert!(
-            is_unknown,
-            "{when}: `{id}` should be unknown, it is {missing:?}"
-        );
+        assert_eq!(missing, Missing::Unknown, "{when}: what is said of `{id}`");
     }
 
     async fn measure(&self, id: &str) {
@@ -283,29 +247,25 @@ impl TestSession<'_> {
         sure(removed, "removing a session");
     }
 
-    async fn put_artifact(&self, artifact: StoredArtifact) {
+    async fn put_artifact(&self, artifact: StoredArtifact) -> Recorded {
         let outcome = self.store.put_artifact(&self.scope, artifact).await;
-        sure(outcome, "recording an artifact");
+        sure(outcome, "recording an artifact")
     }
 
     /// Records an artifact; it must be new, or unchanged.
     async fn puts_artifact(&self, artifact: StoredArtifact, expected: Recorded, why: &str) {
-        let outcome = self.store.put_artifact(&self.scope, artifact).await;
-        assert_eq!(sure(outcome, "recording an artifact"), expected, "{why}");
+        assert_eq!(self.put_artifact(artifact).await, expected, "{why}");
     }
 
     /// Tries to record an artifact that the store must refuse.
     async fn refuses_artifact(
         &self,
         artifact: StoredArtifact,
-        expected: fn(&StoreError) -> bool,
+        expected: impl Fn(&StoreError) -> bool,
         why: &str,
     ) {
         let outcome = self.store.put_artifact(&self.scope, artifact).await;
-        assert!(
-            outcome.as_ref().is_err_and(expected),
-            "{why}, it was {outcome:?}"
-        );
+        must_fail(&outcome, expected, why);
     }
 
     async fn artifact(&self, id: &str, of: &str) -> ArtifactLookup {
@@ -324,22 +284,25 @@ impl TestSession<'_> {
         }
     }
 
-    async fn unknown_artifact(&self, id: &str, of: &str, when: &str) {
-        let lookup = self.artifact(id, of).await;
-        let is_unknown = matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Unknown));
-        assert!(
-            is_unknown,
-            "{when}: artifact `{id}` should be unknown, it is {lookup:?}"
-        );
+    #[expect(clippy::panic, reason = "conformance functions panic on violation")]
+    async fn missing_artifact(&self, id: &str, of: &str, when: &str) -> ArtifactMissing {
+        match self.artifact(id, of).await {
+            ArtifactLookup::Found(_) => panic!("{when}: artifact `{id}` should not be there"),
+            ArtifactLookup::Missing(missing) => missing,
+        }
     }
 
-    async fn expired_artifact(&self, id: &str, of: &str, when: &str) {
-        let lookup = self.artifact(id, of).await;
-        let is_expired = matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Expired(_)));
-        assert!(
-            is_expired,
-            "{when}: artifact `{id}` should be expired, it is {lookup:?}"
-        );
+    async fn unknown_artifact(&self, id: &str, of: &str, when: &str) {
+        let missing = self.missing_artifact(id, of, when).await;
+        assert_eq!(missing, ArtifactMissing::Unknown, "{when}: artifact `{id}`");
+    }
+
+    #[expect(clippy::panic, reason = "conformance functions panic on violation")]
+    async fn expired_artifact(&self, id: &str, of: &str, when: &str) -> Tombstone {
+        match self.missing_artifact(id, of, when).await {
+            ArtifactMissing::Expired(tombstone) => tombstone,
+            ArtifactMissing::Unknown => panic!("{when}: artifact `{id}` should be expired"),
+        }
     }
 
     async fn list_artifacts(&self) -> Vec<ListedArtifact> {

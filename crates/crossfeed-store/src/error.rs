@@ -1,21 +1,26 @@
 //! Why a store did not do what it was asked.
 
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, time::Duration};
 
 /// Which limit stands in the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
 #[non_exhaustive]
 pub enum Budget {
     /// Bytes of results in one session.
+    #[strum(to_string = "bytes of results in a session")]
     SessionBytes,
     /// Number of results in one session.
+    #[strum(to_string = "results in a session")]
     SessionResults,
     /// Bytes of results in the whole store.
+    #[strum(to_string = "bytes of results in all")]
     TotalBytes,
     /// Bytes of artifacts in one session.
+    #[strum(to_string = "bytes of artifacts in a session")]
     ArtifactBytes,
     /// Number of artifacts in one session.
+    #[strum(to_string = "artifacts in a session")]
     SessionArtifacts,
 }
 
@@ -32,18 +37,6 @@ impl Budget {
                 "use the artifacts that are there, begin another session, or raise the limit"
             }
         }
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SessionBytes => "bytes of results in a session",
-            Self::SessionResults => "results in a session",
-            Self::TotalBytes => "bytes of results in all",
-            Self::ArtifactBytes => "bytes of artifacts in a session",
-            Self::SessionArtifacts => "artifacts in a session",
-        })
     }
 }
 
@@ -147,14 +140,7 @@ impl StoreError {
         match self {
             Self::Duplicate { .. } | Self::DuplicateArtifact { .. } => ErrorCode::RecordDuplicate,
             Self::TooLarge { .. } | Self::Full { .. } => ErrorCode::LimitExceeded,
-            Self::Locked { .. }
-            | Self::NoSpace { .. }
-            | Self::ReadOnly { .. }
-            | Self::Damaged { .. }
-            | Self::Absent
-            | Self::Newer { .. }
-            | Self::Foreign
-            | Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
+            _ => ErrorCode::StoreUnavailable,
         }
     }
 
@@ -218,10 +204,11 @@ impl StoreError {
 }
 
 /// What is damaged in a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 #[non_exhaustive]
 pub enum Damage {
     /// One artifact; the others can be read.
+    #[strum(to_string = "artifact `{artifact_id}` of call `{call_id}` is not as it was recorded")]
     Artifact {
         /// The artifact.
         artifact_id: ArtifactId,
@@ -229,22 +216,8 @@ pub enum Damage {
         call_id: CallId,
     },
     /// The tables of the store, so that nothing can be relied on.
+    #[strum(to_string = "its database cannot be read")]
     Database,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Artifact {
-                artifact_id,
-                call_id,
-            } => write!(
-                f,
-                "artifact `{artifact_id}` of call `{call_id}` is not as it was recorded"
-            ),
-            Self::Database => f.write_str("its database cannot be read"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -36,8 +36,8 @@ use foldhash::quality::RandomState;
 use held::OwnerName;
 use parking_lot::Mutex;
 use queue::Queue;
-use session::{Dropped, Session, Shared, State};
-use std::{fmt, future, sync::Arc, task::Poll, time::Duration};
+use session::{Session, Shared, State};
+use std::{fmt, future, sync::Arc, task::Poll};
 
 /// After how many sessions a sweep lets other tasks run.
 const SWEPT_AT_ONCE: usize = 256;
@@ -99,12 +99,7 @@ impl MemoryStore {
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for session in self.all_sessions() {
-            let [results, result_bytes, artifacts, artifact_bytes] = session.lock().usage();
-            usage.sessions += 1;
-            usage.results += results;
-            usage.result_bytes += result_bytes;
-            usage.artifacts += artifacts;
-            usage.artifact_bytes += artifact_bytes;
+            session.lock().add_to(&mut usage);
         }
         [usage.evicted, usage.expired] = self.shared.lost();
         usage
@@ -112,10 +107,6 @@ impl MemoryStore {
 
     fn limits(&self) -> &MemoryLimits {
         &self.shared.limits
-    }
-
-    fn now(&self) -> Duration {
-        self.shared.clock.now()
     }
 
     fn session(&self, scope: &Scope) -> Option<Arc<Session>> {
@@ -144,10 +135,9 @@ impl MemoryStore {
     /// Does something in a session from which everything overdue is gone. What goes is dropped
     /// after the lock.
     fn with_state<T>(&self, session: &Session, work: impl FnOnce(&mut State) -> T) -> T {
-        let mut dropped = Dropped::default();
-        let now = self.now();
+        let mut visit = self.shared.visit();
         let mut state = session.lock();
-        state.tidy(now, &mut dropped);
+        state.tidy(&mut visit);
         work(&mut state)
     }
 
@@ -162,7 +152,7 @@ impl MemoryStore {
 
     fn look_up_artifact(&self, scope: &Scope, name: &(ArtifactId, CallId)) -> ArtifactLookup {
         match self.session(scope) {
-            Some(session) => self.with_state(&session, |state| state.artifact(name)),
+            Some(session) => self.with_state(&session, |state| state.artifacts.look_up(name)),
             None => ArtifactLookup::Missing(ArtifactMissing::Unknown),
         }
     }
@@ -179,7 +169,7 @@ impl MemoryStore {
             if let Some(answer) = self.put_again(scope, call, &result) {
                 return answer;
             }
-            let mut dropped = Dropped::default();
+            let mut visit = self.shared.visit();
             let mut queue = self.queue.lock();
             let is_there = self
                 .session(scope)
@@ -188,11 +178,10 @@ impl MemoryStore {
                 // Somebody else was faster; what they recorded is compared without the lock.
                 continue;
             }
-            self.make_room_for(&mut queue, scope, bytes, &mut dropped)?;
-            let now = self.now();
+            self.make_room_for(&mut queue, scope, bytes, &mut visit)?;
             let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
-            state.tidy(now, &mut dropped);
+            state.tidy(&mut visit);
             state.insert(call, result);
             queue.settle(&session, &mut state);
             return Ok(Recorded::New);
@@ -291,13 +280,12 @@ impl ResultStore for MemoryStore {
             if bytes > limit {
                 return Err(StoreError::TooLarge { bytes, limit });
             }
-            let mut dropped = Dropped::default();
-            let now = self.now();
+            let mut visit = self.shared.visit();
             let mut queue = self.queue.lock();
             let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
-            state.tidy(now, &mut dropped);
-            let recorded = match state.artifact(&name) {
+            state.tidy(&mut visit);
+            let recorded = match state.artifacts.look_up(&name) {
                 // Somebody else was faster; what they recorded is compared without the locks.
                 ArtifactLookup::Found(_) => None,
                 ArtifactLookup::Missing(_) => {
@@ -323,7 +311,7 @@ impl ResultStore for MemoryStore {
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let session = self.session(scope);
         let listed =
-            session.map(|session| self.with_state(&session, |state| state.list_artifacts()));
+            session.map(|session| self.with_state(&session, |state| state.artifacts.list()));
         Ok(listed.unwrap_or_default())
     }
 

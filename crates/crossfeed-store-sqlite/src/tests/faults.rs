@@ -273,7 +273,9 @@ fn a_store_on_a_medium_that_cannot_be_written_can_be_read() {
     put(&store, "a", 20).unwrap();
     drop(store);
     // What is done where not even a lock can be written.
-    let connection = open::connect_immutable(&directory.database(), &options()).unwrap();
+    let connection = open::Opening::new(&directory.0, &options())
+        .connect_immutable()
+        .unwrap();
     let count: i64 = connection
         .query_row("SELECT count(*) FROM artifacts", [], |row| row.get(0))
         .unwrap();

@@ -1,17 +1,15 @@
 //! Behaviours of artifacts.
 
 use super::{
-    Harness, RACERS, TestLimits, artifact, artifact_id, basics::drop_after, call, holds,
-    is_duplicate_artifact, is_too_large, limited, session, sweep, text, winner,
+    Harness, MINUTE, RACERS, artifact, artifact_id, basics::drop_after, call, holds,
+    is_duplicate_artifact, is_too_large, session, sweep, text, winner,
 };
 use crate::{
-    ArtifactLookup, ArtifactMissing, Budget, Recorded, ResultStore, StoreError, StoredArtifact,
+    ArtifactLookup, ArtifactMissing, Budget, MemoryLimits, Recorded, ResultStore, StoreError,
+    StoredArtifact,
 };
 use crossfeed_json::Document;
 use futures_util::future::join_all;
-use std::time::Duration;
-
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// An artifact of about as many bytes, with everything that may be said of one.
 pub(super) fn full_artifact(id: &str, of: &str, bytes: usize) -> StoredArtifact {
@@ -27,27 +25,29 @@ pub(super) fn full_artifact(id: &str, of: &str, bytes: usize) -> StoredArtifact 
         .with_detail("é", "[0].\"é\"")
 }
 
-/// Says whether `found` is [`full_artifact`] of the same.
-pub(super) fn assert_full(found: &StoredArtifact, id: &str, of: &str, bytes: usize) {
-    let made = full_artifact(id, of, bytes);
-    let raw = |document: Option<&Document>| document.map(|document| document.raw().clone());
+/// Fails unless an artifact is there as it was recorded.
+pub(super) fn assert_same(found: &StoredArtifact, recorded: &StoredArtifact) {
+    let raw = |artifact: &StoredArtifact| artifact.document().raw().clone();
+    let is_same = raw(found) == raw(recorded);
     assert!(
-        found.document().raw() == made.document().raw(),
-        "the bytes of artifact `{id}` come back untouched"
+        is_same,
+        "the bytes of an artifact come back untouched: {found:?}"
     );
+    let summary =
+        |artifact: &StoredArtifact| artifact.summary().map(|summary| summary.raw().clone());
+    assert_eq!(summary(found), summary(recorded), "the summary comes back");
+    let ids =
+        |artifact: &StoredArtifact| (artifact.artifact_id().clone(), artifact.call_id().clone());
+    assert_eq!(ids(found), ids(recorded), "the ids come back");
+    let blocked = recorded.retrieval_blocked();
+    assert_eq!(found.retrieval_blocked(), blocked, "the block comes back");
+    assert_eq!(found.tool(), recorded.tool(), "the tool comes back");
     assert_eq!(
-        raw(found.summary()),
-        raw(made.summary()),
-        "the summary comes back"
+        found.base(),
+        recorded.base(),
+        "the base selector comes back"
     );
-    assert_eq!(
-        (found.artifact_id(), found.call_id()),
-        (made.artifact_id(), made.call_id()),
-        "the ids come back"
-    );
-    assert_eq!(found.tool(), made.tool(), "the tool comes back");
-    assert_eq!(found.base(), made.base(), "the base selector comes back");
-    assert_eq!(found.details(), made.details(), "the details come back");
+    assert_eq!(found.details(), recorded.details(), "the details come back");
 }
 
 /// Artifacts are found by both ids, and not overwritten.
@@ -56,23 +56,21 @@ pub(super) fn assert_full(found: &StoredArtifact, id: &str, of: &str, bytes: usi
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_are_found(store: &dyn ResultStore) {
-    let session = session(store, "a");
+    let a = session(store, "a");
     let made = || {
         artifact("a1", "c1", "[1.0]")
             .with_retrieval_blocked(true)
             .with_summary(Document::new("{}"))
     };
-    session
-        .puts_artifact(made(), Recorded::New, "a first artifact is new")
+    a.puts_artifact(made(), Recorded::New, "a first artifact is new")
         .await;
     let again = made().with_tool("other").with_base("@");
-    session
-        .puts_artifact(
-            again,
-            Recorded::Unchanged,
-            "the same artifact changes nothing",
-        )
-        .await;
+    a.puts_artifact(
+        again,
+        Recorded::Unchanged,
+        "the same artifact changes nothing",
+    )
+    .await;
     let blocked = |data| artifact("a1", "c1", data).with_retrieval_blocked(true);
     for other in [
         blocked("[2]").with_summary(Document::new("{}")),
@@ -81,29 +79,19 @@ pub async fn artifacts_are_found(store: &dyn ResultStore) {
         artifact("a1", "c1", "[1.0]").with_summary(Document::new("{}")),
     ] {
         let why = "another artifact under the same ids must be a duplicate";
-        session
-            .refuses_artifact(other, is_duplicate_artifact, why)
-            .await;
+        a.refuses_artifact(other, is_duplicate_artifact, why).await;
     }
-    let found = session
-        .found_artifact("a1", "c1", "after it was recorded")
-        .await;
+    let found = a.found_artifact("a1", "c1", "after it was recorded").await;
     assert!(
         found.document().raw()[..] == *b"[1.0]" && found.retrieval_blocked(),
         "the first artifact stays"
     );
     assert_eq!(found.tool(), None, "the first artifact's tool stays");
-    session
-        .unknown_artifact("a1", "c2", "with another call")
-        .await;
-    session
-        .unknown_artifact("a2", "c1", "with another id")
-        .await;
-    session
-        .unknown("c1", "with an artifact of its id only")
-        .await;
-    session.put_artifact(artifact("a1", "c2", "2")).await;
-    let found = session.found_artifact("a1", "c2", "of another call").await;
+    a.unknown_artifact("a1", "c2", "with another call").await;
+    a.unknown_artifact("a2", "c1", "with another id").await;
+    a.unknown("c1", "with an artifact of its id only").await;
+    a.put_artifact(artifact("a1", "c2", "2")).await;
+    let found = a.found_artifact("a1", "c2", "of another call").await;
     holds(found.document(), b"2", "both ids together name an artifact");
 }
 
@@ -113,40 +101,22 @@ pub async fn artifacts_are_found(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn an_artifact_is_found_as_it_was(store: &dyn ResultStore) {
-    let session = session(store, "a");
+    let a = session(store, "a");
     for (id, bytes) in [("small", 0), ("large", 300_000)] {
-        session.put_artifact(full_artifact(id, "c1", bytes)).await;
+        a.put_artifact(full_artifact(id, "c1", bytes)).await;
         for when in ["the first time", "once more"] {
-            let found = session.found_artifact(id, "c1", when).await;
-            assert_full(&found, id, "c1", bytes);
-            assert!(!found.retrieval_blocked(), "no block is made up");
+            let found = a.found_artifact(id, "c1", when).await;
+            assert_same(&found, &full_artifact(id, "c1", bytes));
         }
     }
-    session.put_artifact(artifact("bare", "c1", "")).await;
-    let found = session
-        .found_artifact("bare", "c1", "after it was recorded")
-        .await;
-    assert!(
-        found.document().raw().is_empty()
-            && found.summary().is_none()
-            && found.tool().is_none()
-            && found.base().is_none()
-            && found.details().is_empty(),
-        "nothing is made up: {found:?}"
-    );
-    session
-        .put_artifact(artifact(
-            "twin",
-            "c1",
-            full_artifact("large", "c1", 300_000)
-                .document()
-                .raw()
-                .clone(),
-        ))
-        .await;
-    session.remove().await;
-    session
-        .unknown_artifact("large", "c1", "after its session was removed")
+    a.put_artifact(artifact("bare", "c1", "")).await;
+    let found = a.found_artifact("bare", "c1", "just recorded").await;
+    assert_same(&found, &artifact("bare", "c1", ""));
+    let large = full_artifact("large", "c1", 300_000);
+    let twin = artifact("twin", "c1", large.document().raw().clone());
+    a.put_artifact(twin).await;
+    a.remove().await;
+    a.unknown_artifact("large", "c1", "after its session was removed")
         .await;
 }
 
@@ -156,19 +126,19 @@ pub async fn an_artifact_is_found_as_it_was(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    let listed = session.list_artifacts().await;
+    let a = session(store, "a");
+    let listed = a.list_artifacts().await;
     assert!(listed.is_empty(), "an empty store lists no artifacts");
     let second = artifact("a", "c1", "[22]")
         .with_retrieval_blocked(true)
         .with_tool("search")
         .with_summary(Document::new(r#"{"n":  1}"#));
-    session.put_artifact(artifact("b", "c1", "1")).await;
-    session.put_artifact(second).await;
-    session.put_artifact(artifact("b", "c0", "3")).await;
-    session.put_artifact(artifact("b", "c1", "1")).await;
-    session.found_artifact("b", "c1", "before listing").await;
-    let listed = session.list_artifacts().await;
+    a.put_artifact(artifact("b", "c1", "1")).await;
+    a.put_artifact(second).await;
+    a.put_artifact(artifact("b", "c0", "3")).await;
+    a.put_artifact(artifact("b", "c1", "1")).await;
+    a.found_artifact("b", "c1", "before listing").await;
+    let listed = a.list_artifacts().await;
     let names: Vec<_> = listed
         .iter()
         .map(|line| (line.artifact_id.as_str(), line.call_id.as_str()))
@@ -199,15 +169,11 @@ pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn of_several_artifacts_one_is_new(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    let puts = RACERS.map(|raw| store.put_artifact(&session.scope, artifact("a1", "c1", raw)));
+    let a = session(store, "a");
+    let puts = RACERS.map(|raw| store.put_artifact(&a.scope, artifact("a1", "c1", raw)));
     let winner = winner(&join_all(puts).await, is_duplicate_artifact);
-    let found = session.found_artifact("a1", "c1", "after a race").await;
-    holds(
-        found.document(),
-        winner,
-        "what was reported as new is what is there",
-    );
+    let found = a.found_artifact("a1", "c1", "after a race").await;
+    holds(found.document(), winner, "what is new is what is there");
 }
 
 /// A future that is dropped has recorded an artifact as a whole or not at all.
@@ -216,29 +182,23 @@ pub async fn of_several_artifacts_one_is_new(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn a_dropped_artifact_leaves_nothing_half_done(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    let (scope, id, of) = (&session.scope, artifact_id("x"), call("c1"));
+    let a = session(store, "a");
+    let (scope, id, of) = (&a.scope, artifact_id("x"), call("c1"));
     for polls in 0..4 {
         let name = format!("a{polls}");
         let made = || full_artifact(&name, "c1", 1000);
         drop_after(polls, store.put_artifact(scope, made())).await;
         // An answer that was not waited for may still come, but whole.
-        match session.artifact(&name, "c1").await {
-            ArtifactLookup::Found(found) => assert_full(&found, &name, "c1", 1000),
-            ArtifactLookup::Missing(missing) => assert_eq!(
-                missing,
-                ArtifactMissing::Unknown,
-                "a dropped `put_artifact` must leave nothing else"
-            ),
+        match a.artifact(&name, "c1").await {
+            ArtifactLookup::Found(found) => assert_same(&found, &full_artifact(&name, "c1", 1000)),
+            ArtifactLookup::Missing(missing) => assert_eq!(missing, ArtifactMissing::Unknown),
         }
-        session.put_artifact(made()).await;
+        a.put_artifact(made()).await;
         drop_after(polls, store.get_artifact(scope, &id, &of)).await;
         drop_after(polls, store.list_artifacts(scope)).await;
         drop_after(polls, store.sweep()).await;
-        let found = session
-            .found_artifact(&name, "c1", "after dropped futures")
-            .await;
-        assert_full(&found, &name, "c1", 1000);
+        let found = a.found_artifact(&name, "c1", "after dropped futures").await;
+        assert_same(&found, &full_artifact(&name, "c1", 1000));
     }
 }
 
@@ -248,15 +208,14 @@ pub async fn a_dropped_artifact_leaves_nothing_half_done(store: &dyn ResultStore
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_outlive_results(harness: &dyn Harness) {
-    let store = &*harness.store(&TestLimits::default()).await;
-    let session = session(store, "a");
-    session.put("c1", text("1")).await;
-    session.put_artifact(artifact("a1", "c1", "1")).await;
+    let store = &*harness.store(&MemoryLimits::default()).await;
+    let a = session(store, "a");
+    a.put("c1", text("1")).await;
+    a.put_artifact(artifact("a1", "c1", "1")).await;
     harness.advance(3 * 60 * MINUTE).await;
     sweep(store).await;
-    session.lists([], "the result has expired").await;
-    session
-        .found_artifact("a1", "c1", "after its result has expired")
+    a.lists([], "the result has expired").await;
+    a.found_artifact("a1", "c1", "after its result has expired")
         .await;
 }
 
@@ -266,42 +225,33 @@ pub async fn artifacts_outlive_results(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_have_limits(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| {
-        (limits.artifact_bytes, limits.session_artifacts) = (1000, 3);
-    })
-    .await;
-    let (own, other) = (session(store, "a"), session(store, "b"));
+    let limits = MemoryLimits::default()
+        .with_artifact_bytes(1000)
+        .with_session_artifacts(3);
+    let store = &*harness.store(&limits).await;
+    let (a, b) = (session(store, "a"), session(store, "b"));
     let sized = |id: &str, bytes: usize| artifact(id, "c1", "x".repeat(bytes));
     let why = "an artifact beyond the limit is too large";
-    own.refuses_artifact(sized("a0", 1001), is_too_large, why)
+    a.refuses_artifact(sized("a0", 1001), is_too_large, why)
         .await;
-    own.put_artifact(sized("a1", 600)).await;
+    a.put_artifact(sized("a1", 600)).await;
     let why = "nothing makes room for an artifact";
-    own.refuses_artifact(
-        sized("a2", 500),
-        |error| is_full(error, Budget::ArtifactBytes),
-        why,
-    )
-    .await;
-    other.put_artifact(sized("a1", 600)).await;
-    own.put_artifact(sized("a2", 10)).await;
-    own.put_artifact(sized("a3", 10)).await;
+    a.refuses_artifact(sized("a2", 500), is_full(Budget::ArtifactBytes), why)
+        .await;
+    b.put_artifact(sized("a1", 600)).await;
+    a.put_artifact(sized("a2", 10)).await;
+    a.put_artifact(sized("a3", 10)).await;
     let why = "the number of artifacts is limited";
-    own.refuses_artifact(
-        sized("a4", 10),
-        |error| is_full(error, Budget::SessionArtifacts),
-        why,
-    )
-    .await;
-    own.puts_artifact(
+    a.refuses_artifact(sized("a4", 10), is_full(Budget::SessionArtifacts), why)
+        .await;
+    a.puts_artifact(
         sized("a1", 600),
         Recorded::Unchanged,
         "what is there needs no room",
     )
     .await;
-    own.unknown_artifact("a4", "c1", "after it was refused")
-        .await;
-    own.found_artifact("a1", "c1", "in a full session").await;
+    a.unknown_artifact("a4", "c1", "after it was refused").await;
+    a.found_artifact("a1", "c1", "in a full session").await;
 }
 
 /// Artifacts expire at the end of their time to live where there is one; their ids are then free.
@@ -310,68 +260,52 @@ pub async fn artifacts_have_limits(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn artifacts_expire_only_if_told_to(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| {
-        limits.session_artifacts = 2;
-        limits.artifact_time_to_live = Some(10 * MINUTE);
-    })
-    .await;
-    let (own, other) = (session(store, "a"), session(store, "b"));
-    own.put_artifact(artifact("a1", "c1", "1").with_tool("search"))
+    let limits = MemoryLimits::default()
+        .with_session_artifacts(2)
+        .with_artifact_time_to_live(Some(10 * MINUTE));
+    let store = &*harness.store(&limits).await;
+    let (a, b) = (session(store, "a"), session(store, "b"));
+    a.put_artifact(artifact("a1", "c1", "1").with_tool("search"))
         .await;
     harness.advance(4 * MINUTE).await;
-    own.put_artifact(artifact("a2", "c1", "2")).await;
-    let held = own
-        .found_artifact("a1", "c1", "after 4 of 10 minutes")
-        .await;
+    a.put_artifact(artifact("a2", "c1", "2")).await;
+    let held = a.found_artifact("a1", "c1", "after 4 of 10 minutes").await;
     harness.advance(5 * MINUTE).await;
-    own.found_artifact("a1", "c1", "after 9 of 10 minutes")
-        .await;
-    own.puts_artifact(
+    a.found_artifact("a1", "c1", "after 9 of 10 minutes").await;
+    a.puts_artifact(
         artifact("a1", "c1", "1").with_tool("search"),
         Recorded::Unchanged,
         "what is there is unchanged",
     )
     .await;
     harness.advance(2 * MINUTE).await;
-    match own.artifact("a1", "c1").await {
-        ArtifactLookup::Missing(ArtifactMissing::Expired(tombstone)) => assert_eq!(
-            tombstone.tool(),
-            Some("search"),
-            "what has expired names its tool"
-        ),
-        lookup => assert!(
-            matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Expired(_))),
-            "after 11 of 10 minutes an artifact should be expired, used and held or not: {lookup:?}"
-        ),
-    }
+    let when = "after 11 of 10 minutes, used and held or not";
+    let tombstone = a.expired_artifact("a1", "c1", when).await;
+    assert_eq!(tombstone.tool(), Some("search"), "it names its tool");
     holds(held.document(), b"1", "a held artifact stays valid");
-    own.found_artifact("a2", "c1", "after 7 of 10 minutes")
-        .await;
-    let lines = own.list_artifacts().await;
-    assert!(
-        lines.len() == 1,
-        "what has expired is not listed: {lines:?}"
-    );
-    other.unknown_artifact("a1", "c1", "in another scope").await;
+    a.found_artifact("a2", "c1", "after 7 of 10 minutes").await;
+    let lines = a.list_artifacts().await;
+    assert_eq!(lines.len(), 1, "what has expired is not listed");
+    b.unknown_artifact("a1", "c1", "in another scope").await;
     sweep(store).await;
-    own.expired_artifact("a1", "c1", "after a sweep").await;
+    a.expired_artifact("a1", "c1", "after a sweep").await;
 
-    own.puts_artifact(
+    a.puts_artifact(
         artifact("a1", "c1", "3"),
         Recorded::New,
         "an expired artifact's ids are free",
     )
     .await;
-    let found = own.found_artifact("a1", "c1", "recorded again").await;
+    let found = a.found_artifact("a1", "c1", "recorded again").await;
     holds(found.document(), b"3", "the new artifact is what is there");
     harness.advance(9 * MINUTE).await;
-    own.expired_artifact("a2", "c1", "after its time").await;
-    own.found_artifact("a1", "c1", "within its own time").await;
-    own.remove().await;
-    own.unknown_artifact("a2", "c1", "after its session was removed")
+    a.expired_artifact("a2", "c1", "after its time").await;
+    a.found_artifact("a1", "c1", "within its own time").await;
+    a.remove().await;
+    a.unknown_artifact("a2", "c1", "after its session was removed")
         .await;
 }
 
-pub(super) fn is_full(error: &StoreError, taken: Budget) -> bool {
-    matches!(error, StoreError::Full { budget, .. } if *budget == taken)
+pub(super) fn is_full(taken: Budget) -> impl Fn(&StoreError) -> bool {
+    move |error| matches!(error, StoreError::Full { budget, .. } if *budget == taken)
 }

@@ -19,17 +19,16 @@ use std::{
 ///
 /// When the store breaks its contract.
 pub async fn the_unknown_is_unknown(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    session.unknown("c1", "in an empty store").await;
-    session
-        .unknown_artifact("a1", "c1", "an empty store has no artifact")
+    let a = session(store, "a");
+    a.unknown("c1", "in an empty store").await;
+    a.unknown_artifact("a1", "c1", "an empty store has no artifact")
         .await;
-    session.lists([], "an empty store lists nothing").await;
-    session.measure("c1").await;
-    session.remove().await;
+    a.lists([], "an empty store lists nothing").await;
+    a.measure("c1").await;
+    a.remove().await;
     sweep(store).await;
-    session.put("c2", text("x")).await;
-    session.unknown("c1", "beside another result").await;
+    a.put("c2", text("x")).await;
+    a.unknown("c1", "beside another result").await;
 }
 
 /// Every byte and everything said about a record comes back.
@@ -38,69 +37,55 @@ pub async fn the_unknown_is_unknown(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    let raw: &[u8] = b" {\"b\": 1.50, \"a\": [1e400, \"\\u00e9\"]}\n";
-    let recorded = StoredResult::new(Document::new(raw), ResultKind::Json)
-        .with_tool("search")
-        .with_arguments(r#"{"q" : 1}"#)
-        .with_trace(trace());
-    session
-        .puts("c1", recorded, Recorded::New, "a first record is new")
+    let a = session(store, "a");
+    let json: &[u8] = b" {\"b\": 1.50, \"a\": [1e400, \"\\u00e9\"]}\n";
+    let described = || {
+        StoredResult::new(Document::new(json), ResultKind::Json)
+            .with_tool("search")
+            .with_arguments(r#"{"q" : 1}"#)
+            .with_trace(trace())
+    };
+    a.puts("c1", described(), Recorded::New, "a first record is new")
         .await;
-    let result = session.found("c1", "after it was recorded").await;
+    assert_same(&*a.found("c1", "just recorded").await, &described());
+
+    let failed = || {
+        StoredResult::new(Document::new(&[0xff, 0, b'\n'][..]), ResultKind::Bytes)
+            .with_media_type("image/png")
+            .with_failed(true)
+    };
+    a.put("c2", failed()).await;
+    assert_same(&*a.found("c2", "just recorded").await, &failed());
+
+    for kind in [ResultKind::Mcp, ResultKind::Text] {
+        let bare = || StoredResult::new(Document::new(""), kind);
+        let id = format!("{kind:?}");
+        a.put(&id, bare()).await;
+        assert_same(&*a.found(&id, "just recorded").await, &bare());
+    }
+}
+
+/// Fails unless a result is there as it was recorded.
+fn assert_same(found: &StoredResult, recorded: &StoredResult) {
+    let raw = |result: &StoredResult| result.document().raw().clone();
+    assert_eq!(raw(found), raw(recorded), "bytes come back untouched");
+    assert_eq!(found.kind(), recorded.kind(), "the kind comes back");
+    assert_eq!(found.failed(), recorded.failed(), "the failure comes back");
+    assert_eq!(found.tool(), recorded.tool(), "the tool comes back");
     assert_eq!(
-        result.document().raw()[..],
-        *raw,
-        "bytes come back untouched"
-    );
-    assert_eq!(result.kind(), ResultKind::Json, "the kind comes back");
-    assert!(!result.failed(), "a success comes back as one");
-    assert_eq!(result.tool(), Some("search"), "the tool comes back");
-    assert_eq!(
-        result.arguments().map(|bytes| &bytes[..]),
-        Some(&br#"{"q" : 1}"#[..]),
+        found.arguments(),
+        recorded.arguments(),
         "the arguments come back"
     );
     assert_eq!(
-        result.trace(),
-        Some(&trace()),
-        "the place in a trace comes back"
-    );
-    assert_eq!(result.media_type(), None, "no media type is made up");
-
-    for (id, kind) in [("mcp", ResultKind::Mcp), ("text", ResultKind::Text)] {
-        session
-            .put(id, StoredResult::new(Document::new("{}"), kind))
-            .await;
-        let result = session.found(id, "after it was recorded").await;
-        assert_eq!(result.kind(), kind, "the kind comes back");
-        assert_eq!(
-            (result.tool(), result.arguments()),
-            (None, None),
-            "nothing is made up"
-        );
-    }
-
-    let raw: &[u8] = &[0xff, 0, b'\n'];
-    let recorded = StoredResult::new(Document::new(raw), ResultKind::Bytes)
-        .with_media_type("image/png")
-        .with_failed(true);
-    session.put("c2", recorded).await;
-    let result = session.found("c2", "after it was recorded").await;
-    assert_eq!(result.document().raw()[..], *raw, "any bytes are kept");
-    assert_eq!(result.kind(), ResultKind::Bytes, "the kind comes back");
-    assert_eq!(
-        result.media_type(),
-        Some("image/png"),
+        found.media_type(),
+        recorded.media_type(),
         "the media type comes back"
     );
-    assert!(result.failed(), "a failure comes back as one");
-
-    session.put("empty", text("")).await;
-    let result = session.found("empty", "after it was recorded").await;
-    assert!(
-        result.document().raw().is_empty(),
-        "an empty result is a result"
+    assert_eq!(
+        found.trace(),
+        recorded.trace(),
+        "the place in a trace comes back"
     );
 }
 
@@ -110,18 +95,17 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn the_same_again_is_unchanged(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    session.put("c1", text("x").with_tool("first")).await;
+    let a = session(store, "a");
+    a.put("c1", text("x").with_tool("first")).await;
     let again = text("x").with_tool("second");
-    session
-        .puts(
-            "c1",
-            again,
-            Recorded::Unchanged,
-            "the same bytes, kind and failure change nothing",
-        )
-        .await;
-    let result = session.found("c1", "after it was recorded twice").await;
+    a.puts(
+        "c1",
+        again,
+        Recorded::Unchanged,
+        "the same bytes, kind and failure change nothing",
+    )
+    .await;
+    let result = a.found("c1", "after it was recorded twice").await;
     assert_eq!(result.tool(), Some("first"), "the first record stays");
 }
 
@@ -131,8 +115,8 @@ pub async fn the_same_again_is_unchanged(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn nothing_is_overwritten(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    session.put("c1", text("1")).await;
+    let a = session(store, "a");
+    a.put("c1", text("1")).await;
     for (what, other) in [
         ("other bytes", text("2")),
         (
@@ -142,8 +126,8 @@ pub async fn nothing_is_overwritten(store: &dyn ResultStore) {
         ("a failure", text("1").with_failed(true)),
     ] {
         let why = format!("{what} under a taken id must be a duplicate");
-        session.refuses("c1", other, is_duplicate, &why).await;
-        let result = session.found("c1", "after a refused record").await;
+        a.refuses("c1", other, is_duplicate, &why).await;
+        let result = a.found("c1", "after a refused record").await;
         assert!(
             result.document().raw()[..] == *b"1"
                 && result.kind() == ResultKind::Text
@@ -209,20 +193,18 @@ pub async fn no_scope_reaches_another(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn listing_is_by_use(store: &dyn ResultStore) {
-    let session = session(store, "a");
+    let a = session(store, "a");
     for id in ["c1", "c2", "c3"] {
-        session.put(id, text(id).with_tool("search")).await;
+        a.put(id, text(id).with_tool("search")).await;
     }
-    session
-        .lists(["c1", "c2", "c3"], "in the order of recording")
+    a.lists(["c1", "c2", "c3"], "in the order of recording")
         .await;
-    session.get("c1").await;
-    session.measure("c2").await;
-    session
-        .lists(["c2", "c3", "c1"], "a look-up is a use, measuring is not")
+    a.get("c1").await;
+    a.measure("c2").await;
+    a.lists(["c2", "c3", "c1"], "a look-up is a use, measuring is not")
         .await;
-    session.put("c2", text("c2")).await;
-    let lines = store.list(&session.scope).await.unwrap_or_default();
+    a.put("c2", text("c2")).await;
+    let lines = store.list(&a.scope).await.unwrap_or_default();
     assert!(
         lines.last().is_some_and(|line| line.call_id == call("c2")
             && line.tool.as_deref() == Some("search")
@@ -262,15 +244,11 @@ pub async fn a_removed_session_is_unknown(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn of_several_puts_one_is_new(store: &dyn ResultStore) {
-    let (session, id) = (session(store, "a"), call("c1"));
-    let puts = RACERS.map(|raw| store.put(&session.scope, &id, text(raw)));
+    let (a, id) = (session(store, "a"), call("c1"));
+    let puts = RACERS.map(|raw| store.put(&a.scope, &id, text(raw)));
     let winner = winner(&join_all(puts).await, is_duplicate);
-    let result = session.found("c1", "after a race").await;
-    holds(
-        result.document(),
-        winner,
-        "what was reported as new is what is there",
-    );
+    let result = a.found("c1", "after a race").await;
+    holds(result.document(), winner, "what is new is what is there");
 }
 
 /// A future that is dropped has done all or nothing, and the store goes on.
@@ -279,33 +257,30 @@ pub async fn of_several_puts_one_is_new(store: &dyn ResultStore) {
 ///
 /// When the store breaks its contract.
 pub async fn a_dropped_future_leaves_nothing_half_done(store: &dyn ResultStore) {
-    let session = session(store, "a");
-    let scope = &session.scope;
+    let a = session(store, "a");
+    let scope = &a.scope;
     for polls in 0..8 {
         let id = format!("c{polls}");
         let call = call(&id);
         drop_after(polls, store.put(scope, &call, text("all of it"))).await;
-        match session.get(&id).await {
+        match a.get(&id).await {
             Lookup::Found(result) => holds(
                 result.document(),
                 b"all of it",
                 "a dropped `put` must not leave a part of a result",
             ),
-            Lookup::Missing(missing) => assert!(
-                matches!(missing, Missing::Unknown),
-                "a dropped `put` must leave nothing else: {missing:?}"
-            ),
+            Lookup::Missing(missing) => assert_eq!(missing, Missing::Unknown),
         }
-        session.put(&id, text("all of it")).await;
+        a.put(&id, text("all of it")).await;
         drop_after(polls, store.get(scope, &call)).await;
         drop_after(polls, store.list(scope)).await;
         drop_after(polls, store.measure(scope, &call)).await;
         drop_after(polls, store.sweep()).await;
-        session.found(&id, "after dropped futures").await;
+        a.found(&id, "after dropped futures").await;
     }
     drop_after(1, store.remove_session(scope)).await;
-    session.remove().await;
-    session.missing("c0", "after a removal").await;
+    a.remove().await;
+    a.missing("c0", "after a removal").await;
 }
 
 /// Polls a future up to so many times, then drops it.

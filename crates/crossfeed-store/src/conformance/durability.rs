@@ -1,25 +1,23 @@
 //! Behaviours of stores that keep artifacts through a restart.
 
 use super::{
-    Harness, TestLimits, artifact,
-    artifacts::{assert_full, full_artifact, is_full},
+    Harness, MINUTE, artifact,
+    artifacts::{assert_same, full_artifact, is_full},
     is_duplicate_artifact, session, sweep, text,
 };
-use crate::{Budget, Recorded, ResultStore};
+use crate::{Budget, MemoryLimits, Recorded, ResultStore};
 use async_trait::async_trait;
-use std::{sync::Arc, time::Duration};
-
-const MINUTE: Duration = Duration::from_secs(60);
+use std::sync::Arc;
 
 /// What a backend provides to be tested for durability.
 #[async_trait]
 pub trait DurableHarness: Harness {
     /// Opens once more what the store that [`Harness::store`] made last keeps, with these limits,
     /// as another process would. The first store may still be open.
-    async fn reopen(&self, limits: &TestLimits) -> Arc<dyn ResultStore>;
+    async fn reopen(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore>;
 }
 
-/// Runs every function of this module, each on a store of its own.
+/// Runs every function of this module, each on a store of its a.
 ///
 /// # Panics
 ///
@@ -38,13 +36,13 @@ pub async fn run_durable(harness: &dyn DurableHarness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_was_acknowledged_is_there_after_reopening(harness: &dyn DurableHarness) {
-    let limits = TestLimits::default();
+    let limits = MemoryLimits::default();
     let store = harness.store(&limits).await;
     let a = session(&*store, "a");
+    let made = |id, bytes| full_artifact(id, "c1", bytes).with_retrieval_blocked(bytes > 0);
     let sizes = [("small", 0), ("middle", 10_000), ("large", 300_000)];
     for (id, bytes) in sizes {
-        let made = full_artifact(id, "c1", bytes).with_retrieval_blocked(bytes > 0);
-        a.put_artifact(made).await;
+        a.put_artifact(made(id, bytes)).await;
     }
     a.put("c1", text("1")).await;
     let before = a.list_artifacts().await;
@@ -54,16 +52,11 @@ pub async fn what_was_acknowledged_is_there_after_reopening(harness: &dyn Durabl
         let a = session(&*store, "a");
         for (id, bytes) in sizes {
             let found = a.found_artifact(id, "c1", when).await;
-            assert_full(&found, id, "c1", bytes);
-            assert_eq!(found.retrieval_blocked(), bytes > 0, "the block comes back");
+            assert_same(&found, &made(id, bytes));
         }
-        assert_eq!(
-            a.list_artifacts().await,
-            before,
-            "{when}: the list is as it was"
-        );
-        let same = full_artifact("large", "c1", 300_000).with_retrieval_blocked(true);
-        a.puts_artifact(same, Recorded::Unchanged, when).await;
+        assert_eq!(a.list_artifacts().await, before, "{when}");
+        a.puts_artifact(made("large", 300_000), Recorded::Unchanged, when)
+            .await;
         let why = format!("{when}: another artifact under the same ids must be a duplicate");
         a.refuses_artifact(artifact("small", "c1", "2"), is_duplicate_artifact, &why)
             .await;
@@ -76,7 +69,7 @@ pub async fn what_was_acknowledged_is_there_after_reopening(harness: &dyn Durabl
 ///
 /// When the store breaks its contract.
 pub async fn removed_sessions_stay_removed(harness: &dyn DurableHarness) {
-    let limits = TestLimits::default();
+    let limits = MemoryLimits::default();
     let store = harness.store(&limits).await;
     for name in ["a", "b"] {
         let made = full_artifact("a1", "c1", 300_000);
@@ -90,7 +83,7 @@ pub async fn removed_sessions_stay_removed(harness: &dyn DurableHarness) {
         .unknown_artifact("a1", "c1", "after reopening")
         .await;
     let found = kept.found_artifact("a1", "c1", "with the same data").await;
-    assert_full(&found, "a1", "c1", 300_000);
+    assert_same(&found, &full_artifact("a1", "c1", 300_000));
 }
 
 /// What was there before a restart takes its room.
@@ -99,11 +92,9 @@ pub async fn removed_sessions_stay_removed(harness: &dyn DurableHarness) {
 ///
 /// When the store breaks its contract.
 pub async fn limits_hold_after_reopening(harness: &dyn DurableHarness) {
-    let limits = TestLimits {
-        artifact_bytes: 1000,
-        session_artifacts: 3,
-        ..TestLimits::default()
-    };
+    let limits = MemoryLimits::default()
+        .with_artifact_bytes(1000)
+        .with_session_artifacts(3);
     let sized = |id: &str, bytes: usize| artifact(id, "c1", "x".repeat(bytes));
     let store = harness.store(&limits).await;
     let a = session(&*store, "a");
@@ -112,20 +103,12 @@ pub async fn limits_hold_after_reopening(harness: &dyn DurableHarness) {
     let store = harness.reopen(&limits).await;
     let a = session(&*store, "a");
     let why = "artifacts from before a restart count";
-    a.refuses_artifact(
-        sized("a2", 500),
-        |error| is_full(error, Budget::ArtifactBytes),
-        why,
-    )
-    .await;
+    a.refuses_artifact(sized("a2", 500), is_full(Budget::ArtifactBytes), why)
+        .await;
     a.put_artifact(sized("a2", 10)).await;
     a.put_artifact(sized("a3", 10)).await;
-    a.refuses_artifact(
-        sized("a4", 10),
-        |error| is_full(error, Budget::SessionArtifacts),
-        why,
-    )
-    .await;
+    a.refuses_artifact(sized("a4", 10), is_full(Budget::SessionArtifacts), why)
+        .await;
 }
 
 /// Time goes on while a store is closed.
@@ -134,10 +117,7 @@ pub async fn limits_hold_after_reopening(harness: &dyn DurableHarness) {
 ///
 /// When the store breaks its contract.
 pub async fn an_expired_artifact_stays_expired(harness: &dyn DurableHarness) {
-    let limits = TestLimits {
-        artifact_time_to_live: Some(10 * MINUTE),
-        ..TestLimits::default()
-    };
+    let limits = MemoryLimits::default().with_artifact_time_to_live(Some(10 * MINUTE));
     let store = harness.store(&limits).await;
     let a = session(&*store, "a");
     for id in ["a1", "a2"] {
@@ -165,7 +145,7 @@ pub async fn an_expired_artifact_stays_expired(harness: &dyn DurableHarness) {
 ///
 /// When the store breaks its contract.
 pub async fn two_that_are_open_see_each_other(harness: &dyn DurableHarness) {
-    let limits = TestLimits::default();
+    let limits = MemoryLimits::default();
     let (one, two) = (harness.store(&limits).await, harness.reopen(&limits).await);
     let (one, two) = (session(&*one, "a"), session(&*two, "a"));
     for round in 0..2 {
@@ -175,7 +155,7 @@ pub async fn two_that_are_open_see_each_other(harness: &dyn DurableHarness) {
         one.put_artifact(made()).await;
         for session in [&two, &one] {
             let found = session.found_artifact("a1", "c1", when).await;
-            assert_full(&found, "a1", "c1", bytes);
+            assert_same(&found, &full_artifact("a1", "c1", bytes));
         }
         two.puts_artifact(made(), Recorded::Unchanged, when).await;
         two.remove().await;

@@ -1,13 +1,12 @@
 //! Behaviours that need limits and time.
 
 use super::{
-    Harness, TestLimits, holds, is_too_large, limited, session, session_of, sweep, text, third,
+    Harness, MINUTE, holds, is_too_large, limited, session, session_of, sweep, text, third,
 };
-use crate::{Missing, Recorded, StoreError, Tombstone};
+use crate::{MemoryLimits, Missing, Recorded, StoreError, Tombstone};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// A result expires when it was not used for the time to live; each use starts that time anew.
 ///
@@ -15,27 +14,25 @@ const MINUTE: Duration = Duration::from_secs(60);
 ///
 /// When the store breaks its contract.
 pub async fn results_expire_after_their_last_use(harness: &dyn Harness) {
-    let store = &*harness.store(&TestLimits::default()).await;
-    let session = session(store, "a");
+    let store = &*harness.store(&MemoryLimits::default()).await;
+    let a = session(store, "a");
     for id in ["idle", "read", "recorded"] {
-        session.put(id, text(id)).await;
+        a.put(id, text(id)).await;
     }
     harness.advance(4 * MINUTE).await;
-    session.get("read").await;
-    session.put("recorded", text("recorded")).await;
+    a.get("read").await;
+    a.put("recorded", text("recorded")).await;
     // Neither listing nor measuring is a use.
-    session.lists(["idle", "read", "recorded"], "it").await;
-    session.measure("idle").await;
+    a.lists(["idle", "read", "recorded"], "it").await;
+    a.measure("idle").await;
     harness.advance(MINUTE + SECOND).await;
-    session.expired("idle", "unused for over 5 minutes").await;
-    session.found("read", "read a minute ago").await;
-    session
-        .found("recorded", "recorded again a minute ago")
-        .await;
+    a.expired("idle", "unused for over 5 minutes").await;
+    a.found("read", "read a minute ago").await;
+    a.found("recorded", "recorded again a minute ago").await;
     harness.advance(5 * MINUTE + SECOND).await;
-    session.lists([], "what has expired is not listed").await;
+    a.lists([], "what has expired is not listed").await;
     for id in ["idle", "read", "recorded"] {
-        session.expired(id, "unused for over 5 minutes").await;
+        a.expired(id, "unused for over 5 minutes").await;
     }
 }
 
@@ -45,22 +42,22 @@ pub async fn results_expire_after_their_last_use(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn results_expire_at_their_maximum_age(harness: &dyn Harness) {
-    let store = &*harness.store(&TestLimits::default()).await;
-    let session = session(store, "a");
-    session.put("old", text("1")).await;
+    let store = &*harness.store(&MemoryLimits::default()).await;
+    let a = session(store, "a");
+    a.put("old", text("1")).await;
     for minute in 0..59 {
         harness.advance(MINUTE).await;
         if minute == 9 {
-            session.put("younger", text("2")).await;
+            a.put("younger", text("2")).await;
         }
         if minute >= 9 {
-            session.found("younger", "used each minute").await;
+            a.found("younger", "used each minute").await;
         }
-        session.found("old", "used each minute").await;
+        a.found("old", "used each minute").await;
     }
     harness.advance(MINUTE + SECOND).await;
-    session.expired("old", "over an hour old").await;
-    session.found("younger", "50 minutes old").await;
+    a.expired("old", "over an hour old").await;
+    a.found("younger", "50 minutes old").await;
 }
 
 /// Over a session's bytes, its least recently used results go, and no more of them than must.
@@ -69,25 +66,24 @@ pub async fn results_expire_at_their_maximum_age(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn bytes_in_a_session_evict_the_least_recently_used(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_bytes = 1000).await;
-    let (own, other) = (session(store, "a"), session(store, "b"));
-    other.put("c1", third()).await;
+    let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
+    let (a, b) = (session(store, "a"), session(store, "b"));
+    b.put("c1", third()).await;
     for id in ["c1", "c2", "c3"] {
-        own.put(id, third()).await;
+        a.put(id, third()).await;
     }
-    own.get("c1").await;
-    own.put("c4", third()).await;
-    own.lists(
+    a.get("c1").await;
+    a.put("c4", third()).await;
+    a.lists(
         ["c3", "c1", "c4"],
         "the least recently used result makes room",
     )
     .await;
-    own.evicted("c2", "after the session's limit was passed")
+    a.evicted("c2", "after the session's limit was passed")
         .await;
-    own.put("large", text("x".repeat(600))).await;
-    own.lists(["c4", "large"], "as many make room as must")
-        .await;
-    other.found("c1", "in another session").await;
+    a.put("large", text("x".repeat(600))).await;
+    a.lists(["c4", "large"], "as many make room as must").await;
+    b.found("c1", "in another session").await;
 }
 
 /// Over the bytes in all, the least recently used results of all sessions go.
@@ -96,7 +92,7 @@ pub async fn bytes_in_a_session_evict_the_least_recently_used(harness: &dyn Harn
 ///
 /// When the store breaks its contract.
 pub async fn bytes_in_all_evict_the_least_recently_used(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.total_bytes = 1000).await;
+    let store = &*limited(harness, |limits| limits.with_total_bytes(1000)).await;
     let (a, b, c) = (
         session(store, "a"),
         session(store, "b"),
@@ -123,13 +119,13 @@ pub async fn bytes_in_all_evict_the_least_recently_used(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn bytes_in_all_evict_of_who_holds_the_most(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.total_bytes = 1000).await;
-    let other = session_of(store, "other", "a");
-    other.put("c1", third()).await;
+    let store = &*limited(harness, |limits| limits.with_total_bytes(1000)).await;
+    let b = session_of(store, "other", "a");
+    b.put("c1", third()).await;
     for name in ["a", "b", "c", "d"] {
         session(store, name).put("c1", third()).await;
     }
-    other.found("c1", "while another project holds more").await;
+    b.found("c1", "while another project holds more").await;
     for name in ["a", "b"] {
         session(store, name)
             .evicted("c1", "the project's own least recently used")
@@ -147,28 +143,26 @@ pub async fn bytes_in_all_evict_of_who_holds_the_most(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_cannot_be_had_again_goes_last(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_bytes = 1000).await;
-    let session = session(store, "a");
-    session.put("paid", third().with_server("bank")).await;
+    let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
+    let a = session(store, "a");
+    a.put("paid", third().with_server("bank")).await;
     for id in ["c1", "c2", "c3"] {
         let again = third().with_server("search").with_repeatable(true);
-        session.put(id, again).await;
+        a.put(id, again).await;
     }
-    session
-        .lists(
-            ["paid", "c2", "c3"],
-            "calls that may be made again make room",
-        )
-        .await;
+    a.lists(
+        ["paid", "c2", "c3"],
+        "calls that may be made again make room",
+    )
+    .await;
     // Two thirds are of one server: its results lose their protection.
-    session.put("paid again", third().with_server("bank")).await;
-    session.put("and again", third().with_server("bank")).await;
-    session
-        .lists(
-            ["c3", "paid again", "and again"],
-            "a server's results beyond half make room as others do",
-        )
-        .await;
+    a.put("paid again", third().with_server("bank")).await;
+    a.put("and again", third().with_server("bank")).await;
+    a.lists(
+        ["c3", "paid again", "and again"],
+        "a server's results beyond half make room as others do",
+    )
+    .await;
 }
 
 /// Over the number of results in a session, its least recently used go.
@@ -177,15 +171,15 @@ pub async fn what_cannot_be_had_again_goes_last(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn number_evicts_the_least_recently_used(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_results = 3).await;
-    let session = session(store, "a");
+    let store = &*limited(harness, |limits| limits.with_session_results(3)).await;
+    let a = session(store, "a");
     for id in ["c1", "c2", "c3"] {
-        session.put(id, text(id)).await;
+        a.put(id, text(id)).await;
     }
-    session.put("c1", text("c1")).await;
-    session.put("c4", text("c4")).await;
-    session.lists(["c3", "c1", "c4"], "three may stay").await;
-    session.evicted("c2", "after the number was passed").await;
+    a.put("c1", text("c1")).await;
+    a.put("c4", text("c4")).await;
+    a.lists(["c3", "c1", "c4"], "three may stay").await;
+    a.evicted("c2", "after the number was passed").await;
 }
 
 /// A store that knows what it holds counts right, also what had to make room and whose time was over;
@@ -195,7 +189,7 @@ pub async fn number_evicts_the_least_recently_used(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_is_held_and_lost_is_counted(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_results = 2).await;
+    let store = &*limited(harness, |limits| limits.with_session_results(2)).await;
     let check = |expected: [u64; 3], when: &str| {
         if let Some(held) = store.held() {
             let counts = [held.results as u64, held.evicted, held.expired];
@@ -225,30 +219,25 @@ pub async fn what_is_held_and_lost_is_counted(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_is_held_stays(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_bytes = 1000).await;
-    let session = session(store, "a");
-    session.put("held", third()).await;
-    let held = session.found("held", "just recorded").await;
+    let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
+    let a = session(store, "a");
+    a.put("held", third()).await;
+    let held = a.found("held", "just recorded").await;
     for id in ["c1", "c2", "c3", "c4"] {
-        session.put(id, third()).await;
+        a.put(id, third()).await;
     }
-    session
-        .lists(["held", "c3", "c4"], "others make room for what is held")
+    a.lists(["held", "c3", "c4"], "others make room for what is held")
         .await;
     harness.advance(2 * 60 * MINUTE).await;
     sweep(store).await;
-    session
-        .lists(["held"], "what is held does not expire")
-        .await;
-    let again = session.found("held", "while it is held").await;
+    a.lists(["held"], "what is held does not expire").await;
+    let again = a.found("held", "while it is held").await;
     assert!(
         again.is_same_record(&held),
         "the id still names what is held"
     );
     drop((held, again));
-    session
-        .expired("held", "released after its maximum age")
-        .await;
+    a.expired("held", "released after its maximum age").await;
 }
 
 /// What cannot be made to fit is refused, and nothing is evicted for it.
@@ -257,33 +246,28 @@ pub async fn what_is_held_stays(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_cannot_fit_evicts_nothing(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_bytes = 1000).await;
-    let session = session(store, "a");
+    let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
+    let a = session(store, "a");
     for id in ["c1", "c2", "c3"] {
-        session.put(id, third()).await;
+        a.put(id, third()).await;
     }
     let why = "a result beyond the limit must be refused";
-    session
-        .refuses("large", text("x".repeat(1001)), is_too_large, why)
+    a.refuses("large", text("x".repeat(1001)), is_too_large, why)
         .await;
-    session
-        .lists(["c1", "c2", "c3"], "nothing makes room in vain")
+    a.lists(["c1", "c2", "c3"], "nothing makes room in vain")
         .await;
-    session.unknown("large", "after it was refused").await;
+    a.unknown("large", "after it was refused").await;
 
-    let held = session.found("c2", "before it is held").await;
+    let held = a.found("c2", "before it is held").await;
     let why = "a result that does not fit beside what is held must be refused";
     let is_full = |error: &StoreError| matches!(error, StoreError::Full { .. });
-    session
-        .refuses("large", text("x".repeat(900)), is_full, why)
+    a.refuses("large", text("x".repeat(900)), is_full, why)
         .await;
-    session
-        .lists(["c1", "c3", "c2"], "nothing makes room in vain")
+    a.lists(["c1", "c3", "c2"], "nothing makes room in vain")
         .await;
     drop(held);
-    session.put("large", text("x".repeat(900))).await;
-    session
-        .lists(["large"], "it fits once the other is released")
+    a.put("large", text("x".repeat(900))).await;
+    a.lists(["large"], "it fits once the other is released")
         .await;
 }
 
@@ -294,8 +278,8 @@ pub async fn what_cannot_fit_evicts_nothing(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_results = 3).await;
-    let session = session(store, "a");
+    let store = &*limited(harness, |limits| limits.with_session_results(3)).await;
+    let a = session(store, "a");
     let longest = format!("\"{}\"", "x".repeat(4094));
     let too_long = format!("\"{}\"", "x".repeat(4095));
     let with = |arguments: &str| {
@@ -303,13 +287,11 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
             .with_tool("search")
             .with_arguments(arguments.to_owned())
     };
-    session.put("short", with(r#"{"q": 1}"#)).await;
-    session
-        .put("longest", with(&longest).with_repeatable(true))
-        .await;
-    session.put("long", with(&too_long)).await;
+    a.put("short", with(r#"{"q": 1}"#)).await;
+    a.put("longest", with(&longest).with_repeatable(true)).await;
+    a.put("long", with(&too_long)).await;
     for id in ["c1", "c2", "c3"] {
-        session.put(id, text(id)).await;
+        a.put(id, text(id)).await;
     }
     let expected = |arguments: &str, repeatable| {
         Missing::Evicted(Tombstone::of(&with(arguments)).with_repeatable(repeatable))
@@ -319,7 +301,7 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
         ("longest", &longest, true),
         ("long", &too_long, false),
     ] {
-        let missing = session.missing(id, "after it was evicted").await;
+        let missing = a.missing(id, "after it was evicted").await;
         assert!(
             missing == expected(arguments, repeatable),
             "`{id}` should leave its tool, its short arguments and whether it may be repeated, it left {missing:?}"
@@ -327,7 +309,7 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
     }
     harness.advance(6 * MINUTE).await;
     assert_eq!(
-        session.missing("c1", "after it expired").await,
+        a.missing("c1", "after it expired").await,
         Missing::Expired(Tombstone::default()),
         "where nothing is known, nothing is made up"
     );
@@ -339,19 +321,17 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn what_has_gone_can_be_recorded_again(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_results = 1).await;
-    let session = session(store, "a");
-    session.put("c1", text("1")).await;
+    let store = &*limited(harness, |limits| limits.with_session_results(1)).await;
+    let a = session(store, "a");
+    a.put("c1", text("1")).await;
     harness.advance(6 * MINUTE).await;
-    session
-        .puts("c1", text("2"), Recorded::New, "an expired id is free")
+    a.puts("c1", text("2"), Recorded::New, "an expired id is free")
         .await;
-    session.put("c2", text("3")).await;
-    session.evicted("c1", "after the number was passed").await;
-    session
-        .puts("c1", text("4"), Recorded::New, "an evicted id is free")
+    a.put("c2", text("3")).await;
+    a.evicted("c1", "after the number was passed").await;
+    a.puts("c1", text("4"), Recorded::New, "an evicted id is free")
         .await;
-    let result = session.found("c1", "recorded again").await;
+    let result = a.found("c1", "recorded again").await;
     holds(result.document(), b"4", "the new record is what is there");
 }
 
@@ -361,18 +341,18 @@ pub async fn what_has_gone_can_be_recorded_again(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn scopes_share_no_tombstones(harness: &dyn Harness) {
-    let store = &*limited(harness, |limits| limits.session_results = 1).await;
-    let (own, other) = (session(store, "a"), session(store, "b"));
-    own.put("evicted", text("1")).await;
-    own.put("expired", text("2")).await;
-    other.put("own", text("3")).await;
+    let store = &*limited(harness, |limits| limits.with_session_results(1)).await;
+    let (a, b) = (session(store, "a"), session(store, "b"));
+    a.put("evicted", text("1")).await;
+    a.put("expired", text("2")).await;
+    b.put("own", text("3")).await;
     harness.advance(6 * MINUTE).await;
-    own.evicted("evicted", "in its own scope").await;
-    own.expired("expired", "in its own scope").await;
-    other.unknown("evicted", "in another scope").await;
-    other.unknown("expired", "in another scope").await;
-    own.remove().await;
-    own.unknown("expired", "after its tombstone's session was removed")
+    a.evicted("evicted", "in its own scope").await;
+    a.expired("expired", "in its own scope").await;
+    b.unknown("evicted", "in another scope").await;
+    b.unknown("expired", "in another scope").await;
+    a.remove().await;
+    a.unknown("expired", "after its tombstone's session was removed")
         .await;
 }
 
@@ -382,17 +362,17 @@ pub async fn scopes_share_no_tombstones(harness: &dyn Harness) {
 ///
 /// When the store breaks its contract.
 pub async fn sweeping_keeps_what_lives(harness: &dyn Harness) {
-    let store = &*harness.store(&TestLimits::default()).await;
-    let (own, other) = (session(store, "a"), session(store, "b"));
-    own.put("c1", text("1")).await;
-    other.put("c1", text("1")).await;
+    let store = &*harness.store(&MemoryLimits::default()).await;
+    let (a, b) = (session(store, "a"), session(store, "b"));
+    a.put("c1", text("1")).await;
+    b.put("c1", text("1")).await;
     harness.advance(3 * MINUTE).await;
-    own.put("c2", text("2")).await;
+    a.put("c2", text("2")).await;
     sweep(store).await;
-    own.lists(["c1", "c2"], "nothing has expired yet").await;
+    a.lists(["c1", "c2"], "nothing has expired yet").await;
     harness.advance(3 * MINUTE).await;
     sweep(store).await;
-    own.expired("c1", "after a sweep").await;
-    other.expired("c1", "after a sweep").await;
-    own.found("c2", "used 3 minutes ago").await;
+    a.expired("c1", "after a sweep").await;
+    b.expired("c1", "after a sweep").await;
+    a.found("c2", "used 3 minutes ago").await;
 }

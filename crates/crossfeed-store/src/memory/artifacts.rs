@@ -2,9 +2,9 @@
 //!
 //! Keeps artifacts, their bytes, and tombstones of those that expired. Its session holds the lock.
 
-use super::limits::MemoryLimits;
+use super::{limits::MemoryLimits, session::Visit};
 use crate::{
-    ArtifactLookup, ArtifactMissing, Budget, ListedArtifact, StoreError, StoredArtifact, Tombstone,
+    ArtifactLookup, ArtifactMissing, ListedArtifact, StoreError, StoredArtifact, Tombstone, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId};
 use lru::LruCache;
@@ -47,12 +47,7 @@ impl Default for Artifacts {
 
 impl Artifacts {
     /// Takes out what has expired, and says whether there was any.
-    pub(super) fn tidy(
-        &mut self,
-        now: Duration,
-        limits: &MemoryLimits,
-        dropped: &mut Vec<Arc<StoredArtifact>>,
-    ) -> bool {
+    pub(super) fn tidy(&mut self, now: Duration, limits: &MemoryLimits, visit: &mut Visit) -> bool {
         let Some(time_to_live) = limits.artifact_time_to_live else {
             return false;
         };
@@ -72,7 +67,7 @@ impl Artifacts {
             while self.expired.len() > limits.session_artifacts {
                 self.expired.pop_lru();
             }
-            dropped.push(entry.artifact);
+            visit.artifacts.push(entry.artifact);
         }
         self.kept.len() < before
     }
@@ -97,18 +92,7 @@ impl Artifacts {
         now: Duration,
         limits: &MemoryLimits,
     ) -> Result<(), StoreError> {
-        let bytes = artifact.resident_bytes();
-        let full = |budget, limit| StoreError::Full {
-            bytes,
-            budget,
-            limit,
-        };
-        if self.bytes + bytes > limits.artifact_bytes {
-            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
-        }
-        if self.kept.len() >= limits.session_artifacts {
-            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
-        }
+        limits.admit_artifact(artifact.resident_bytes(), self.kept.len(), self.bytes)?;
         self.expired.pop(&name);
         let mut entry = Entry {
             artifact,
@@ -142,8 +126,8 @@ impl Artifacts {
         !self.expired.is_empty()
     }
 
-    /// Number and bytes.
-    pub(super) fn usage(&self) -> [usize; 2] {
-        [self.kept.len(), self.bytes]
+    pub(super) fn add_to(&self, usage: &mut Usage) {
+        usage.artifacts += self.kept.len();
+        usage.artifact_bytes += self.bytes;
     }
 }

@@ -7,14 +7,13 @@ use super::{
     MemoryStore,
     held::{Order, Owner, OwnerName},
     queue::Queue,
-    session::{Dropped, Session, State},
+    session::{Session, State, Visit},
 };
 use crate::{Budget, StoreError};
 use crossfeed_wire::Scope;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
-    time::Duration,
 };
 
 /// How many sessions one `put` tidies up for others. More than one, so that sessions vanish faster
@@ -24,15 +23,14 @@ const TIDIED_PER_PUT: usize = 16;
 impl MemoryStore {
     /// Brings the session and the store back within their limits, as far as what is in use allows.
     pub(super) fn enforce_limits(&self, session: &Arc<Session>) {
-        let mut dropped = Dropped::default();
-        let now = self.now();
+        let mut visit = self.shared.visit();
         let mut queue = self.queue.lock();
         {
             let mut state = session.lock();
-            state.tidy(now, &mut dropped);
-            state.make_room(0, 0, &mut dropped);
+            state.tidy(&mut visit);
+            state.make_room(0, 0, &mut visit);
         }
-        self.make_room(&mut queue, None, now, &mut dropped);
+        self.make_room(&mut queue, None, &mut visit);
     }
 
     /// Makes room for a result that is not there yet. All that can be checked is checked before
@@ -42,7 +40,7 @@ impl MemoryStore {
         queue: &mut Queue,
         scope: &Scope,
         bytes: usize,
-        dropped: &mut Dropped,
+        visit: &mut Visit,
     ) -> Result<(), StoreError> {
         let limits = self.limits();
         let limit = limits.session_bytes.min(limits.total_bytes);
@@ -56,8 +54,7 @@ impl MemoryStore {
                 limit: 0,
             });
         }
-        let now = self.now();
-        self.tidy_idle_sessions(queue, now, dropped);
+        self.tidy_idle_sessions(queue, visit);
 
         let full = || StoreError::Full {
             bytes,
@@ -67,7 +64,7 @@ impl MemoryStore {
         let session = self.session(scope);
         if let Some(session) = &session {
             let mut state = session.lock();
-            state.tidy(now, dropped);
+            state.tidy(visit);
             state.check_room(bytes)?;
         }
         if !self.can_make_room(queue, bytes) {
@@ -75,12 +72,12 @@ impl MemoryStore {
         }
         if let Some(session) = &session {
             let mut state = session.lock();
-            state.make_room(bytes, 1, dropped);
+            state.make_room(bytes, 1, visit);
             // Again, since results may have come into use since the first check.
             state.check_room(bytes)?;
         }
         let owner = OwnerName::of(scope);
-        if !self.make_room(queue, Some((&owner, bytes)), now, dropped) {
+        if !self.make_room(queue, Some((&owner, bytes)), visit) {
             return Err(full());
         }
         Ok(())
@@ -109,15 +106,14 @@ impl MemoryStore {
         &self,
         queue: &mut Queue,
         incoming: Option<(&OwnerName, usize)>,
-        now: Duration,
-        dropped: &mut Dropped,
+        visit: &mut Visit,
     ) -> bool {
         let bytes = incoming.map_or(0, |(_, bytes)| bytes);
         let fits = || self.shared.total() + bytes <= self.limits().total_bytes;
         if fits() {
             return true;
         }
-        self.tidy_overdue(queue, usize::MAX, now, dropped);
+        self.tidy_overdue(queue, usize::MAX, visit);
         let mut spent = HashSet::new();
         let mut searches: HashMap<OwnerName, Search> = HashMap::new();
         let made = loop {
@@ -129,7 +125,7 @@ impl MemoryStore {
                 break false;
             };
             let search = searches.entry(owner.name.clone()).or_default();
-            if !search.evict(queue, &owner, now, dropped) {
+            if !search.evict(queue, &owner, visit) {
                 spent.insert(owner.name.clone());
             }
         };
@@ -140,7 +136,7 @@ impl MemoryStore {
     }
 
     /// Drops what has expired in idle sessions, of so many of them at most.
-    fn tidy_overdue(&self, queue: &mut Queue, most: usize, now: Duration, dropped: &mut Dropped) {
+    fn tidy_overdue(&self, queue: &mut Queue, most: usize, visit: &mut Visit) {
         let mut from = 0;
         let mut visits = 0;
         while visits < most {
@@ -149,7 +145,7 @@ impl MemoryStore {
             };
             from = bound + 1;
             let mut state = session.lock();
-            state.tidy(now, dropped);
+            state.tidy(visit);
             let is_exact = state.oldest_tick() == Some(bound);
             if !is_exact {
                 queue.settle(&session, &mut state);
@@ -162,14 +158,14 @@ impl MemoryStore {
     }
 
     /// Drops what has expired in a few idle sessions, and forgets those that are done.
-    fn tidy_idle_sessions(&self, queue: &mut Queue, now: Duration, dropped: &mut Dropped) {
-        self.tidy_overdue(queue, TIDIED_PER_PUT, now, dropped);
+    fn tidy_idle_sessions(&self, queue: &mut Queue, visit: &mut Visit) {
+        self.tidy_overdue(queue, TIDIED_PER_PUT, visit);
         for _ in 0..TIDIED_PER_PUT {
             let Some(session) = queue.longest_idle() else {
                 break;
             };
             let mut state = session.lock();
-            state.tidy(now, dropped);
+            state.tidy(visit);
             if !state.is_done() {
                 break;
             }
@@ -191,13 +187,12 @@ impl MemoryStore {
     }
 
     pub(super) fn sweep_session(&self, session: &Arc<Session>) {
-        let mut dropped = Dropped::default();
-        let now = self.now();
+        let mut visit = self.shared.visit();
         let mut queue = self.queue.lock();
         let mut state = session.lock();
-        state.tidy(now, &mut dropped);
+        state.tidy(&mut visit);
         state.measure_all();
-        state.make_room(0, 0, &mut dropped);
+        state.make_room(0, 0, &mut visit);
         if state.is_done() {
             self.forget(&mut queue, session, &mut state);
         } else {
@@ -207,9 +202,8 @@ impl MemoryStore {
 
     /// Brings the store within its limit in all, once its sessions are within theirs.
     pub(super) fn sweep_all(&self) {
-        let mut dropped = Dropped::default();
-        let now = self.now();
-        self.make_room(&mut self.queue.lock(), None, now, &mut dropped);
+        let mut visit = self.shared.visit();
+        self.make_room(&mut self.queue.lock(), None, &mut visit);
     }
 }
 
@@ -228,13 +222,7 @@ struct Search {
 
 impl Search {
     /// Evicts one result; `false` if all that is left is in use.
-    fn evict(
-        &mut self,
-        queue: &Queue,
-        owner: &Owner,
-        now: Duration,
-        dropped: &mut Dropped,
-    ) -> bool {
+    fn evict(&mut self, queue: &Queue, owner: &Owner, visit: &mut Visit) -> bool {
         let order = owner.held().order();
         if self.order != order {
             // What was found by another order says nothing.
@@ -249,7 +237,7 @@ impl Search {
             match next {
                 Some((bound, session)) if first.is_none_or(|first| place(bound) < first) => {
                     self.from = bound + 1;
-                    self.visit(&session, now, dropped);
+                    self.visit(&session, visit);
                     self.seen.push(session);
                 }
                 _ => {
@@ -257,11 +245,11 @@ impl Search {
                         return false;
                     };
                     let mut state = session.lock();
-                    state.tidy(now, dropped);
+                    state.tidy(visit);
                     let is_next = self.place(&state) == Some(place);
-                    let is_evicted = is_next && state.evict_next(&self.order, dropped);
+                    let is_evicted = is_next && state.evict_next(&self.order, visit);
                     drop(state);
-                    self.visit(&session, now, dropped);
+                    self.visit(&session, visit);
                     if is_evicted {
                         return true;
                     }
@@ -271,9 +259,9 @@ impl Search {
     }
 
     /// Puts a session where what goes next of it belongs.
-    fn visit(&mut self, session: &Arc<Session>, now: Duration, dropped: &mut Dropped) {
+    fn visit(&mut self, session: &Arc<Session>, visit: &mut Visit) {
         let mut state = session.lock();
-        state.tidy(now, dropped);
+        state.tidy(visit);
         if let Some(place) = self.place(&state) {
             drop(state);
             self.visited.insert(place, Arc::clone(session));

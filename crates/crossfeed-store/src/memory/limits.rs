@@ -1,5 +1,6 @@
 //! How much the in-memory store keeps, and for how long.
 
+use crate::{Budget, StoreError};
 use derive_setters::Setters;
 use std::time::Duration;
 
@@ -55,5 +56,32 @@ impl Default for MemoryLimits {
             session_artifacts: 1000,
             artifact_time_to_live: None,
         }
+    }
+}
+
+impl MemoryLimits {
+    /// Whether an artifact of so many bytes fits into a session beside its others.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Full`] where it does not.
+    pub fn admit_artifact(
+        &self,
+        bytes: usize,
+        others: usize,
+        other_bytes: usize,
+    ) -> Result<(), StoreError> {
+        let (budget, limit) = if other_bytes.saturating_add(bytes) > self.artifact_bytes {
+            (Budget::ArtifactBytes, self.artifact_bytes)
+        } else if others >= self.session_artifacts {
+            (Budget::SessionArtifacts, self.session_artifacts)
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::Full {
+            bytes,
+            budget,
+            limit,
+        })
     }
 }

@@ -59,7 +59,7 @@ impl Queue {
         match (state.place, oldest) {
             (Place::Live(tick), Some(oldest)) if tick == oldest => return,
             (Place::Idle(since, _), None)
-                if since == state.last_loss() && !state.has_artifacts() =>
+                if since == state.last_loss && state.artifacts.is_empty() =>
             {
                 return;
             }
@@ -72,11 +72,11 @@ impl Queue {
                 owned.live.insert(tick, session.clone());
             }
             Place::Live(tick)
-        } else if state.has_artifacts() {
+        } else if !state.artifacts.is_empty() {
             Place::Nowhere
         } else {
             self.settled += 1;
-            let key = (state.last_loss(), self.settled);
+            let key = (state.last_loss, self.settled);
             self.idle.insert(key, session.clone());
             Place::Idle(key.0, key.1)
         };

@@ -18,8 +18,8 @@ use super::{
     queue::Place,
 };
 use crate::{
-    ArtifactLookup, Budget, Clock, Listed, ListedArtifact, Lookup, Missing, StoreError,
-    StoredArtifact, StoredResult, Tombstone,
+    Budget, Clock, Listed, Lookup, Missing, StoreError, StoredArtifact, StoredResult, Tombstone,
+    Usage,
 };
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
@@ -33,11 +33,12 @@ use std::{
     time::Duration,
 };
 
-/// What is on its way out, freed when this is dropped: declare it before a lock is taken.
-#[derive(Default)]
-pub(super) struct Dropped {
+/// A visit to sessions: when it began, and what is on its way out since. That is freed when this is dropped:
+/// declare it before a lock is taken.
+pub(super) struct Visit {
+    pub(super) now: Duration,
     results: Vec<Arc<StoredResult>>,
-    artifacts: Vec<Arc<StoredArtifact>>,
+    pub(super) artifacts: Vec<Arc<StoredArtifact>>,
 }
 
 /// What all sessions of a store share.
@@ -71,6 +72,15 @@ impl Shared {
     /// How many results had to make room, and of how many the time was over.
     pub(super) fn lost(&self) -> [u64; 2] {
         [&self.evicted, &self.expired].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// A visit that begins now.
+    pub(super) fn visit(&self) -> Visit {
+        Visit {
+            now: self.clock.now(),
+            results: Vec::new(),
+            artifacts: Vec::new(),
+        }
     }
 
     fn count_loss(&self, missing: &Missing) {
@@ -189,8 +199,8 @@ pub(super) struct State {
     tombstones: Lru<Missing>,
     tombstone_bytes: usize,
     /// When the newest tombstone was made.
-    last_loss: Duration,
-    artifacts: Artifacts,
+    pub(super) last_loss: Duration,
+    pub(super) artifacts: Artifacts,
     /// The latest time seen here. Callers read the clock before they wait for the lock, so they may
     /// arrive out of order.
     now: Duration,
@@ -200,10 +210,10 @@ pub(super) struct State {
 
 impl State {
     /// Drops what has expired. Every visit begins with this, so that nothing expired is ever seen.
-    pub(super) fn tidy(&mut self, now: Duration, dropped: &mut Dropped) {
-        self.now = self.now.max(now);
+    pub(super) fn tidy(&mut self, visit: &mut Visit) {
+        self.now = self.now.max(visit.now);
         let (now, limits) = (self.now, &self.shared.limits);
-        if self.artifacts.tidy(now, limits, &mut dropped.artifacts) {
+        if self.artifacts.tidy(now, limits, visit) {
             self.last_loss = now;
         }
         let mut gone = Vec::new();
@@ -227,17 +237,12 @@ impl State {
             self.oldest_birth = oldest;
         }
         for call in gone {
-            self.lose(&call, Missing::Expired, dropped);
+            self.lose(&call, Missing::Expired, visit);
         }
     }
 
     /// Takes a result away and leaves a tombstone; nothing if it has gone already.
-    fn lose(
-        &mut self,
-        call: &CallId,
-        reason: fn(Tombstone) -> Missing,
-        dropped: &mut Dropped,
-    ) -> bool {
+    fn lose(&mut self, call: &CallId, reason: fn(Tombstone) -> Missing, visit: &mut Visit) -> bool {
         let Some(mut entry) = self.results.pop(call) else {
             return false;
         };
@@ -246,7 +251,7 @@ impl State {
         let missing = reason(Tombstone::of(&entry.result));
         self.shared.count_loss(&missing);
         self.bury(call.clone(), missing);
-        dropped.results.push(entry.result);
+        visit.results.push(entry.result);
         true
     }
 
@@ -355,11 +360,11 @@ impl State {
 
     /// Evicts results until `incoming` bytes in `more` results fit the session's limits, or all that is
     /// left is in use.
-    pub(super) fn make_room(&mut self, incoming: usize, more: usize, dropped: &mut Dropped) {
+    pub(super) fn make_room(&mut self, incoming: usize, more: usize, visit: &mut Visit) {
         while self.held.bytes + incoming > self.shared.limits.session_bytes
             || self.results.len() + more > self.shared.limits.session_results
         {
-            if !self.evict_next(&self.held.order(), dropped) {
+            if !self.evict_next(&self.held.order(), visit) {
                 return;
             }
         }
@@ -382,9 +387,9 @@ impl State {
     }
 
     /// Evicts the result that goes next.
-    pub(super) fn evict_next(&mut self, order: &Order, dropped: &mut Dropped) -> bool {
+    pub(super) fn evict_next(&mut self, order: &Order, visit: &mut Visit) -> bool {
         let call = self.next(order).map(|(call, _)| call.clone());
-        call.is_some_and(|call| self.lose(&call, Missing::Evicted, dropped))
+        call.is_some_and(|call| self.lose(&call, Missing::Evicted, visit))
     }
 
     /// Whether the result that goes next goes before those that go last, and when it was used.
@@ -430,11 +435,6 @@ impl State {
             .collect()
     }
 
-    /// What is known of an artifact.
-    pub(super) fn artifact(&mut self, name: &Name) -> ArtifactLookup {
-        self.artifacts.look_up(name)
-    }
-
     pub(super) fn insert_artifact(
         &mut self,
         name: Name,
@@ -442,10 +442,6 @@ impl State {
     ) -> Result<(), StoreError> {
         let limits = &self.shared.limits;
         self.artifacts.insert(name, artifact, self.now, limits)
-    }
-
-    pub(super) fn list_artifacts(&self) -> Vec<ListedArtifact> {
-        self.artifacts.list()
     }
 
     /// Empties the session; what it held is freed when the return value is dropped.
@@ -462,14 +458,6 @@ impl State {
         )
     }
 
-    pub(super) fn last_loss(&self) -> Duration {
-        self.last_loss
-    }
-
-    pub(super) fn has_artifacts(&self) -> bool {
-        !self.artifacts.is_empty()
-    }
-
     /// Whether nothing is left to know of the session.
     pub(super) fn is_done(&self) -> bool {
         self.results.is_empty()
@@ -478,18 +466,15 @@ impl State {
                 || self.now.saturating_sub(self.last_loss) >= self.shared.limits.max_age)
     }
 
-    /// Number and bytes of results, and of artifacts.
-    pub(super) fn usage(&self) -> [usize; 4] {
-        let [artifacts, artifact_bytes] = self.artifacts.usage();
-        [
-            self.results.len(),
-            self.held.bytes,
-            artifacts,
-            artifact_bytes,
-        ]
+    /// Counts the session's results and artifacts.
+    pub(super) fn add_to(&self, usage: &mut Usage) {
+        usage.sessions += 1;
+        usage.results += self.results.len();
+        usage.result_bytes += self.held.bytes;
+        self.artifacts.add_to(usage);
     }
 
-    /// What `usage` should say of the bytes, found by adding up what is there.
+    /// What `add_to` should add of the bytes, found by adding up what is there.
     #[cfg(test)]
     pub(super) fn true_bytes(&self) -> usize {
         self.results

@@ -7,8 +7,8 @@ mod wrong;
 use super::{MemoryLimits, MemoryStore};
 use crate::{
     ArtifactLookup, ArtifactMissing, Budget, Clock, Lookup, ManualClock, Missing, Recorded,
-    ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult,
-    conformance::{self, Harness, TestLimits},
+    ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
+    conformance::{self, Harness},
 };
 use async_trait::async_trait;
 use crossfeed_json::Document;
@@ -31,17 +31,8 @@ struct Memory {
 
 #[async_trait]
 impl Harness for Memory {
-    async fn store(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
-        let limits = MemoryLimits::default()
-            .with_time_to_live(limits.time_to_live)
-            .with_max_age(limits.max_age)
-            .with_session_bytes(limits.session_bytes)
-            .with_total_bytes(limits.total_bytes)
-            .with_session_results(limits.session_results)
-            .with_artifact_bytes(limits.artifact_bytes)
-            .with_session_artifacts(limits.session_artifacts)
-            .with_artifact_time_to_live(limits.artifact_time_to_live);
-        Arc::new(MemoryStore::with_clock(limits, self.clock.clone()))
+    async fn store(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
+        Arc::new(MemoryStore::with_clock(limits.clone(), self.clock.clone()))
     }
 
     async fn advance(&self, by: Duration) {
@@ -158,7 +149,9 @@ fn check(store: &MemoryStore) {
     let mut owners = HashMap::<_, usize>::new();
     for session in store.all_sessions() {
         let state = session.lock();
-        let [_, bytes, _, _] = state.usage();
+        let mut usage = Usage::default();
+        state.add_to(&mut usage);
+        let bytes = usage.result_bytes;
         assert_eq!(bytes, state.true_bytes());
         total += bytes;
         *owners.entry(session.owner.name.clone()).or_default() += bytes;

@@ -2,9 +2,9 @@
 
 use super::{Memory, run};
 use crate::{
-    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
-    conformance::{self, Harness, TestLimits},
+    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, MemoryLimits, Missing,
+    Recorded, ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
+    conformance::{self, Harness},
 };
 use async_trait::async_trait;
 use crossfeed_json::Document;
@@ -213,7 +213,7 @@ struct WrongHarness {
 
 #[async_trait]
 impl Harness for WrongHarness {
-    async fn store(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
+    async fn store(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore> {
         Arc::new(WrongStore {
             inner: self.inner.store(limits).await,
             wrong: self.wrong,
