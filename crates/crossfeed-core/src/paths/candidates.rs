@@ -19,6 +19,18 @@ pub(crate) struct Candidate<'a> {
     pub(crate) view: View<'a>,
 }
 
+impl<'a> Candidate<'a> {
+    /// The value as a whole.
+    pub(crate) fn whole(view: View<'a>, selector: &str) -> Self {
+        Self {
+            selector: selector.to_owned(),
+            names: Vec::new(),
+            in_each: None,
+            view,
+        }
+    }
+}
+
 /// The places in `view`, nearest to the root first, in document order. JSON in strings is opened.
 /// What only a very long selector reaches is left out.
 pub(crate) fn candidates<'a>(
@@ -26,13 +38,7 @@ pub(crate) fn candidates<'a>(
     arena: &'a Arena,
     budget: &Budget,
 ) -> Vec<Candidate<'a>> {
-    let root = Candidate {
-        selector: String::new(),
-        names: Vec::new(),
-        in_each: None,
-        view: view.clone(),
-    };
-    let mut queue = VecDeque::from([(root, 0)]);
+    let mut queue = VecDeque::from([(Candidate::whole(view.clone(), ""), 0)]);
     let mut found = Vec::new();
     let mut left = WALK_VALUES;
     while let Some((parent, depth)) = queue.pop_front() {

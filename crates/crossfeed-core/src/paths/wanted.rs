@@ -7,7 +7,7 @@ const MAX_WORDS_CHARS: usize = 16 << 10;
 /// nothing. Ids come first, then addresses, names, mail addresses, states, times and texts. `user_id`,
 /// `user-id`, `userId` and `userID` are one name.
 pub(crate) fn relevance(name: &str) -> u8 {
-    // What is longer is not a name that anybody gave to a field.
+    // A longer key is not the name of a field.
     if name.len() > 64 {
         return 0;
     }
@@ -65,31 +65,21 @@ fn is_about_itself(word: &str) -> bool {
 
 /// Whether a time of this name is a point in time, not a duration.
 fn is_moment(word: &str) -> bool {
-    matches!(
-        word,
-        "create"
-            | "created"
-            | "update"
-            | "updated"
-            | "publish"
-            | "published"
-            | "start"
-            | "end"
-            | "date"
-    )
+    let is_change = matches!(word, "create" | "created" | "update" | "updated");
+    is_change || matches!(word, "publish" | "published" | "start" | "end" | "date")
 }
 
-/// The most characters of a name that are looked at where it is compared, and that are compared.
-const LOOKED_AT: usize = 256;
-const COMPARED: usize = 64;
+/// The most characters of a name that are read where it is compared, and that are compared.
+const MAX_READ_CHARS: usize = 256;
+const MAX_COMPARED_CHARS: usize = 64;
 
 /// The letters and digits of a name, in lower case.
 pub(crate) fn folded(name: &str) -> String {
     name.chars()
-        .take(LOOKED_AT)
+        .take(MAX_READ_CHARS)
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
-        .take(COMPARED)
+        .take(MAX_COMPARED_CHARS)
         .collect()
 }
 

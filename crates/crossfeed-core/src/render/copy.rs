@@ -6,9 +6,9 @@ use crossfeed_json::{Cursor, Kind, compare_numbers};
 use std::cmp::Ordering;
 
 /// The most values that are compared.
-const VALUES: usize = 1 << 20;
+const MAX_VALUES: usize = 1 << 20;
 /// The most members that are looked for because they stand in another order.
-const LOOKED_UP: usize = 4096;
+const MAX_LOOKED_UP: usize = 4096;
 
 /// Whether the text of the part at `index` says the same as structured content: all of it, the value
 /// of its only member, or the item of that list at the same place.
@@ -30,7 +30,11 @@ pub(super) fn is_copy<'a>(
         Kind::String => has_same_text(text, value),
         Kind::Array | Kind::Object => {
             let opened = *opened.get_or_insert_with(|| (known.open)(text));
-            opened.is_some_and(|opened| Comparison::new().is_same(opened, value))
+            let mut comparison = Comparison {
+                values: MAX_VALUES,
+                looked_up: MAX_LOOKED_UP,
+            };
+            opened.is_some_and(|opened| comparison.is_same(opened, value))
         }
         _ => text
             .as_str()
@@ -42,19 +46,13 @@ fn has_same_text(a: Cursor<'_>, b: Cursor<'_>) -> bool {
     a.raw() == b.raw() || (a.kind() == b.kind() && a.as_str() == b.as_str())
 }
 
+/// How many values may still be compared, and how many members looked up.
 struct Comparison {
     values: usize,
     looked_up: usize,
 }
 
 impl Comparison {
-    fn new() -> Self {
-        Self {
-            values: VALUES,
-            looked_up: LOOKED_UP,
-        }
-    }
-
     /// Whether two values are the same, in whatever order their members stand. Recursion is bounded by
     /// the nesting of data.
     fn is_same(&mut self, a: Cursor<'_>, b: Cursor<'_>) -> bool {

@@ -229,9 +229,8 @@ impl<'a> Search<'a, '_> {
             return None;
         }
         let ours = InternalFields::of(self.known, self.parts.as_deref(), hints);
-        let whole = whole(self.subject, self.known, &ours, blanks, most)?;
-        let json = String::from_utf8(whole.json).ok()?;
-        Some(self.shown(json, whole.complete, None))
+        let (json, complete) = whole(self.subject, self.known, &ours, blanks, most)?;
+        Some(self.shown(json, complete, None))
     }
 
     /// The preview after `steps` steps; `None` where it hides nothing, for it would read as whole.

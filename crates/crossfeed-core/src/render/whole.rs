@@ -13,13 +13,6 @@ use super::{
 };
 use crossfeed_json::{Cursor, Document, Edits, Kind, MAX_DEPTH, quoted};
 
-/// What is shown of a result that is shown whole, if that is not too long.
-pub(super) struct Whole {
-    pub(super) json: Vec<u8>,
-    /// Whether nothing was left out or described.
-    pub(super) complete: bool,
-}
-
 /// Whether blanks are written that stand between tokens of JSON, also of JSON that a text holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blanks {
@@ -27,14 +20,14 @@ pub(super) enum Blanks {
     LeftOut,
 }
 
-/// Writes a result with our fields, in at most `limit` bytes.
+/// A result with our fields, in at most `limit` bytes, and whether nothing was left out or described.
 pub(super) fn whole<'a>(
     subject: Subject<'a>,
     known: &RenderContext<'a, '_>,
     ours: &InternalFields,
     blanks: Blanks,
     limit: usize,
-) -> Option<Whole> {
+) -> Option<(String, bool)> {
     let mut writer = Writer {
         out: b"{".to_vec(),
         complete: true,
@@ -72,10 +65,7 @@ pub(super) fn whole<'a>(
         put_escaped(&written, &mut writer.out);
         writer.room(0)?;
     }
-    Some(Whole {
-        complete: writer.complete,
-        json: writer.out,
-    })
+    Some((String::from_utf8(writer.out).ok()?, writer.complete))
 }
 
 struct Writer<'a, 'v> {

@@ -1,20 +1,19 @@
-//! Filling: each reference's value is made once, then put where it belongs.
+//! Resolves the value of each reference once, then puts it where it belongs.
 
 use super::{
-    nesting::Nesting,
+    origin::Origin,
     plan::{Plan, Planned},
     substitute::Substituter,
     tally::Tally,
-    visible::Shown,
 };
 use crate::{
     arguments::{Documents, Tree, count_of, unheld},
-    canonical::Views,
+    canonical::{Stored, Views},
     error::{LimitError, LookupError, MalformedReference, SelectError},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
-    reveal::Unredacted,
+    reveal::{RevealPolicy, Unredacted},
     select::{SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
@@ -30,7 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the store said of a wanted result.
+/// What looking up a result or artifact gave.
 pub(crate) type LookupResult = Result<Unredacted, LookupError>;
 
 /// The outcome of filling.
@@ -54,10 +53,11 @@ impl<T> Filled<'_, T> {
     /// A failure for each reference whose value holds a number that no `Value` does.
     pub(crate) fn unheld(&self, plan: &Plan) -> Vec<Failure> {
         let both = plan.references.iter().zip(&self.brought);
-        let unheld = both.filter_map(|(planned, view)| Some((planned, unheld(view.as_ref()?)?)));
-        unheld
-            .map(|(planned, error)| failure(planned, LimitError::Number(error)))
-            .collect()
+        let failures = both.filter_map(|(planned, view)| {
+            let error = unheld(view.as_ref()?)?;
+            Some(failure(planned, LimitError::Number(error)))
+        });
+        failures.collect()
     }
 }
 
@@ -66,6 +66,17 @@ impl<T> Filled<'_, T> {
 pub(crate) struct FillArena {
     pub(crate) arena: Arena,
     pub(crate) documents: Documents,
+    /// What selectors may see of results of which the host's rules withhold something.
+    redacted: elsa::FrozenVec<Box<Stored>>,
+}
+
+impl FillArena {
+    pub(crate) fn new(arena: Arena) -> Self {
+        Self {
+            arena,
+            ..Self::default()
+        }
+    }
 }
 
 /// What filling may cost.
@@ -89,14 +100,13 @@ impl FillLimits<'_> {
     }
 }
 
-/// A value that was made for one or more references.
+/// The value of one or more references.
 pub(super) struct ResolvedValue<'a, T> {
     pub(super) value: T,
     pub(super) source: ReferenceSource,
     /// The digits of a number that is the whole value.
     pub(super) digits: Option<Box<str>>,
-    /// What it was made from.
-    pub(super) nesting: Nesting<'a>,
+    pub(super) origin: Origin<'a>,
     /// What it would have taken if the model had written it.
     pub(super) tokens: usize,
     /// What each use takes of the bytes that may be brought in.
@@ -105,83 +115,76 @@ pub(super) struct ResolvedValue<'a, T> {
     pub(super) uses: usize,
 }
 
-/// Replaces every reference of the plan, or says everything that is wrong.
+/// Replaces every reference of the plan, or gives everything that is wrong.
 pub(crate) fn fill<'a, T: Tree<'a>>(
     plan: &'a Plan,
     mut arguments: T,
-    failures: Vec<Failure>,
-    means: &FillContext<'a, '_>,
+    mut failures: Vec<Failure>,
+    context: &FillContext<'a, '_>,
 ) -> Result<Filled<'a, T>, Vec<Failure>> {
-    let mut failures = failures;
-    let limits = means.limits;
-    let mut maker = ValueResolver {
-        means,
-        made: Vec::new(),
+    let mut resolver = ValueResolver {
+        context,
+        values: Vec::new(),
         opened: HashMap::new(),
         known: HashMap::new(),
-        beyond: HashMap::new(),
-        left: limits.max_bytes,
-        explanations: Cell::new(EXPLAINED),
+        unheld_bytes: HashMap::new(),
+        left: context.limits.max_bytes,
+        explanations: Cell::new(MAX_EXPLAINED),
     };
-    let mut values = Vec::with_capacity(plan.references.len());
-    for planned in &plan.references {
-        // Looked for before something is put: then the places are as they were written.
-        values.push(match maker.value(planned, &arguments) {
-            Ok(made) => Some(made),
-            Err(error) => {
-                failures.push(failure(planned, error));
-                None
-            }
-        });
-    }
-    let view = |number: &Option<usize>| match &maker.made.get((*number)?)?.nesting {
-        Nesting::Of(view) => Some(view.clone()),
-        Nesting::Default(_) => None,
+    // All are resolved before something is put: then the places are as they were written.
+    let numbers = plan.references.iter().map(|planned| {
+        let value = resolver.value(planned, &arguments);
+        value.map_err(|error| failures.push(failure(planned, error)))
+    });
+    let numbers: Vec<Option<usize>> = numbers.map(Result::ok).collect();
+    let view = |number: &Option<usize>| match &resolver.values[(*number)?].origin {
+        Origin::Result(view) => Some(view.clone()),
+        Origin::Default(_) => None,
     };
-    let brought = values.iter().map(view).collect();
-    let mut filler = Substituter {
+    let brought = numbers.iter().map(view).collect();
+    let mut substituter = Substituter {
         plan,
-        values,
-        made: maker.made,
+        numbers,
+        values: resolver.values,
         lineage: Vec::new(),
         failures,
     };
     // Also where something failed before: places that cannot be reached are reported with it.
     for step in &plan.steps {
-        filler.apply(step, &mut arguments);
+        substituter.apply(step, &mut arguments);
     }
-    if !filler.failures.is_empty() {
-        return Err(filler.failures);
+    if !substituter.failures.is_empty() {
+        return Err(substituter.failures);
     }
     Ok(Filled {
         arguments,
-        lineage: still_there(filler.lineage),
+        lineage: still_there(substituter.lineage),
         brought,
     })
 }
 
-/// A failure for each thing that looks like a reference and is none.
+/// A failure for each malformed reference.
 /// `written` gives the value at a place, which is named by its number where the arguments came as bytes.
 pub(crate) fn malformed<'v>(
     plan: &Plan,
     written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
 ) -> Vec<Failure> {
-    let malformed = plan.malformed.iter().map(|broken| {
-        let written = written(&broken.at, broken.ordinal);
-        let error = MalformedReference::new(broken.malformed.clone(), written.as_deref());
-        Failure::new(broken.at.clone(), error)
+    let failures = plan.malformed.iter().map(|malformed| {
+        let written = written(&malformed.at, malformed.ordinal);
+        let error = MalformedReference::new(malformed.malformed.clone(), written.as_deref());
+        Failure::new(malformed.at.clone(), error)
     });
-    malformed.collect()
+    failures.collect()
 }
 
-/// What values are made with.
+/// What values are resolved with.
 pub(crate) struct FillContext<'a, 'o> {
-    pub(crate) ground: &'a FillArena,
-    pub(crate) looked: &'a [LookupResult],
-    pub(crate) shown: &'a [Shown],
-    /// Whether anything is never revealed.
-    pub(crate) hides: bool,
-    pub(crate) compiled: &'o Selectors,
+    pub(crate) arena: &'a FillArena,
+    /// The result of each look-up of the plan.
+    pub(crate) results: &'a [LookupResult],
+    /// What selectors may not see.
+    pub(crate) reveal: &'o RevealPolicy,
+    pub(crate) selectors: &'o Selectors,
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
@@ -197,24 +200,24 @@ pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
     }
 }
 
-/// How many misses of one call are explained by the nearest selectors: nobody reads more, and each
+/// How many misses of one call are explained by the nearest selectors: more are not read, and each
 /// costs a walk over the result.
-const EXPLAINED: usize = 32;
+const MAX_EXPLAINED: usize = 32;
 
-/// What opening a wanted result gave: its views and its shape, or the limit that stopped it.
-type Opened<'a> = Result<(Views<'a>, Rc<Outline>), LimitError>;
+/// The views and the shape of a result, or the limit that stopped opening it.
+type OpenedResult<'a> = Result<(Views<'a>, Rc<Outline>), LimitError>;
 
-/// Makes values: once for a result and a selector, however often both are referred to.
+/// Resolves values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
-    means: &'m FillContext<'a, 'o>,
-    /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
-    /// happens once, however many selectors there are.
-    opened: HashMap<(usize, bool), Opened<'a>>,
+    context: &'m FillContext<'a, 'o>,
+    /// The results that were opened, for selectors and for passing them on unseen: each once, however many
+    /// selectors there are.
+    opened: HashMap<(usize, bool), OpenedResult<'a>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
-    /// What values that cannot be made would count for: they are charged where they are named, as
-    /// they are where bytes can pass them on.
-    beyond: HashMap<(usize, Option<&'a str>), usize>,
-    made: Vec<ResolvedValue<'a, T>>,
+    /// What values that no `Value` holds count for: they are charged where they are named, as they are
+    /// where bytes can pass them on.
+    unheld_bytes: HashMap<(usize, Option<&'a str>), usize>,
+    values: Vec<ResolvedValue<'a, T>>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
     /// Misses that may still be explained.
@@ -229,74 +232,70 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let known = match self.known.get(&key) {
             Some(known) => known.clone(),
             None => {
-                let known = self.make(planned).map(|made| {
-                    self.made.push(made);
-                    self.made.len() - 1
-                });
+                let known = self.resolve(planned).map(|value| self.add(value));
                 self.known.insert(key, known.clone());
                 known
             }
         };
         let number = match (known, &reference.default) {
+            (Ok(number), _) => number,
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
                 let written = arguments.written_default(planned.ordinal);
-                let documents = &self.means.ground.documents;
-                let value = T::of_written(default, written, documents);
-                let mut made = stand_in(reference, default, value, self.means.tally);
-                let whole = self.means.looked.get(planned.wanted);
-                let whole = whole.and_then(|looked| looked.as_ref().ok());
-                made.source.trace = whole.and_then(|whole| whole.as_stored().trace().cloned());
-                self.made.push(made);
-                self.made.len() - 1
+                let value = T::of_written(default, written, &self.context.arena.documents);
+                let mut stand_in = stand_in(reference, default, value, self.context.tally);
+                stand_in.source.trace = self.result(planned)?.as_stored().trace().cloned();
+                self.add(stand_in)
             }
             (Err(error), _) => {
-                self.charge(self.beyond.get(&key).copied().unwrap_or_default())?;
+                self.charge(self.unheld_bytes.get(&key).copied().unwrap_or_default())?;
                 return Err(error);
             }
-            (Ok(number), _) => number,
         };
-        if let Some(made) = self.made.get_mut(number) {
-            made.uses += 1;
-            let counted = made.counted;
-            self.charge(counted)?;
-        }
+        let value = &mut self.values[number];
+        value.uses += 1;
+        let counted = value.counted;
+        self.charge(counted)?;
         Ok(number)
+    }
+
+    /// Keeps a value, and gives its number.
+    fn add(&mut self, value: ResolvedValue<'a, T>) -> usize {
+        self.values.push(value);
+        self.values.len() - 1
     }
 
     fn charge(&mut self, counted: usize) -> Result<(), LimitError> {
         let left = self.left.checked_sub(counted);
         self.left = left.ok_or(LimitError::TooLarge {
-            limit: self.means.limits.max_bytes,
+            limit: self.context.limits.max_bytes,
         })?;
         Ok(())
     }
 
-    fn make(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, Error> {
-        let means = self.means;
-        let arena = &means.ground.arena;
+    fn result(&self, planned: &Planned) -> Result<&'a Unredacted, LookupError> {
+        match self.context.results.get(planned.wanted) {
+            Some(result) => result.as_ref().map_err(Clone::clone),
+            None => Err(LookupError::unknown(planned.reference.call_id.clone())),
+        }
+    }
+
+    fn resolve(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, Error> {
+        let context = self.context;
+        let arena = &context.arena.arena;
         let reference = &planned.reference;
-        let whole = match means.looked.get(planned.wanted) {
-            Some(Ok(whole)) => whole,
-            Some(Err(error)) => return Err(error.clone().into()),
-            None => {
-                let call_id = reference.call_id.clone();
-                return Err(LookupError::unknown(call_id).into());
-            }
-        };
-        if Instant::now() > means.limits.deadline {
-            let limit = means.limits.time;
+        let whole = self.result(planned)?;
+        if Instant::now() > context.limits.deadline {
+            let limit = context.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
         // A selector sees what the model may; without one all is passed on, unseen.
         let selects = reference.select.is_some();
-        let asked = || selects || whole.as_stored().failure().is_some();
-        let stored = match means.shown.get(planned.wanted) {
-            Some(Some(Err(error))) if asked() => return Err((*error).into()),
-            Some(Some(Ok(shown))) if asked() => shown,
-            _ if selects && means.hides => {
-                return Err(LookupError::unknown(reference.call_id.clone()).into());
-            }
-            _ => whole.as_stored(),
+        let is_seen = || selects || whole.as_stored().failure().is_some();
+        let stored = if context.reveal.hides() && is_seen() {
+            let redacted = whole.redacted(context.reveal)?;
+            context.arena.redacted.push_get(Box::new(redacted))
+        } else {
+            whole.as_stored()
         };
         if let Some(message) = stored.failure() {
             return Err(Error::Lookup(LookupError::Failed {
@@ -306,7 +305,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                 repeatable: stored.repeatable(),
             }));
         }
-        let budget = means.limits.budget(stored.document(), arena);
+        let budget = context.limits.budget(stored.document(), arena);
         let opened = self.opened.entry((planned.wanted, selects));
         let open = || Ok((stored.views(arena, &budget)?, Rc::default()));
         let (views, outline) = opened.or_insert_with(open).clone()?;
@@ -317,48 +316,48 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             ..source_of(reference)
         };
         // A selector's own output is bounded apart from that of the whole call.
-        let (view, own) = match &reference.select {
+        let (view, limit) = match &reference.select {
             None => (views.bare, usize::MAX),
             Some(expression) => {
                 let selector = Selector {
-                    options: means.limits.select,
-                    compiled: means.compiled,
+                    options: context.limits.select,
+                    compiled: context.selectors,
                     views: &views,
                     outline: &outline,
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
-                    telemetry: means.telemetry,
+                    telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression)?;
                 source.report = Some(selection.report);
                 (selection.view, budget.output_bytes())
             }
         };
-        // No more is made than there is room for: what was made before is held as well.
-        let most = own.min(self.left);
-        let made = T::of_view(&view, most);
-        if let Err(Unrepresentable::Number(_)) = made {
+        // No more is built than there is room for: what was built before is held as well.
+        let most = limit.min(self.left);
+        let built = T::of_view(&view, most);
+        if let Err(Unrepresentable::Number(_)) = built {
             let counted = view.size(most).map_or(0, |size| size.counted());
             let key = (planned.wanted, reference.select.as_deref());
-            self.beyond.insert(key, counted);
+            self.unheld_bytes.insert(key, counted);
         }
-        let (value, size) = made.map_err(|error| match (error, &reference.select) {
+        let (value, size) = built.map_err(|error| match (error, &reference.select) {
             (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-            (_, Some(expression)) if own <= self.left => Error::Select(SelectError::TooCostly {
+            (_, Some(expression)) if limit <= self.left => Error::Select(SelectError::TooCostly {
                 expression: expression.clone(),
-                why: format!("its output is larger than {own} bytes"),
+                why: format!("its output is larger than {limit} bytes"),
             }),
             _ => Error::Limit(LimitError::TooLarge {
-                limit: means.limits.max_bytes,
+                limit: context.limits.max_bytes,
             }),
         })?;
         source.bytes_out = size.json;
         Ok(ResolvedValue {
-            tokens: means.tally.of_view(&view, size.json),
+            tokens: context.tally.of_view(&view, size.json),
             counted: size.counted(),
-            digits: (view.kind() == Kind::Number).then(|| written(&view)),
-            nesting: Nesting::Of(view),
+            digits: (view.kind() == Kind::Number).then(|| digits_of(&view)),
+            origin: Origin::Result(view),
             value,
             source,
             uses: 0,
@@ -366,7 +365,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 }
 
-/// What a reference itself says of where its value comes from.
+/// What a reference itself tells of where its value comes from.
 fn source_of(reference: &Reference) -> ReferenceSource {
     ReferenceSource {
         call_id: reference.call_id.clone(),
@@ -381,12 +380,12 @@ fn source_of(reference: &Reference) -> ReferenceSource {
     }
 }
 
-/// The text of a scalar.
-fn written(view: &View<'_>) -> Box<str> {
-    let mut text = Vec::new();
+/// The digits of a number.
+fn digits_of(view: &View<'_>) -> Box<str> {
+    let mut digits = Vec::new();
     // A number that became a value is within every limit.
-    let _ = view.write(&mut text, usize::MAX);
-    String::from_utf8_lossy(&text).into()
+    let _ = view.write(&mut digits, usize::MAX);
+    String::from_utf8_lossy(&digits).into()
 }
 
 /// The default of a reference, in place of a value that is not there.
@@ -399,7 +398,7 @@ fn stand_in<'a, T>(
     let text = default.to_string();
     let size = ValueSize::new(text.len(), count_of(default));
     ResolvedValue {
-        nesting: Nesting::Default(default),
+        origin: Origin::Default(default),
         tokens: tally.of_text(&text),
         counted: size.counted(),
         source: ReferenceSource {

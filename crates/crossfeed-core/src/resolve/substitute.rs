@@ -2,7 +2,6 @@
 
 use super::{
     fill::{ResolvedValue, failure},
-    nesting::Nesting,
     plan::{Plan, Planned, Step},
 };
 use crate::{
@@ -18,8 +17,8 @@ use crossfeed_wire::{Pointer, reference::Malformed};
 pub(super) struct Substituter<'p, 'a, T> {
     pub(super) plan: &'p Plan,
     /// For each reference the number of its value; `None` where there is none.
-    pub(super) values: Vec<Option<usize>>,
-    pub(super) made: Vec<ResolvedValue<'a, T>>,
+    pub(super) numbers: Vec<Option<usize>>,
+    pub(super) values: Vec<ResolvedValue<'a, T>>,
     pub(super) lineage: Vec<LineageEntry>,
     pub(super) failures: Vec<Failure>,
 }
@@ -66,55 +65,45 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
     /// The value of a reference, null for one that failed; `None` where it would nest too deep. The
     /// last to take a value gets it without a copy.
     fn take(&mut self, reference: usize, at: &Pointer) -> Option<T> {
-        let planned = self.plan.references.get(reference)?;
-        let number = *self.values.get(reference)?;
-        let made = number.and_then(|number| self.made.get_mut(number));
-        let around = at.tokens().count();
-        let is_too_deep = |nesting: &Nesting<'a>| match MAX_DEPTH.checked_sub(around) {
-            Some(room) => nesting.is_deeper(room),
-            None => true,
+        let depth_left = MAX_DEPTH.checked_sub(at.tokens().count());
+        let Some(number) = self.numbers[reference] else {
+            return depth_left.map(|_| T::null());
         };
-        if made
-            .as_ref()
-            .map_or(around > MAX_DEPTH, |made| is_too_deep(&made.nesting))
-        {
-            // One failure a reference.
-            if made.is_some() {
-                let error = LimitError::ArgumentsTooDeep;
-                self.failures.push(failure(planned, error));
-            }
+        let resolved = &mut self.values[number];
+        if depth_left.is_none_or(|limit| resolved.origin.is_deeper(limit)) {
+            let planned = &self.plan.references[reference];
+            let failure = failure(planned, LimitError::ArgumentsTooDeep);
+            self.failures.push(failure);
             return None;
         }
-        let Some(made) = made else {
-            return Some(T::null());
-        };
-        made.uses -= 1;
-        Some(match made.uses {
-            0 => made.value.take(),
-            _ => made.value.clone(),
+        resolved.uses -= 1;
+        Some(match resolved.uses {
+            0 => resolved.value.take(),
+            _ => resolved.value.clone(),
         })
     }
 
-    fn made(&self, reference: usize) -> Option<(&Planned, &ResolvedValue<'a, T>)> {
-        let number = (*self.values.get(reference)?)?;
-        Some((self.plan.references.get(reference)?, self.made.get(number)?))
+    fn resolved(&self, reference: usize) -> Option<(&Planned, &ResolvedValue<'a, T>)> {
+        let number = self.numbers[reference]?;
+        Some((&self.plan.references[reference], &self.values[number]))
     }
 
     /// Notes where the value at a place came from.
     fn link(&mut self, reference: usize, at: Pointer) {
-        let link = self.made(reference).map(|(planned, made)| LineageEntry {
+        let link = self.resolved(reference);
+        let link = link.map(|(planned, resolved)| LineageEntry {
             at,
-            source: made.source.clone(),
+            source: resolved.source.clone(),
             ignored: planned.reference.ignored.clone(),
-            digits: made.digits.clone(),
-            tokens: made.tokens,
+            digits: resolved.digits.clone(),
+            tokens: resolved.tokens,
         });
         self.lineage.extend(link);
     }
 
     /// Notes that a value has no place. Of a reference without a value something else was noted.
     fn refuse(&mut self, reference: usize, to: &Pointer) {
-        let failure = self.made(reference).map(|(planned, _)| {
+        let failure = self.resolved(reference).map(|(planned, _)| {
             let to = to.as_str().to_owned();
             let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
             Failure::new(planned.at.clone(), error)
@@ -141,14 +130,14 @@ fn literal_content<'a, T: Tree<'a>>(place: &mut T) -> T {
 /// the way.
 fn put<'a, T: Tree<'a>>(holder: &mut T, at: &Pointer, value: T) -> Option<Pointer> {
     let mut place = holder;
-    let mut put = Pointer::root();
+    let mut reached = Pointer::root();
     for token in at.tokens() {
         if place.is_null() {
             place.make_object();
         }
         place = match place.inside() {
             Inside::Members => {
-                put = put.key(&token);
+                reached = reached.key(&token);
                 place.member(&token)?
             }
             Inside::Items(count) => {
@@ -156,12 +145,12 @@ fn put<'a, T: Tree<'a>>(holder: &mut T, at: &Pointer, value: T) -> Option<Pointe
                     "-" => count,
                     token => index_of(token)?,
                 };
-                put = put.index(index);
+                reached = reached.index(index);
                 place.item(index)?
             }
             Inside::Nothing => return None,
         };
     }
     *place = value;
-    Some(put)
+    Some(reached)
 }

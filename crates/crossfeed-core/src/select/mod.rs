@@ -26,10 +26,7 @@ use crate::{
 };
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
-    evaluate,
-    guard::Patterns,
-    repair::{self, Repair},
-    why_empty,
+    evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -84,9 +81,9 @@ pub(crate) struct Selection<'a> {
 
 /// What a reading gave.
 enum Outcome<'a> {
-    Found(View<'a>, &'a Expression),
+    Selected(Selection<'a>),
     /// An empty list that is not a value of the result's own.
-    Emptied(View<'a>, &'a Expression),
+    Emptied(Selection<'a>, &'a Expression),
     Nothing,
 }
 
@@ -161,9 +158,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         let shape = self.outline.shape(&self.views.canonical);
         let text = stripped.unwrap_or(text);
         let understood = self.understood(text);
-        let wanted = understood
-            .as_deref()
-            .map_or_else(|| miss::words(text), miss::names);
+        let names = understood.as_deref().map(miss::names);
+        let wanted = names.unwrap_or_else(|| miss::words(text));
         let nearest = self.nearest(&wanted, &self.views.canonical);
         let expression = written.to_owned();
         Err(match (miss.parse_error, miss.mismatch) {
@@ -197,30 +193,16 @@ impl<'a, 'v> Selector<'a, 'v> {
         let mut miss = Miss::default();
         for reading in readings {
             match self.read(written, reading, reading.text) {
-                Ok(Outcome::Found(view, expression)) => {
-                    return Ok(Ok(self.selection(
-                        view,
-                        expression,
-                        reading,
-                        Vec::new(),
-                        None,
-                    )));
-                }
-                Ok(Outcome::Emptied(view, expression)) => {
+                Ok(Outcome::Selected(selection)) => return Ok(Ok(selection)),
+                Ok(Outcome::Emptied(mut selection, expression)) => {
                     // What parsed and selected nothing may still be a mistake that can be repaired,
                     // but only on the view that answered.
                     let only = std::slice::from_ref(reading);
                     if let Some(better) = self.repaired(written, only, true)? {
                         return Ok(Ok(better));
                     }
-                    let notice = self.notice(expression, reading.view);
-                    return Ok(Ok(self.selection(
-                        view,
-                        expression,
-                        reading,
-                        Vec::new(),
-                        notice,
-                    )));
+                    selection.report.notice = self.notice(expression, reading.view);
+                    return Ok(Ok(selection));
                 }
                 Ok(Outcome::Nothing) => {}
                 Err(ReadError::Parse(error)) if error.is_too_costly() => {
@@ -246,29 +228,27 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn check_length(&self, written: &str, text: &str) -> Result<(), SelectError> {
         let limit = self.options.max_chars;
         // A text has at most as many characters as bytes, so most need no counting.
-        let chars = if text.len() > limit {
-            text.chars().count()
-        } else {
-            0
-        };
-        if chars > limit {
-            return Err(SelectError::TooLong {
-                start: written.trim().chars().take(40).collect(),
-                chars,
-                limit,
-            });
+        if text.len() <= limit {
+            return Ok(());
         }
-        Ok(())
+        let chars = text.chars().count();
+        if chars <= limit {
+            return Ok(());
+        }
+        let start = written.trim().chars().take(40).collect();
+        Err(SelectError::TooLong {
+            start,
+            chars,
+            limit,
+        })
     }
 
     fn check_patterns(&self, written: &str, text: &str) -> Result<(), SelectError> {
-        self.options
-            .patterns
-            .check(text)
-            .map_err(|source| SelectError::Forbidden {
-                expression: written.to_owned(),
-                source,
-            })
+        let checked = self.options.patterns.check(text);
+        checked.map_err(|source| SelectError::Forbidden {
+            expression: written.to_owned(),
+            source,
+        })
     }
 
     /// Evaluates one text on the view of a reading.
@@ -288,16 +268,24 @@ impl<'a, 'v> Selector<'a, 'v> {
             }),
             other => ReadError::Refused(too_costly(written, other.to_string())),
         })?;
-        Ok(match found {
-            None => Outcome::Nothing,
-            Some(view) => {
-                let emptied = view.kind() == Kind::Array && view.is_empty();
-                if emptied && !expression.is_plain_path() {
-                    Outcome::Emptied(view, expression)
-                } else {
-                    Outcome::Found(view, expression)
-                }
-            }
+        let Some(view) = found else {
+            return Ok(Outcome::Nothing);
+        };
+        let is_empty = view.kind() == Kind::Array && view.is_empty();
+        let selection = Selection {
+            view,
+            report: SelectReport {
+                evaluated: expression.text().to_owned(),
+                view: reading.answered,
+                prefix_stripped: reading.stripped,
+                repairs: Vec::new(),
+                notice: None,
+            },
+        };
+        Ok(if is_empty && !expression.is_plain_path() {
+            Outcome::Emptied(selection, expression)
+        } else {
+            Outcome::Selected(selection)
         })
     }
 
@@ -323,17 +311,16 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Err(error) => return Err(error),
                 }
                 match self.read(written, reading, &candidate.expression) {
-                    Ok(Outcome::Found(view, expression)) => {
-                        let repairs = candidate.repairs;
-                        return Ok(Some(
-                            self.selection(view, expression, reading, repairs, None),
-                        ));
+                    Ok(Outcome::Selected(mut selection)) => {
+                        selection.report.repairs = candidate.repairs;
+                        return Ok(Some(selection));
                     }
-                    Ok(Outcome::Emptied(view, expression)) if !parsed => {
-                        second_best.get_or_insert_with(|| {
-                            let notice = self.notice(expression, reading.view);
-                            self.selection(view, expression, reading, candidate.repairs, notice)
-                        });
+                    Ok(Outcome::Emptied(mut selection, expression))
+                        if !parsed && second_best.is_none() =>
+                    {
+                        selection.report.repairs = candidate.repairs;
+                        selection.report.notice = self.notice(expression, reading.view);
+                        second_best = Some(selection);
                     }
                     Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
                     Err(ReadError::Refused(SelectError::TooCostly { .. })) if parsed => {}
@@ -342,26 +329,6 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         Ok(second_best)
-    }
-
-    fn selection(
-        &self,
-        view: View<'a>,
-        expression: &Expression,
-        reading: &Reading<'a, '_>,
-        repairs: Vec<Repair>,
-        notice: Option<Notice>,
-    ) -> Selection<'a> {
-        Selection {
-            view,
-            report: SelectReport {
-                evaluated: expression.text().to_owned(),
-                view: reading.answered,
-                prefix_stripped: reading.stripped,
-                repairs,
-                notice,
-            },
-        }
     }
 
     /// What to say of an empty list; nothing where saying it would cost too much.

@@ -63,7 +63,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
     }
 
-    /// The object that a model is shown of a value that is none, if a selector is about its member.
+    /// The object that a model is shown in place of another value, if a selector is about its member.
     fn shown_value(&self, reads_only: &dyn Fn(&str) -> bool) -> Option<View<'a>> {
         let canonical = &self.views.canonical;
         if canonical.kind() == Kind::Object {
@@ -71,13 +71,10 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let is_text = self.views.bare.kind() == Kind::String;
         let is_opened = canonical.kind() != Kind::String;
-        let names = [("value", is_opened), ("text", is_text)];
-        let names = names
-            .into_iter()
-            .filter(|(name, shown)| *shown && reads_only(name));
-        let members: Vec<_> = names
-            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
-            .collect();
+        let names = [("value", is_opened), ("text", is_text)].into_iter();
+        let names = names.filter(|(name, is_shown)| *is_shown && reads_only(name));
+        let members = names.map(|(name, _)| (Cow::Borrowed(name), canonical.clone()));
+        let members: Vec<_> = members.collect();
         (!members.is_empty()).then(|| View::object(members))
     }
 }

@@ -13,10 +13,7 @@ use crate::{
     error::LimitError,
     failure::{Failure, ResolveError},
     lineage::LineageEntry,
-    resolve::{
-        FillArena, FillContext, Filled, LookupResult, Plan, Shown, Step, Tally, fill, malformed,
-        seen,
-    },
+    resolve::{FillArena, FillContext, Filled, LookupResult, Plan, Step, Tally, fill, malformed},
     reveal::Unredacted,
     trace::validated,
     validate::{self, InputSchema, TypeRepair, built_bytes},
@@ -83,11 +80,8 @@ impl ResolveJob {
         self.worked(written, resolved, |resolved| &resolved.lineage)
     }
 
-    fn ground(&self) -> FillArena {
-        FillArena {
-            arena: Arena::with_memory(self.memory.clone()),
-            ..FillArena::default()
-        }
+    fn arena(&self) -> FillArena {
+        FillArena::new(Arena::with_memory(self.memory.clone()))
     }
 
     fn tally(&self) -> Tally<'_> {
@@ -159,9 +153,8 @@ impl ResolveJob {
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
         let at = |at: &Pointer, _| arguments.pointer(at.as_str()).map(Cow::Borrowed);
         let malformed = malformed(&self.plan, at);
-        let ground = self.ground();
-        let shown = self.seen();
-        let filled = self.filled(arguments, malformed, &ground, &shown, tally)?;
+        let arena = self.arena();
+        let filled = self.filled(arguments, malformed, &arena, tally)?;
         let Filled {
             mut arguments,
             lineage,
@@ -181,9 +174,8 @@ impl ResolveJob {
             Some(Cow::Owned(written.at(ordinal?)?.as_malformed()))
         };
         let malformed = malformed(&self.plan, at);
-        let ground = self.ground();
-        let shown = self.seen();
-        let mut filled = self.filled(written.node(), malformed, &ground, &shown, tally)?;
+        let arena = self.arena();
+        let mut filled = self.filled(written.node(), malformed, &arena, tally)?;
         let schema = self.schema.as_ref();
         if let (Some(schema), Some(cursor)) = (schema, written.cursor()) {
             let mut room = written.room;
@@ -194,10 +186,10 @@ impl ResolveJob {
         drop(memory);
         let mut repairs = Vec::new();
         if fits.transpose().map_err(LimitError::from)? == Some(false) {
-            let mut arguments = self.materialised(&filled, written, &ground)?;
+            let mut arguments = self.materialised(&filled, written, &arena)?;
             repairs = self.judged(&mut arguments, &filled.lineage)?;
             for repair in &repairs {
-                repaired(&mut filled.arguments, repair, &arguments, &ground)?;
+                repaired(&mut filled.arguments, repair, &arguments, &arena)?;
             }
         }
         let is_repaired = !repairs.is_empty();
@@ -214,33 +206,27 @@ impl ResolveJob {
         spliced(arguments, self.memory.as_ref()).map_err(LimitError::from)
     }
 
-    fn seen(&self) -> Vec<Shown> {
-        seen(&self.plan, &self.looked, &self.inner.options.reveal)
-    }
-
     /// The arguments with every reference replaced.
     fn filled<'a, T: Tree<'a>>(
         &'a self,
         arguments: T,
         malformed: Vec<Failure>,
-        ground: &'a FillArena,
-        shown: &'a [Shown],
+        arena: &'a FillArena,
         tally: &Tally<'_>,
     ) -> Result<Filled<'a, T>, ResolveError> {
         if self.plan.is_empty() {
             return Ok(Filled::without_references(arguments));
         }
-        let means = FillContext {
-            ground,
-            looked: &self.looked,
-            shown,
-            hides: self.inner.options.reveal.hides(),
-            compiled: &self.inner.selectors,
+        let context = FillContext {
+            arena,
+            results: &self.looked,
+            reveal: &self.inner.options.reveal,
+            selectors: &self.inner.selectors,
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
         };
-        fill(&self.plan, arguments, malformed, &means).map_err(|failures| {
+        fill(&self.plan, arguments, malformed, &context).map_err(|failures| {
             let mut failures = self.in_order(failures);
             self.advise_misses(&mut failures);
             ResolveError::new(failures)
@@ -271,7 +257,7 @@ impl ResolveJob {
         &self,
         filled: &Filled<'_, Node<'_>>,
         written: &Written,
-        ground: &FillArena,
+        arena: &FillArena,
     ) -> Result<Value, ResolveError> {
         if let Some(cursor) = written.cursor() {
             let (values, bytes) = (cursor.value_count(), cursor.raw().len());
@@ -289,7 +275,7 @@ impl ResolveJob {
         let json = self.spliced(&filled.arguments)?;
         // One piece is made of all of them, and indexed; then it is read into values.
         let reserve = |bytes| {
-            let reserved = ground.arena.reservation().reserve(bytes);
+            let reserved = arena.arena.reservation().reserve(bytes);
             reserved.map_err(LimitError::from)
         };
         let bytes = json.len();
@@ -300,7 +286,7 @@ impl ResolveJob {
             reserve(built_bytes(root))?;
         }
         let value = json.root().ok().map(Cursor::to_value);
-        ground.arena.reservation().release(bytes + indexing);
+        arena.arena.reservation().release(bytes + indexing);
         if let Some(Ok(value)) = value {
             return Ok(value);
         }
@@ -339,7 +325,7 @@ fn repaired<'a>(
     arguments: &mut Node<'a>,
     repair: &TypeRepair,
     judged: &Value,
-    ground: &'a FillArena,
+    arena: &'a FillArena,
 ) -> Result<(), ResolveError> {
     let Some(place) = arguments.at_mut(&repair.at) else {
         return Ok(());
@@ -348,7 +334,7 @@ fn repaired<'a>(
         Node::View(view) => match view.as_str() {
             Some(text) => {
                 let bytes = text.len().saturating_add(indexing_bytes(text.as_bytes()));
-                let reserved = ground.arena.reservation().reserve(bytes);
+                let reserved = arena.arena.reservation().reserve(bytes);
                 reserved.map_err(LimitError::from)?;
                 Some(text.into_owned())
             }
@@ -359,7 +345,7 @@ fn repaired<'a>(
     let now = judged.pointer(repair.at.as_str());
     *place = Node::View(match (text, now) {
         (_, Some(Value::String(digits))) => View::text(digits.as_str()),
-        (Some(text), _) => ground.documents.view(text),
+        (Some(text), _) => arena.documents.view(text),
         (None, _) => return Ok(()),
     });
     Ok(())

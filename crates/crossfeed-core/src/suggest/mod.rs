@@ -90,14 +90,8 @@ impl<'a> Trial<'a, '_> {
         most: usize,
         fits: &mut Fits<'_>,
     ) -> Vec<Suggestion> {
-        let root = Candidate {
-            selector: "@".to_owned(),
-            names: Vec::new(),
-            in_each: None,
-            view: self.view.clone(),
-        };
         let mut found = candidates(self.view, self.arena, self.budget);
-        found.insert(0, root);
+        found.insert(0, Candidate::whole(self.view.clone(), "@"));
         found.sort_by_cached_key(|candidate| {
             let relevance = candidate.names.last().map_or(0, |name| relevance(name));
             let similarity = intent.similarity(candidate);

@@ -1,36 +1,23 @@
 //! What each form of an expression gives.
 
 use super::{
-    inside::{Inferred, Inner, SchemaReader},
+    inside::{Inferred, Inner},
     kinds::Kinds,
-    schema::Dictionary,
+    schema::Inference,
 };
 use crossfeed_jmespath::{Node, Over, Path, SpineStep};
 use crossfeed_output_schema::is_anything;
 use serde_json::{Map, Value, json};
 
-/// The inference for one expression.
-pub(super) struct Inference<'w, 's> {
-    words: &'w Dictionary<'s>,
-    look: SchemaReader<'w, 's>,
-}
-
-impl<'w, 's> Inference<'w, 's> {
-    pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
-        Self {
-            words,
-            look: SchemaReader::new(words),
-        }
-    }
-
+impl Inference<'_> {
     /// What an expression gives on an instance of a schema; `None` where too much would have to be
     /// said.
-    pub(super) fn outcome(&mut self, form: &Node, schema: &Value) -> Option<Inferred> {
-        self.form(form, &Inferred::there(schema.clone()))
+    pub(super) fn outcome(&self, form: &Node, schema: Value) -> Option<Inferred> {
+        self.form(form, &Inferred::there(schema))
     }
 
     /// Recursion is bounded by the nesting of the expression.
-    fn form(&mut self, form: &Node, on: &Inferred) -> Option<Inferred> {
+    fn form(&self, form: &Node, on: &Inferred) -> Option<Inferred> {
         let mut found = match form {
             Node::Current => on.clone(),
             Node::Path(path) => self.path(path, on),
@@ -69,7 +56,7 @@ impl<'w, 's> Inference<'w, 's> {
             },
             Node::List(parts) => {
                 let items: Option<Vec<_>> = parts.iter().map(|part| self.value(part, on)).collect();
-                self.built(self.words.tuple(items?), on)
+                self.built(self.tuple(items?), on)
             }
             Node::Hash(hash) => {
                 let mut properties = Map::new();
@@ -88,7 +75,7 @@ impl<'w, 's> Inference<'w, 's> {
             Node::Call(function, arguments) => self.call(function.name(), arguments, on)?,
             _ => return None,
         };
-        found.schema = self.words.bounded(found.schema)?;
+        found.schema = self.bounded(found.schema)?;
         Some(found)
     }
 
@@ -99,12 +86,12 @@ impl<'w, 's> Inference<'w, 's> {
     fn literal(&self, value: Value) -> Inferred {
         match value {
             Value::Null => self.null(),
-            value => Inferred::there(self.words.constant(value)),
+            value => Inferred::there(self.constant(value)),
         }
     }
 
     /// The value of a member of what an expression builds: null where there is none.
-    fn value(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
+    fn value(&self, form: &Node, on: &Inferred) -> Option<Value> {
         let found = self.form(form, on)?;
         Some(self.or_null(found))
     }
@@ -114,7 +101,7 @@ impl<'w, 's> Inference<'w, 's> {
             Inferred {
                 schema,
                 absent: true,
-            } => self.words.any([schema, json!({"type": "null"})]),
+            } => self.any([schema, json!({"type": "null"})]),
             there => there.schema,
         }
     }
@@ -123,11 +110,11 @@ impl<'w, 's> Inference<'w, 's> {
     fn built(&self, schema: Value, on: &Inferred) -> Inferred {
         Inferred {
             schema,
-            absent: on.absent || self.words.kinds(&on.schema).admit(Kinds::NULL),
+            absent: on.absent || self.kinds(&on.schema).admit(Kinds::NULL),
         }
     }
 
-    fn path(&mut self, path: &Path, on: &Inferred) -> Inferred {
+    fn path(&self, path: &Path, on: &Inferred) -> Inferred {
         let mut found = on.clone();
         for step in path.spine() {
             let inner = match step {
@@ -135,7 +122,7 @@ impl<'w, 's> Inference<'w, 's> {
                 SpineStep::Index(index) => Inner::Item(index),
                 SpineStep::Each => Inner::Items,
             };
-            let Some(next) = self.look.within(&found.schema, inner, true) else {
+            let Some(next) = self.within(&found.schema, inner, true) else {
                 return self.null();
             };
             found = Inferred {
@@ -146,35 +133,35 @@ impl<'w, 's> Inference<'w, 's> {
         found
     }
 
-    fn each(&mut self, parts: &[Node], on: &Inferred) -> Option<Vec<Inferred>> {
+    fn each(&self, parts: &[Node], on: &Inferred) -> Option<Vec<Inferred>> {
         parts.iter().map(|part| self.form(part, on)).collect()
     }
 
     fn strip_null(&self, all: &mut [Inferred]) {
         for one in all {
-            one.schema = self.words.without_null(one.schema.take());
+            one.schema = self.without_null(one.schema.take());
         }
     }
 
     fn union(&self, all: Vec<Inferred>, absent: bool) -> Inferred {
-        let schema = self.words.any(all.into_iter().map(|one| one.schema));
+        let schema = self.any(all.into_iter().map(|one| one.schema));
         Inferred { schema, absent }
     }
 
     /// What is in a value, nothing where there is none.
-    fn inside(&mut self, schema: &Value, inner: Inner<'_>) -> Value {
-        let found = self.look.within(schema, inner, false);
-        found.map_or_else(|| self.words.nothing(), |found| found.schema)
+    fn inside(&self, schema: &Value, inner: Inner<'_>) -> Value {
+        let found = self.within(schema, inner, false);
+        found.map_or_else(|| self.nothing(), |found| found.schema)
     }
 
-    fn projection(&mut self, source: &Inferred, over: &Over, each: &Node) -> Option<Inferred> {
+    fn projection(&self, source: &Inferred, over: &Over, each: &Node) -> Option<Inferred> {
         let inner = match over {
             Over::Values => Inner::Members,
             _ => Inner::Items,
         };
-        let Some(mut item) = self.look.within(&source.schema, inner, true) else {
+        let Some(mut item) = self.within(&source.schema, inner, true) else {
             // An empty list has no items, and is one.
-            return Some(if self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
+            return Some(if self.kinds(&source.schema).admit(Kinds::ARRAY) {
                 Inferred::maybe(json!({"type": "array", "maxItems": 0}))
             } else {
                 self.null()
@@ -184,7 +171,7 @@ impl<'w, 's> Inference<'w, 's> {
             item.schema = self.flattened(item.schema)?;
         }
         let one = self.form(each, &Inferred::there(item.schema))?;
-        let items = self.words.without_null(one.schema);
+        let items = self.without_null(one.schema);
         Some(Inferred {
             schema: self.list_of(items),
             absent: source.absent || item.absent,
@@ -192,27 +179,27 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// The items of the items that are lists, and the others.
-    fn flattened(&mut self, item: Value) -> Option<Value> {
-        let kinds = self.words.kinds(&item);
+    fn flattened(&self, item: Value) -> Option<Value> {
+        let kinds = self.kinds(&item);
         if !kinds.admit(Kinds::ARRAY) {
             return Some(item);
         }
         let inner = self.inside(&item, Inner::Items);
-        self.words.bounded(if kinds.are_only(Kinds::ARRAY) {
+        self.bounded(if kinds.are_only(Kinds::ARRAY) {
             inner
         } else {
-            self.words.any([inner, self.no_list(item)])
+            self.any([inner, self.no_list(item)])
         })
     }
 
     /// Those instances of a schema that are not lists.
     fn no_list(&self, schema: Value) -> Value {
         let refused = json!({"not": {"type": "array"}});
-        self.words.all(vec![schema, refused])
+        self.all(vec![schema, refused])
     }
 
     fn list_of(&self, items: Value) -> Value {
-        if self.words.is_nothing(&items) {
+        if self.is_nothing(&items) {
             return json!({"type": "array", "maxItems": 0});
         }
         if is_anything(&items) {
@@ -223,13 +210,13 @@ impl<'w, 's> Inference<'w, 's> {
     }
 
     /// The items of what is a list, else the function fails.
-    fn items_of(&mut self, form: &Node, on: &Inferred) -> Option<Value> {
+    fn items_of(&self, form: &Node, on: &Inferred) -> Option<Value> {
         let list = self.form(form, on)?;
         Some(self.inside(&list.schema, Inner::Items))
     }
 
     /// What a function gives where it does not fail.
-    fn call(&mut self, function: &str, arguments: &[Node], on: &Inferred) -> Option<Inferred> {
+    fn call(&self, function: &str, arguments: &[Node], on: &Inferred) -> Option<Inferred> {
         let there = |schema: Value| Some(Inferred::there(schema));
         let or_none = |schema: Value| Some(Inferred::maybe(schema));
         let list = match (function, arguments) {
@@ -260,7 +247,7 @@ impl<'w, 's> Inference<'w, 's> {
             "reverse" => {
                 let items = self.items_of(list, on)?;
                 let kinds = self.form(list, on)?;
-                let kinds = self.words.kinds(&kinds.schema);
+                let kinds = self.kinds(&kinds.schema);
                 let mut either = Vec::new();
                 if kinds.admit(Kinds::ARRAY) {
                     either.push(self.list_of(items));
@@ -268,18 +255,18 @@ impl<'w, 's> Inference<'w, 's> {
                 if kinds.admit(Kinds::STRING) {
                     either.push(json!({"type": "string"}));
                 }
-                there(self.words.any(either))
+                there(self.any(either))
             }
             "to_array" => {
                 let value = self.form(list, on)?;
-                let kinds = self.words.kinds(&value.schema);
+                let kinds = self.kinds(&value.schema);
                 if !value.absent && kinds.are_only(Kinds::ARRAY) {
                     return Some(value);
                 }
                 let items = self.items_of(list, on)?;
                 let one = self.or_null(value);
                 let either = if kinds.admit(Kinds::ARRAY) {
-                    self.words.any([items, self.no_list(one)])
+                    self.any([items, self.no_list(one)])
                 } else {
                     one
                 };
@@ -295,7 +282,7 @@ impl<'w, 's> Inference<'w, 's> {
             }
             "not_null" => {
                 let mut all = self.each(arguments, on)?;
-                let is_null = |schema: &Value| self.words.kinds(schema).admit(Kinds::NULL);
+                let is_null = |schema: &Value| self.kinds(schema).admit(Kinds::NULL);
                 let absent = all.iter().all(|one| one.absent || is_null(&one.schema));
                 self.strip_null(&mut all);
                 Some(self.union(all, absent))

@@ -1,13 +1,16 @@
 //! From the schema of a value to that of what is within it.
 
-use super::{kinds::Kinds, schema::Dictionary};
+use super::{
+    kinds::Kinds,
+    schema::{Inference, takes_one},
+};
 use crossfeed_schema::compile;
 use serde_json::{Map, Value, json};
 
 /// How deep references and combinators are followed; beyond, nothing is told.
-pub(super) const DEEPEST: usize = 48;
-/// How many schemas are looked at for one expression.
-const MOST: usize = 20_000;
+pub(super) const MAX_DEPTH: usize = 48;
+/// How many schemas are read for one expression.
+pub(super) const MAX_READ: usize = 20_000;
 
 /// What is within a value.
 #[derive(Clone, Copy, Debug)]
@@ -52,42 +55,27 @@ impl Inferred {
     }
 }
 
-/// Looks into schemas, as often as it may.
-pub(super) struct SchemaReader<'w, 's> {
-    pub(super) words: &'w Dictionary<'s>,
-    left: usize,
-}
-
-impl<'w, 's> SchemaReader<'w, 's> {
-    pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
-        Self { words, left: MOST }
-    }
-
+impl Inference<'_> {
     /// What is within instances of a schema; `None` where there is never any. A string that holds JSON
     /// is looked into where `opens`.
-    pub(super) fn within(
-        &mut self,
-        schema: &Value,
-        inner: Inner<'_>,
-        opens: bool,
-    ) -> Option<Inferred> {
+    pub(super) fn within(&self, schema: &Value, inner: Inner<'_>, opens: bool) -> Option<Inferred> {
         self.find(schema, inner, Kinds::ALL, opens, 0)
     }
 
     fn unknown(&self) -> Inferred {
-        Inferred::maybe(self.words.anything())
+        Inferred::maybe(self.anything())
     }
 
     /// `None` where the value is never of a kind that has it, or never has it.
     fn find(
-        &mut self,
+        &self,
         schema: &Value,
         inner: Inner<'_>,
         outer: Kinds,
         opens: bool,
         depth: usize,
     ) -> Option<Inferred> {
-        let kinds = self.words.kinds(schema) & outer;
+        let kinds = self.kinds(schema).and(outer);
         if opens && kinds.admit(Kinds::STRING) {
             return Some(self.unknown()); // it may be the text of what is looked for
         }
@@ -97,45 +85,38 @@ impl<'w, 's> SchemaReader<'w, 's> {
         let Value::Object(object) = schema else {
             return Some(self.unknown());
         };
-        if depth >= DEEPEST || self.left == 0 {
+        if depth >= MAX_DEPTH || !takes_one(&self.reads_left) {
             return Some(self.unknown());
         }
-        self.left -= 1;
         // Each source says something of the same value: what one says is never there is not.
         let mut found = vec![self.own(object, inner)?];
-        let mut sources: Vec<&Value> = Vec::new();
-        sources.extend(self.words.target(object));
-        let branches = |keyword| object.get(keyword).and_then(Value::as_array);
-        sources.extend(branches("allOf").into_iter().flatten());
-        for source in sources {
-            found.push(self.find(source, inner, kinds, opens, depth + 1)?);
+        let inside = |schema: &Value| self.find(schema, inner, kinds, opens, depth + 1);
+        let list = |keyword: &str| object.get(keyword).and_then(Value::as_array);
+        let all = list("allOf").into_iter().flatten();
+        for source in self.target(object).into_iter().chain(all) {
+            found.push(inside(source)?);
         }
-        for keyword in ["anyOf", "oneOf"] {
-            let Some(branches) = branches(keyword) else {
-                continue;
-            };
-            let each = branches.iter();
-            let each = each.map(|branch| self.find(branch, inner, kinds, opens, depth + 1));
-            let each: Vec<_> = each.collect();
+        for branches in ["anyOf", "oneOf"].into_iter().filter_map(list) {
+            let each: Vec<_> = branches.iter().map(inside).collect();
             let is_absent = |one: &Option<Inferred>| one.as_ref().is_none_or(|one| one.absent);
             let absent = each.iter().any(is_absent);
             if each.iter().all(Option::is_none) {
                 return None;
             }
             let schemas = each.into_iter().flatten().map(|one| one.schema);
-            let schema = self.words.any(schemas);
+            let schema = self.any(schemas);
             found.push(Inferred { schema, absent });
         }
         let absent = !kinds.are_only(inner.holder()) || found.iter().all(|one| one.absent);
         let schemas = found.into_iter().map(|one| one.schema).collect();
         Some(Inferred {
-            schema: self.words.all(schemas),
+            schema: self.all(schemas),
             absent,
         })
     }
 
     /// What the keywords of a schema themselves say; `None` for what they refuse.
-    fn own(&mut self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Inferred> {
+    fn own(&self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Inferred> {
         match inner {
             Inner::Member(name) => self.member(object, name),
             Inner::Item(index) => self.item(object, index),
@@ -146,30 +127,26 @@ impl<'w, 's> SchemaReader<'w, 's> {
                     return None;
                 }
                 let schemas = listed.iter().cloned().chain([rest]);
-                Some(Inferred::there(self.words.any(schemas)))
+                Some(Inferred::there(self.any(schemas)))
             }
             Inner::Members => {
                 let map = |keyword| object.get(keyword).and_then(Value::as_object);
                 let named = map("properties").into_iter().flatten();
                 let named = named.chain(map("patternProperties").into_iter().flatten());
                 let rest = object.get("additionalProperties").cloned();
-                let rest = rest.unwrap_or_else(|| self.words.anything());
+                let rest = rest.unwrap_or_else(|| self.anything());
                 let schemas = named.map(|(_, schema)| schema.clone()).chain([rest]);
-                Some(Inferred::there(self.words.any(schemas)))
+                Some(Inferred::there(self.any(schemas)))
             }
         }
     }
 
-    fn member(&mut self, object: &Map<String, Value>, name: &str) -> Option<Inferred> {
+    fn member(&self, object: &Map<String, Value>, name: &str) -> Option<Inferred> {
         let map = |keyword| object.get(keyword).and_then(Value::as_object);
-        let mut schemas: Vec<Value> = Vec::new();
-        schemas.extend(
-            map("properties")
-                .and_then(|declared| declared.get(name))
-                .cloned(),
-        );
+        let declared = map("properties").and_then(|declared| declared.get(name));
+        let mut schemas: Vec<Value> = declared.into_iter().cloned().collect();
         for (pattern, schema) in map("patternProperties").into_iter().flatten() {
-            self.left = self.left.saturating_sub(1);
+            takes_one(&self.reads_left);
             match matches(pattern, name) {
                 Some(true) => schemas.push(schema.clone()),
                 Some(false) => {}
@@ -185,7 +162,7 @@ impl<'w, 's> SchemaReader<'w, 's> {
         let required = object.get("required").and_then(Value::as_array);
         let is_required = |names: &Vec<Value>| names.iter().any(|one| one == name);
         Some(Inferred {
-            schema: self.words.all(schemas),
+            schema: self.all(schemas),
             absent: !required.is_some_and(is_required),
         })
     }
@@ -199,10 +176,10 @@ impl<'w, 's> SchemaReader<'w, 's> {
             Ok(at) => (listed.get(at).unwrap_or(&rest).clone(), least <= distance),
             Err(_) => {
                 let all = listed.iter().cloned().chain([rest]);
-                (self.words.any(all), least < distance)
+                (self.any(all), least < distance)
             }
         };
-        if self.words.is_nothing(&schema) || bound("maxItems").is_some_and(|most| most == 0) {
+        if self.is_nothing(&schema) || bound("maxItems").is_some_and(|most| most == 0) {
             return None;
         }
         Some(Inferred { schema, absent })
@@ -211,7 +188,7 @@ impl<'w, 's> SchemaReader<'w, 's> {
     /// The schemas of the items that are listed one by one, and that of those behind them.
     fn items<'o>(&self, object: &'o Map<String, Value>) -> (&'o [Value], Value) {
         let list = |keyword| object.get(keyword).and_then(Value::as_array);
-        let (listed, rest) = if self.words.lists_by_prefix() {
+        let (listed, rest) = if self.lists_by_prefix() {
             (list("prefixItems"), object.get("items"))
         } else {
             match list("items") {
@@ -219,10 +196,10 @@ impl<'w, 's> SchemaReader<'w, 's> {
                 None => (None, object.get("items")),
             }
         };
-        let rest = rest.cloned().unwrap_or_else(|| self.words.anything());
+        let rest = rest.cloned().unwrap_or_else(|| self.anything());
         // What stands in draft 4 for no schema is not a schema there.
         let rest = match rest {
-            Value::Bool(false) => self.words.nothing(),
+            Value::Bool(false) => self.nothing(),
             rest => rest,
         };
         (listed.map_or(&[], Vec::as_slice), rest)

@@ -1,8 +1,8 @@
 //! Which kinds of values a schema admits.
 
-use super::schema::Dictionary;
+use super::{inside::MAX_DEPTH, schema::Inference};
+use crossfeed_wire::reference::type_name;
 use serde_json::Value;
-use std::ops::{BitAnd, BitOr};
 
 /// A set of kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,90 +18,78 @@ impl Kinds {
     pub(super) const OBJECT: Self = Self(32);
     pub(super) const ALL: Self = Self(63);
 
+    /// Those of the kinds that are also among others.
+    pub(super) fn and(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
     /// Whether some of these are in it.
     pub(super) fn admit(self, some: Self) -> bool {
-        self & some != Self::NONE
+        self.and(some) != Self::NONE
     }
 
     /// Whether nothing but these is in it.
     pub(super) fn are_only(self, these: Self) -> bool {
-        self & these == self
+        self.and(these) == self
     }
 
-    fn of_word(word: &Value) -> Self {
-        match word.as_str() {
-            Some("null") => Self::NULL,
-            Some("boolean") => Self::BOOLEAN,
-            Some("number" | "integer") => Self::NUMBER,
-            Some("string") => Self::STRING,
-            Some("array") => Self::ARRAY,
-            Some("object") => Self::OBJECT,
+    fn named(word: &str) -> Self {
+        match word {
+            "null" => Self::NULL,
+            "boolean" => Self::BOOLEAN,
+            "number" | "integer" => Self::NUMBER,
+            "string" => Self::STRING,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
             _ => Self::ALL,
         }
     }
 
+    fn of_word(word: &Value) -> Self {
+        word.as_str().map_or(Self::ALL, Self::named)
+    }
+
     fn of_value(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::NULL,
-            Value::Bool(_) => Self::BOOLEAN,
-            Value::Number(_) => Self::NUMBER,
-            Value::String(_) => Self::STRING,
-            Value::Array(_) => Self::ARRAY,
-            Value::Object(_) => Self::OBJECT,
-        }
+        Self::named(type_name(value))
     }
 
     fn any(kinds: impl Iterator<Item = Self>) -> Self {
-        kinds.fold(Self::NONE, |all, one| all | one)
+        kinds.fold(Self::NONE, |all, one| Self(all.0 | one.0))
+    }
+}
+
+impl Inference<'_> {
+    /// The kinds that a schema admits, as far as can be told: never too few.
+    pub(super) fn kinds(&self, schema: &Value) -> Kinds {
+        self.kinds_at(schema, 0)
     }
 
-    /// The kinds that a schema admits, as far as can be told: never too few.
-    pub(super) fn of(schema: &Value, words: &Dictionary<'_>, depth: usize) -> Self {
+    fn kinds_at(&self, schema: &Value, depth: usize) -> Kinds {
         let object = match schema {
-            Value::Bool(false) => return Self::NONE,
-            Value::Object(object) if depth < super::inside::DEEPEST && words.looks() => object,
-            _ => return Self::ALL,
+            Value::Bool(false) => return Kinds::NONE,
+            Value::Object(object) if depth < MAX_DEPTH && self.takes_look() => object,
+            _ => return Kinds::ALL,
         };
+        let of = |schema: &Value| self.kinds_at(schema, depth + 1);
+        let list = |keyword: &str| object.get(keyword).and_then(Value::as_array);
         let mut kinds = match object.get("type") {
-            Some(Value::Array(list)) => Self::any(list.iter().map(Self::of_word)),
-            Some(word) => Self::of_word(word),
-            None => Self::ALL,
+            Some(Value::Array(words)) => Kinds::any(words.iter().map(Kinds::of_word)),
+            Some(word) => Kinds::of_word(word),
+            None => Kinds::ALL,
         };
-        if let Some(Value::Array(values)) = object.get("enum") {
-            kinds = kinds & Self::any(values.iter().map(Self::of_value));
+        if let Some(values) = list("enum") {
+            kinds = kinds.and(Kinds::any(values.iter().map(Kinds::of_value)));
         }
-        if let Some(value) = object.get("const").filter(|_| words.has_const()) {
-            kinds = kinds & Self::of_value(value);
+        if let Some(value) = object.get("const").filter(|_| self.has_const()) {
+            kinds = kinds.and(Kinds::of_value(value));
         }
-        if let Some(target) = words.target(object) {
-            kinds = kinds & Self::of(target, words, depth + 1);
+        let all = list("allOf").into_iter().flatten();
+        for schema in self.target(object).into_iter().chain(all) {
+            kinds = kinds.and(of(schema));
         }
-        let branches = |keyword| object.get(keyword).and_then(Value::as_array);
-        for branch in branches("allOf").into_iter().flatten() {
-            kinds = kinds & Self::of(branch, words, depth + 1);
-        }
-        for keyword in ["anyOf", "oneOf"] {
-            if let Some(branches) = branches(keyword) {
-                let branches = branches.iter();
-                kinds = kinds & Self::any(branches.map(|one| Self::of(one, words, depth + 1)));
-            }
+        for branches in ["anyOf", "oneOf"].into_iter().filter_map(list) {
+            kinds = kinds.and(Kinds::any(branches.iter().map(of)));
         }
         kinds
-    }
-}
-
-impl BitAnd for Kinds {
-    type Output = Self;
-
-    fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-}
-
-impl BitOr for Kinds {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
     }
 }

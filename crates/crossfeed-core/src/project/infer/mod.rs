@@ -14,15 +14,14 @@ mod tests;
 use crossfeed_jmespath::Expression;
 use crossfeed_output_schema::{flat_schema, is_anything, without_unused_definitions};
 use crossfeed_schema::check;
-use form::Inference;
-use schema::Dictionary;
+use schema::Inference;
 use serde_json::{Map, Value};
 
 /// Values that a schema may hold while it is made: `[@,@]|[@,@]|…` doubles at each step.
-const LARGEST: usize = 20_000;
+const MAX_VALUES: usize = 20_000;
 
 /// Gives the schema of what an expression gives on any instance of a schema; `None` where nothing
-/// can be told: the schema is none, says nothing of what is selected, or grows too large.
+/// can be told: the schema is invalid, does not describe what is selected, or grows too large.
 ///
 /// Null stands in it where a member of a list or object that the expression builds may be absent. The
 /// outcome as a whole is null only where a plain path (`a.b[0]`) leads to a null that is there: any
@@ -60,19 +59,17 @@ const LARGEST: usize = 20_000;
 pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Value> {
     let flat = flat_schema(output_schema).ok()?;
     let dialect = check(&flat).ok()?;
-    let root = root_of(&flat);
-    let words = Dictionary::of(&root, &flat, dialect);
-    let mut inference = Inference::new(&words);
-    let outcome = inference.outcome(expression.root(), words.root())?;
-    let found = if expression.is_plain_path() {
+    let inference = Inference::new(&flat, dialect);
+    let outcome = inference.outcome(expression.root(), root_of(&flat))?;
+    let inferred = if expression.is_plain_path() {
         outcome.schema
     } else {
-        words.without_null(outcome.schema)
+        inference.without_null(outcome.schema)
     };
-    if is_anything(&found) || words.is_nothing(&found) || words.is_null(&found) {
+    if is_anything(&inferred) || inference.is_nothing(&inferred) || inference.is_null(&inferred) {
         return None;
     }
-    let schema = assembled(&flat, found);
+    let schema = assembled(&flat, inferred);
     check(&schema).is_ok().then_some(schema)
 }
 
@@ -89,15 +86,15 @@ fn root_of(flat: &Value) -> Value {
 }
 
 /// The document: the dialect, the schema, and the definitions that it uses.
-fn assembled(flat: &Value, found: Value) -> Value {
-    let Value::Object(found) = found else {
-        return found;
+fn assembled(flat: &Value, inferred: Value) -> Value {
+    let Value::Object(inferred) = inferred else {
+        return inferred;
     };
     let of_document =
         |keyword: &'static str| Some((keyword.to_owned(), flat.get(keyword)?.clone()));
     let [declared, definitions @ ..] = OF_DOCUMENT;
     let mut out: Map<String, Value> = of_document(declared).into_iter().collect();
-    out.extend(found);
+    out.extend(inferred);
     out.extend(definitions.into_iter().filter_map(of_document));
     without_unused_definitions(Value::Object(out))
 }

@@ -1,45 +1,38 @@
 //! Schemas as they are put together, in the words of a dialect.
 
-use super::{LARGEST, kinds::Kinds};
+use super::{MAX_VALUES, inside::MAX_READ, kinds::Kinds};
 use crossfeed_output_schema::{is_anything, values_in};
 use crossfeed_schema::Dialect;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
-/// A schema whose references all lead to its definitions, and its dialect.
-pub(super) struct Dictionary<'s> {
-    /// The schema of the whole value, alone.
-    root: &'s Value,
+/// The inference for one expression, over a schema whose references all lead to its definitions.
+pub(super) struct Inference<'s> {
     /// The document, which holds the definitions.
     flat: &'s Value,
     dialect: Dialect,
     /// How many more schemas may be looked at for their kinds.
-    left: Cell<usize>,
+    looks_left: Cell<usize>,
+    /// How many more schemas may be read for what is within their values.
+    pub(super) reads_left: Cell<usize>,
 }
 
 /// How many schemas are looked at for their kinds: references and combinators fan out.
-const LOOKS: usize = 200_000;
+const MAX_LOOKS: usize = 200_000;
 
-impl<'s> Dictionary<'s> {
-    pub(super) fn of(root: &'s Value, flat: &'s Value, dialect: Dialect) -> Self {
+impl<'s> Inference<'s> {
+    pub(super) fn new(flat: &'s Value, dialect: Dialect) -> Self {
         Self {
-            root,
             flat,
             dialect,
-            left: Cell::new(LOOKS),
+            looks_left: Cell::new(MAX_LOOKS),
+            reads_left: Cell::new(MAX_READ),
         }
     }
 
     /// Takes one look; false where none is left.
-    pub(super) fn looks(&self) -> bool {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        left > 0
-    }
-
-    /// The schema of the whole value.
-    pub(super) fn root(&self) -> &'s Value {
-        self.root
+    pub(super) fn takes_look(&self) -> bool {
+        takes_one(&self.looks_left)
     }
 
     /// Whether the items that are listed one by one are in a keyword of their own.
@@ -93,15 +86,12 @@ impl<'s> Dictionary<'s> {
     /// The schema of a list of which each item has one of its own.
     pub(super) fn tuple(&self, items: Vec<Value>) -> Value {
         let count = items.len();
-        if self.lists_by_prefix() {
-            json!({"type": "array", "prefixItems": items, "minItems": count, "maxItems": count})
+        let keyword = if self.lists_by_prefix() {
+            "prefixItems"
         } else {
-            json!({"type": "array", "items": items, "minItems": count, "maxItems": count})
-        }
-    }
-
-    pub(super) fn kinds(&self, schema: &Value) -> Kinds {
-        Kinds::of(schema, self, 0)
+            "items"
+        };
+        json!({"type": "array", keyword: items, "minItems": count, "maxItems": count})
     }
 
     /// One schema for what is valid by any of these.
@@ -157,8 +147,15 @@ impl<'s> Dictionary<'s> {
 
     /// The schema, as long as it is small enough to go on with.
     pub(super) fn bounded(&self, schema: Value) -> Option<Value> {
-        (values_in(&schema) <= LARGEST).then_some(schema)
+        (values_in(&schema) <= MAX_VALUES).then_some(schema)
     }
+}
+
+/// Takes one of what is left; false where none is.
+pub(super) fn takes_one(left: &Cell<usize>) -> bool {
+    let before = left.get();
+    left.set(before.saturating_sub(1));
+    before > 0
 }
 
 /// Schemas as one, each once; none of none.
