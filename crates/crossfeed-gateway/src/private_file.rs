@@ -6,21 +6,32 @@ use std::{
     path::Path,
 };
 
-/// Makes a directory that is the owner's alone; one that others may write to is refused.
-pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
+/// Makes the directory of a file, which only its owner may use; one that others may write to is refused.
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)?;
-    check_directory(directory)
+    builder.create(directory_of(path))?;
+    check_directory(path)
 }
 
-/// Refuses a directory that others may write to. A missing one is fine.
-pub(crate) fn check_directory(directory: &Path) -> io::Result<()> {
-    let metadata = match fs::metadata(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        metadata => metadata?,
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+/// None where there is no such file.
+fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Refuses a file in a directory that others may write to. A missing directory is fine.
+pub(crate) fn check_directory(path: &Path) -> io::Result<()> {
+    let Some(metadata) = if_found(fs::metadata(directory_of(path)))? else {
+        return Ok(());
     };
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o022 != 0 {
@@ -36,11 +47,10 @@ fn denied(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Opens a file that only its owner can read; none where there is no such file.
+/// Opens a file that only its owner can read; none where it is missing.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
+    let Some(file) = if_found(File::open(path))? else {
+        return Ok(None);
     };
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o077 != 0 {
@@ -66,28 +76,28 @@ pub(crate) fn read_own(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>>
     Ok(Some(bytes))
 }
 
-/// Writes a file in the place of the one that is there.
+/// Writes a file, and replaces the one that is there.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(path, bytes, |temporary| fs::rename(temporary, path))
 }
 
-/// Writes a file where there is none. Says whether it did: one that is there is left as it is.
+/// Writes a file unless there is one already. Returns whether it did.
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let written = write(path, bytes, |temporary| {
-        // A link takes the place of no file, as a renaming would.
+    let created = write(path, bytes, |temporary| {
+        // A link fails where there is a file, which renaming would replace.
         fs::hard_link(temporary, path)?;
         fs::remove_file(temporary)
     });
-    match written {
+    match created {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        written => written.map(|()| true),
+        created => created.map(|()| true),
     }
 }
 
 /// Writes beside the file, puts it in its place, and waits until the disk has both.
 fn write(path: &Path, bytes: &[u8], put: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    make_directory(directory)?;
+    make_directory(path)?;
+    let directory = directory_of(path);
     let mut nonce = [0; 8];
     getrandom::fill(&mut nonce).map_err(|_| io::Error::other("no randomness"))?;
     let temporary = directory.join(format!(".{:016x}.tmp", u64::from_ne_bytes(nonce)));

@@ -311,7 +311,7 @@ pub(super) fn connectors(
     metrics: &Metrics,
 ) -> Result<Vec<Arc<dyn Connector>>> {
     let connector = |server: &ServerConfig| {
-        upstream::connector_with_metrics(server, &config.limits, environment, metrics)
+        upstream::connector(server, &config.limits, environment, metrics)
             .map_err(|error| unreachable(&server.name, &error))
     };
     config.servers.iter().map(connector).collect()

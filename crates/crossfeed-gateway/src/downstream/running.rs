@@ -1,7 +1,7 @@
 //! Requests that run, so that the end can wait for them.
 
 use crate::{
-    message::{Kind, Message},
+    message::Message,
     port::{Disconnected, MessageSink},
     protocol::method,
 };
@@ -43,9 +43,9 @@ struct Reply {
 #[async_trait]
 impl MessageSink for Reply {
     async fn send(&self, message: Message) -> Result<(), Disconnected> {
-        let answers = matches!(message.kind(), Kind::Response | Kind::Error);
+        let is_answer = message.kind().is_answer();
         let sent = self.outlet.send(message).await;
-        if answers {
+        if is_answer {
             self.runs.lock().take();
         }
         sent

@@ -20,7 +20,7 @@ use crate::{
     apart::read_apart,
     config::Unlisted,
     members::at,
-    message::{Message, ResultMember, RpcError},
+    message::{BodyMember, Message, RpcError},
     principal::Principal,
     protocol::{code, meta, method},
 };
@@ -226,7 +226,7 @@ impl Client {
         serial: u64,
         message: &Message,
     ) {
-        let names_task = |member: &ResultMember| matches!(member.key, "task" | ID);
+        let names_task = |member: &BodyMember| matches!(member.key, "task" | ID);
         let members = message.result_members();
         if members.is_some_and(|members| !members.iter().any(names_task)) {
             return;

@@ -1,8 +1,6 @@
-//! Messages as lines: what standard input and output speak, on both sides of the gateway.
+//! Messages as lines, as standard input and output carry them on both sides of the gateway.
 //!
-//! What comes in: bytes of a peer, in any pieces, of any length. What goes out: whole lines, each within a
-//! limit, and of a line beyond it what is needed to answer; and messages as lines, many at once.
-//! Deliberately not here: whether a line is a message, and what is done when it is not.
+//! Of a line beyond the limit, only what is needed to answer it is kept.
 
 mod reader;
 mod skim;
@@ -14,4 +12,4 @@ mod tests;
 pub use reader::{Line, LineReader};
 pub use skim::{Skim, Skimmed};
 pub use writer::LineWriter;
-pub(crate) use writer::put_line;
+pub(crate) use writer::Pieces;

@@ -1,7 +1,7 @@
-//! What can be said about a message that is too large to be held.
+//! Reads a message that is too large to be held, and keeps only what is needed to answer it.
 
 use crate::message::{Id, Kind};
-use bytes::Bytes;
+use serde_json::Value;
 
 /// A key or an id longer than this is not held: no key of the envelope is, and an id that is cannot be
 /// answered to.
@@ -61,6 +61,14 @@ pub struct Skim {
 }
 
 impl Skim {
+    /// What a whole message says.
+    #[must_use]
+    pub fn whole(message: &[u8]) -> Skimmed {
+        let mut skim = Self::default();
+        skim.feed(message);
+        skim.finish()
+    }
+
     /// Reads on.
     pub fn feed(&mut self, mut piece: &[u8]) {
         self.bytes += piece.len() as u64;
@@ -103,7 +111,7 @@ impl Skim {
                     self.is_object = byte == b'{';
                     self.begin(Part::Key);
                 } else if self.depth == 1 {
-                    // An id that is a list or an object is none.
+                    // A list or an object is not an id.
                     self.held = None;
                 }
                 self.depth = self.depth.saturating_add(1);
@@ -155,7 +163,9 @@ impl Skim {
     fn member_ends(&mut self) {
         if self.part == Part::Id {
             self.ids += 1;
-            self.id = self.held.take().and_then(id_of);
+            let text = self.held.take().unwrap_or_default();
+            let is_json = serde_json::from_slice::<Value>(&text).is_ok();
+            self.id = Id::parse(text.into()).filter(|_| is_json);
         }
         self.part = Part::Other;
     }
@@ -163,7 +173,7 @@ impl Skim {
     /// What was read, once nothing comes any more.
     #[must_use]
     pub fn finish(self) -> Skimmed {
-        // Two ids, and nobody knows which one is meant.
+        // Two ids are ambiguous.
         let id = self.id.filter(|_| self.is_object && self.ids == 1);
         let kind = match (self.method, self.result, self.error) {
             _ if !self.is_object => None,
@@ -178,15 +188,5 @@ impl Skim {
             id,
             kind,
         }
-    }
-}
-
-/// The id that the text is: a string or a number.
-fn id_of(text: Vec<u8>) -> Option<Id> {
-    match serde_json::from_slice(&text) {
-        Ok(serde_json::Value::String(_) | serde_json::Value::Number(_)) => {
-            Some(Id::of(Bytes::from(text)))
-        }
-        _ => None,
     }
 }

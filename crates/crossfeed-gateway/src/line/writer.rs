@@ -11,21 +11,93 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 /// Pieces up to here are copied together; longer ones are written from where they are.
 const MAX_COPIED_BYTES: usize = 4 << 10;
-/// How many pieces are handed to the system at once.
-const MAX_PIECES: usize = 32;
+
+/// Bytes that wait to be written, in order. Long pieces share the bytes of their messages.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    long: VecDeque<Bytes>,
+    /// What follows the long pieces.
+    small: BytesMut,
+    length: usize,
+}
+
+impl Pieces {
+    /// Puts bytes behind those that wait.
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        self.small.extend_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    /// Puts a message behind what waits, on one line.
+    pub(crate) fn put_message(&mut self, message: &Message) {
+        for piece in message.pieces() {
+            let line = on_one_line(&piece);
+            if line.len() <= MAX_COPIED_BYTES {
+                self.put(&line);
+                continue;
+            }
+            let line = match line {
+                Cow::Borrowed(_) => piece,
+                Cow::Owned(line) => line.into(),
+            };
+            if !self.small.is_empty() {
+                self.long.push_back(self.small.split().freeze());
+            }
+            self.length += line.len();
+            self.long.push_back(line);
+        }
+    }
+
+    /// Takes the first piece.
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
+        let small = || (!self.small.is_empty()).then(|| self.small.split().freeze());
+        let piece = self.long.pop_front().or_else(small)?;
+        self.length -= piece.len();
+        Some(piece)
+    }
+}
+
+impl Buf for Pieces {
+    fn remaining(&self) -> usize {
+        self.length
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.long.front().map_or(&self.small, |piece| piece)
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        self.length -= count;
+        while let Some(piece) = self.long.front_mut() {
+            if count < piece.len() {
+                return piece.advance(count);
+            }
+            count -= piece.len();
+            self.long.pop_front();
+        }
+        self.small.advance(count);
+    }
+
+    fn chunks_vectored<'p>(&'p self, slices: &mut [IoSlice<'p>]) -> usize {
+        let small = (!self.small.is_empty()).then_some(&self.small[..]);
+        let pieces = self.long.iter().map(|piece| &piece[..]).chain(small);
+        let filled = slices.iter_mut().zip(pieces);
+        filled
+            .map(|(slice, piece)| *slice = IoSlice::new(piece))
+            .count()
+    }
+}
 
 /// Writes messages, each on a line of its own.
 ///
 /// # Invariants
 ///
-/// What was put is written in order, each message once, also when [`flush`](Self::flush) was dropped
-/// before it was through: the next one goes on where it was.
+/// Messages are written in order, each once, even when a [`flush`](Self::flush) was dropped before it was done: the
+/// next one continues where it stopped.
 #[derive(Debug)]
 pub struct LineWriter<W> {
     pub(super) sink: W,
-    pieces: VecDeque<Bytes>,
-    /// What stands behind the pieces.
-    small: BytesMut,
+    waiting: Pieces,
 }
 
 impl<W: AsyncWrite + Unpin> LineWriter<W> {
@@ -34,57 +106,33 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     pub fn new(sink: W) -> Self {
         Self {
             sink,
-            pieces: VecDeque::new(),
-            small: BytesMut::new(),
+            waiting: Pieces::default(),
         }
     }
 
     /// Puts a message behind those that were put before.
     pub fn put(&mut self, message: &Message) {
-        put_line(message, &mut self.small, &mut self.pieces);
-        self.small.extend_from_slice(b"\n");
+        self.waiting.put_message(message);
+        self.waiting.put(b"\n");
     }
 
     /// Whether everything that was put was written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty() && self.small.is_empty()
+        !self.waiting.has_remaining()
     }
 
     /// Writes what was put.
     ///
     /// # Errors
     ///
-    /// What writing failed with; the peer does not read any more.
+    /// What writing failed with; the peer no longer reads.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while !self.is_empty() {
-            if !self.small.is_empty() {
-                self.pieces.push_back(self.small.split().freeze());
-            }
-            let pieces = self.pieces.iter().take(MAX_PIECES);
-            let slices: Vec<_> = pieces.map(|piece| IoSlice::new(piece)).collect();
-            let written = self.sink.write_vectored(&slices).await?;
-            self.wrote(written)?;
-        }
+        self.sink.write_all_buf(&mut self.waiting).await?;
         self.sink.flush().await
     }
 
-    fn wrote(&mut self, mut written: usize) -> io::Result<()> {
-        if written == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        while let Some(piece) = self.pieces.front_mut() {
-            if written < piece.len() {
-                piece.advance(written);
-                break;
-            }
-            written -= piece.len();
-            self.pieces.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Writes what was put, and says that nothing follows.
+    /// Writes what was put, and ends the output.
     ///
     /// # Errors
     ///
@@ -92,24 +140,5 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     pub async fn close(&mut self) -> io::Result<()> {
         self.flush().await?;
         self.sink.shutdown().await
-    }
-}
-
-/// Puts a message on one line behind what is there: `small` stands behind the pieces.
-pub(crate) fn put_line(message: &Message, small: &mut BytesMut, pieces: &mut VecDeque<Bytes>) {
-    for piece in message.pieces() {
-        let line = on_one_line(&piece);
-        if line.len() <= MAX_COPIED_BYTES {
-            small.extend_from_slice(&line);
-            continue;
-        }
-        let line = match line {
-            Cow::Borrowed(_) => piece,
-            Cow::Owned(line) => line.into(),
-        };
-        if !small.is_empty() {
-            pieces.push_back(small.split().freeze());
-        }
-        pieces.push_back(line);
     }
 }

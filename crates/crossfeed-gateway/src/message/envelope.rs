@@ -1,12 +1,12 @@
-//! The members of the outermost object, found in one pass.
+//! Reads the envelope of a message: the members of the outermost object, in one pass.
 
-use super::{Id, Kind, MessageError, Param, RESULT_MEMBERS, ResultMember};
-use crate::members::{Member as Found, value_start};
+use super::{BodyMember, Id, Kind, MessageError, PARAMS, RESULT_MEMBERS};
+use crate::members::{Member, value_start};
 use bytes::Bytes;
 use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
 use std::ops::Range;
 
-/// What the outermost object says, and where.
+/// The envelope, and where its parts are.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
     pub(super) kind: Kind,
@@ -14,21 +14,15 @@ pub(super) struct Envelope {
     pub(super) id: Option<Id>,
     pub(super) id_at: Option<Range<usize>>,
     pub(super) body: Option<Range<usize>>,
-    /// Where members of `params` are, within these; none where it has none of them.
-    pub(super) params: Option<Box<Params>>,
-    /// Where members of `result` are, within it; none where they are [more](MAX_NOTED) than are noted.
-    pub(super) result: Option<Vec<ResultMember>>,
+    /// Known members of the body, within it; none where they are [too many](MAX_NOTED), or the body was replaced.
+    pub(super) members: Option<Vec<BodyMember>>,
 }
-
-/// Where members of `params` are, by [`Param`](super::Param). Of several of the same name, the last counts.
-pub(super) type Params = [Option<Range<usize>>; Param::ALL.len()];
 
 /// The members of the outermost object.
 const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-/// The places of those whose members are noted.
-const PARAMS: usize = 3;
-const RESULT: usize = 4;
-/// Members of a result that are noted: doubled ones could be any number.
+/// Which of their own members are noted.
+const NOTED: [&[&str]; NAMES.len()] = [&[], &[], &[], &PARAMS, &RESULT_MEMBERS, &[]];
+/// How many members of a body are noted: doubled ones could be any number.
 const MAX_NOTED: usize = 32;
 
 /// Looks at the members of the outermost object, and of its `params` and `result`.
@@ -36,14 +30,12 @@ struct Reader<'t> {
     text: &'t [u8],
     depth: usize,
     is_object: bool,
+    /// The member whose value comes, and where that begins.
     current: Option<(usize, usize)>,
     found: [Option<Range<usize>>; NAMES.len()],
-    /// The member of `params` whose value comes, and where that begins.
-    param: Option<(Param, usize)>,
-    params: Option<Box<Params>>,
-    /// The member of `result` whose value comes.
-    of_result: Option<ResultMember>,
-    result: Option<Vec<ResultMember>>,
+    /// The member of `params` or `result` whose value comes.
+    nested: Option<BodyMember>,
+    noted: [Option<Vec<BodyMember>>; NAMES.len()],
     twice: bool,
 }
 
@@ -60,61 +52,49 @@ impl TokenVisitor for Reader<'_> {
     }
 
     fn key(&mut self, key: Quoted<'_>) {
-        match (self.depth, &self.current) {
-            (1, _) => {}
-            (2, Some((PARAMS, _))) => {
+        match (self.depth, self.current) {
+            (1, _) => {
                 let name = key.text();
-                let param = Param::ALL.into_iter().find(|param| param.key() == name);
-                self.param = param.and_then(|param| Some((param, value_start(self.text, &key)?)));
-                return;
+                match NAMES.iter().position(|known| *known == name) {
+                    Some(member) => {
+                        self.current = value_start(self.text, &key).map(|at| (member, at));
+                    }
+                    None => self.twice |= is_read_as_another(&name),
+                }
             }
-            (2, Some((RESULT, _))) => {
+            (2, Some((of, _))) if !NOTED[of].is_empty() => {
                 let name = key.text();
-                let known = RESULT_MEMBERS.into_iter().find(|known| *known == name);
+                let known = NOTED[of].iter().find(|known| **known == name);
                 let begun = known.zip(value_start(self.text, &key));
-                self.of_result = begun.map(|(known, at)| Found::begin(known, &key, at));
-                return;
+                self.nested = begun.map(|(known, at)| Member::begin(*known, &key, at));
             }
-            _ => return,
-        }
-        let name = key.text();
-        match NAMES.iter().position(|own| *own == name) {
-            Some(member) => {
-                self.current = value_start(self.text, &key).map(|at| (member, at));
-            }
-            None => self.twice |= is_read_as_another(&name),
+            _ => {}
         }
     }
 
     fn value_end(&mut self, end: usize) {
-        if self.depth == 2
-            && let (Some((param, at)), Some((_, from))) = (self.param.take(), self.current)
-        {
-            let params = self.params.get_or_insert_default();
-            params[param as usize] = Some(at - from..end - from);
-        }
-        if self.depth == 2
-            && let (Some(member), Some((_, from))) = (self.of_result.take(), self.current)
-        {
-            let noted = self.result.as_mut().filter(|noted| noted.len() < MAX_NOTED);
-            match noted {
-                Some(noted) => noted.push(member.ended(end).within(from)),
-                None => self.result = None,
+        match (self.depth, self.current) {
+            (2, Some((of, from))) => {
+                if let Some(member) = self.nested.take() {
+                    match &mut self.noted[of] {
+                        Some(noted) if noted.len() < MAX_NOTED => {
+                            noted.push(member.ended(end).within(from));
+                        }
+                        noted => *noted = None,
+                    }
+                }
             }
-        }
-        if self.depth != 1 {
-            return;
-        }
-        if let Some((member, start)) = self.current.take() {
-            let slot = &mut self.found[member];
-            self.twice |= slot.is_some();
-            *slot = Some(start..end);
+            (1, Some((member, start))) => {
+                self.current = None;
+                self.twice |= self.found[member].replace(start..end).is_some();
+            }
+            _ => {}
         }
     }
 }
 
-/// Whether a key is one of the envelope's for those who read keys whatever their case is: what they took
-/// the message for is not what was judged here.
+/// Whether a reader that ignores the case of keys would take a key for one of the envelope's: it would read another
+/// message than the one that was judged here.
 fn is_read_as_another(key: &str) -> bool {
     // The longest, of signs of up to three bytes.
     let may_be = key.len() <= 3 * "jsonrpc".len();
@@ -138,18 +118,15 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         is_object: false,
         current: None,
         found: Default::default(),
-        param: None,
-        params: None,
-        of_result: None,
-        result: Some(Vec::new()),
+        nested: None,
+        noted: std::array::from_fn(|_| Some(Vec::new())),
         twice: false,
     };
     read_tokens(text, &mut reader).map_err(MessageError::NotJson)?;
     let Reader {
         is_object,
         found: [version, id_at, method, params, result, error],
-        params: members,
-        result: result_members,
+        noted: [.., of_params, of_result, of_error],
         twice,
         ..
     } = reader;
@@ -162,13 +139,11 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
     }
     // `null` stands where an id could not be read: an error without one.
     let id_at = id_at.filter(|range| &raw[range.clone()] != b"null");
-    let id = match &id_at {
-        Some(range) if matches!(raw[range.start], b'"' | b'-' | b'0'..=b'9') => {
-            Some(Id::of(raw.slice(range.clone())))
-        }
-        Some(_) => return Err(not_message("its idis neither a string nor a number", None)),
-        None => None,
-    };
+    let id = id_at.clone().map(|range| {
+        let id = Id::parse(raw.slice(range));
+        id.ok_or_else(|| not_message("its id is neither a string nor a number", None))
+    });
+    let id = id.transpose()?;
     let wrong = |reason| Err(not_message(reason, id.clone()));
     if twice {
         return wrong("a member of the envelope is there twice, or in another case");
@@ -183,11 +158,11 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         Some(_) => return wrong("its method is not a string"),
         None => None,
     };
-    let (kind, body) = match (name.is_some(), id.is_some(), result, error) {
-        (true, true, None, None) => (Kind::Request, params),
-        (true, false, None, None) => (Kind::Notification, params),
-        (false, true, Some(result), None) => (Kind::Response, Some(result)),
-        (false, _, None, Some(error)) => (Kind::Error, Some(error)),
+    let (kind, body, members) = match (name.is_some(), id.is_some(), result, error) {
+        (true, true, None, None) => (Kind::Request, params, of_params),
+        (true, false, None, None) => (Kind::Notification, params, of_params),
+        (false, true, Some(result), None) => (Kind::Response, Some(result), of_result),
+        (false, _, None, Some(error)) => (Kind::Error, Some(error), of_error),
         _ => return wrong("it is neither a request, a notification nor a response"),
     };
     Ok(Envelope {
@@ -196,8 +171,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         id,
         id_at,
         body,
-        params: members,
-        result: result_members,
+        members,
     })
 }
 

@@ -1,13 +1,14 @@
-//! What is not a message, and the errors that JSON-RPC knows.
+//! Why bytes are not a message, and the errors of JSON-RPC.
 
 use super::Id;
 use crate::protocol::code;
 use bytes::Bytes;
 use crossfeed_json::JsonError;
+use crossfeed_wire::ErrorCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -79,7 +80,20 @@ impl RpcError {
         self
     }
 
-    /// A revision was asked for that is not spoken; those that are, are named.
+    /// A limit of the gateway is reached; `limit` is its value, where the client may know it.
+    pub(crate) fn limit_exceeded(
+        code: i64,
+        message: impl Into<String>,
+        limit: Option<usize>,
+    ) -> Self {
+        let mut data = json!({"code": ErrorCode::LimitExceeded.as_str()});
+        if let Some(limit) = limit {
+            data["limit"] = limit.into();
+        }
+        Self::new(code, message).with_data(data)
+    }
+
+    /// The requested revision is not supported; the supported ones are named.
     pub(crate) fn unsupported_revision<'r>(
         message: &str,
         supported: impl IntoIterator<Item = &'r str>,

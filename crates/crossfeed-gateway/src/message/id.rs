@@ -16,12 +16,12 @@ impl Id {
         Self(number.to_string().into())
     }
 
-    /// An id by the JSON that it is; the caller has read it as a string or a number.
-    pub(crate) fn of(raw: Bytes) -> Self {
-        Self(raw)
+    /// A text of the gateway's own.
+    pub(crate) fn text(text: &str) -> Self {
+        Self(crossfeed_json::quoted(text).into())
     }
 
-    /// An id by its JSON: none where thatis neither a string nor a number.
+    /// An id by its JSON; none where the JSON is neither a string nor a number.
     #[must_use]
     pub fn parse(json: Bytes) -> Option<Self> {
         matches!(json.first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(Self(json))

@@ -72,10 +72,8 @@ impl Message {
                 id: id.cloned(),
                 id_at,
                 body,
-                params: None,
-                result: None,
+                members: None,
             },
-            is_unread: true,
         }
     }
 }

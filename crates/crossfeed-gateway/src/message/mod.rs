@@ -1,8 +1,6 @@
-//! A JSON-RPC message: its envelope read, everything else as it came.
+//! A JSON-RPC message: its envelope is read, and all other bytes stay as they came.
 //!
-//! What comes in: the bytes of one message. What goes out: what kind it is, and the bytes of its parts;
-//! and the message again, with another id or another body where the gateway sets one, in pieces that
-//! share the bytes that came. Deliberately not here: what methods mean.
+//! Where the gateway sets another id or another body, the message is written in pieces that share the bytes that came.
 
 mod body;
 mod envelope;
@@ -24,6 +22,7 @@ pub(crate) use token::Token;
 use crate::{
     apart::apart,
     members::{Member, at},
+    protocol::method,
 };
 use bytes::{Buf, Bytes};
 use crossfeed_json::Document;
@@ -47,7 +46,15 @@ pub enum Kind {
     Error,
 }
 
-/// A member of `params` that decides where a message goes: found while the envelope is read, so that the
+impl Kind {
+    /// Whether this answers a request.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Response | Self::Error)
+    }
+}
+
+/// A member of `params` that decides where a message goes. Its place is noted while the envelope is read, so that the
 /// whole need not be indexed for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Param {
@@ -62,19 +69,25 @@ pub(crate) enum Param {
 }
 
 impl Param {
-    const ALL: [Self; 4] = [Self::Meta, Self::Name, Self::Uri, Self::TaskId];
+    /// The parameter that names what a request is about, by its method.
+    pub(crate) fn naming(method: &str) -> Option<Self> {
+        match method {
+            method::CALL_TOOL | method::GET_PROMPT => Some(Self::Name),
+            method::READ_RESOURCE => Some(Self::Uri),
+            method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK => Some(Self::TaskId),
+            _ => None,
+        }
+    }
 
     fn key(self) -> &'static str {
-        match self {
-            Self::Meta => "_meta",
-            Self::Name => "name",
-            Self::Uri => "uri",
-            Self::TaskId => "taskId",
-        }
+        PARAMS[self as usize]
     }
 }
 
-/// Members of results by which it is known what they are, and what stands around their data.
+/// The members of `params` whose places are noted, by [`Param`].
+const PARAMS: [&str; 4] = ["_meta", "name", "uri", "taskId"];
+
+/// The members of `result` whose places are noted: they tell what a result is, and stand around its data.
 pub(crate) const RESULT_MEMBERS: [&str; 8] = [
     "isError",
     "resultType",
@@ -86,8 +99,8 @@ pub(crate) const RESULT_MEMBERS: [&str; 8] = [
     "_meta",
 ];
 
-/// One of them, and where it is in its result.
-pub(crate) type ResultMember = Member<&'static str>;
+/// A member of `params` or `result`, and where it is within.
+pub(crate) type BodyMember = Member<&'static str>;
 
 /// One message.
 ///
@@ -101,8 +114,6 @@ pub struct Message {
     envelope: Envelope,
     /// What stands instead of parts of `raw`, in the order of the ranges, which do not overlap.
     edits: Edits,
-    /// Whether the body is not the one whose members were noted.
-    is_unread: bool,
 }
 
 impl Message {
@@ -121,7 +132,6 @@ impl Message {
             raw,
             envelope,
             edits: Vec::new(),
-            is_unread: false,
         })
     }
 
@@ -150,6 +160,12 @@ impl Message {
     #[must_use]
     pub fn id(&self) -> Option<&Id> {
         self.envelope.id.as_ref()
+    }
+
+    /// The id of a request; none of every other message.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&Id> {
+        self.id().filter(|_| self.kind() == Kind::Request)
     }
 
     /// The bytes of `params`, `result` or `error`, as they will be sent. Shared, and copied only where something
@@ -184,16 +200,18 @@ impl Message {
     /// The bytes of a member of `params`. Shared, not copied.
     pub(crate) fn param(&self, param: Param) -> Option<Bytes> {
         let params = self.params()?;
-        if self.is_unread {
+        if self.envelope.members.is_none() {
             let document = Document::new(params);
             return Some(at(&document, &[param.key()])?.shared());
         }
         Some(params.slice(self.param_at(param)?))
     }
 
-    /// Where a member is within `params` as they came.
+    /// Where a member is within `params` as they came. Of several with the same name, the last counts.
     fn param_at(&self, param: Param) -> Option<Range<usize>> {
-        self.envelope.params.as_ref()?[param as usize].clone()
+        let mut members = self.envelope.members.as_ref()?.iter().rev();
+        let member = members.find(|member| member.key == param.key())?;
+        Some(member.value.clone())
     }
 
     /// `params` with other bytes at a place within `_meta`; none where there is no `_meta`.
@@ -224,13 +242,10 @@ impl Message {
                 at - within_meta.len() + length
             }
         };
-        let places = self
-            .envelope
-            .params
-            .iter_mut()
-            .flat_map(|all| all.iter_mut());
-        for place in places.flatten() {
-            *place = moved(place.start)..moved(place.end);
+        for member in self.envelope.members.iter_mut().flatten() {
+            for place in [&mut member.whole, &mut member.value] {
+                *place = moved(place.start)..moved(place.end);
+            }
         }
         self.edit(range, json);
         self
@@ -243,9 +258,9 @@ impl Message {
     }
 
     /// Where members of `result` are; none where that is not known.
-    pub(crate) fn result_members(&self) -> Option<&[ResultMember]> {
-        let known = self.envelope.result.as_deref();
-        known.filter(|_| self.kind() == Kind::Response && !self.is_unread)
+    pub(crate) fn result_members(&self) -> Option<&[BodyMember]> {
+        let known = self.envelope.members.as_deref();
+        known.filter(|_| self.kind() == Kind::Response)
     }
 
     /// The bytes of `error`.
@@ -281,7 +296,7 @@ impl Message {
     #[must_use]
     pub fn with_body(mut self, json: impl Into<Bytes>) -> Self {
         let json = json.into();
-        self.is_unread = true;
+        self.envelope.members = None;
         match self.envelope.body.clone() {
             Some(range) => self.edit(range, json),
             None => return Self::made(self.kind(), self.id(), self.method(), Some(&json)),
@@ -296,8 +311,7 @@ impl Message {
             Body::Edited(edits) => edits,
         };
         match self.envelope.body.clone() {
-            Some(range) if !self.is_unread => {
-                self.is_unread = true;
+            Some(range) if self.envelope.members.take().is_some() => {
                 for (at, with) in edits {
                     self.edit(range.start + at.start..range.start + at.end, with);
                 }

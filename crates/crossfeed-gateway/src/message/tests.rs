@@ -169,7 +169,7 @@ fn members_of_params_are_found_where_they_stand() {
         let text = format!(r#"{{"params" : {params} ,"jsonrpc":"2.0","method":"m","id":1}}"#);
         let message = Message::parse(text).unwrap();
         let document = Document::new(params.to_owned());
-        for param in Param::ALL {
+        for param in [Param::Meta, Param::Name, Param::Uri, Param::TaskId] {
             let expected = document.root().unwrap().get(param.key());
             let expected = expected.map(crossfeed_json::Cursor::shared);
             assert_eq!(message.param(param), expected, "{params} {param:?}");

@@ -28,7 +28,7 @@ use crate::{
     Revision,
     budget::Budget,
     config::{ClientName, GatewayConfig},
-    message::{Body, Header, Message, ResultMember, RpcError},
+    message::{Body, BodyMember, Header, Message, RpcError},
     metrics::{GatewayMetrics, Metrics},
     principal::Principal,
 };
@@ -229,7 +229,7 @@ impl Pending {
         }
     }
 
-    async fn shown(self, result: Bytes, members: Option<&[ResultMember]>) -> Body {
+    async fn shown(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
             None => result::pass_on(result, self.passing).await.into(),

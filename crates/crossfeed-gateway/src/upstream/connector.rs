@@ -1,8 +1,8 @@
-//! From what a configuration says of a server to a way to reach it.
+//! Makes the connector of a server from its configuration.
 
 use super::{
     Connector, Event, Upstream, UpstreamError,
-    auth::{self, Credentials},
+    auth::{self, OAuth},
     http::HttpConnector,
 };
 use crate::{
@@ -12,34 +12,29 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::mpsc;
+#[cfg(unix)]
+use {
+    super::stdio::{self, StdioConnector},
+    crate::metrics::families,
+};
 
-/// The way to reach a server. `environment` is what the gateway's own process was given: a child gets
-/// those of its variables that are safe to pass on.
+/// The connector of a server. A child process inherits only those variables of `environment`, the gateway's own, that
+/// are safe to pass on. What a child prints that is not a message is counted in `metrics`.
 ///
 /// # Errors
 ///
-/// [`UpstreamError::Unreachable`] when what is configured can never be reached, whatever the server does.
+/// [`UpstreamError::Unreachable`] when the configuration can never work, whatever the server does.
+#[cfg_attr(
+    not(unix),
+    expect(unused_variables, reason = "only child processes need them")
+)]
 pub fn connector(
-    server: &ServerConfig,
-    limits: &Limits,
-    environment: &BTreeMap<String, String>,
-) -> Result<Arc<dyn Connector>, UpstreamError> {
-    connector_with_metrics(server, limits, environment, &Metrics::new())
-}
-
-/// The same, which counts what is not a message.
-///
-/// # Errors
-///
-/// As [`connector`].
-pub fn connector_with_metrics(
     server: &ServerConfig,
     limits: &Limits,
     environment: &BTreeMap<String, String>,
     metrics: &Metrics,
 ) -> Result<Arc<dyn Connector>, UpstreamError> {
-    #[cfg(not(unix))]
-    let _ = metrics;
+    let name = server.name.as_str();
     match &server.transport {
         #[cfg(unix)]
         TransportConfig::Stdio {
@@ -48,16 +43,12 @@ pub fn connector_with_metrics(
             env,
             cwd,
         } => {
-            let mut connector =
-                super::stdio::StdioConnector::new(server.name.as_str(), command, args)
-                    .with_inherited(environment)
-                    .with_environment(env)
-                    .with_message_limit(limits.message_bytes)
-                    .with_descriptors(limits.child_descriptors)
-                    .with_metrics(metrics);
-            if let Some(directory) = cwd {
-                connector = connector.with_directory(directory);
-            }
+            let mut connector = StdioConnector::new(name, command, args);
+            connector.environment = stdio::environment(env, environment);
+            connector.directory.clone_from(cwd);
+            connector.limit = limits.message_bytes;
+            connector.descriptors = limits.child_descriptors;
+            connector.no_messages = metrics.counter(families::NO_MESSAGES, &[name]);
             Ok(Arc::new(connector))
         }
         #[cfg(not(unix))]
@@ -70,32 +61,28 @@ pub fn connector_with_metrics(
             oauth,
             ..
         } => {
-            let mut names = headers.keys();
-            let says_who = names.any(|name| name.eq_ignore_ascii_case("authorization"));
-            let kept = oauth
-                .as_ref()
-                .and_then(|oauth| Some((oauth.directory.as_deref()?, oauth.grant)));
             if let Some(place) = exposed_secret(&server.transport)? {
                 return Ok(Arc::new(RefusedConnector { place }));
             }
-            // Anyone on the way could read a token.
+            let has_authorization = headers
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case("authorization"));
+            // Over plain HTTP, anyone on the way could read a token.
             let is_safe = auth::check(&super::http::address(url)?).is_ok();
-            let credentials: Arc<dyn Credentials> = match kept.filter(|_| is_safe && !says_who) {
-                Some((directory, grant)) => {
-                    Arc::new(auth::OAuth::new(directory, &server.name, url, grant))
-                }
-                None => Arc::new(auth::None),
-            };
-            let connector = HttpConnector::new(server.name.as_str(), url, headers)?
-                .with_credentials(credentials)
-                .with_message_limit(limits.message_bytes);
+            let oauth = oauth.as_ref().filter(|_| is_safe && !has_authorization);
+            let oauth = oauth.and_then(|oauth| {
+                let directory = oauth.directory.as_deref()?;
+                Some(OAuth::new(directory, name, url, oauth.grant))
+            });
+            let mut connector = HttpConnector::new(name, url, headers, oauth)?;
+            connector.limit = limits.message_bytes;
             Ok(Arc::new(connector))
         }
     }
 }
 
-/// The place of a secret that would go over plain HTTP to another computer: such a server is not connected
-/// to.
+/// The place of a secret that would go over plain HTTP to another computer: the gateway does not connect to such a
+/// server.
 ///
 /// # Errors
 ///
@@ -112,11 +99,13 @@ pub(crate) fn exposed_secret(transport: &TransportConfig) -> Result<Option<Strin
         return Ok(None);
     };
     let is_safe = auth::check(&super::http::address(url)?).is_ok();
-    let place = || secret(headers, from_variables);
-    Ok(if is_safe || *insecure { None } else { place() })
+    let is_exposed = !is_safe && !*insecure;
+    Ok(is_exposed
+        .then(|| secret(headers, from_variables))
+        .flatten())
 }
 
-/// The place of a secret that each request would carry: what a variable filled, else a header whose name
+/// The place of a secret that each request would carry: a value from a variable, else a header whose name
 /// says that it is one.
 fn secret(headers: &BTreeMap<String, String>, from_variables: &[String]) -> Option<String> {
     let named = || {
@@ -173,7 +162,8 @@ mod tests {
         let sources =
             Sources::default().with_environment([("K".to_owned(), "s3cret".to_owned())].into());
         let config = GatewayConfig::parse(&text, Format::Toml, &sources).unwrap();
-        let connector = connector(&config.servers[0], &config.limits, &BTreeMap::new()).unwrap();
+        let (server, metrics) = (&config.servers[0], Metrics::new());
+        let connector = connector(server, &config.limits, &BTreeMap::new(), &metrics).unwrap();
         let (events, _) = mpsc::channel(1);
         // Over HTTP a connection is opened by its first message, so that nothing is sent here.
         let error = connector.connect(events).await.err()?;

@@ -1,8 +1,7 @@
 //! Connections to servers: child processes and streamable HTTP.
 //!
-//! What comes in: how a server is reached, and messages for it. What goes out: what it sends, as
-//! events, in order; and typed errors where it cannot answer. Deliberately not here: what messages mean,
-//! which server a message is for, and when a server that ended is started again: that is [`crate::hub`].
+//! What a server sends arrives as events, in order; where it cannot answer, a typed error says why. The
+//! [hub](crate::hub) decides which server a message is for, and when a server that ended is started again.
 
 pub mod auth;
 mod backoff;
@@ -10,11 +9,12 @@ mod connector;
 pub mod http;
 mod printable;
 #[cfg(unix)]
-pub mod stdio;
+mod stdio;
+mod unusable;
 
 pub use backoff::Backoff;
+pub use connector::connector;
 pub(crate) use connector::exposed_secret;
-pub use connector::{connector, connector_with_metrics};
 
 use crate::{
     Revision,
@@ -104,10 +104,8 @@ impl UpstreamError {
     #[must_use]
     pub fn after_sending(self) -> Self {
         match self {
-            Self::Refused(_) | Self::Rejected(_) | Self::OutcomeUnknown { .. } => self,
-            cause => Self::OutcomeUnknown {
-                cause: Box::new(cause),
-            },
+            Self::Refused(_) | Self::Rejected(_) => self,
+            cause => cause.after_taking(),
         }
     }
 
@@ -115,11 +113,8 @@ impl UpstreamError {
     /// fails: it may have run, also where the server refuses that.
     #[must_use]
     pub fn after_taking(self) -> Self {
-        match self {
-            Self::OutcomeUnknown { .. } => self,
-            cause => Self::OutcomeUnknown {
-                cause: Box::new(cause),
-            },
+        Self::OutcomeUnknown {
+            cause: Box::new(self.before_sending()),
         }
     }
 
@@ -163,6 +158,12 @@ impl UpstreamError {
     pub fn fault(&self) -> Fault {
         Fault::Backend
     }
+}
+
+/// Refuses a message that is larger than a server may be sent.
+fn check_size(message: &Message, limit: usize) -> Result<(), UpstreamError> {
+    let fits = message.len() <= limit;
+    fits.then_some(()).ok_or(UpstreamError::TooLarge { limit })
 }
 
 /// What happens on a connection.

@@ -7,6 +7,7 @@ use crossfeed_gateway::{
     config::{Eras, GatewayConfig, ServerConfig, TransportConfig},
     hub::{Client, Gateway},
     message::Message,
+    metrics::Metrics,
     port::{Disconnected, MessageSink},
     principal::Principal,
     tools::Tools,
@@ -77,7 +78,10 @@ impl World {
         let connectors = config
             .servers
             .iter()
-            .map(|server| upstream::connector(server, &config.limits, &BTreeMap::new()).unwrap())
+            .map(|server| {
+                let (limits, environment) = (&config.limits, BTreeMap::new());
+                upstream::connector(server, limits, &environment, &Metrics::new()).unwrap()
+            })
             .collect();
         let engine = Engine::in_memory(EngineOptions::default());
         let tools = Tools::new(engine, Arc::new(config.clone()));

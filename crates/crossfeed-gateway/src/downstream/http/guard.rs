@@ -1,12 +1,12 @@
-//! Who may come in: hosts and origins, and the holders of tokens.
+//! Who may send requests: hosts, origins, and the holders of tokens.
 //!
-//! What comes in: the headers of a request. What goes out: who it is from, or a refusal. A browser that was
-//! led here by a foreign page, under whatever name, is refused before anything else is looked at.
+//! A browser that a foreign page led here, under any name, is refused before anything else is checked.
 
 use super::{answer::Answer, post::invalid};
 use crate::{
     config::{ListenConfig, TokenConfig},
     principal::Principal,
+    protocol::header::only,
 };
 use hyper::{
     HeaderMap, StatusCode, Uri,
@@ -48,12 +48,11 @@ impl Guard {
         headers: &HeaderMap,
         uri: &Uri,
     ) -> Result<Option<HeaderValue>, Box<Answer>> {
-        let mut hosts = headers.get_all(HOST).iter();
-        let host = match (hosts.next(), hosts.next(), uri.authority()) {
-            (Some(host), None, None) => host.to_str().unwrap_or_default(),
-            // A whole address in the request line says it, too, and is what counts.
-            (_, None, Some(authority)) => authority.as_str(),
-            _ => "",
+        let host = match (only(headers, HOST.as_str()), uri.authority()) {
+            (Ok(host), None) => host.unwrap_or_default(),
+            // A whole address in the request line names the host, too, and is what counts.
+            (Ok(_), Some(authority)) => authority.as_str(),
+            (Err(_), _) => "",
         };
         if !self.is_host(&host.to_lowercase()) {
             return Err(invalid(
@@ -61,13 +60,10 @@ impl Guard {
                 "this host is not served here: the gateway's operator can add it to `listen.hosts`",
             ));
         }
-        let mut origins = headers.get_all(ORIGIN).iter();
-        match (origins.next(), origins.next()) {
-            (None, _) => Ok(None),
-            (Some(origin), None)
-                if self.is_origin(&origin.to_str().unwrap_or_default().to_lowercase()) =>
-            {
-                Ok(Some(origin.clone()))
+        match only(headers, ORIGIN.as_str()) {
+            Ok(None) => Ok(None),
+            Ok(Some(origin)) if self.is_origin(&origin.to_lowercase()) => {
+                Ok(headers.get(ORIGIN).cloned())
             }
             _ => Err(invalid(
                 StatusCode::FORBIDDEN,
@@ -116,11 +112,8 @@ impl Guard {
         if self.tokens.is_empty() {
             return self.anonymous.then_some(Principal::Anonymous);
         }
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return None;
-        };
-        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        let value = only(headers, AUTHORIZATION.as_str()).ok()??;
+        let (scheme, token) = value.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return None;
         }

@@ -1,8 +1,4 @@
 //! Clients over streamable HTTP, with sessions and without.
-//!
-//! What comes in: connections. What goes out: messages for the hub, in order; and the hub's messages as
-//! JSON or as streams of events that can be resumed. Deliberately not here: what messages mean, beyond what
-//! HTTP has to say of them in headers and statuses.
 
 mod answer;
 mod body;
@@ -33,13 +29,13 @@ use crate::{
         Metrics,
         families::{NOT_LET_IN, REFUSALS},
     },
+    port::Hub,
+    principal::Principal,
     protocol::code,
     upstream::Backoff,
 };
-use crate::{port::Hub, principal::Principal};
 use answer::{Answer, Answered, kept_busy, refuse, status};
 use connections::{Busy, Connections, Place, Way};
-use crossfeed_wire::ErrorCode;
 use guard::Guard;
 use hyper::{
     Method, Request, StatusCode,
@@ -52,9 +48,8 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use open_streams::Listens;
+use open_streams::OpenStreams;
 use rate::{Exceeded, Rates};
-use serde_json::json;
 use session::Sessions;
 use std::{
     collections::HashMap, convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration,
@@ -87,7 +82,7 @@ pub struct Http {
     budget: Arc<Budget>,
     connections: Arc<Connections>,
     running: Running,
-    listens: Listens,
+    subscriptions: OpenStreams,
     metrics: Metrics,
 }
 
@@ -116,7 +111,7 @@ impl Http {
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
             connections: Connections::new(limits.connections(), listen.tokens.len()),
             running: Running::default(),
-            listens: Listens::default(),
+            subscriptions: OpenStreams::default(),
             metrics,
         })
     }
@@ -146,7 +141,7 @@ impl Http {
                     socket
                 }
                 Err(error) => {
-                    // No descriptor is left, or the client went away already.
+                    // No descriptor is left, or the client has disconnected already.
                     if !std::mem::replace(&mut fails, true) {
                         tracing::warn!(%error, "cannot accept connections");
                     }
@@ -165,7 +160,7 @@ impl Http {
         self.end().await;
     }
 
-    /// Waits for something; meanwhile sessions that nobody uses end.
+    /// Waits for a future; meanwhile closes idle sessions.
     async fn sweeping<T>(&self, sweep: &mut Interval, wait: impl Future<Output = T>) -> T {
         let mut wait = pin!(wait);
         loop {
@@ -222,24 +217,20 @@ impl Http {
         if timeout(CLOSE_TIMEOUT, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not close in time");
         }
-        self.listens.end();
+        self.subscriptions.end();
         let _ = timeout(self.limits.shutdown, self.connections.end()).await;
     }
 
-    /// Answers a request, and counts it if whoever sent it is not let in.
+    /// Answers a request, and counts those that are refused.
     async fn handle(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Answer {
         let metrics = self.metrics.clone();
         let response = self.answer(request, place).await;
         let status = response.status();
-        if [
-            StatusCode::UNAUTHORIZED,
-            StatusCode::FORBIDDEN,
-            StatusCode::TOO_MANY_REQUESTS,
-        ]
-        .contains(&status)
+        if let StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS =
+            status
         {
             metrics.count(NOT_LET_IN, &[status.as_str()]);
-            // Anybody can bring it about.
+            // No more than debug: anyone can cause it.
             tracing::debug!(%status, "refused a request");
         }
         response
@@ -250,8 +241,10 @@ impl Http {
             Ok(origin) => origin,
             Err(refusal) => return *refusal,
         };
-        let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS);
-        let asked = asked.cloned();
+        let requested = request
+            .headers()
+            .get(ACCESS_CONTROL_REQUEST_HEADERS)
+            .cloned();
         let mut busy = None;
         let answered = Arc::clone(&self).route(request, place, &mut busy).await;
         let mut response = answered.unwrap_or_else(|refusal| *refusal);
@@ -260,7 +253,7 @@ impl Http {
             response.headers_mut().insert(CONNECTION, close);
         }
         if let Some(origin) = origin {
-            guard::share(response.headers_mut(), origin, asked.as_ref());
+            guard::share(response.headers_mut(), origin, requested.as_ref());
         }
         kept_busy(response, busy)
     }
@@ -334,10 +327,9 @@ impl Http {
     }
 
     /// There is no room for more of something: the refusal is counted.
-    fn no_room(&self, what: &str, id: Option<&Id>, said: &str) -> Box<Answer> {
+    fn no_room(&self, what: &str, id: Option<&Id>, message: &str) -> Box<Answer> {
         self.metrics.count(REFUSALS, &[what]);
-        let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
-        post::later(id, said, data)
+        post::later(id, &RpcError::limit_exceeded(code::INTERNAL, message, None))
     }
 }
 
@@ -358,8 +350,8 @@ fn too_many(exceeded: &Exceeded) -> Box<Answer> {
     let Rate { requests, per } = exceeded.rate;
     let seconds = per.as_secs();
     let what = format!("this token may send {requests} requests in {seconds} s");
-    let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": requests});
-    let error = RpcError::new(code::INTERNAL, what).with_data(data);
+    let limit = usize::try_from(requests.get()).ok();
+    let error = RpcError::limit_exceeded(code::INTERNAL, what, limit);
     let refusal = refuse(StatusCode::TOO_MANY_REQUESTS, None, &error);
     // Rounded up: what comes a moment too early is refused again.
     let wait = exceeded.wait.as_secs() + 1;

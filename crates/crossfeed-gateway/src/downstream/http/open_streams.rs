@@ -1,6 +1,4 @@
-//! Streams of subscriptions without a session: nothing but the end of the gateway ends them.
-//!
-//! What comes in: streams. What goes out: their end, all at once. Deliberately not here: what is told on them.
+//! Streams of subscriptions without a session: they last until the client leaves or the gateway ends.
 
 use super::stream::Stream;
 use parking_lot::Mutex;
@@ -8,10 +6,10 @@ use std::sync::{Arc, Weak};
 
 /// The streams that there are.
 #[derive(Default)]
-pub(super) struct Listens(Mutex<Vec<Weak<Stream>>>);
+pub(super) struct OpenStreams(Mutex<Vec<Weak<Stream>>>);
 
-impl Listens {
-    /// Keeps one in mind for as long as somebody has it.
+impl OpenStreams {
+    /// Remembers a stream while it is in use.
     pub(super) fn add(&self, stream: &Arc<Stream>) {
         let mut all = self.0.lock();
         all.retain(|stream| stream.strong_count() > 0);

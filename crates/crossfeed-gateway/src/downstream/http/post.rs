@@ -1,10 +1,10 @@
-//! What clients ask for: messages by POST, streams by GET, the end of a session by DELETE.
+//! Requests of clients: messages by POST, streams by GET, the end of a session by DELETE.
 
 use super::{
     Http,
     answer::{Answer, Answered, body as answer, json, refuse, status},
     body::{self, BodyError},
-    reply::{Beginning, Leaving, Reply, Untold},
+    reply::{Beginning, Reply, leaving},
     session::{Busy, Session},
     stateless,
     stream::{Events, From, Stream},
@@ -18,17 +18,16 @@ use crate::{
     principal::Principal,
     protocol::{
         code,
-        header::{self, only},
+        header::{self, only, without_parameters},
         method,
     },
 };
-use crossfeed_wire::ErrorCode;
 use hyper::{
     HeaderMap, Request, StatusCode,
     body::Incoming,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
-use serde_json::json;
+use scopeguard::ScopeGuard;
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -40,7 +39,7 @@ const STREAM_AFTER_AT_MOST: Duration = Duration::from_secs(5);
 /// When a client may try again for which there is no room, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// What a client takes.
+/// What a client accepts.
 #[derive(Clone, Copy)]
 struct Takes {
     json: bool,
@@ -48,10 +47,10 @@ struct Takes {
 }
 
 impl Takes {
-    fn of(headers: &HeaderMap) -> Self {
+    fn read(headers: &HeaderMap) -> Self {
         let values = headers.get_all(ACCEPT).iter();
         let kinds = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
-        let kinds: Vec<_> = kinds.map(media_type).collect();
+        let kinds: Vec<_> = kinds.map(without_parameters).collect();
         let takes = |known: [&str; 3]| {
             let is_known = |kind: &&str| known.iter().any(|known| kind.eq_ignore_ascii_case(known));
             kinds.is_empty() || kinds.iter().any(is_known)
@@ -61,11 +60,6 @@ impl Takes {
             events: takes(["*/*", "text/*", "text/event-stream"]),
         }
     }
-}
-
-/// A media type without its parameters.
-fn media_type(said: &str) -> &str {
-    said.split(';').next().unwrap_or_default().trim()
 }
 
 impl Http {
@@ -80,7 +74,7 @@ impl Http {
             let what = "messages are `application/json`";
             return Err(invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
         }
-        let takes = Takes::of(&headers);
+        let takes = Takes::read(&headers);
         // Whatever is sent before the answer needs a stream.
         if !takes.events {
             let what = "answers are `application/json` or `text/event-stream`: accept both";
@@ -96,9 +90,11 @@ impl Http {
                     refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit))
                 }
                 BodyError::NoRoom => {
-                    let limit = self.budget.limit();
-                    let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
-                    later(None, "the memory limit is reached", data)
+                    let (why, limit) = ("the memory limit is reached", self.budget.limit());
+                    later(
+                        None,
+                        &RpcError::limit_exceeded(code::INTERNAL, why, Some(limit)),
+                    )
                 }
                 BodyError::TooSlow => {
                     invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long")
@@ -139,7 +135,8 @@ impl Http {
             http: Arc::clone(&self),
             id: session.id.clone(),
         });
-        let mut untold = Untold(beginning.clone());
+        // The session ends with a client that leaves before it knows its id.
+        let unanswered = beginning.clone().map(Beginning::or_end);
         if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
             let text = format!("the gateway has no room for another session: too many {what}");
             return Err(self.no_room(what, message.id(), &text));
@@ -172,7 +169,7 @@ impl Http {
         };
         if begins && let Ok(value) = HeaderValue::from_str(&session.id) {
             response.headers_mut().insert(header::SESSION, value);
-            untold.0 = None;
+            unanswered.map(ScopeGuard::into_inner);
         }
         Ok(response)
     }
@@ -218,7 +215,7 @@ impl Http {
         if revision.is_some_and(Revision::is_stateless) {
             return Err(super::not_allowed());
         }
-        if !Takes::of(headers).events {
+        if !Takes::read(headers).events {
             let what = "this is a `text/event-stream`: accept it";
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
@@ -247,24 +244,21 @@ impl Http {
     ) -> Answered {
         let client = Arc::clone(&self.hub).stateless(principal);
         if let Err(error) = stateless::check(headers, &message, &*client).await {
-            if error.code == code::INTERNAL {
-                let data = error.data.unwrap_or_default();
-                return Err(later(message.id(), &error.message, data));
-            }
-            return Err(refuse(StatusCode::BAD_REQUEST, message.id(), &error));
+            return Err(match error.code {
+                code::INTERNAL => later(message.id(), &error),
+                _ => refuse(StatusCode::BAD_REQUEST, message.id(), &error),
+            });
         }
-        let id = match (message.kind(), message.id()) {
-            (Kind::Request, Some(id)) => id.clone(),
-            (Kind::Response | Kind::Error, _) => {
-                let what =
-                    "a client without a session answers in `inputResponses` of its next request";
-                return Err(invalid(StatusCode::BAD_REQUEST, what));
-            }
-            _ => return Ok(deliver(&client, message).await),
+        if message.kind().is_answer() {
+            let what = "a client without a session answers in `inputResponses` of its next request";
+            return Err(invalid(StatusCode::BAD_REQUEST, what));
+        }
+        let Some(id) = message.request_id().cloned() else {
+            return Ok(deliver(&client, message).await);
         };
-        let stream = Stream::fleeting();
+        let stream = Stream::ephemeral();
         if message.method() == Some(method::LISTEN) {
-            self.listens.add(&stream);
+            self.subscriptions.add(&stream);
         }
         let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
@@ -274,19 +268,19 @@ impl Http {
         let reply = self.running.begin(&message, reply);
         let left = Arc::downgrade(&reply);
         let started = start(&client, message, reply);
-        let mut leaving = Leaving(Some((Arc::clone(&client), id, left, started)));
+        let leaving = leaving((Arc::clone(&client), id, left, started));
         let answer = timeout(STREAM_AFTER_AT_MOST, stream.answered_at_once()).await;
         if let Ok(Some(answer)) = answer {
-            leaving.0 = None;
+            ScopeGuard::into_inner(leaving);
             if takes.json || answer.kind() == Kind::Error {
                 return Ok(json(stateless::status(&answer), &answer));
             }
-            let stream = Stream::fleeting();
+            let stream = Stream::ephemeral();
             let _ = stream.send(answer).await;
             return Ok(streamed(stream.events(From::Start, false)));
         }
         let body = stream.events(From::Start, false);
-        Ok(streamed(body.or_left(move || drop(leaving))))
+        Ok(streamed(body.or_give_up(leaving)))
     }
 }
 
@@ -302,7 +296,7 @@ fn start(
 
 /// Hands over what has no answer.
 async fn deliver(client: &Arc<dyn HubClient>, message: Message) -> Answer {
-    let nowhere = Stream::fleeting();
+    let nowhere = Stream::ephemeral();
     nowhere.finish();
     // It was handed over before the client hears so: what it sends then comes later.
     if let Err(error) = start(client, message, nowhere).await {
@@ -312,11 +306,8 @@ async fn deliver(client: &Arc<dyn HubClient>, message: Message) -> Answer {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
-        return false;
-    };
-    media_type(kind.to_str().unwrap_or_default()).eq_ignore_ascii_case("application/json")
+    let kind = only(headers, CONTENT_TYPE.as_str()).ok().flatten();
+    kind.is_some_and(|kind| without_parameters(kind).eq_ignore_ascii_case("application/json"))
 }
 
 pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
@@ -324,9 +315,8 @@ pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
 }
 
 /// There is no room now.
-pub(super) fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Box<Answer> {
-    let error = RpcError::new(code::INTERNAL, what).with_data(data);
-    let refusal = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
+pub(super) fn later(id: Option<&Id>, error: &RpcError) -> Box<Answer> {
+    let refusal = refuse(StatusCode::SERVICE_UNAVAILABLE, id, error);
     super::with_header(refusal, RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))
 }
 

@@ -1,47 +1,48 @@
-//! Where the answer to one request goes, and what becomes of it when its client goes first.
-//!
-//! What comes in: the hub's messages for a request; that a client has gone. What goes out: the messages, on the
-//! request's stream; and the end of what nobody can use any more. Deliberately not here: how a request is
-//! read, and its answer written.
+//! Where the answer to one request goes, and what happens to the request when its client leaves first.
 
-use super::{Http, session::Busy, stream::Stream};
+use super::{
+    Http,
+    session::{Busy, Session},
+    stream::Stream,
+};
 use crate::{
     message::{Id, Kind, Message},
     port::{Disconnected, HubClient, MessageSink},
 };
 use async_trait::async_trait;
+use scopeguard::{ScopeGuard, guard};
 use std::sync::{Arc, Weak};
 use tokio::{runtime::Handle, task::JoinHandle};
 
-/// A request that is left behind when its client goes.
-pub(super) struct Leaving(pub(super) Option<Left>);
+/// A request that is given up when this is dropped.
+pub(super) type Leaving = ScopeGuard<Unanswered, fn(Unanswered)>;
 
-/// Whose request, which one, where its answer was to go, and whether it was handed over by now.
-pub(super) type Left = (
+/// Whose request, which one, where its answer was to go, and the task that hands it over.
+type Unanswered = (
     Arc<dyn HubClient>,
     Id,
     Weak<dyn MessageSink>,
     JoinHandle<()>,
 );
 
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        let Some((client, id, reply, started)) = self.0.take() else {
-            return;
-        };
-        // Answered, or given up by the hub already.
-        if reply.strong_count() == 0 {
-            return;
-        }
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                // What the hub does not know yet cannot be given up.
-                let _ = started.await;
-                if let Some(reply) = reply.upgrade() {
-                    client.give_up(&id, &reply).await;
-                }
-            });
-        }
+/// Gives a request up when its client leaves before the answer.
+pub(super) fn leaving(unanswered: Unanswered) -> Leaving {
+    guard(unanswered, give_up)
+}
+
+fn give_up((client, id, reply, started): Unanswered) {
+    // Answered, or given up by the hub already.
+    if reply.strong_count() == 0 {
+        return;
+    }
+    if let Ok(runtime) = Handle::try_current() {
+        runtime.spawn(async move {
+            // A request that the hub does not know yet cannot be given up.
+            let _ = started.await;
+            if let Some(reply) = reply.upgrade() {
+                client.give_up(&id, &reply).await;
+            }
+        });
     }
 }
 
@@ -52,20 +53,23 @@ pub(super) struct Beginning {
     pub(super) id: String,
 }
 
-/// A session whose client does not know its id yet: it ends with a client that goes before.
-pub(super) struct Untold(pub(super) Option<Beginning>);
+impl Beginning {
+    /// Takes the session off the list: no request finds it any more.
+    fn take(&self) -> Option<Arc<Session>> {
+        self.http.sessions.take(&self.id)
+    }
 
-impl Drop for Untold {
-    fn drop(&mut self) {
-        if let Some(Beginning { http, id }) = self.0.take()
-            && let Some(session) = http.sessions.take(&id)
-        {
-            session.close_soon();
-        }
+    /// Ends the session, unless the client learns its id: then the guard is disarmed.
+    pub(super) fn or_end(self) -> ScopeGuard<Self, fn(Self)> {
+        guard(self, |beginning| {
+            if let Some(session) = beginning.take() {
+                session.close_soon();
+            }
+        })
     }
 }
 
-/// What the answers to one request go to. Nobody holding it any more, its stream is over.
+/// Where the answers to one request go. When it is dropped, the stream is over.
 pub(super) struct Reply {
     pub(super) stream: Arc<Stream>,
     pub(super) busy: Option<Busy>,
@@ -75,9 +79,9 @@ pub(super) struct Reply {
 #[async_trait]
 impl MessageSink for Reply {
     async fn send(&self, message: Message) -> Result<(), Disconnected> {
-        // Nobody finds it any more; but its streams end behind the answer.
+        // No request finds the session any more, but its streams end after the answer.
         let failed = match (&self.beginning, message.kind()) {
-            (Some(Beginning { http, id }), Kind::Error) => http.sessions.take(id),
+            (Some(beginning), Kind::Error) => beginning.take(),
             _ => None,
         };
         let sent = self.stream.send(message).await;

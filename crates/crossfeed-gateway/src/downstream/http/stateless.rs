@@ -1,8 +1,6 @@
-//! 2026-07-28: requests that say in headers what they are, and must mean it.
+//! 2026-07-28: requests whose headers repeat parts of the message.
 //!
-//! What comes in: headers, and the message that came with them. What goes out: whether they agree, and the
-//! status that an answer has. Whoever stands between reads the headers, and the server the message: what is
-//! not the same in both is refused.
+//! Proxies read the headers, and the server reads the message: a request whose headers and message differ is refused.
 
 use crate::{
     Revision,
@@ -11,15 +9,13 @@ use crate::{
     port::HubClient,
     protocol::{
         code,
-        header::{self, only},
+        header::{self, decoded, only},
         meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION},
         method,
     },
 };
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crossfeed_json::{Cursor, Document, Kind as Json};
 use hyper::{HeaderMap, StatusCode};
-use std::borrow::Cow;
 
 /// Whether a message is of the era without sessions.
 pub(super) async fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
@@ -88,11 +84,8 @@ async fn check_request(
     agree(headers, header::VERSION, version)?;
     check_version(version)?;
     agree(headers, header::METHOD, method)?;
-    let param = match method {
-        method::CALL_TOOL | method::GET_PROMPT => Param::Name,
-        method::READ_RESOURCE => Param::Uri,
-        method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK => Param::TaskId,
-        _ => return Ok(()),
+    let Some(param) = Param::naming(method) else {
+        return Ok(());
     };
     let named = indexed(message.param(param).unwrap_or_default()).await;
     let name = named.root().ok().and_then(Cursor::as_str);
@@ -139,20 +132,6 @@ fn agree(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), RpcError
 
 fn mismatch(what: String) -> RpcError {
     RpcError::new(code::HEADER_MISMATCH, what)
-}
-
-/// A value as it was before it was made to fit into a header.
-fn decoded(value: &str) -> Option<Cow<'_, str>> {
-    let inner = value
-        .strip_prefix("=?base64?")
-        .and_then(|value| value.strip_suffix("?="));
-    match inner {
-        None => Some(Cow::Borrowed(value)),
-        Some(inner) => {
-            let bytes = BASE64_STANDARD.decode(inner).ok()?;
-            String::from_utf8(bytes).ok().map(Cow::Owned)
-        }
-    }
 }
 
 /// The status of an answer.

@@ -1,17 +1,15 @@
-//! Streams of events: what is sent on one is kept for a while, so that a client whose connection broke
-//! goes on where it was.
-//!
-//! What comes in: messages. What goes out: the body of an answer. Deliberately not here: which request a
-//! stream is for.
+//! Streams of events. A stream keeps what it sent for a while, so that a client whose connection broke can continue where
+//! it stopped.
 
+use super::reply::Leaving;
 use crate::{
-    line::put_line,
+    line::Pieces,
     message::{Kind, Message},
     port::{Disconnected, MessageSink},
     sync::Mutex,
 };
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use std::{
     collections::VecDeque,
@@ -19,7 +17,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 use tokio::{
@@ -102,7 +100,8 @@ impl State {
     fn forget_read(&mut self) {
         while self.from < self.next && (self.is_full() || !self.replays) {
             // Read is not received: the answer is what must come again.
-            if self.replays && self.kept.front().is_none_or(answers) {
+            let is_last = |message: &Message| message.kind().is_answer();
+            if self.replays && self.kept.front().is_none_or(is_last) {
                 return;
             }
             self.forget_first();
@@ -110,7 +109,7 @@ impl State {
     }
 
     fn put(&mut self, message: Message, stream: u64) -> Result<(), Disconnected> {
-        let is_answer = answers(&message);
+        let is_answer = message.kind().is_answer();
         if self.is_full() && !self.make_room(stream) && !is_answer {
             return Err(Disconnected);
         }
@@ -154,7 +153,7 @@ impl Stream {
     }
 
     /// A stream that ends with its connection.
-    pub(super) fn fleeting() -> Arc<Self> {
+    pub(super) fn ephemeral() -> Arc<Self> {
         Self::new(0, false)
     }
 
@@ -239,10 +238,10 @@ impl Stream {
             first.as_mut().enable();
             {
                 let mut state = self.state.lock();
-                match state.kept.front().map(answers) {
-                    Some(true) => return state.forget_first(),
+                match state.kept.front() {
+                    Some(first) if first.kind().is_answer() => return state.forget_first(),
                     None if !state.done => {}
-                    Some(false) | None => return None,
+                    Some(_) | None => return None,
                 }
             }
             first.await;
@@ -265,25 +264,21 @@ impl Stream {
             }
             (state.reader, state.next, state.replays)
         });
-        let mut frames = VecDeque::new();
+        let mut waiting = Pieces::default();
         if primes && replays {
             // One before what comes first: what comes again begins there.
             let last = next.checked_sub(1).map(|last| last.to_string());
             let id = format!("{}-{}", self.number, last.unwrap_or_default());
-            frames.push_back(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").into());
+            waiting.put(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n").as_bytes());
         }
         Events {
             stream: Arc::clone(self),
             reader,
-            frames,
+            waiting,
             silence: Box::pin(tokio::time::sleep(KEEPALIVE_INTERVAL)),
-            left: None,
+            leaving: None,
         }
     }
-}
-
-fn answers(message: &Message) -> bool {
-    matches!(message.kind(), Kind::Response | Kind::Error)
 }
 
 #[async_trait]
@@ -326,30 +321,27 @@ impl MessageSink for Stream {
 pub(super) struct Events {
     stream: Arc<Stream>,
     reader: u64,
-    frames: VecDeque<Bytes>,
+    waiting: Pieces,
     silence: Pin<Box<Sleep>>,
-    /// What is done when the client leaves before the end.
-    left: Option<Box<dyn FnOnce() + Send + Sync>>,
+    leaving: Option<Leaving>,
 }
 
 impl Events {
-    /// Does this when the client leaves before the end.
-    pub(super) fn or_left(mut self, left: impl FnOnce() + Send + Sync + 'static) -> Self {
-        self.left = Some(Box::new(left));
+    /// Gives the request up when the client leaves before the end.
+    pub(super) fn or_give_up(mut self, leaving: Leaving) -> Self {
+        self.leaving = Some(leaving);
         self
     }
 
-    /// The bytes of one event.
-    fn write(&mut self, message: &Message, number: Option<u64>) {
-        let mut small = BytesMut::new();
+    /// Puts the bytes of one event behind those that wait.
+    fn put(&mut self, message: &Message, number: Option<u64>) {
         if let Some(number) = number {
             let id = format!("id: {}-{number}\n", self.stream.number);
-            small.extend_from_slice(id.as_bytes());
+            self.waiting.put(id.as_bytes());
         }
-        small.extend_from_slice(b"data: ");
-        put_line(message, &mut small, &mut self.frames);
-        small.extend_from_slice(b"\n\n");
-        self.frames.push_back(small.freeze());
+        self.waiting.put(b"data: ");
+        self.waiting.put_message(message);
+        self.waiting.put(b"\n\n");
     }
 }
 
@@ -363,12 +355,12 @@ impl Body for Events {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let events = self.get_mut();
         loop {
-            if let Some(frame) = events.frames.pop_front() {
+            if let Some(piece) = events.waiting.pop() {
                 let silence = Instant::now() + KEEPALIVE_INTERVAL;
                 events.silence.as_mut().reset(silence);
-                return Poll::Ready(Some(Ok(Frame::data(frame))));
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
-            let read = {
+            let (message, number) = {
                 let mut state = events.stream.state.lock();
                 if state.reader != events.reader || state.closed {
                     return Poll::Ready(None);
@@ -376,49 +368,34 @@ impl Body for Events {
                 let index = usize::try_from(state.next - state.from).unwrap_or(usize::MAX);
                 match state.kept.get(index).cloned() {
                     Some(message) => {
-                        let number = state.next;
+                        let number = state.replays.then_some(state.next);
                         state.next += 1;
-                        let number = state.replays.then_some(number);
                         state.forget_read();
-                        Some((message, number))
+                        (message, number)
                     }
-                    None if state.done => {
-                        events.left = None;
-                        return Poll::Ready(None);
-                    }
+                    None if state.done => return Poll::Ready(None),
                     None => {
                         state.waker = Some(context.waker().clone());
-                        None
+                        drop(state);
+                        ready!(events.silence.as_mut().poll(context));
+                        events.waiting.put(b": \n\n");
+                        continue;
                     }
                 }
             };
-            match read {
-                Some((message, number)) => {
-                    events.stream.read.notify_waiters();
-                    events.write(&message, number);
-                }
-                None => {
-                    std::task::ready!(events.silence.as_mut().poll(context));
-                    events.frames.push_back(Bytes::from_static(b": \n\n"));
-                }
-            }
+            events.stream.read.notify_waiters();
+            events.put(&message, number);
         }
     }
 }
 
 impl Drop for Events {
     fn drop(&mut self) {
-        let is_reader = {
-            let mut state = self.stream.state.lock();
-            let is_reader = state.reader == self.reader;
-            state.reading &= !is_reader;
-            is_reader
-        };
-        // Senders that waited for it need not any more.
+        let mut state = self.stream.state.lock();
+        state.reading &= state.reader != self.reader;
+        drop(state);
+        // Senders that wait for this reader need not wait any more.
         self.stream.read.notify_waiters();
-        if let Some(left) = self.left.take().filter(|_| is_reader) {
-            left();
-        }
     }
 }
 

@@ -889,7 +889,7 @@ async fn a_stream_that_nobody_reads_is_bounded_and_keeps_what_waits_for_an_answe
 
 #[tokio::test]
 async fn a_stream_that_is_read_slowly_waits() {
-    let stream = Stream::fleeting();
+    let stream = Stream::ephemeral();
     let mut events = stream.events(From::Start, false);
     let send = |stream: Arc<Stream>| async move {
         for number in 0..1000 {

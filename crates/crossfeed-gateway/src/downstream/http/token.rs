@@ -1,4 +1,4 @@
-//! The token of a listener whose configuration names none: made at the first start, kept for later ones.
+//! The token of a listener whose configuration names none: created at the first start, and kept for later ones.
 
 use crate::private_file;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -53,10 +53,9 @@ impl ListenerToken {
     /// As [`Self::load_or_create`].
     pub fn check(directory: &Path, address: SocketAddr) -> Result<(), ListenerTokenError> {
         let path = directory.join(file_name(address));
-        match read(&path) {
-            Ok(_) => Ok(()),
-            Err(source) => Err(ListenerTokenError { path, source }),
-        }
+        read(&path)
+            .map(|_| ())
+            .map_err(|source| ListenerTokenError { path, source })
     }
 
     /// The file that keeps it.
@@ -103,18 +102,15 @@ fn token(path: &Path) -> io::Result<String> {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
-    private_file::check_directory(path.parent().unwrap_or(Path::new(".")))?;
+    private_file::check_directory(path)?;
     let Some(bytes) = private_file::read_own(path, MAX_FILE_BYTES)? else {
         return Ok(None);
     };
     let text = String::from_utf8(bytes).unwrap_or_default();
     let token = text.trim_end();
     // What it holds may be a secret of another kind.
-    if BASE64_URL_SAFE_NO_PAD
-        .decode(token)
-        .map(|bytes| bytes.len())
-        != Ok(TOKEN_BYTES)
-    {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(token);
+    if !bytes.is_ok_and(|bytes| bytes.len() == TOKEN_BYTES) {
         let reason = "it does not hold a token: remove it, and another one is made";
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     }

@@ -1,7 +1,4 @@
 //! The client on standard input and output: one message a line.
-//!
-//! What comes in: lines. What goes out: messages for the hub, in order, and the hub's messages as lines;
-//! errors for lines that are no message. Deliberately not here: which signal ends a process.
 
 mod outgoing;
 mod standard;
@@ -16,18 +13,14 @@ use crate::{
     budget::Purpose,
     config::Limits,
     line::{Line, LineReader, Skimmed},
-    message::{Kind, Message, MessageError, RpcError},
+    message::{Kind, Message, RpcError},
     metrics::{Counter, families},
-    protocol::code,
-};
-use crate::{
     port::{Hub, HubClient, MessageSink},
     principal::Principal,
+    protocol::code,
 };
 use bytes::Bytes;
-use crossfeed_wire::ErrorCode;
 use outgoing::Outgoing;
-use serde_json::json;
 use std::{future::Future, io, pin::pin, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -52,19 +45,17 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let outgoing = Outgoing::new(output);
-    let no_messages = hub.metrics().counter(families::CLIENT_NO_MESSAGES, &[]);
     let connection = Connection {
         client: Arc::clone(&hub).connect(Principal::Local, outgoing.clone()),
         outgoing: outgoing.clone(),
-        running: Arc::default(),
+        running: Running::default(),
         limit: limits.message_bytes,
-        no_messages,
+        no_messages: hub.metrics().counter(families::CLIENT_NO_MESSAGES, &[]),
     };
     let account = hub.budget().account(&Principal::Local);
+    let lines = LineReader::new(input, limits.message_bytes).charging(&account, Purpose::Request);
     let read = {
-        let read = pin!(connection.read(
-            LineReader::new(input, limits.message_bytes).charging(&account, Purpose::Request)
-        ));
+        let read = pin!(connection.read(lines));
         tokio::select! {
             biased;
             () = stop => Ok(()),
@@ -72,22 +63,22 @@ where
             read = read => read,
         }
     };
-    let Connection {
-        client, running, ..
-    } = connection;
     let finished = async {
         tokio::select! {
             () = outgoing.gone() => {}
-            () = running.none() => {}
+            () = connection.running.none() => {}
         }
     };
     if timeout(limits.shutdown, finished).await.is_err() {
         tracing::warn!("requests of the client were still running at the shutdown deadline");
     }
-    if timeout(CLOSE_TIMEOUT, client.close()).await.is_err() {
+    if timeout(CLOSE_TIMEOUT, connection.client.close())
+        .await
+        .is_err()
+    {
         tracing::warn!("connections to servers did not close in time");
     }
-    // A client that does not read holds nobody up.
+    // A client that does not read does not delay the end.
     let _ = timeout(limits.shutdown, outgoing.close()).await;
     read
 }
@@ -95,7 +86,7 @@ where
 struct Connection<W> {
     client: Arc<dyn HubClient>,
     outgoing: Arc<Outgoing<W>>,
-    running: Arc<Running>,
+    running: Running,
     limit: usize,
     no_messages: Counter,
 }
@@ -105,8 +96,15 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
         while let Some(line) = lines.next().await? {
             match line {
                 Line::Whole(bytes) | Line::Unfinished(bytes) => self.line(bytes).await,
-                Line::TooLong(skimmed) => self.too_long(skimmed).await,
-                Line::NoRoom(skimmed) => self.no_room(skimmed).await,
+                Line::TooLong(skimmed) => {
+                    self.no_messages.add(1);
+                    self.ignore(skimmed, too_large(self.limit)).await;
+                }
+                Line::NoRoom(skimmed) => {
+                    let why = "the memory limit is reached";
+                    let error = RpcError::limit_exceeded(code::INTERNAL, why, None);
+                    self.ignore(skimmed, error).await;
+                }
             }
         }
         Ok(())
@@ -115,7 +113,12 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     async fn line(&self, bytes: Bytes) {
         match Message::read(bytes).await {
             Ok(message) => self.message(message).await,
-            Err(error) => self.no_message(&error).await,
+            Err(error) => {
+                self.no_messages.add(1);
+                tracing::warn!(%error, "the client sent an invalid JSON-RPC message");
+                self.refuse(Message::failure(error.id(), &error.to_rpc()))
+                    .await;
+            }
         }
     }
 
@@ -128,50 +131,24 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
         Arc::clone(&self.client).receive(message, reply).await;
     }
 
-    async fn no_message(&self, error: &MessageError) {
-        self.no_messages.add(1);
-        tracing::warn!(%error, "the client sent an invalid JSON-RPC message");
-        self.refuse(Message::failure(error.id(), &error.to_rpc()))
-            .await;
-    }
-
-    async fn too_long(&self, skimmed: Skimmed) {
-        self.no_messages.add(1);
-        let (limit, bytes, kind) = (self.limit, skimmed.bytes, skimmed.kind);
-        tracing::warn!(
-            bytes,
-            limit,
-            ?kind,
-            "the client sent a message beyond the limit"
-        );
-        self.passed_over(skimmed, too_large(limit)).await;
-    }
-
-    async fn no_room(&self, skimmed: Skimmed) {
-        let (bytes, kind) = (skimmed.bytes, skimmed.kind);
+    /// Does without a message, and tells the side that waits for it.
+    async fn ignore(&self, Skimmed { bytes, id, kind }: Skimmed, error: RpcError) {
         tracing::warn!(
             bytes,
             ?kind,
-            "dropped a message of the client: the memory limit is reached"
+            error = error.message,
+            "ignored a message of the client"
         );
-        let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
-        let error = RpcError::new(code::INTERNAL, "the memory limit is reached");
-        self.passed_over(skimmed, error.with_data(data)).await;
-    }
-
-    async fn passed_over(&self, skimmed: Skimmed, error: RpcError) {
-        let Skimmed { id, kind, .. } = skimmed;
-        match (kind, &id) {
-            // The server waits for it: it is told that nothing comes.
-            (Some(Kind::Response | Kind::Error), Some(id)) => {
-                self.message(Message::failure(Some(id), &error)).await;
-            }
-            _ => self.refuse(Message::failure(id.as_ref(), &error)).await,
+        let failure = Message::failure(id.as_ref(), &error);
+        if id.is_some() && kind.is_some_and(Kind::is_answer) {
+            self.message(failure).await;
+        } else {
+            self.refuse(failure).await;
         }
     }
 
     async fn refuse(&self, message: Message) {
-        // That the client is gone is seen where it is waited for.
+        // A client that is gone is noticed elsewhere.
         let _ = self.outgoing.send(message).await;
     }
 }

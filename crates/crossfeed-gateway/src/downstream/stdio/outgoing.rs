@@ -1,4 +1,4 @@
-//! What goes to a client: written by whoever sends, and by one sender for all that wait.
+//! Writes to a client: each sender writes at once, or one sender writes for all that wait.
 
 use crate::{
     line::LineWriter,
@@ -7,6 +7,7 @@ use crate::{
     sync::{Mutex, spawn_if_possible},
 };
 use async_trait::async_trait;
+use scopeguard::ScopeGuard;
 use std::{
     io,
     sync::{Arc, Weak},
@@ -18,9 +19,8 @@ use tokio::{
 
 /// An outlet that writes lines.
 ///
-/// A sender that finds nobody writing writes at once, without a task between; those that come meanwhile
-/// wait for their turn, and the first of them writes what all of them sent. What waits is bounded by how
-/// many send at once.
+/// A sender that finds no other writing writes at once, without a task between. Those that come meanwhile wait for their
+/// turn, and the first of them writes the messages of all. How many wait is bounded by how many send at once.
 pub(super) struct Outgoing<W> {
     this: Weak<Self>,
     queue: Mutex<Queue>,
@@ -67,13 +67,10 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
     /// Writes what was sent up to `ticket`.
     async fn write(&self, ticket: u64) -> Result<(), Disconnected> {
         let mut writing = self.writing.lock().await;
-        // Somebody before wrote it; or did not come to the end.
+        // An earlier sender wrote it, unless it stopped before the end.
         if writing.taken >= ticket && writing.lines.is_empty() {
-            return if self.is_gone() {
-                Err(Disconnected)
-            } else {
-                Ok(())
-            };
+            let is_read = !self.is_gone();
+            return is_read.then_some(()).ok_or(Disconnected);
         }
         let messages = std::mem::take(&mut self.queue.lock().messages);
         writing.taken += messages.len() as u64;
@@ -115,32 +112,17 @@ impl<W: AsyncWrite + Unpin + Send + 'static> MessageSink for Outgoing<W> {
             queue.put += 1;
             queue.put
         };
-        let left = Left(Some((&self.this, ticket)));
+        // A message is written even when its sender does not wait for that.
+        let unwritten = scopeguard::guard(&self.this, |this| {
+            if let Some(outgoing) = this.upgrade() {
+                spawn_if_possible(async move {
+                    let _ = outgoing.write(ticket).await;
+                });
+            }
+        });
         let written = self.write(ticket).await;
-        left.done();
+        ScopeGuard::into_inner(unwritten);
         written
-    }
-}
-
-/// What was sent is written, also when its sender does not wait for it.
-struct Left<'o, W: AsyncWrite + Unpin + Send + 'static>(Option<(&'o Weak<Outgoing<W>>, u64)>);
-
-impl<W: AsyncWrite + Unpin + Send + 'static> Left<'_, W> {
-    fn done(mut self) {
-        self.0 = None;
-    }
-}
-
-impl<W: AsyncWrite + Unpin + Send + 'static> Drop for Left<'_, W> {
-    fn drop(&mut self) {
-        let Some((outgoing, ticket)) = self.0.take() else {
-            return;
-        };
-        if let Some(outgoing) = outgoing.upgrade() {
-            spawn_if_possible(async move {
-                let _ = outgoing.write(ticket).await;
-            });
-        }
     }
 }
 

@@ -1,14 +1,11 @@
 //! Parameters that are also sent as headers (`x-mcp-header`).
 
-use crate::message::Header;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use crate::{message::Header, protocol::header::encoded};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::Value;
 
 /// What is put before the name that a schema gives.
 const PREFIX: &str = "Mcp-Param-";
-/// What a value is written between that no header could hold.
-const ENCODED: (&str, &str) = ("=?base64?", "?=");
 /// How many parameters of a tool may be headers, and how deep they may stand.
 const MAX_HEADERS: usize = 64;
 
@@ -38,7 +35,10 @@ impl HeaderParameter {
             Kind::Number | Kind::Boolean => String::from_utf8_lossy(at.raw()).into_owned(),
             Kind::Null | Kind::Array | Kind::Object => return None,
         };
-        Some(Header::new(format!("{PREFIX}{}", self.name), written(text)))
+        Some(Header::new(
+            format!("{PREFIX}{}", self.name),
+            encoded(&text),
+        ))
     }
 }
 
@@ -65,20 +65,6 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderParamet
 fn is_token(text: &str) -> bool {
     let sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(sign)
-}
-
-/// A value as a header has it: encoded where it would not come through as it is.
-fn written(text: String) -> String {
-    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    let bytes = text.as_bytes();
-    let is_printed = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
-    let is_padded = is_blank(bytes.first()) || is_blank(bytes.last());
-    let looks_encoded = text.starts_with(ENCODED.0) && text.ends_with(ENCODED.1);
-    if is_printed && !is_padded && !looks_encoded {
-        text
-    } else {
-        format!("{}{}{}", ENCODED.0, STANDARD.encode(bytes), ENCODED.1)
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
     members,
-    message::{Body, ResultMember},
+    message::{Body, BodyMember},
     metrics,
     withhold::WITHHELD_MARK,
 };
@@ -174,7 +174,7 @@ impl Answer {
 
 impl RecordedCall {
     /// The answer as the client is to see it; `members` says where those of the result are, if that is known.
-    pub(super) async fn finish(self, result: Bytes, members: Option<&[ResultMember]>) -> Body {
+    pub(super) async fn finish(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         let replay = &self.replay;
         let show = replay.show(&self.shared);
         let passing = show.passing();
@@ -399,7 +399,7 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
 async fn skimmed(
     shared: &Shared,
     result: &Bytes,
-    members: Option<&[ResultMember]>,
+    members: Option<&[BodyMember]>,
     show: &Show,
 ) -> (Answer, Option<Body>) {
     let is_known = members.is_some();

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     members::{Members, may_hold, object},
-    message::{Body, Edits, RESULT_MEMBERS, ResultMember, over},
+    message::{Body, BodyMember, Edits, RESULT_MEMBERS, over},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, quoted};
@@ -54,7 +54,7 @@ impl Outline {
     }
 
     /// The same by its members.
-    pub(super) fn by(result: &Bytes, members: Vec<ResultMember>) -> Option<Self> {
+    pub(super) fn by(result: &Bytes, members: Vec<BodyMember>) -> Option<Self> {
         let inner = result.trim_ascii().strip_prefix(b"{")?;
         let is_empty = inner.trim_ascii_start() == b"}";
         let end = result.iter().rposition(|byte| *byte == b'}')?;
@@ -97,7 +97,7 @@ impl Outline {
 }
 
 /// How many bytes of a result are read where its members are known.
-pub(super) fn bytes_read(members: &[ResultMember]) -> usize {
+pub(super) fn bytes_read(members: &[BodyMember]) -> usize {
     let read = members
         .iter()
         .filter(|member| !LONG.contains(&member.key) && member.key != META);

@@ -1,7 +1,6 @@
-//! Which authorization server speaks for a server, and how it is spoken to.
+//! Finds the authorization server of a server, and its endpoints.
 //!
-//! What comes in: a server's address, and the challenge with which it refused. What goes out: endpoints. What
-//! is said about a place must come from that place: metadata that name another are refused.
+//! Metadata must come from the place that they describe: metadata that name another place are refused.
 
 use super::fetch::{Fetch, FetchError};
 use crate::upstream::printable::printable;
@@ -13,19 +12,15 @@ const MAX_SCOPE_BYTES: usize = 1024;
 
 /// What a `WWW-Authenticate` header says (RFC 6750, RFC 9728).
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Challenge {
+pub(in crate::upstream) struct Challenge {
     pub(super) metadata: Option<String>,
     pub(super) scopes: Vec<String>,
-    pub(super) error: Option<String>,
 }
 
 impl Challenge {
     /// The first that asks for a bearer token.
-    pub(super) fn of(headers: &[String]) -> Self {
-        headers
-            .iter()
-            .find_map(|header| bearer(header))
-            .unwrap_or_default()
+    pub(in crate::upstream) fn find<'h>(headers: impl IntoIterator<Item = &'h str>) -> Self {
+        headers.into_iter().find_map(bearer).unwrap_or_default()
     }
 }
 
@@ -42,7 +37,6 @@ fn bearer(header: &str) -> Option<Challenge> {
         match name.as_str() {
             "resource_metadata" => challenge.metadata = Some(value),
             "scope" => challenge.scopes = scopes(&value),
-            "error" => challenge.error = Some(value),
             _ => {}
         }
         rest = behind;
@@ -171,31 +165,25 @@ pub(super) async fn resource(
     server: &Url,
     challenge: &Challenge,
 ) -> Result<Option<Resource>, DiscoveryError> {
-    let found = if let Some(metadata) = &challenge.metadata {
-        let url = Url::parse(metadata).map_err(|_| DiscoveryError::Resource(FetchError::Unsafe))?;
-        Some(
-            fetch
-                .json::<Resource>(url)
-                .await
-                .map_err(DiscoveryError::Resource)?,
-        )
-    } else {
-        let mut found = None;
-        for url in well_known(server, "oauth-protected-resource") {
-            found = fetch.json::<Resource>(url).await.ok();
-            if found.is_some() {
-                break;
-            }
+    let named = challenge.metadata.as_deref();
+    let places = match named {
+        Some(url) => {
+            vec![Url::parse(url).map_err(|_| DiscoveryError::Resource(FetchError::Unsafe))?]
         }
-        found
+        None => well_known(server, "oauth-protected-resource"),
     };
-    match found {
-        Some(found) if !speaks_for(&found.resource, server) => {
-            let resource = printable(found.resource.as_bytes(), 200);
-            Err(DiscoveryError::OtherResource { resource })
+    for place in places {
+        match fetch.json::<Resource>(place).await {
+            Ok(metadata) if speaks_for(&metadata.resource, server) => return Ok(Some(metadata)),
+            Ok(metadata) => {
+                let resource = printable(metadata.resource.as_bytes(), 200);
+                return Err(DiscoveryError::OtherResource { resource });
+            }
+            Err(error) if named.is_some() => return Err(DiscoveryError::Resource(error)),
+            Err(_) => {}
         }
-        found => Ok(found),
     }
+    Ok(None)
 }
 
 /// Whether a document about `resource` is about what stands at this address: there, or below it.
@@ -211,13 +199,11 @@ fn speaks_for(resource: &str, server: &Url) -> bool {
 
 /// How an authorization server is spoken to.
 pub(super) async fn issuer(fetch: &Fetch, issuer: &Url) -> Result<Issuer, DiscoveryError> {
-    let mut places = well_known(issuer, "oauth-authorization-server");
-    places.truncate(1);
-    places.extend(
-        well_known(issuer, "openid-configuration")
-            .into_iter()
-            .take(1),
-    );
+    let kinds = ["oauth-authorization-server", "openid-configuration"];
+    let mut places: Vec<_> = kinds
+        .into_iter()
+        .filter_map(|kind| well_known(issuer, kind).into_iter().next())
+        .collect();
     let path = issuer.path().trim_end_matches('/');
     if !path.is_empty() {
         let mut behind = issuer.clone();
@@ -266,23 +252,21 @@ mod tests {
     #[test]
     fn a_challenge_is_read() {
         #[track_caller]
-        fn check(header: &str, metadata: Option<&str>, scopes: &[&str], error: Option<&str>) {
-            let challenge = Challenge::of(&["Basic realm=\"x\"".to_owned(), header.to_owned()]);
+        fn check(header: &str, metadata: Option<&str>, scopes: &[&str]) {
+            let challenge = Challenge::find(["Basic realm=\"x\"", header]);
             assert_eq!(challenge.metadata.as_deref(), metadata);
             assert_eq!(challenge.scopes, scopes);
-            assert_eq!(challenge.error.as_deref(), error);
         }
-        check("Bearer", None, &[], None);
-        check("Digest scope=a", None, &[], None);
-        check("bearer scope=a", None, &["a"], None);
+        check("Bearer", None, &[]);
+        check("Digest scope=a", None, &[]);
+        check("bearer scope=a", None, &["a"]);
         check(
             r#"Bearer realm="a, scope=\"no\"", error="insufficient_scope" , scope="a b:c", resource_metadata="https://x/y?z=1""#,
             Some("https://x/y?z=1"),
             &["a", "b:c"],
-            Some("insufficient_scope"),
         );
-        check("Bearer error=x,scope=\"ä a\"", None, &["a"], Some("x"));
-        check("Bearer scope=\"a", None, &["a"], None);
+        check("Bearer error=x,scope=\"ä a\"", None, &["a"]);
+        check("Bearer scope=\"a", None, &["a"]);
     }
 
     #[test]

@@ -1,11 +1,16 @@
-//! Requests of a login: to authorization servers, and for what servers say of themselves.
+//! Requests of a login: to authorization servers, and for metadata of servers.
 //!
-//! What comes in: addresses, most of them said by a server. What goes out: small documents. Redirections
-//! are not followed, what is not encrypted is asked of this computer only, and only a server that is on this
-//! computer, or in its network, may send the gateway to addresses there.
+//! Most of the addresses come from a server. Redirections are not followed, unencrypted requests go to this computer
+//! only, and only a server on this computer, or in its network, may send the gateway to addresses there.
 
-use crate::upstream::{UpstreamError, http::wire};
-use bytes::BytesMut;
+use crate::{
+    budget::Account,
+    upstream::{
+        UpstreamError,
+        http::{body, wire},
+    },
+};
+use bytes::Bytes;
 use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::{Client, Response, Url};
 use serde::de::DeserializeOwned;
@@ -68,8 +73,7 @@ impl Fetch {
 
     pub(super) async fn json<T: DeserializeOwned>(&self, url: Url) -> Result<T, FetchError> {
         self.check(&url)?;
-        let request = self.client.get(url).header("accept", "application/json");
-        read(request).await
+        read(self.client.get(url)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -81,8 +85,7 @@ impl Fetch {
         let request = self
             .client
             .post(url)
-            .header("content-type", "application/json")
-            .header("accept", "application/json");
+            .header("content-type", "application/json");
         read(request.body(body.to_string())).await
     }
 
@@ -97,7 +100,9 @@ impl Fetch {
             answer = answer.header("content-type", kind);
         }
         let body = whole(response).await?;
-        answer.body(body).map_err(|_| FetchError::Unreadable)
+        answer
+            .body(body.to_vec())
+            .map_err(|_| FetchError::Unreadable)
     }
 }
 
@@ -128,11 +133,7 @@ impl Place {
         if name == "localhost" || name.ends_with(".localhost") {
             return Self::Here;
         }
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        let Ok(address) = address
-            .parse()
-            .map(|address: IpAddr| address.to_canonical())
-        else {
+        let Some(address) = ip(url).map(|address| address.to_canonical()) else {
             return Self::Anywhere;
         };
         let is_near = match address {
@@ -151,17 +152,19 @@ impl Place {
 
 /// Tokens and what leads to them are not sent for everybody to read.
 pub(in crate::upstream) fn check(url: &Url) -> Result<(), FetchError> {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_here = host == "localhost"
-        || address
-            .parse()
-            .is_ok_and(|address: IpAddr| address.is_loopback());
+    let is_here =
+        || url.host_str() == Some("localhost") || ip(url).is_some_and(|ip| ip.is_loopback());
     match url.scheme() {
         "https" => Ok(()),
-        "http" if is_here => Ok(()),
+        "http" if is_here() => Ok(()),
         _ => Err(FetchError::Unsafe),
     }
+}
+
+fn ip(url: &Url) -> Option<IpAddr> {
+    let host = url.host_str()?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok()
 }
 
 pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, FetchError> {
@@ -173,7 +176,7 @@ pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, F
 }
 
 async fn read<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Result<T, FetchError> {
-    let response = send(request).await?;
+    let response = send(request.header("accept", "application/json")).await?;
     if !response.status().is_success() {
         return Err(FetchError::Status(response.status().as_u16()));
     }
@@ -181,21 +184,11 @@ async fn read<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Result<T
     serde_json::from_slice(&body).map_err(|_| FetchError::Unreadable)
 }
 
-async fn whole(mut response: Response) -> Result<Vec<u8>, FetchError> {
-    let mut body = BytesMut::new();
-    let reading = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
-                return Err(FetchError::Unreadable);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(())
-    };
-    timeout(FETCH_TIMEOUT, reading)
-        .await
-        .map_err(|_| FetchError::Unreadable)??;
-    Ok(body.to_vec())
+async fn whole(response: Response) -> Result<Bytes, FetchError> {
+    let account = Account::unlimited();
+    let body = body::whole(response, MAX_DOCUMENT_BYTES, &account);
+    let body = timeout(FETCH_TIMEOUT, body).await.ok();
+    body.and_then(Result::ok).ok_or(FetchError::Unreadable)
 }
 
 #[cfg(test)]

@@ -1,27 +1,33 @@
-//! Where a browser comes back to.
+//! Receives the browser that comes back from the authorization server.
 //!
-//! What comes in: requests to this computer, from whichever program makes them. What goes out: the one
-//! that a login waits for. Whatever else comes is turned away and changes nothing.
+//! Any program on this computer can send requests here: all but the one that a login waits for are refused and change
+//! nothing.
 
-use reqwest::Url;
-use std::{io, time::Duration};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    time::timeout,
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode, Uri,
+    header::{CACHE_CONTROL, CONTENT_TYPE, REFERRER_POLICY},
+    server::conn::http1,
+    service::service_fn,
 };
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use reqwest::Url;
+use std::{future::ready, io, time::Duration};
+use tokio::{net::TcpListener, time::timeout};
 
 /// What a request may hold: browsers send cookies of other programs on this host.
 const MAX_REQUEST_BYTES: usize = 64 << 10;
 /// How long one connection may take: browsers open some that say nothing.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Listener {
     listener: TcpListener,
     pub(super) address: Url,
 }
 
-/// What the authorization server said by way of the browser.
+/// The authorization server's answer, which the browser carries.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) code: Option<String>,
@@ -44,47 +50,45 @@ impl Listener {
     /// Waits for the answer that has this state.
     pub(super) async fn answer(&self, state: &str) -> io::Result<Answer> {
         loop {
-            let (mut stream, _) = self.listener.accept().await?;
-            let answer = timeout(READ_TIMEOUT, self.read(&mut stream)).await;
-            let answer = answer.ok().flatten();
-            let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
-            let told = timeout(READ_TIMEOUT, async {
+            let (stream, _) = self.listener.accept().await?;
+            let received = Mutex::new(None);
+            let service = service_fn(|request: Request<_>| {
+                let answer = self.read(request.method(), request.uri());
+                let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
                 let (status, text) = match &answer {
-                    Some(answer) if answer.code.is_some() => ("200 OK", "You are logged in."),
-                    Some(_) => ("200 OK", "The login was refused."),
-                    None => ("400 Bad Request", "This is not what was waited for."),
+                    Some(answer) if answer.code.is_some() => (StatusCode::OK, "You are logged in."),
+                    Some(_) => (StatusCode::OK, "The login was refused."),
+                    None => (StatusCode::BAD_REQUEST, "This is not what was waited for."),
                 };
-                let page = format!("{text} You can close this page.\n");
-                let head = format!(
-                    "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
-                     cache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close\r\n\r\n",
-                    page.len()
-                );
-                // Whether the person sees it does not matter to what was said.
-                drop(stream.write_all(format!("{head}{page}").as_bytes()).await);
-                drop(stream.shutdown().await);
+                *received.lock() = answer;
+                let page = Response::builder()
+                    .status(status)
+                    .header(CONTENT_TYPE, "text/plain")
+                    .header(CACHE_CONTROL, "no-store")
+                    .header(REFERRER_POLICY, "no-referrer")
+                    .body(Full::<Bytes>::from(format!(
+                        "{text} You can close this page.\n"
+                    )));
+                ready(page)
             });
-            drop(told.await);
-            if let Some(answer) = answer {
+            let connection = http1::Builder::new()
+                .keep_alive(false)
+                .max_buf_size(MAX_REQUEST_BYTES)
+                .serve_connection(TokioIo::new(stream), service);
+            // Whether the person sees the page does not change the answer.
+            drop(timeout(CONNECTION_TIMEOUT, connection).await);
+            if let Some(answer) = received.into_inner() {
                 return Ok(answer);
             }
         }
     }
 
-    async fn read(&self, stream: &mut TcpStream) -> Option<Answer> {
-        let mut head = Vec::new();
-        let mut chunk = [0; 4096];
-        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-            let read = stream.read(&mut chunk).await.ok()?;
-            if read == 0 || head.len() > MAX_REQUEST_BYTES {
-                return None;
-            }
-            head.extend_from_slice(&chunk[..read]);
-        }
-        let head = String::from_utf8(head).ok()?;
-        let target = head.strip_prefix("GET ")?.split(' ').next()?;
-        let url = self.address.join(target).ok()?;
-        if url.origin() != self.address.origin() || url.path() != self.address.path() {
+    fn read(&self, method: &Method, target: &Uri) -> Option<Answer> {
+        let url = self.address.join(&target.to_string()).ok()?;
+        if method != Method::GET
+            || url.origin() != self.address.origin()
+            || url.path() != self.address.path()
+        {
             return None;
         }
         let mut answer = Answer::default();
@@ -96,7 +100,7 @@ impl Listener {
                 "state" => &mut answer.state,
                 _ => continue,
             };
-            // One of each: of two, nobody knows which was meant.
+            // A parameter that occurs twice is ambiguous.
             if slot.replace(value.into_owned()).is_some() {
                 return None;
             }
@@ -108,6 +112,10 @@ impl Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
 
     #[tokio::test]
     async fn what_is_said_twice_is_not_believed() {

@@ -1,7 +1,4 @@
-//! A person logs in.
-//!
-//! What comes in: a server of the configuration. What goes out: an address for the person's browser, and, when
-//! they come back from there, a file of tokens.
+//! Logs a person, or the gateway itself, in to a server, and stores the tokens.
 
 use super::{
     discovery::{self, Challenge, DiscoveryError, Issuer},
@@ -127,21 +124,13 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     let resource = discovery::resource(&fetch, &address, &challenge).await?;
     let issuer = resource
         .as_ref()
-        .and_then(|resource| resource.authorization_servers.first());
-    let issuer = match issuer {
-        Some(issuer) => {
-            Url::parse(issuer).map_err(|_| DiscoveryError::Issuer(FetchError::Unsafe))?
-        }
-        // Servers that say nothing of themselves are their own authorization servers.
-        None => plain(&address, "/"),
-    };
+        .and_then(|resource| resource.authorization_servers.first())
+        // A server without metadata is its own authorization server.
+        .map_or_else(|| Ok(plain(&address, "/")), |issuer| Url::parse(issuer))
+        .map_err(|_| DiscoveryError::Issuer(FetchError::Unsafe))?;
     let issuer = discovery::issuer(&fetch, &issuer).await?;
     let is_own = oauth.grant == Grant::ClientCredentials;
-    let endpoint = if is_own {
-        None
-    } else {
-        Some(issuer.authorization()?)
-    };
+    let endpoint = (!is_own).then(|| issuer.authorization()).transpose()?;
     for endpoint in endpoint.into_iter().chain([&issuer.token_endpoint]) {
         fetch.check(endpoint).map_err(LoginError::Endpoint)?;
     }
@@ -173,7 +162,7 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         identify(&fetch, oauth, &issuer, &listener, &mut login).await?;
         authorize(&fetch, &issuer, endpoint, &listener, browser, &mut login).await?;
     } else if is_registered(oauth, &issuer, &mut login) {
-        tokens::granted(&fetch, &mut login).await?;
+        tokens::request_own(&fetch, &mut login).await?;
     } else {
         return Err(no_login("`oauth` has no `clientId` for it"));
     }
@@ -203,8 +192,7 @@ async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamErr
     let response = fetch::send(request)
         .await
         .map_err(|error| UpstreamError::Unreachable(error.to_string()))?;
-    let headers: Vec<_> = http::wire::challenges(&response).collect();
-    Ok(Challenge::of(&headers))
+    Ok(Challenge::find(http::wire::challenges(&response)))
 }
 
 /// What is asked for: what the configuration says, or else what the server wants now and was granted before,
@@ -341,13 +329,9 @@ async fn authorize(
         let error = printable(error.as_bytes(), 100);
         return Err(LoginError::Refused { error });
     };
-    let answer = client
+    let request = client
         .exchange_code(AuthorizationCode::new(code))
         .set_pkce_verifier(verifier)
-        .add_extra_param("resource", login.resource.clone())
-        .request_async(fetch)
-        .await
-        .map_err(tokens::token_error)?;
-    tokens::take(login, &answer);
-    Ok(())
+        .add_extra_param("resource", login.resource.clone());
+    Ok(tokens::receive(login, request.request_async(fetch)).await?)
 }

@@ -1,8 +1,7 @@
-//! Files of tokens.
-//!
-//! What comes in: tokens of a server. What goes out: the same, later, to nobody else.
+//! The file that keeps the tokens of a server.
 
 use crate::private_file;
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -80,13 +79,10 @@ pub(super) fn in_seconds(now: SystemTime, lifetime: Duration) -> u64 {
 
 /// The file of one server.
 #[derive(Clone)]
-pub(super) struct Store {
-    directory: PathBuf,
-    path: PathBuf,
-}
+pub(super) struct Store(PathBuf);
 
 impl Store {
-    /// `server` is its name in the configuration and its address: two names may be two people.
+    /// The file of a server with this name and address: two names may be two people.
     pub(super) fn new(directory: &Path, name: &str, url: &str) -> Self {
         let mut digest = Sha256::new();
         digest.update(name);
@@ -102,19 +98,14 @@ impl Store {
             .take(40)
             .collect();
         file.push('-');
-        for byte in &digest[..12] {
-            file.push_str(&format!("{byte:02x}"));
-        }
+        HEXLOWER.encode_append(&digest[..12], &mut file);
         file.push_str(".json");
-        Self {
-            directory: directory.to_owned(),
-            path: directory.join(file),
-        }
+        Self(directory.join(file))
     }
 
     /// What is kept; none where nobody has logged in.
     pub(super) fn read(&self) -> io::Result<Option<Login>> {
-        let Some(file) = private_file::open(&self.path)? else {
+        let Some(file) = private_file::open(&self.0)? else {
             return Ok(None);
         };
         // Its text is a secret, and what the reader says of it may quote it.
@@ -125,12 +116,12 @@ impl Store {
 
     /// Waits until no other process renews these tokens; none does until what is returned is dropped.
     pub(super) async fn lock(&self) -> io::Result<File> {
-        private_file::make_directory(&self.directory)?;
+        private_file::make_directory(&self.0)?;
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.write(true).create(true).truncate(false);
-        let file = options.open(self.path.with_extension("lock"))?;
+        let file = options.open(self.0.with_extension("lock"))?;
         #[cfg(unix)]
         tokio::time::timeout(LOCK_TIMEOUT, locked(&file))
             .await
@@ -140,6 +131,6 @@ impl Store {
 
     pub(super) fn write(&self, login: &Login) -> io::Result<()> {
         let text = serde_json::to_string_pretty(login)?;
-        private_file::replace(&self.path, text.as_bytes())
+        private_file::replace(&self.0, text.as_bytes())
     }
 }

@@ -4,17 +4,19 @@ use super::{
     store::{Login, Store},
     *,
 };
-use crate::private_file::TestDirectory;
 use crate::{
     config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
     message::{Id, Message},
+    metrics::Metrics,
+    private_file::TestDirectory,
     upstream::{Event, Upstream, connector},
 };
+use async_trait::async_trait;
 use axum::{
     Router,
     body::Bytes,
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -264,10 +266,16 @@ impl Scene {
     }
 
     async fn call(&self) -> String {
-        let connector = connector(&self.server, &Default::default(), &BTreeMap::new()).unwrap();
+        let connector = connector(
+            &self.server,
+            &Default::default(),
+            &BTreeMap::new(),
+            &Metrics::new(),
+        )
+        .unwrap();
         let (sender, mut events) = mpsc::channel(4);
         let upstream: Arc<dyn Upstream> = connector.connect(sender).await.unwrap();
-        let message = Message::request(&Id::number(1), "m", Option::None);
+        let message = Message::request(&Id::number(1), "m", None);
         upstream.send(message, &[]).await.unwrap();
         match events.recv().await.unwrap() {
             Event::Message { message, .. } => String::from_utf8_lossy(&message.to_bytes()).into(),
@@ -656,7 +664,7 @@ fn a_child_process_has_no_login() {
         command: "x".to_owned(),
         args: Vec::new(),
         env: BTreeMap::new(),
-        cwd: Option::None,
+        cwd: None,
     };
     let error = run(async {
         let nobody = scene(World::default(), OAuthConfig::default())
@@ -681,10 +689,16 @@ fn who_gives_up_does_not_lose_the_login() {
         let mut kept = scene.kept();
         kept.expires_at = Some(1);
         scene.store().write(&kept).unwrap();
-        let connector = connector(&scene.server, &Default::default(), &BTreeMap::new()).unwrap();
+        let connector = connector(
+            &scene.server,
+            &Default::default(),
+            &BTreeMap::new(),
+            &Metrics::new(),
+        )
+        .unwrap();
         let (sender, mut events) = mpsc::channel(4);
         let upstream: Arc<dyn Upstream> = connector.connect(sender).await.unwrap();
-        let request = |id| Message::request(&Id::number(id), "m", Option::None);
+        let request = |id| Message::request(&Id::number(id), "m", None);
         upstream.send(request(1), &[]).await.unwrap();
         scene.running.refreshing.notified().await;
         upstream.abandon(&Id::number(1)).await;
@@ -732,10 +746,16 @@ fn tokens_go_where_nobody_reads_them_on_the_way() {
             from_variables: Vec::new(),
             insecure: false,
             headers: BTreeMap::from([("authorization".to_owned(), "Bearer x".to_owned())]),
-            oauth: Option::None,
+            oauth: None,
         };
         let server = ServerConfig::new("zoo", transport);
-        let connector = connector(&server, &Default::default(), &BTreeMap::new()).unwrap();
+        let connector = connector(
+            &server,
+            &Default::default(),
+            &BTreeMap::new(),
+            &Metrics::new(),
+        )
+        .unwrap();
         let (events, _) = mpsc::channel(1);
         let opened = connector.connect(events).await;
         assert_eq!(opened.is_ok(), expected, "{url}");

@@ -1,35 +1,27 @@
-//! Tokens while messages are served.
-//!
-//! What comes in: that a header is wanted, or that one was refused. What goes out: a token that is kept,
-//! renewed where it is over. Deliberately not here: asking a person.
+//! The tokens of a server while messages are served: sent, and renewed when they expire.
 
 use super::{
-    Credentials,
     discovery::Challenge,
     fetch::{Fetch, FetchError},
     store::{Login, Store, in_seconds},
 };
 use crate::{
     config::Grant,
-    upstream::{UpstreamError, http},
+    upstream::{UpstreamError, http, printable::printable},
 };
-use async_trait::async_trait;
 use oauth2::{
-    AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, Scope, TokenResponse,
-    TokenUrl,
+    AuthType, ClientId, ClientSecret, EndpointNotSet as NotSet, EndpointSet, RefreshToken,
+    RequestTokenError, Scope, TokenResponse, TokenUrl,
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
 use std::{fs::File, path::Path, sync::Arc, time::SystemTime};
-use tokio::{
-    sync::{Mutex, OnceCell},
-    task::JoinHandle,
-};
+use tokio::sync::{Mutex, OnceCell};
 
 /// The tokens of one server.
 ///
-/// What is done with them is done to its end, whether or not the request stays for it: an authorization
-/// server that gave a new token may not take the old one again.
+/// What begins with them runs to its end, even when its request is dropped: an authorization server that issued a
+/// new token may not accept the old one again.
 pub(in crate::upstream) struct OAuth(Arc<Tokens>);
 
 struct Tokens {
@@ -59,6 +51,43 @@ impl OAuth {
             login: Mutex::new(None),
         }))
     }
+
+    /// The `Authorization` header; none where no one has logged in.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::Refused`] when the stored tokens cannot be used.
+    pub(in crate::upstream) async fn authorization(
+        &self,
+    ) -> Result<Option<HeaderValue>, UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        to_its_end(async move { tokens.authorization().await }).await
+    }
+
+    /// The server answered 401 or 403 to what was `used`. If this succeeds, another attempt is worth it.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::Refused`] when only a login can help.
+    pub(in crate::upstream) async fn refused(
+        &self,
+        status: StatusCode,
+        challenge: Challenge,
+        used: Option<HeaderValue>,
+    ) -> Result<(), UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        to_its_end(async move { tokens.refused(status, challenge, used.as_ref()).await }).await
+    }
+}
+
+async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, UpstreamError>> + Send + 'static,
+) -> Result<T, UpstreamError> {
+    tokio::spawn(work).await.unwrap_or_else(|error| {
+        Err(UpstreamError::Unreachable(format!(
+            "its tokens cannot be had: {error}"
+        )))
+    })
 }
 
 impl Tokens {
@@ -68,8 +97,14 @@ impl Tokens {
             .map_err(|error| UpstreamError::Refused(format!("its tokens cannot be read: {error}")))
     }
 
-    /// Keeps other processes from the tokens, where that can be: every gateway with this configuration has
-    /// the same, and a refresh token may be good for once only.
+    fn store(&self, login: &Login) {
+        if let Err(error) = self.store.write(login) {
+            tracing::warn!(server = self.server, %error, "cannot write the token file");
+        }
+    }
+
+    /// Keeps other processes from the tokens, as far as the system can: every gateway with this configuration uses
+    /// the same ones, and a refresh token may work only once.
     async fn lock(&self) -> Option<File> {
         let locked = self.store.lock().await;
         locked
@@ -98,37 +133,30 @@ impl Tokens {
                 return Ok(());
             }
         }
-        let refresh = login.refresh_token.clone();
-        if refresh.is_none() && !login.is_own {
+        let token = login.refresh_token.clone();
+        if token.is_none() && !login.is_own {
             return Err(self.takes_login("its token is over"));
         }
         let fetch = self
             .fetch
             .get_or_try_init(|| async { Fetch::new(&http::address(&self.url)?) })
             .await?;
-        let renewed = match refresh {
-            Some(refresh) if !login.is_own => refreshed(fetch, login, refresh).await,
-            _ => granted(fetch, login).await,
+        let renewed = match token {
+            Some(token) if !login.is_own => refresh(fetch, login, token).await,
+            _ => request_own(fetch, login).await,
         };
-        match renewed {
-            Ok(()) => {}
-            Err(why @ TokenError::Denied(_)) => {
-                return Err(self.takes_login(&format!("its token cannot be renewed: {why}")));
+        renewed.map_err(|error| {
+            let reason = format!("its token cannot be renewed: {error}");
+            match error {
+                TokenError::Denied(_) => self.takes_login(&reason),
+                TokenError::Failed(_) => UpstreamError::Unreachable(reason),
             }
-            Err(why) => {
-                let reason = format!("its token cannot be renewed: {why}");
-                return Err(UpstreamError::Unreachable(reason));
-            }
-        }
-        if let Err(error) = self.store.write(login) {
-            // It works until the process ends; then a person has to log in again.
-            tracing::warn!(server = self.server, %error, "cannot store a renewed token");
-        }
+        })?;
+        // Where it cannot be stored, it works until the process ends; then a person has to log in again.
+        self.store(login);
         Ok(())
     }
-}
 
-impl Tokens {
     async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
         let mut login = self.login.lock().await;
         if login.is_none() {
@@ -163,9 +191,7 @@ impl Tokens {
             let _lock = self.lock().await;
             if let Some(mut kept) = self.read()? {
                 kept.wanted = challenge.scopes;
-                if let Err(error) = self.store.write(&kept) {
-                    tracing::warn!(server = self.server, %error, "cannot store the wanted scopes");
-                }
+                self.store(&kept);
             }
             *login = None;
             return Err(self.takes_login(&format!("HTTP 403: it wants the scopes `{scopes}`")));
@@ -187,35 +213,6 @@ impl Tokens {
     }
 }
 
-#[async_trait]
-impl Credentials for OAuth {
-    async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
-        let tokens = Arc::clone(&self.0);
-        through(tokio::spawn(async move { tokens.authorization().await })).await
-    }
-
-    async fn refused(
-        &self,
-        status: StatusCode,
-        challenges: &[String],
-        used: Option<&HeaderValue>,
-    ) -> Result<(), UpstreamError> {
-        let tokens = Arc::clone(&self.0);
-        let challenge = Challenge::of(challenges);
-        let used = used.cloned();
-        let refused = async move { tokens.refused(status, challenge, used.as_ref()).await };
-        through(tokio::spawn(refused)).await
-    }
-}
-
-async fn through<T>(task: JoinHandle<Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
-    task.await.unwrap_or_else(|error| {
-        Err(UpstreamError::Unreachable(format!(
-            "its tokens cannot be had: {error}"
-        )))
-    })
-}
-
 fn header(token: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
     value.set_sensitive(true);
@@ -234,16 +231,17 @@ pub enum TokenError {
     Failed(FetchError),
 }
 
-/// What the OAuth library says, without what the server wrote beside its word.
-pub(super) fn token_error(error: RequestTokenError<FetchError, BasicErrorResponse>) -> TokenError {
-    match error {
-        RequestTokenError::ServerResponse(said) => {
-            let word = said.error().to_string();
-            TokenError::Denied(crate::upstream::printable::printable(word.as_bytes(), 100))
-        }
-        RequestTokenError::Request(error) => TokenError::Failed(error),
-        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            TokenError::Failed(FetchError::Unreadable)
+impl From<RequestTokenError<FetchError, BasicErrorResponse>> for TokenError {
+    /// Of what the server answered, only its error code is kept.
+    fn from(error: RequestTokenError<FetchError, BasicErrorResponse>) -> Self {
+        match error {
+            RequestTokenError::ServerResponse(response) => {
+                Self::Denied(printable(response.error().to_string().as_bytes(), 100))
+            }
+            RequestTokenError::Request(error) => Self::Failed(error),
+            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+                Self::Failed(FetchError::Unreadable)
+            }
         }
     }
 }
@@ -251,16 +249,7 @@ pub(super) fn token_error(error: RequestTokenError<FetchError, BasicErrorRespons
 /// A client of the OAuth library.
 pub(super) fn client(
     login: &Login,
-) -> Result<
-    BasicClient<
-        oauth2::EndpointNotSet,
-        oauth2::EndpointNotSet,
-        oauth2::EndpointNotSet,
-        oauth2::EndpointNotSet,
-        oauth2::EndpointSet,
-    >,
-    TokenError,
-> {
+) -> Result<BasicClient<NotSet, NotSet, NotSet, NotSet, EndpointSet>, TokenError> {
     let endpoint = TokenUrl::new(login.token_endpoint.clone())
         .map_err(|_| TokenError::Failed(FetchError::Unsafe))?;
     let mut client =
@@ -275,35 +264,30 @@ pub(super) fn client(
     }))
 }
 
-async fn refreshed(fetch: &Fetch, login: &mut Login, refresh: String) -> Result<(), TokenError> {
-    let client = client(login)?;
-    let refresh = RefreshToken::new(refresh);
-    let answer = client
-        .exchange_refresh_token(&refresh)
-        .add_extra_param("resource", login.resource.clone())
-        .request_async(fetch)
-        .await
-        .map_err(token_error)?;
-    take(login, &answer);
-    Ok(())
+async fn refresh(fetch: &Fetch, login: &mut Login, token: String) -> Result<(), TokenError> {
+    let (client, token) = (client(login)?, RefreshToken::new(token));
+    let request = client
+        .exchange_refresh_token(&token)
+        .add_extra_param("resource", login.resource.clone());
+    receive(login, request.request_async(fetch)).await
 }
 
-/// A token for the gateway itself.
-pub(super) async fn granted(fetch: &Fetch, login: &mut Login) -> Result<(), TokenError> {
+/// Requests a token for the gateway itself.
+pub(super) async fn request_own(fetch: &Fetch, login: &mut Login) -> Result<(), TokenError> {
     let client = client(login)?;
-    let answer = client
+    let request = client
         .exchange_client_credentials()
         .add_scopes(login.scopes.iter().cloned().map(Scope::new))
-        .add_extra_param("resource", login.resource.clone())
-        .request_async(fetch)
-        .await
-        .map_err(token_error)?;
-    take(login, &answer);
-    Ok(())
+        .add_extra_param("resource", login.resource.clone());
+    receive(login, request.request_async(fetch)).await
 }
 
-/// Puts a new token in the place of the old one.
-pub(super) fn take(login: &mut Login, answer: &BasicTokenResponse) {
+/// Waits for a new token, and puts it in the place of the old one.
+pub(super) async fn receive<E: Into<TokenError>>(
+    login: &mut Login,
+    answer: impl Future<Output = Result<BasicTokenResponse, E>>,
+) -> Result<(), TokenError> {
+    let answer = answer.await.map_err(Into::into)?;
     login.access_token = Some(answer.access_token().secret().clone());
     if let Some(refresh) = answer.refresh_token() {
         login.refresh_token = Some(refresh.secret().clone());
@@ -314,4 +298,5 @@ pub(super) fn take(login: &mut Login, answer: &BasicTokenResponse) {
     if let Some(scopes) = answer.scopes() {
         login.scopes = scopes.iter().map(|scope| scope.to_string()).collect();
     }
+    Ok(())
 }

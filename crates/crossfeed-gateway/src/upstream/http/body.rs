@@ -75,7 +75,7 @@ impl Drop for Outgoing {
 }
 
 /// The body of an answer, which may have `limit` bytes, charged to `account`.
-pub(super) async fn whole(
+pub(in crate::upstream) async fn whole(
     mut response: reqwest::Response,
     limit: usize,
     account: &Arc<Account>,

@@ -1,22 +1,27 @@
 //! What the tasks of one connection share.
 //!
-//! What comes in: messages and failures of any task. What goes out: events, at most one answer for each
-//! request, and the end behind all of them. Deliberately not here: the tasks.
+//! Each request gets at most one answer or failure, as an event. The end of the connection is the last event.
 
 use super::{
-    exchange, sse,
-    wire::{Posted, Wire},
+    HttpConnector, exchange,
+    routing::{self, PROTOCOL_VERSION},
+    sse::Data,
+    wire::Posted,
 };
 use crate::{
     Revision,
     apart::apart,
-    budget::Account,
-    line::{Skim, Skimmed},
-    message::{Header, Id, Kind, Message, RpcError},
-    protocol::{code, header, method},
-    upstream::{Event, UpstreamError, place},
+    line::Skim,
+    message::{Header, Id, Kind, Message},
+    protocol::{
+        header::{self, is_media_type},
+        method,
+    },
+    upstream::{
+        Event, UpstreamError, place,
+        unusable::{Notice, Unusable},
+    },
 };
-use bytes::Bytes;
 use parking_lot::Mutex;
 use reqwest::{
     Method, Response, StatusCode,
@@ -24,6 +29,7 @@ use reqwest::{
 };
 use std::{
     collections::{HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
     time::Duration,
 };
@@ -45,21 +51,25 @@ const MIN_REFUSING: Duration = Duration::from_millis(100);
 /// The same, however long it took to say so of another.
 const MAX_REFUSING: Duration = Duration::from_secs(2);
 
-pub(super) const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
+const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 const LAST_EVENT: HeaderName = HeaderName::from_static(header::LAST_EVENT);
-pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
-const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const JSON: &str = "application/json";
+const STREAM: &str = "text/event-stream";
+const EITHER: &str = "application/json, text/event-stream";
 
 pub(super) struct HttpConnection {
-    pub(super) server: Arc<str>,
-    pub(super) wire: Arc<Wire>,
-    pub(super) limit: usize,
-    /// What is read is charged to this.
-    pub(super) account: Arc<Account>,
+    connector: HttpConnector,
     state: Mutex<State>,
     /// Why the connection is over.
     pub(super) over: watch::Sender<Option<UpstreamError>>,
+}
+
+impl Deref for HttpConnection {
+    type Target = HttpConnector;
+
+    fn deref(&self) -> &HttpConnector {
+        &self.connector
+    }
 }
 
 #[derive(Default)]
@@ -81,18 +91,9 @@ struct State {
 }
 
 impl HttpConnection {
-    pub(super) fn new(
-        server: Arc<str>,
-        wire: Arc<Wire>,
-        limit: usize,
-        account: Arc<Account>,
-        events: mpsc::Sender<Event>,
-    ) -> Self {
+    pub(super) fn new(connector: HttpConnector, events: mpsc::Sender<Event>) -> Self {
         Self {
-            server,
-            wire,
-            limit,
-            account,
+            connector,
             state: Mutex::new(State {
                 events: Some(events),
                 ..State::default()
@@ -120,7 +121,7 @@ impl HttpConnection {
 
     /// Takes note of a request that is to be posted.
     pub(super) fn wait(&self, message: &Message) {
-        if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
+        if let Some(id) = message.request_id() {
             self.state.lock().waiting.insert(id.clone());
         }
     }
@@ -272,22 +273,14 @@ impl HttpConnection {
         }
     }
 
-    /// A request that the server did not carry out, since it does not know the session.
+    /// Gives back a request that the server did not carry out, since it does not know the session, or that was not
+    /// posted yet.
     pub(super) async fn give_back(&self, message: Message, headers: Vec<Header>) {
-        let is_waited_for = |id: &Id| self.claim(id).is_some();
-        if message.id().is_some_and(is_waited_for) {
-            self.event(Event::Returned { message, headers }).await;
-        }
-    }
-
-    /// The same of one that was not posted.
-    pub(super) async fn give_back_unsent(&self, message: Message, headers: Vec<Header>) {
-        let is_waited_for = |id: &Id| self.state.lock().waiting.remove(id);
-        if message
-            .method()
-            .and(message.id())
-            .is_some_and(is_waited_for)
-        {
+        let is_awaited = |id: &Id| {
+            let mut state = self.state.lock();
+            state.waiting.remove(id) || state.running.remove(id).is_some()
+        };
+        if message.request_id().is_some_and(is_awaited) {
             self.event(Event::Returned { message, headers }).await;
         }
     }
@@ -312,47 +305,33 @@ impl HttpConnection {
         }
     }
 
-    /// Data of an event. Whether it answers the request on whose stream it came.
-    pub(super) async fn data(self: &Arc<Self>, data: sse::Data, related: Option<&Id>) -> bool {
-        let (skimmed, error, answer) = match data {
-            sse::Data::Whole(data) => match Message::read(data.clone()).await {
+    /// Takes the data of an event. Returns whether it answers the request on whose stream it came.
+    pub(super) async fn data(self: &Arc<Self>, data: Data, related: Option<&Id>) -> bool {
+        let unusable = match data {
+            Data::Whole(data) => match Message::read(data.clone()).await {
                 Ok(message) => return self.deliver(message, related).await,
                 Err(error) => {
-                    let reason = error.to_string();
-                    let skimmed = apart(data.len(), move || skim(&data)).await;
-                    (skimmed, UpstreamError::Invalid(reason), error.to_rpc())
+                    let skimmed = apart(data.len(), move || Skim::whole(&data)).await;
+                    Unusable::invalid(skimmed, &error)
                 }
             },
-            sse::Data::TooLong(skimmed) => {
-                let error = UpstreamError::TooLarge { limit: self.limit };
-                let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
-                (skimmed, error, answer)
-            }
-            sse::Data::NoRoom(skimmed) => {
-                let answer = "the gateway has no memory for this message";
-                let answer = RpcError::new(code::INTERNAL, answer);
-                (skimmed, UpstreamError::NoRoom, answer)
-            }
+            Data::TooLong(skimmed) => Unusable::too_large(skimmed, self.limit),
+            Data::NoRoom(skimmed) => Unusable::no_room(skimmed),
         };
-        let (server, bytes) = (&*self.server, skimmed.bytes);
-        tracing::warn!(server, bytes, %error, "ignored an event");
-        let Some(id) = skimmed.id else { return false };
-        match skimmed.kind {
-            Some(Kind::Request) => {
-                let answer = Message::failure(Some(&id), &answer);
-                if self
-                    .tell(answer, Vec::new(), Arc::default(), MAX_TOLD)
-                    .is_none()
-                {
-                    tracing::warn!(server, "it takes no answers, and gets none to that");
+        match unusable.report(&self.server) {
+            Some(Notice::Server(refusal)) => {
+                let sent = self.tell(refusal, Vec::new(), Arc::default(), MAX_TOLD);
+                if sent.is_none() {
+                    let server = &*self.server;
+                    tracing::warn!(server, "did not refuse it: the server reads no messages");
                 }
                 false
             }
-            Some(Kind::Notification) => false,
-            Some(Kind::Response | Kind::Error) | None => {
-                self.fail(&id, error.after_sending()).await;
+            Some(Notice::Client(id, error)) => {
+                self.fail(&id, error).await;
                 related == Some(&id)
             }
+            None => false,
         }
     }
 
@@ -364,14 +343,14 @@ impl HttpConnection {
         sent: &Arc<Notify>,
     ) -> Result<Response, UpstreamError> {
         let routed = message.clone();
-        let routing = move || super::routing::headers(&routed);
+        let routing = move || routing::headers(&routed);
         let mut all = apart(message.len(), routing).await;
         // A request that begins a session has none, and says its revision in its body.
         if message.method() != Some(method::INITIALIZE) {
             self.say(&mut all);
         }
-        all.insert(ACCEPT, EITHER);
-        all.insert(CONTENT_TYPE, JSON);
+        all.insert(ACCEPT, HeaderValue::from_static(EITHER));
+        all.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         for Header { name, value } in headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
@@ -390,11 +369,10 @@ impl HttpConnection {
     pub(super) async fn get(&self, behind: Option<&str>) -> Result<Response, UpstreamError> {
         let mut headers = HeaderMap::new();
         self.say(&mut headers);
-        headers.insert(ACCEPT, STREAM);
+        headers.insert(ACCEPT, HeaderValue::from_static(STREAM));
         if let Some(id) = behind {
             // Without it, this would be the stream of something else.
-            let id = HeaderValue::from_bytes(id.as_bytes());
-            let id = id.map_err(|_| {
+            let id = HeaderValue::from_bytes(id.as_bytes()).map_err(|_| {
                 UpstreamError::Invalid("an event has an id that no header can have".to_owned())
             })?;
             headers.insert(LAST_EVENT, id);
@@ -419,7 +397,7 @@ impl HttpConnection {
         }
         if let Some(revision) = state.revision {
             headers
-                .entry(super::routing::PROTOCOL_VERSION)
+                .entry(PROTOCOL_VERSION)
                 .or_insert(HeaderValue::from_static(revision.as_str()));
         }
     }
@@ -432,24 +410,11 @@ pub(super) fn closed() -> UpstreamError {
 
 /// Whether an answer is a stream of events.
 pub(super) fn is_stream(response: &Response) -> bool {
-    media_type(response).is_some_and(|kind| kind == "text/event-stream")
+    is_media_type(response.headers().get(CONTENT_TYPE), STREAM)
 }
 
 pub(super) fn is_json(response: &Response) -> bool {
-    media_type(response).is_some_and(|kind| kind == "application/json")
-}
-
-fn media_type(response: &Response) -> Option<String> {
-    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
-    let kind = kind.split(';').next().unwrap_or_default();
-    Some(kind.trim().to_ascii_lowercase())
-}
-
-/// What a text says that is not a message.
-pub(super) fn skim(text: &Bytes) -> Skimmed {
-    let mut skim = Skim::default();
-    skim.feed(text);
-    skim.finish()
+    is_media_type(response.headers().get(CONTENT_TYPE), JSON)
 }
 
 /// Whether a status says that the session that a request named is over.

@@ -1,18 +1,15 @@
 //! Servers that speak streamable HTTP.
 //!
-//! What comes in: an address, and messages. What goes out: the messages of the server, on whichever stream they
-//! came. Deliberately not here: which revision is spoken, and where tokens come from ([`super::auth`]).
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - Messages are posted in the order in which they were handed over: a message that has no answer is
-//!   taken by the server before the next one goes, and a request is written. (Or two seconds have passed: a
-//!   server that hangs on one message does not hold up the others.)
-//! - Every request has one answer or one failure, whatever the server says how often and where.
-//! - A stream that breaks is resumed behind its last event, when the server wants it to be.
-//! - Memory is bounded: bodies and events beyond the limit fail their request and are not kept.
+//! - Messages are posted in the order in which they were handed over: the next message goes once the server has
+//!   accepted a notification or an answer, or once a request is written. A server that hangs delays the others by two
+//!   seconds at most.
+//! - Every request has one answer or one failure, whatever the server sends, how often and on which stream.
+//! - A stream that breaks is resumed after its last event, where the server supports that.
+//! - Memory is bounded: bodies and events beyond the limit fail their request and are discarded.
 
-mod body;
+pub(super) mod body;
 mod connection;
 mod exchange;
 mod routing;
@@ -24,18 +21,18 @@ pub(super) mod wire;
 #[cfg(test)]
 mod tests;
 
-use super::{Connector, Event, Upstream, UpstreamError, auth::Credentials};
+use super::{Connector, Event, Upstream, UpstreamError, auth::OAuth, check_size};
 use crate::{
     Revision,
     budget::Account,
-    message::{Header, Id, Kind, Message},
+    message::{Header, Id, Message},
     protocol::method,
 };
 use async_trait::async_trait;
 use connection::HttpConnection;
 use parking_lot::Mutex;
 use reqwest::Url;
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, mpsc, watch},
     time::{sleep, timeout},
@@ -46,40 +43,34 @@ use wire::Wire;
 const MAX_WAITING: usize = 64;
 /// How long a message may hold up those behind it.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long what waits at the end may take, and then the end of a session.
+/// How long the messages that wait at the end may take, and then the end of a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reaches a server over streamable HTTP.
 #[derive(Clone)]
-pub struct HttpConnector {
+pub(super) struct HttpConnector {
+    /// The server's name in the log.
     server: Arc<str>,
     wire: Arc<Wire>,
-    limit: usize,
+    /// How many bytes a message may have.
+    pub(super) limit: usize,
+    /// What is read is charged to this.
     account: Arc<Account>,
 }
 
-impl fmt::Debug for HttpConnector {
-    /// Without its address and headers: they may be secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpConnector")
-            .field("server", &self.server)
-            .finish_non_exhaustive()
-    }
-}
-
 impl HttpConnector {
-    /// A server of this name, in the log, at an address, with headers that every request has.
+    /// A server at an address. Every request carries these headers.
     ///
     /// # Errors
     ///
-    /// [`UpstreamError::Unreachable`] when the address is none of HTTP, or a header is none that can be
-    /// set.
-    pub fn new(
-        server: impl Into<Arc<str>>,
+    /// [`UpstreamError::Unreachable`] when the address is not one of HTTP, or a header is invalid.
+    pub(super) fn new(
+        server: &str,
         url: &str,
         headers: &BTreeMap<String, String>,
+        oauth: Option<OAuth>,
     ) -> Result<Self, UpstreamError> {
-        let wire = Wire::new(address(url)?, wire::headers(headers)?)?;
+        let wire = Wire::new(address(url)?, wire::headers(headers)?, oauth)?;
         Ok(Self {
             server: server.into(),
             wire: Arc::new(wire),
@@ -87,28 +78,15 @@ impl HttpConnector {
             account: Account::unlimited(),
         })
     }
-
-    /// Asks these for the `Authorization` header.
-    pub(super) fn with_credentials(mut self, credentials: Arc<dyn Credentials>) -> Self {
-        self.wire = Arc::new(Wire::clone(&self.wire).with_credentials(credentials));
-        self
-    }
-
-    /// Takes and sends messages of at most `bytes`.
-    #[must_use]
-    pub fn with_message_limit(mut self, bytes: usize) -> Self {
-        self.limit = bytes;
-        self
-    }
 }
 
-/// The address of a server; no error holds it.
+/// The address of a server; no error contains it.
 pub(super) fn address(url: &str) -> Result<Url, UpstreamError> {
-    let no_address = |why| UpstreamError::Unreachable(format!("its `url` {why}"));
-    let url = Url::parse(url).map_err(|error| no_address(format!("is none: {error}")))?;
+    let invalid = |why: &str| UpstreamError::Unreachable(format!("its `url` is {why}"));
+    let url = Url::parse(url).map_err(|error| invalid(&format!("not valid: {error}")))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        _ => Err(no_address("is neither http nor https".to_owned())),
+        _ => Err(invalid("neither http nor https")),
     }
 }
 
@@ -118,22 +96,12 @@ impl Connector for HttpConnector {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        let link = Arc::new(HttpConnection::new(
-            Arc::clone(&self.server),
-            Arc::clone(&self.wire),
-            self.limit,
-            Arc::clone(&self.account),
-            events,
-        ));
+        let link = Arc::new(HttpConnection::new(self.clone(), events));
         let (queue, waiting) = mpsc::channel(MAX_WAITING);
         let (done, ended) = watch::channel(());
         let closing = Arc::new(Notify::new());
-        tokio::spawn(dispatch(
-            Arc::clone(&link),
-            waiting,
-            Arc::clone(&closing),
-            done,
-        ));
+        let dispatch = dispatch(Arc::clone(&link), waiting, Arc::clone(&closing), done);
+        tokio::spawn(dispatch);
         Ok(Arc::new(HttpUpstream {
             link,
             queue: Mutex::new(Some(queue)),
@@ -143,9 +111,10 @@ impl Connector for HttpConnector {
     }
 
     fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
-        let mut charged = self.clone();
-        charged.account = Arc::clone(account);
-        Some(Arc::new(charged))
+        Some(Arc::new(Self {
+            account: Arc::clone(account),
+            ..self.clone()
+        }))
     }
 }
 
@@ -156,17 +125,10 @@ struct HttpUpstream {
     link: Arc<HttpConnection>,
     /// None once it was closed.
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
-    /// What waits is posted soon, or not any more.
+    /// Messages that wait are posted soon, or not any more.
     closing: Arc<Notify>,
     /// Fails when the connection has ended.
     ended: watch::Receiver<()>,
-}
-
-impl HttpUpstream {
-    fn queue(&self) -> Option<mpsc::Sender<Waiting>> {
-        let queue = self.queue.lock();
-        queue.clone()
-    }
 }
 
 impl Drop for HttpUpstream {
@@ -178,17 +140,17 @@ impl Drop for HttpUpstream {
 #[async_trait]
 impl Upstream for HttpUpstream {
     async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
-        let limit = self.link.limit;
-        if message.len() > limit {
-            return Err(UpstreamError::TooLarge { limit });
-        }
-        let queue = self.queue();
+        check_size(&message, self.link.limit)?;
+        let queue = self.queue.lock().clone();
         let ended = || {
-            let over = self.link.over.borrow().clone();
-            over.unwrap_or_else(connection::closed)
+            self.link
+                .over
+                .borrow()
+                .clone()
+                .unwrap_or_else(connection::closed)
         };
         let queue = queue.ok_or_else(ended)?;
-        // A place first: who gives up before there is one has handed over nothing.
+        // A place first: a caller that gives up before there is one has handed over nothing.
         let place = queue.reserve().await.map_err(|_| ended())?;
         self.link.wait(&message);
         place.send((message, headers.to_vec()));
@@ -206,12 +168,12 @@ impl Upstream for HttpUpstream {
     async fn close(&self) {
         self.queue.lock().take();
         self.closing.notify_one();
-        // It fails when there is nobody to say it any more, and that is what is waited for.
+        // It fails once the connection has dropped the sender: that is the end.
         drop(self.ended.clone().changed().await);
     }
 }
 
-/// Posts messages one behind the other until the connection is closed or over, and ends it.
+/// Posts messages one after the other until the connection is closed or over, and ends it.
 async fn dispatch(
     link: Arc<HttpConnection>,
     mut waiting: mpsc::Receiver<Waiting>,
@@ -224,7 +186,7 @@ async fn dispatch(
             post(&link, message, headers).await;
         }
     };
-    // What waits when the connection is closed has its time in all, not each of it.
+    // One time limit for all messages that wait when the connection is closed.
     let late = async {
         closing.notified().await;
         sleep(CLOSE_TIMEOUT).await;
@@ -240,32 +202,28 @@ async fn dispatch(
     let error = link.over.borrow().clone();
     if error == Some(UpstreamError::SessionOver) {
         while let Ok((message, headers)) = waiting.try_recv() {
-            link.give_back_unsent(message, headers).await;
+            link.give_back(message, headers).await;
         }
         link.refusals().await;
     }
     link.abort();
-    let error = match error {
-        Some(error) => error,
-        None => {
-            drop(timeout(CLOSE_TIMEOUT, link.delete()).await);
-            connection::closed()
-        }
-    };
-    // Who waits for the end is not held up by who does not take events.
+    if error.is_none() {
+        drop(timeout(CLOSE_TIMEOUT, link.delete()).await);
+    }
+    // Those who wait for the end do not wait for events to be taken.
     drop(done);
-    link.close(error).await;
+    link.close(error.unwrap_or_else(connection::closed)).await;
 }
 
 async fn post(link: &Arc<HttpConnection>, message: Message, headers: Vec<Header>) {
     let sent = Arc::new(Notify::new());
-    if let (Kind::Request, Some(id)) = (message.kind(), message.id().cloned()) {
+    if let Some(id) = message.request_id().cloned() {
         if link.start(&id, message, headers, &sent) {
             drop(timeout(ORDER_TIMEOUT, sent.notified()).await);
         }
         return;
     }
-    // Without sessions, a stream that ends says so.
+    // Without sessions, closing its stream cancels a request.
     if message.method() == Some(method::CANCELLED) && !link.has_session_era() {
         return;
     }

@@ -1,60 +1,36 @@
-//! What a request without a session says in headers, so that what stands between can route it.
+//! The headers by which proxies route a request without a session: its revision, `Mcp-Method` and `Mcp-Name`.
 //!
-//! What comes in: a message. What goes out: the revision it names, `Mcp-Method` and `Mcp-Name`. Deliberately
-//! not here: headers for parameters of tools, which take the tool's schema ([`crate::tools`]).
+//! Headers for parameters of tools need the tool's schema, and come from [`crate::tools`].
 
 use crate::{
-    message::Message,
-    protocol::{header, method},
+    message::{Message, Param},
+    protocol::header::{self, encoded},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
-use std::borrow::Cow;
 
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::VERSION);
 const METHOD: HeaderName = HeaderName::from_static(header::METHOD);
 const NAME: HeaderName = HeaderName::from_static(header::NAME);
 
-/// What is read of parameters.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Params {
-    #[serde(rename = "_meta")]
-    meta: Meta,
-    name: Option<String>,
-    uri: Option<String>,
-    #[serde(rename = "taskId")]
-    task_id: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 struct Meta {
     #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-    version: Option<String>,
+    version: String,
 }
 
-/// The headers of a message that names its revision in `_meta`; none of one that does not.
+/// The headers of a message that names its revision in `_meta`; else none.
 pub(super) fn headers(message: &Message) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let (Some(method), Some(body)) = (message.method(), message.params()) else {
-        return headers;
-    };
-    // What is not of this shape names no revision.
-    let params: Params = serde_json::from_slice(&body).unwrap_or_default();
-    let Some(version) = params.meta.version else {
+    let meta = message.param(Param::Meta);
+    let meta = meta.and_then(|meta| serde_json::from_slice(&meta).ok());
+    let (Some(method), Some(Meta { version })) = (message.method(), meta) else {
         return headers;
     };
     put(&mut headers, PROTOCOL_VERSION, &version);
     put(&mut headers, METHOD, method);
-    let name = match method {
-        method::CALL_TOOL | method::GET_PROMPT => params.name,
-        method::READ_RESOURCE | method::SUBSCRIBE | method::UNSUBSCRIBE => params.uri,
-        method::GET_TASK | method::UPDATE_TASK | method::CANCEL_TASK => params.task_id,
-        _ => None,
-    };
-    if let Some(name) = name {
+    let name = Param::naming(method).and_then(|param| message.param(param));
+    if let Some(name) = name.and_then(|name| serde_json::from_slice::<String>(&name).ok()) {
         put(&mut headers, NAME, &encoded(&name));
     }
     headers
@@ -64,17 +40,6 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
-}
-
-/// A value as a header takes it: as it is, or wrapped where a header would change it or be misread.
-fn encoded(value: &str) -> Cow<'_, str> {
-    let is_padded = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
-    let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let looks_wrapped = value.starts_with("=?base64?") && value.ends_with("?=");
-    if is_plain && !is_padded && !looks_wrapped {
-        return Cow::Borrowed(value);
-    }
-    Cow::Owned(format!("=?base64?{}?=", BASE64_STANDARD.encode(value)))
 }
 
 #[cfg(test)]

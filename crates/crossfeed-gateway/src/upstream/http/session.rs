@@ -89,7 +89,7 @@ fn may_mean_session(status: StatusCode, error: &Message) -> bool {
 /// Asks the server whether it knows the session, which is over if it does not.
 pub(super) async fn ask(link: &HttpConnection) {
     let since = Instant::now();
-    let id = Id::of(bytes::Bytes::from_static(br#""crossfeed-session""#));
+    let id = Id::text("crossfeed-session");
     let ping = Message::request(&id, method::PING, None);
     let answer = async {
         let response = link.post(&ping, &[], &Arc::default()).await.ok()?;

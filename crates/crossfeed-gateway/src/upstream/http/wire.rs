@@ -1,13 +1,10 @@
-//! Requests of HTTP to one server.
+//! HTTP requests to one server.
 //!
-//! What comes in: a method, headers, a message. What goes out: an answer, whatever its status, that comes
-//! from where the request was to go. Deliberately not here: what an answer says.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - Headers of the configuration and tokens go to the server's own origin and nowhere else: a
-//!   redirection to another place is an error.
-//! - No address, header or body stands in an error: addresses have keys in them, too.
+//! - Headers of the configuration and tokens go only to the server's own origin: a redirection to another origin is
+//!   an error.
+//! - No error contains an address, a header or a body: addresses may contain keys, too.
 
 use crate::{
     message::Message,
@@ -15,17 +12,17 @@ use crate::{
     quota::UNUSED_SOCKETS,
     upstream::{
         UpstreamError,
-        auth::{self, Credentials},
+        auth::{Challenge, OAuth},
     },
 };
 use reqwest::{
     Client, Method, Response, StatusCode, Url,
-    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE},
 };
 use std::{collections::BTreeMap, error::Error as _, sync::Arc, time::Duration};
 use tokio::sync::Notify;
 
-/// Redirections that are followed; more of them are a circle.
+/// How many redirections are followed.
 const MAX_REDIRECTIONS: usize = 3;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,12 +45,11 @@ const RESERVED: &[&str] = &[
     "transfer-encoding",
 ];
 
-#[derive(Clone)]
 pub(super) struct Wire {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    credentials: Arc<dyn Credentials>,
+    oauth: Option<OAuth>,
 }
 
 /// What is posted, and who is told that it was written.
@@ -64,23 +60,21 @@ pub(super) struct Posted<'m> {
 }
 
 impl Wire {
-    pub(super) fn new(url: Url, headers: HeaderMap) -> Result<Self, UpstreamError> {
-        let client = client(url.scheme() == "https")?;
+    pub(super) fn new(
+        url: Url,
+        headers: HeaderMap,
+        oauth: Option<OAuth>,
+    ) -> Result<Self, UpstreamError> {
         Ok(Self {
-            client,
+            client: client(url.scheme() == "https")?,
             url,
             headers,
-            credentials: Arc::new(auth::None),
+            oauth,
         })
     }
 
-    pub(super) fn with_credentials(mut self, credentials: Arc<dyn Credentials>) -> Self {
-        self.credentials = credentials;
-        self
-    }
-
-    /// The answer to a request; with a status that is none of a redirection, and none of a refusal
-    /// that other credentials could help.
+    /// Sends a request, follows redirections, and tries once more with a new token where the server refuses the
+    /// first. Every other status is left to the caller.
     pub(super) async fn request(
         &self,
         method: Method,
@@ -91,7 +85,10 @@ impl Wire {
         let mut redirections = 0;
         let mut is_second = false;
         loop {
-            let token = self.credentials.authorization().await?;
+            let token = match &self.oauth {
+                Some(oauth) => oauth.authorization().await?,
+                None => None,
+            };
             let mut request = self
                 .client
                 .request(method.clone(), url.clone())
@@ -110,21 +107,22 @@ impl Wire {
                     redirections += 1;
                     url = self.redirected(&url, &response, redirections)?;
                 }
-                // This is how many servers answer what they have done.
+                // Many servers answer so after they have carried the request out.
                 _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
                     return Err(UpstreamError::OutcomeUnknown {
                         cause: Box::new(rejected(status, "its address is another")),
                     });
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                    let challenges: Vec<_> = challenges(&response).collect();
-                    let refusal = self
-                        .credentials
-                        .refused(status, &challenges, token.as_ref());
-                    refusal.await?;
+                    let refused =
+                        |why| UpstreamError::Refused(format!("HTTP {}: {why}", status.as_u16()));
+                    let Some(oauth) = &self.oauth else {
+                        return Err(refused("its `headers` do not say who asks, or not rightly"));
+                    };
+                    let challenge = Challenge::find(challenges(&response));
+                    oauth.refused(status, challenge, token).await?;
                     if std::mem::replace(&mut is_second, true) {
-                        let reason = format!("HTTP {}: a new token did not help", status.as_u16());
-                        return Err(UpstreamError::Refused(reason));
+                        return Err(refused("a new token did not help"));
                     }
                 }
                 _ => return Ok(response),
@@ -139,25 +137,16 @@ impl Wire {
         redirections: usize,
     ) -> Result<Url, UpstreamError> {
         let location = response.headers().get(LOCATION);
-        let location = location.and_then(|location| location.to_str().ok());
-        let to = location.and_then(|location| from.join(location).ok());
-        match to {
-            Some(to) if to.origin() == self.url.origin() && redirections <= MAX_REDIRECTIONS => {
-                Ok(to)
-            }
-            _ => Err(rejected(response.status(), "its address is another")),
-        }
+        location
+            .and_then(|location| from.join(location.to_str().ok()?).ok())
+            .filter(|to| to.origin() == self.url.origin() && redirections <= MAX_REDIRECTIONS)
+            .ok_or_else(|| rejected(response.status(), "its address is another"))
     }
 }
 
-pub(in crate::upstream) fn challenges(response: &Response) -> impl Iterator<Item = String> + '_ {
-    let values = response
-        .headers()
-        .get_all(reqwest::header::WWW_AUTHENTICATE);
-    values
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .map(ToOwned::to_owned)
+pub(in crate::upstream) fn challenges(response: &Response) -> impl Iterator<Item = &str> {
+    let values = response.headers().get_all(WWW_AUTHENTICATE);
+    values.iter().filter_map(|value| value.to_str().ok())
 }
 
 pub(super) fn rejected(status: StatusCode, why: &str) -> UpstreamError {
@@ -240,13 +229,13 @@ pub(super) fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Ups
         let unusable =
             |why| UpstreamError::Unreachable(format!("the header `{}` {why}", name.escape_debug()));
         let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
-            return Err(unusable("has a name that is none"));
+            return Err(unusable("has an invalid name"));
         };
         if RESERVED.contains(&key.as_str()) {
             return Err(unusable("is set by the gateway"));
         }
         let Ok(mut value) = HeaderValue::from_str(value) else {
-            return Err(unusable("has a value that no header can have"));
+            return Err(unusable("has an invalid value"));
         };
         value.set_sensitive(true);
         headers.insert(key, value);

@@ -1,21 +1,27 @@
-//! What comes from a child's standard output.
+//! Reads a child's standard output: lines become events, in order.
 //!
-//! What comes in: lines. What goes out: events, in order, as fast as they are taken. Deliberately not
-//! here: what messages mean. A server prints what is not a message: that is logged and passed over, and if it
-//! was to be an answer, its request is told.
+//! Servers also print lines that are not messages: these are logged. If one was meant as an answer, its request fails.
 
 use super::process::Signals;
 use crate::{
     budget::{Account, Purpose},
-    line::{Line, LineReader, Skim, Skimmed},
-    message::{Kind, Message, MessageError, RpcError},
+    line::{Line, LineReader, Skim},
+    message::{Message, MessageError},
     metrics::Counter,
-    protocol::code,
-    upstream::{Event, UpstreamError, place, printable::printable, stdio::outbox::Outbox},
+    upstream::{
+        Event, UpstreamError, place,
+        printable::printable,
+        stdio::outbox::Outbox,
+        unusable::{Notice, Unusable},
+    },
 };
 use bytes::Bytes;
 use std::{io, sync::Arc, time::Duration};
-use tokio::{io::AsyncRead, sync::mpsc, time::timeout};
+use tokio::{
+    io::AsyncRead,
+    sync::mpsc::{self, error::SendError},
+    time::timeout,
+};
 
 /// How long a line may take when the process has ended: its children may hold its output open.
 const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
@@ -32,37 +38,40 @@ pub(super) struct Inbox {
     pub(super) account: Arc<Account>,
 }
 
-/// Nobody takes events any more.
-struct Unheard;
+/// It fails when no one takes events any more.
+type Delivered = Result<(), SendError<()>>;
 
 impl Inbox {
-    /// Reads until the end, and says [`Event::Closed`] behind everything else.
+    /// Reads until the end. [`Event::Closed`] is the last event.
     pub(super) async fn run(self, stdout: impl AsyncRead + Unpin) {
         let mut lines =
             LineReader::new(stdout, self.limit).charging(&self.account, Purpose::Answer);
-        let mut cut = false;
+        let mut is_cut = false;
         while let Some(line) = self.next(&mut lines).await {
-            let heard = match line {
+            let delivered = match line {
                 Line::Whole(line) => self.line(line).await,
-                // Of half a message nothing can be believed, its id included.
+                // An incomplete message cannot be trusted, and neither can its id.
                 Line::Unfinished(line) => match Message::parse(line) {
                     Ok(message) => self.message(message).await,
                     Err(_) => {
-                        cut = true;
+                        is_cut = true;
                         Ok(())
                     }
                 },
-                Line::TooLong(skimmed) => self.too_long(skimmed).await,
-                Line::NoRoom(skimmed) => self.no_room(skimmed).await,
+                Line::TooLong(skimmed) => {
+                    self.no_messages.add(1);
+                    self.ignore(Unusable::too_large(skimmed, self.limit)).await
+                }
+                Line::NoRoom(skimmed) => self.ignore(Unusable::no_room(skimmed)).await,
             };
-            if heard.is_err() {
+            if delivered.is_err() {
                 break;
             }
         }
         self.signals.drained.send_replace(true);
         self.signals.asked.send_replace(true);
         let mut reason = self.signals.ended().await;
-        if cut {
+        if is_cut {
             reason.push_str(", in the middle of a message");
         }
         let error = UpstreamError::Ended(reason);
@@ -90,90 +99,44 @@ impl Inbox {
         })
     }
 
-    async fn event(&self, event: Event) -> Result<(), Unheard> {
-        let place = place(&self.events, &event).await.map_err(|_| Unheard)?;
-        place.send(event);
+    async fn event(&self, event: Event) -> Delivered {
+        place(&self.events, &event).await?.send(event);
         Ok(())
     }
 
-    async fn message(&self, message: Message) -> Result<(), Unheard> {
+    async fn message(&self, message: Message) -> Delivered {
         let related = None;
         self.event(Event::Message { message, related }).await
     }
 
-    async fn line(&self, line: Bytes) -> Result<(), Unheard> {
+    async fn line(&self, line: Bytes) -> Delivered {
         match Message::read(line.clone()).await {
             Ok(message) => self.message(message).await,
-            Err(error) => self.no_message(&line, error).await,
+            Err(error) => self.no_message(&line, &error).await,
         }
     }
 
-    async fn no_message(&self, line: &[u8], error: MessageError) -> Result<(), Unheard> {
+    async fn no_message(&self, line: &[u8], error: &MessageError) -> Delivered {
         self.no_messages.add(1);
-        let server = &*self.server;
-        if !matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
-            let text = printable(line, MAX_LOGGED_BYTES);
-            tracing::info!(target: "crossfeed::gateway::server", server, "{text}");
-            return Ok(());
+        if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
+            return self
+                .ignore(Unusable::invalid(Skim::whole(line), error))
+                .await;
         }
-        // It was meant as a message: what it says may be anybody's data, and is not logged.
-        tracing::warn!(server, bytes = line.len(), %error, "ignored a line that is not a JSON-RPC message");
-        let mut skim = Skim::default();
-        skim.feed(line);
-        let reason = error.to_string();
-        self.unusable(
-            skim.finish(),
-            UpstreamError::Invalid(reason),
-            error.to_rpc(),
-        )
-        .await
+        let text = printable(line, MAX_LOGGED_BYTES);
+        tracing::info!(target: "crossfeed::gateway::server", server = &*self.server, "{text}");
+        Ok(())
     }
 
-    async fn too_long(&self, skimmed: Skimmed) -> Result<(), Unheard> {
-        self.no_messages.add(1);
-        let limit = self.limit;
-        let (server, bytes) = (&*self.server, skimmed.bytes);
-        tracing::warn!(server, bytes, limit, "ignored a line beyond the limit");
-        let error = UpstreamError::TooLarge { limit };
-        let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
-        self.unusable(skimmed, error, answer).await
-    }
-
-    async fn no_room(&self, skimmed: Skimmed) -> Result<(), Unheard> {
-        let (server, bytes, kind) = (&*self.server, skimmed.bytes, skimmed.kind);
-        tracing::warn!(
-            server,
-            bytes,
-            ?kind,
-            "dropped a message: the memory limit is reached"
-        );
-        let error = UpstreamError::NoRoom;
-        let answer = RpcError::new(code::INTERNAL, "the gateway has no memory for this message");
-        self.unusable(skimmed, error, answer).await
-    }
-
-    /// Says who has to know that a message cannot be used: a request of ours is told that it has no
-    /// answer, and a request of the server is answered.
-    async fn unusable(
-        &self,
-        skimmed: Skimmed,
-        error: UpstreamError,
-        answer: RpcError,
-    ) -> Result<(), Unheard> {
-        let Some(id) = skimmed.id else { return Ok(()) };
-        match skimmed.kind {
-            Some(Kind::Request) => {
-                let answer = Message::failure(Some(&id), &answer);
-                // A server that does not read its input must not keep us from reading its output.
-                let outbox = Arc::clone(&self.outbox);
-                drop(timeout(LINGER_TIMEOUT, outbox.send(&answer)).await);
+    async fn ignore(&self, message: Unusable) -> Delivered {
+        match message.report(&self.server) {
+            Some(Notice::Server(refusal)) => {
+                // A server that does not read its input must not keep the gateway from reading its output.
+                drop(timeout(LINGER_TIMEOUT, self.outbox.send(&refusal)).await);
                 Ok(())
             }
-            Some(Kind::Notification) => Ok(()),
-            Some(Kind::Response | Kind::Error) | None => {
-                let error = error.after_sending();
-                self.event(Event::Failed { id, error }).await
-            }
+            Some(Notice::Client(id, error)) => self.event(Event::Failed { id, error }).await,
+            None => Ok(()),
         }
     }
 }

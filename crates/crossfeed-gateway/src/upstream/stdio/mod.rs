@@ -1,15 +1,12 @@
-//! Servers that are child processes and speak over their standard input and output.
+//! Servers that are child processes, and speak over their standard input and output. Their standard error goes to the
+//! log.
 //!
-//! What comes in: a command, and messages for it. What goes out: its messages, in order. Its standard error
-//! goes to the log. Deliberately not here: reading the environment, which the caller hands in, and
-//! starting a process again.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - A process that reads slowly holds up who writes to it, never who reads from it.
-//! - Memory is bounded whatever it prints: a line beyond the limit is read to its end and not kept.
-//! - When a connection is closed or dropped, its process has ended, and with it the processes that it started
-//!   and that stayed in its group.
+//! - A process that reads slowly delays those who write to it, and never those who read from it.
+//! - Memory is bounded whatever a process prints: a line beyond the limit is read to its end and discarded.
+//! - When a connection is closed or dropped, its process has ended, and so have the processes that it started and that
+//!   stayed in its group.
 
 mod inbox;
 mod log;
@@ -19,12 +16,12 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-use super::{Connector, Event, Upstream, UpstreamError};
+use super::{Connector, Event, Upstream, UpstreamError, check_size};
 use crate::{
     Revision,
     budget::Account,
     message::{Header, Id, Message},
-    metrics::{Counter, Metrics, families},
+    metrics::Counter,
     wide::Wide,
 };
 use async_trait::async_trait;
@@ -45,10 +42,10 @@ use tokio::{
     sync::mpsc,
 };
 
-/// The variables of the gateway's own environment that every child gets: what programs need to find
-/// others, their user's files, a language and a place for temporary files. Everything else, secrets of other
-/// servers above all, has to be given to a server by its configuration.
-pub const PASSED_ON: &[&str] = &[
+/// The variables of the gateway's own environment that every child inherits: programs need them to find other
+/// programs, their user's files, a language and a place for temporary files. A server gets everything else, above all
+/// secrets, from its configuration only.
+const PASSED_ON: &[&str] = &[
     "HOME",
     "LANG",
     "LANGUAGE",
@@ -73,33 +70,31 @@ pub const PASSED_ON: &[&str] = &[
 
 /// Starts a child process for each connection.
 #[derive(Clone)]
-pub struct StdioConnector {
+pub(super) struct StdioConnector {
+    /// The server's name in the log.
     server: Arc<str>,
     command: String,
     args: Vec<String>,
-    environment: BTreeMap<String, String>,
-    directory: Option<PathBuf>,
-    limit: usize,
+    /// See [`environment`].
+    pub(super) environment: BTreeMap<String, String>,
+    /// Where it starts; the gateway's own directory is the default.
+    pub(super) directory: Option<PathBuf>,
+    /// How many bytes a message may have.
+    pub(super) limit: usize,
+    /// How long it may take to end after its input was closed, and then after the signal that asks it to. The official
+    /// clients wait as long.
     grace: Duration,
-    descriptors: Option<usize>,
-    no_messages: Counter,
+    /// How many descriptors it may have open unless it raises the limit, where the system supports that (Linux). By
+    /// default as many as the gateway.
+    pub(super) descriptors: Option<usize>,
+    /// Counts lines that are not messages.
+    pub(super) no_messages: Counter,
     account: Arc<Account>,
 }
 
-impl fmt::Debug for StdioConnector {
-    /// Without arguments and variables: they may be secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdioConnector")
-            .field("server", &self.server)
-            .field("command", &self.command)
-            .finish_non_exhaustive()
-    }
-}
-
 impl StdioConnector {
-    /// A server of this name, in the log, that `command` with `args` is. It has no environment.
-    #[must_use]
-    pub fn new(
+    /// A server that is this command. It has no environment.
+    pub(super) fn new(
         server: impl Into<Arc<str>>,
         command: impl Into<String>,
         args: impl IntoIterator<Item = impl Into<String>>,
@@ -118,63 +113,6 @@ impl StdioConnector {
         }
     }
 
-    /// Gives it those of the variables that every child gets ([`PASSED_ON`]).
-    #[must_use]
-    pub fn with_inherited(mut self, environment: &BTreeMap<String, String>) -> Self {
-        for name in PASSED_ON {
-            if let Some(value) = environment.get(*name) {
-                self.environment
-                    .entry((*name).to_owned())
-                    .or_insert_with(|| value.clone());
-            }
-        }
-        self
-    }
-
-    /// Gives it variables, over those that it has.
-    #[must_use]
-    pub fn with_environment(mut self, environment: &BTreeMap<String, String>) -> Self {
-        self.environment.extend(environment.clone());
-        self
-    }
-
-    /// Starts it in this directory. The gateway's own is the default.
-    #[must_use]
-    pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = Some(directory.into());
-        self
-    }
-
-    /// Takes and sends messages of at most `bytes`.
-    #[must_use]
-    pub fn with_message_limit(mut self, bytes: usize) -> Self {
-        self.limit = bytes;
-        self
-    }
-
-    /// Waits so long, when it is to end, for each of: the end of its input, the signal that asks. Two
-    /// seconds are the default: the official clients wait as long.
-    #[must_use]
-    pub fn with_grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
-    }
-
-    /// Sets how many descriptors the process may have open unless it asks for more, where the system can do so
-    /// (Linux). Else it has what the gateway has.
-    #[must_use]
-    pub fn with_descriptors(mut self, soft_limit: Option<usize>) -> Self {
-        self.descriptors = soft_limit;
-        self
-    }
-
-    /// Counts lines that are no message.
-    #[must_use]
-    pub fn with_metrics(mut self, metrics: &Metrics) -> Self {
-        self.no_messages = metrics.counter(families::NO_MESSAGES, &[&self.server]);
-        self
-    }
-
     fn spawn(&self) -> Result<Child, UpstreamError> {
         let mut command = Command::new(&self.command);
         command
@@ -189,13 +127,12 @@ impl StdioConnector {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
-        command.spawn().map_err(|error| {
-            let reason = self.why(&error);
-            UpstreamError::Unreachable(reason)
-        })
+        command
+            .spawn()
+            .map_err(|error| UpstreamError::Unreachable(self.why(&error)))
     }
 
-    /// By the keys of the configuration: a client that reads it may be another party.
+    /// Names keys of the configuration, not their values: the client that reads it may be another party.
     fn why(&self, error: &io::Error) -> String {
         // The system says the same of a missing program and of a missing directory.
         let directory = self.directory.as_deref();
@@ -207,6 +144,19 @@ impl StdioConnector {
             _ => format!("its `command` cannot be started: {error}"),
         }
     }
+}
+
+/// The environment of a child: its own variables, and those of the gateway that every child inherits ([`PASSED_ON`]).
+pub(super) fn environment(
+    own: &BTreeMap<String, String>,
+    gateway: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let inherited = PASSED_ON
+        .iter()
+        .filter_map(|name| gateway.get_key_value(*name));
+    let all = inherited.chain(own);
+    all.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 #[async_trait]
@@ -286,9 +236,10 @@ impl Connector for StdioConnector {
     }
 
     fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
-        let mut charged = self.clone();
-        charged.account = Arc::clone(account);
-        Some(Arc::new(charged))
+        Some(Arc::new(Self {
+            account: Arc::clone(account),
+            ..self.clone()
+        }))
     }
 }
 
@@ -307,10 +258,7 @@ struct StdioUpstream {
 #[async_trait]
 impl Upstream for StdioUpstream {
     async fn send(&self, message: Message, _: &[Header]) -> Result<(), UpstreamError> {
-        if message.len() > self.limit {
-            let limit = self.limit;
-            return Err(UpstreamError::TooLarge { limit });
-        }
+        check_size(&message, self.limit)?;
         self.outbox.send(&message).await
     }
 

