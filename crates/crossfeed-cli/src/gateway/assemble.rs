@@ -12,7 +12,9 @@ use crossfeed::{
     store::{MemoryLimits, MemoryStore},
 };
 use crossfeed_gateway::{
-    config::{Format, GatewayConfig, Machine, OAuthConfig, ServerConfig, Sources, TransportConfig},
+    config::{
+        Format, GatewayConfig, Limits, Machine, OAuthConfig, ServerConfig, Sources, TransportConfig,
+    },
     hub::Gateway,
     import,
     metrics::Metrics,
@@ -45,9 +47,8 @@ pub(super) fn config(
         .with_machine(machine);
     let mut config = match (&args.config, args.command.split_first(), &args.url) {
         (Some(path), _, _) => of_file(path, args.config_digest.as_deref(), sources)?,
-        (None, Some((command, rest)), _) => {
-            of_command(command, rest, &args.env, environment)?.with_machine(&machine)
-        }
+        (None, Some((command, rest)), _) => of_command(command, rest, &args.env, environment)?
+            .with_limits(Limits::of_machine(&machine)),
         (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
             bail!(

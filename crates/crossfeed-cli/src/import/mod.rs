@@ -80,7 +80,7 @@ fn of_sharing(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String
             wiring.program
         ));
     }
-    if let Some(notice) = wiring.where_it_starts() {
+    if let Some(notice) = wiring.start_folder_remark() {
         notices.push(notice);
     }
     if workspace

@@ -1,40 +1,25 @@
-//! What the machine allows, and the limits that follow from it where the configuration names none.
+//! The limits of the machine, and the gateway's default limits that follow from them.
 
 use super::Limits;
+use derive_setters::Setters;
 
-/// What the system allows this process. `None`: nothing is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The limits of the system for this process, as far as they are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_", into)]
 #[non_exhaustive]
 pub struct Machine {
-    /// Bytes of memory: the least of what the machine has, the control group may use, and the address space
-    /// may hold.
+    /// Bytes of memory: the smallest of the memory of the machine, of the control group, and of the address space.
     pub memory_bytes: Option<usize>,
     /// Descriptors that the process may open.
     pub descriptors: Option<usize>,
 }
 
-impl Machine {
-    /// Sets the memory.
-    #[must_use]
-    pub fn with_memory_bytes(mut self, bytes: impl Into<Option<usize>>) -> Self {
-        self.memory_bytes = bytes.into();
-        self
-    }
-
-    /// Sets the descriptors.
-    #[must_use]
-    pub fn with_descriptors(mut self, descriptors: impl Into<Option<usize>>) -> Self {
-        self.descriptors = descriptors.into();
-        self
-    }
-}
-
-/// The budget where the memory of the machine is not known.
+/// The budget if the memory of the machine is not known.
 const DEFAULT_MEMORY: usize = 1 << 30;
 /// The smallest and the largest default of the budget.
 const MIN_MEMORY: usize = 256 << 20;
 const MAX_MEMORY: usize = 4 << 30;
-/// What a child process may be expected to take: small servers in Python or Node take less.
+/// The expected memory of a child process: small servers in Python or Node take less.
 const PROCESS_MEMORY: usize = 32 << 20;
 /// The smallest and the largest default of child processes.
 const MIN_PROCESSES: usize = 16;
@@ -68,8 +53,8 @@ impl Limits {
         limits.with_memory(memory)
     }
 
-    /// The same where all that is held may take this many bytes: a quarter of it for results, a quarter of
-    /// these for one session, an eighth of it for one message.
+    /// Sets the memory: a quarter of it is for results, a quarter of these for one session, and an eighth of the
+    /// memory for one message.
     #[must_use]
     pub fn with_memory(self, memory_bytes: usize) -> Self {
         Self {
@@ -80,7 +65,7 @@ impl Limits {
         .with_total(memory_bytes / 4)
     }
 
-    /// The same where results may take this many bytes: a quarter of it for one session.
+    /// Sets the bytes of results: a quarter of them is for one session.
     pub(super) fn with_total(self, total_bytes: usize) -> Self {
         Self {
             total_bytes,

@@ -1,4 +1,4 @@
-//! A gateway's configuration: its servers, limits and rules, read from TOML or JSON in the `mcpServers` shape of
+//! The configuration of a gateway: servers, limits and rules, read from TOML or JSON in the `mcpServers` shape of
 //! clients.
 
 mod command_name;
@@ -21,6 +21,7 @@ pub use view::{ChosenView, ClientConfig, ClientName, ViewChoice, ViewReason};
 
 use crate::pattern::{covers, may_fit, overlaps};
 use crossfeed_projection::{Path as FieldPath, RevealRules};
+use derive_setters::Setters;
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
@@ -29,56 +30,60 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use strum::{EnumString, VariantNames};
 
 /// A gateway's configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Setters)]
+#[setters(prefix = "with_", generate = false)]
 #[non_exhaustive]
 pub struct GatewayConfig {
     /// The servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
-    /// Paths of what clients never see of any server; each server's
-    /// [`withheld`](ServerConfig::withheld) has them, too.
+    /// Paths that clients never see of any server; each server's [`withheld`](ServerConfig::withheld) includes them.
     pub never: Vec<FieldPath>,
-    /// Where clients reach the gateway over HTTP; none means standard input and output.
+    /// Where clients reach the gateway over HTTP; standard input and output if absent.
     pub listen: Option<ListenConfig>,
-    /// What may be how large.
+    /// Limits of sizes, numbers and times.
+    #[setters(generate)]
     pub limits: Limits,
-    /// The tools of the gateway's own.
+    /// The gateway's own tools.
     pub extra_tools: ExtraTools,
-    /// Which results may go where, first match first.
+    /// Which results may go where; the first rule that matches decides.
     pub flows: Vec<FlowRule>,
-    /// The profile of servers that name none; none means by the client's name, else `refs`.
+    /// The profile of servers that name none; by the client's name, else `refs`, if absent.
+    #[setters(generate, into, strip_option)]
     pub profile: Option<String>,
-    /// How results are handed to clients, where neither a client's entry nor a server's says so.
+    /// How results are handed to clients, unless a client's entry or a server's decides it.
+    #[setters(generate)]
     pub view: ViewChoice,
-    /// What is said of clients by the names that they give themselves, in the order of the file.
+    /// Options of clients by the names that they report, in the order of the file.
     pub clients: Vec<ClientConfig>,
-    /// Tokens of the model's context window, by which is judged what may enter it.
+    /// Tokens of the model's context window, which limits the results that may enter it.
     pub context_window: Option<usize>,
-    /// The bearer tokens of clients over HTTP, wherever it listens.
+    /// The bearer tokens of clients over HTTP.
     pub tokens: Vec<TokenConfig>,
     /// Whether clients over HTTP need no token; never together with `tokens`.
     pub anonymous: bool,
-    /// Which tools and prompts are shown as `server__name`, where there are several servers.
+    /// Which tools and prompts of several servers are shown as `server__name`.
     pub prefix: Prefix,
-    /// What becomes of a request for what no server lists, where there are several servers.
+    /// How requests are routed that none of several servers lists.
     pub unlisted: Unlisted,
     /// Which eras of MCP are offered to clients that ask.
     pub eras: Eras,
 }
 
 impl GatewayConfig {
-    /// Reads a configuration; the texts of its servers and tokens may hold `${VAR}`.
+    /// Reads a configuration; the texts of its servers and tokens may contain `${VAR}`.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] with everything that is wrong with it.
+    /// [`ConfigError`] with every problem.
     pub fn parse(text: &str, format: Format, sources: &Sources) -> Result<Self, ConfigError> {
         read::read(text, format, sources)
     }
 
-    /// A configuration of one server, which is a command, named by its program, or by the package or image
-    /// that this fetches.
+    /// A configuration of one server that is a command, named after its program, or after the package or image that
+    /// the program fetches.
     #[must_use]
     pub fn of_command(command: impl Into<String>, args: Vec<String>) -> Self {
         let command = command.into();
@@ -95,7 +100,7 @@ impl GatewayConfig {
         }
     }
 
-    /// Sets the address, with the tokens, hosts and origins that it has.
+    /// Sets the address; tokens, hosts and origins stay.
     #[must_use]
     pub fn with_listen(mut self, address: SocketAddr) -> Self {
         let (tokens, anonymous) = (&self.tokens, self.anonymous);
@@ -128,62 +133,44 @@ impl GatewayConfig {
         self
     }
 
-    /// Sets the limits to those of a machine.
-    #[must_use]
-    pub fn with_machine(mut self, machine: &Machine) -> Self {
-        self.limits = Limits::of_machine(machine);
-        self
-    }
-
-    /// Sets the view, where neither a client's entry nor a server's says so.
-    #[must_use]
-    pub fn with_view(mut self, view: ViewChoice) -> Self {
-        self.view = view;
-        self
-    }
-
     /// The token of a holder, with what it may do.
     pub(crate) fn holder(&self, name: &str) -> Option<&TokenConfig> {
         self.tokens.iter().find(|token| token.name == name)
     }
-
-    /// Sets the profile of servers that name none.
-    #[must_use]
-    pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
-        self.profile = Some(profile.into());
-        self
-    }
 }
 
-/// Which tools and prompts of several servers carry the name of their server. Those of one server never do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which tools and prompts of several servers carry the name of their server. Those of a single server never do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Prefix {
     /// All of them: a name always says which server it belongs to.
     #[default]
     Always,
-    /// Those that another server has, too, when they are listed first.
+    /// Those whose name another server also has when they are first listed.
     Collisions,
 }
 
-/// What becomes of a request that none of several servers is known to be meant by: for a resource or a
-/// prompt that none lists, or of a method that none says it has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How a request is routed that none of several servers lists: for a resource or a prompt that none lists, or with
+/// a method that none declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Unlisted {
-    /// It is refused: an address or parameters may hold what is for one server alone.
+    /// It is refused: an address or parameters may be meant for one server alone.
     #[default]
     Refuse,
-    /// Each server is asked in turn, and sees all of the request.
+    /// Each server is asked in turn, and sees the whole request.
     AskAll,
 }
 
 /// Which eras of MCP are offered to a client that asks by `server/discover`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Eras {
-    /// The stateless era only where every server speaks it: a client that speaks both begins a session
-    /// otherwise, as it would with the server itself, and keeps what only sessions have.
+    /// The stateless era only if every server speaks it. Otherwise a client that speaks both eras begins a session, as
+    /// it would with the server itself, and keeps the features of sessions.
     #[default]
     Servers,
     /// Every era, whatever the servers speak.
@@ -202,23 +189,23 @@ pub struct ServerConfig {
     pub profile: Option<String>,
     /// Whether `_select` and `_fields` are added to its tools.
     pub projection: bool,
-    /// How its results are handed to clients whose entry does not say so.
+    /// How its results are handed to clients, unless the client's entry decides it.
     pub view: Option<ViewChoice>,
-    /// Patterns of its tools that take no references and whose results are not kept.
+    /// Patterns of its tools that take no references and whose results are not stored.
     pub never_chain: Vec<String>,
-    /// Paths of what clients never see of it, beside those for all servers.
+    /// Paths that clients never see of it, besides those for all servers.
     pub never: Vec<FieldPath>,
-    /// What of its messages clients never see: [`never`](Self::never), and what is for all servers.
+    /// The rules of [`never`](Self::never) and of the same key for all servers.
     pub withheld: Arc<RevealRules>,
-    /// Patterns of its tools that are offered; none means all.
+    /// Patterns of its tools that are offered; all tools if empty.
     pub allow: Vec<String>,
     /// Patterns of its tools that are not offered.
     pub deny: Vec<String>,
-    /// How long a request to it may take; none means as long as it takes.
+    /// How long a request to it may take; unlimited if absent.
     pub timeout: Option<Duration>,
-    /// Whether its process runs on when its client does not use it.
+    /// Whether its process keeps running while its client does not use it.
     pub keep: bool,
-    /// Whether the configuration has it switched off.
+    /// Whether it is switched off.
     pub disabled: bool,
 }
 
@@ -254,7 +241,7 @@ pub enum TransportConfig {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables beside those that every child gets.
+        /// Variables besides those that every child gets.
         env: BTreeMap<String, String>,
         /// Its working directory.
         cwd: Option<PathBuf>,
@@ -265,9 +252,9 @@ pub enum TransportConfig {
         url: String,
         /// Headers of every request; their values may be secrets.
         headers: BTreeMap<String, String>,
-        /// OAuth, where it is to be used.
+        /// OAuth, if it is used.
         oauth: Option<OAuthConfig>,
-        /// What variables filled, by its place: `headers.X-Api-Key`, or `url` if it is in the query.
+        /// The places that variables filled: `headers.X-Api-Key`, or `url` for its query.
         from_variables: Vec<String>,
         /// Whether secrets may go over plain HTTP to another computer.
         insecure: bool,
@@ -291,14 +278,15 @@ impl std::fmt::Debug for TransportConfig {
     }
 }
 
-/// How the gateway comes by a token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How the gateway gets a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Grant {
-    /// A person logs in at a browser.
+    /// A person logs in with a browser.
     #[default]
     AuthorizationCode,
-    /// By its own id and secret: the gateway logs in as itself, without a browser.
+    /// The gateway logs in as itself, with its own id and secret.
     ClientCredentials,
 }
 
@@ -306,17 +294,17 @@ pub enum Grant {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct OAuthConfig {
-    /// How a token is come by.
+    /// How the gateway gets a token.
     pub grant: Grant,
-    /// The client's id, where it was registered before.
+    /// The client's id, if it was registered before.
     pub client_id: Option<String>,
-    /// The client's secret, where it has one.
+    /// The client's secret, if it has one.
     pub client_secret: Option<String>,
-    /// The authorization server, where none but this one shall be trusted.
+    /// The only authorization server to trust; any if absent.
     pub issuer: Option<String>,
-    /// What is asked for.
+    /// The scopes to request.
     pub scopes: Vec<String>,
-    /// The directory in which tokens are kept.
+    /// The directory of stored tokens.
     pub directory: Option<PathBuf>,
 }
 
@@ -337,24 +325,24 @@ impl std::fmt::Debug for OAuthConfig {
 pub struct ListenConfig {
     /// The address; loopback by default.
     pub address: SocketAddr,
-    /// Where MCP is spoken there.
+    /// The path of MCP.
     pub path: String,
-    /// Tokens that clients must have, each with the name of its holder.
+    /// Tokens of clients, each with the name of its holder.
     pub tokens: Vec<TokenConfig>,
-    /// Whether clients need no token where there are none.
+    /// Whether clients need no token if there are no `tokens`.
     pub anonymous: bool,
-    /// Hosts that requests may be for, beside those of the address itself.
+    /// Hosts that requests may name, besides those of the address itself.
     pub hosts: Vec<String>,
-    /// Origins that requests of browsers may come from, beside those of the address itself.
+    /// Origins that requests of browsers may come from, besides those of the address itself.
     pub origins: Vec<String>,
 }
 
 impl ListenConfig {
-    /// The default address: loopback, so that no other machine reaches it.
+    /// The default address: loopback, which other machines cannot reach.
     pub const ADDRESS: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
 
-    /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port alone, which is one of loopback.
+    /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port of loopback alone.
     #[must_use]
     pub fn parse_address(text: &str) -> Option<SocketAddr> {
         let text = text.trim();
@@ -381,19 +369,19 @@ impl ListenConfig {
     }
 }
 
-/// A bearer token of a client, and what its holder may do.
+/// A bearer token of a client, and the rights of its holder.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TokenConfig {
-    /// Who holds it.
+    /// The name of its holder.
     pub name: String,
     /// The token.
     pub token: String,
-    /// The servers that the holder may use; none means all.
+    /// The servers that the holder may use; all if empty.
     pub servers: Vec<String>,
-    /// Patterns `server/tool` of the tools that the holder may use; none means all.
+    /// Patterns `server/tool` of the tools that the holder may use; all if empty.
     pub tools: Vec<String>,
-    /// How often the holder may send requests; none means as often as it likes.
+    /// How often the holder may send requests; unlimited if absent.
     pub rate: Option<Rate>,
 }
 
@@ -435,16 +423,16 @@ impl std::fmt::Debug for TokenConfig {
     }
 }
 
-/// What may be how large, and how many there may be.
+/// Limits of sizes, numbers and times.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one message, in either direction.
     pub message_bytes: usize,
     /// Bytes that the gateway may hold at once, from all clients and servers; at least four messages and twice
-    /// what all results may take.
+    /// the bytes of all results.
     pub memory_bytes: usize,
-    /// Bytes that the arguments of one call may take while the gateway reads them, where that is more than six
+    /// Bytes that the arguments of one call may take while the gateway reads them, if that is more than six
     /// times their length.
     pub argument_bytes: usize,
     /// Requests of one client that run at once.
@@ -455,41 +443,40 @@ pub struct Limits {
     pub session_idle: Duration,
     /// Descriptors for connections of clients and to servers.
     pub descriptors: usize,
-    /// How many descriptors a child process may have open unless it asks for more; none leaves it with what
-    /// the gateway has.
+    /// How many descriptors a child process may have open unless it asks for more; as many as the gateway if absent.
     pub child_descriptors: Option<usize>,
     /// Child processes that run at once, of all clients.
     pub processes: usize,
-    /// How long the processes of a session run on that is not used and whose client does not listen; a session
-    /// that never called a tool keeps them for a minute at most.
+    /// How long processes keep running in a session that is idle and whose client does not listen; at most a minute
+    /// in a session that never called a tool.
     pub process_idle: Duration,
-    /// How long a server may take to start and to say what it is.
+    /// How long a server may take to start and to answer `initialize`.
     pub start_timeout: Duration,
-    /// How long calls may run on after the gateway was told to end.
+    /// How long calls may keep running once the gateway shuts down.
     pub shutdown: Duration,
-    /// Bytes of results that one client's session keeps.
+    /// Bytes of results in one client's session.
     pub session_bytes: usize,
-    /// Bytes of results that all sessions keep together.
+    /// Bytes of results in all sessions together.
     pub total_bytes: usize,
-    /// Results that one client's session keeps.
+    /// Results in one client's session.
     pub session_results: usize,
-    /// How long a result is kept since its last use.
+    /// How long a result is stored after its last use.
     pub result_idle: Duration,
-    /// How long a result is kept at most.
+    /// How long a result is stored at most.
     pub result_age: Duration,
 }
 
 impl Default for Limits {
-    /// Those of a machine of which nothing is known: 1 GiB in all.
+    /// The limits of an unknown machine: 1 GiB in all.
     fn default() -> Self {
         Self::of_machine(&Machine::default())
     }
 }
 
 impl Limits {
-    /// What does not depend on memory: 16 MiB of arguments, more than a model writes; 1,024 requests of a
-    /// client; 1,024 sessions, each an hour without use; 60 s to start, since `npx` and `uvx` install first;
-    /// 10 s to end. Results stay for an hour: people think longer than agents.
+    /// The limits that do not depend on memory: 16 MiB of arguments, more than a model writes; 1,024 requests of a
+    /// client; 1,024 sessions, each idle for an hour at most; 60 s to start, since `npx` and `uvx` install first;
+    /// 10 s to shut down. Results stay for an hour: people think longer than agents.
     fn fixed() -> Self {
         Self {
             message_bytes: 0,
@@ -512,8 +499,8 @@ impl Limits {
         }
     }
 
-    /// What everything that is held may take: enough for a message on its way in and out, and for all results
-    /// beside what is on its way.
+    /// The bytes that the gateway may hold: enough for a message in transit in both directions, and for all results
+    /// besides.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let messages = self.message_bytes.saturating_mul(4);
@@ -522,38 +509,38 @@ impl Limits {
     }
 }
 
-/// Connections of clients for each session: its stream, some requests beside it, and one that is not let in yet.
-const CONNECTIONS: usize = 5;
-/// Connections beside these, so that few sessions do not mean few connections.
+/// Connections of clients for each session: its stream, some requests, and one that is not authorized yet.
+const CONNECTIONS_PER_SESSION: usize = 5;
+/// Connections besides these, so that few sessions still get some.
 const MORE_CONNECTIONS: usize = 16;
-/// Descriptors for everything but connections: the configuration, tokens, the log, what starts a process.
-const RESERVE: usize = 64;
+/// Descriptors for everything but connections: the configuration, tokens, the log, the start of processes.
+const RESERVED_DESCRIPTORS: usize = 64;
 
 impl Limits {
     /// Sets the descriptors to what the process may open, less a reserve.
     #[must_use]
     pub fn with_descriptors(mut self, limit: usize) -> Self {
-        self.descriptors = limit.saturating_sub(RESERVE).max(limit / 2);
+        self.descriptors = limit.saturating_sub(RESERVED_DESCRIPTORS).max(limit / 2);
         self
     }
 
-    /// Connections of clients over HTTP: five for each session and some more, as far as half of the descriptors
-    /// go.
+    /// Connections of clients over HTTP: five for each session and some more, up to half of the descriptors.
     #[must_use]
     pub fn connections(&self) -> usize {
-        let wanted = self.sessions.saturating_mul(CONNECTIONS);
-        let wanted = wanted.saturating_add(MORE_CONNECTIONS);
-        wanted.min(self.descriptors / 2)
+        self.sessions
+            .saturating_mul(CONNECTIONS_PER_SESSION)
+            .saturating_add(MORE_CONNECTIONS)
+            .min(self.descriptors / 2)
     }
 
-    /// The descriptors that are left for connections to servers.
+    /// The descriptors for connections to servers.
     #[must_use]
     pub fn server_descriptors(&self) -> usize {
         self.descriptors - self.connections()
     }
 }
 
-/// Which tools of the gateway's own are offered.
+/// Which of the gateway's own tools are offered.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ExtraTools {
@@ -581,40 +568,37 @@ impl Default for ExtraTools {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowRule {
-    /// The rule's name, which a refusal says.
+    /// The rule's name, which refusals quote.
     pub name: String,
-    /// Whose results.
+    /// The tools that return the results.
     pub from: String,
-    /// Which tools.
+    /// The tools that receive them.
     pub to: String,
-    /// Whether they may.
+    /// Whether the rule allows the flow.
     pub allow: bool,
 }
 
 impl FlowRule {
-    /// The servers, of all these, by which data could go around the rule: one that may be given what the
-    /// rule keeps from `to`, keep it, and return it by another call. A reference sees no more than the
-    /// calls that it refers to. A server that the rule names for some of its tools may be one, too.
+    /// The servers through which data could bypass the rule: a server may receive data that the rule keeps from `to`,
+    /// store it, and return it from another call, and a reference names only the call that it refers to. A server that
+    /// the rule names for some of its tools can be one of them.
     ///
-    /// None for a rule that allows.
+    /// Empty for a rule that allows.
     #[must_use]
     pub fn ways_around<'s>(&self, rules: &[Self], servers: &'s [ServerConfig]) -> Vec<&'s str> {
         let enabled = servers.iter().filter(|server| !server.disabled);
         let names: Vec<_> = enabled.map(|server| server.name.as_str()).collect();
-        // The tools of a server that a pattern means, as a pattern.
+        // The part of a pattern that concerns one server.
         let of = |pattern: &str, server: &str| {
             let is_meant = may_fit(pattern, &format!("{server}/"));
             let tool = pattern.split_once('/').map_or("*", |(_, tool)| tool);
             is_meant.then(|| format!("{server}/{tool}"))
         };
         let may_go = |from: &str, to: &str| {
-            // The first that lets something through, or nothing.
+            // The first rule that allows some of it, or denies all of it.
             let decided = rules.iter().find_map(|rule| {
-                if rule.allow {
-                    (overlaps(&rule.from, from) && overlaps(&rule.to, to)).then_some(true)
-                } else {
-                    (covers(&rule.from, from) && covers(&rule.to, to)).then_some(false)
-                }
+                let applies = if rule.allow { overlaps } else { covers };
+                (applies(&rule.from, from) && applies(&rule.to, to)).then_some(rule.allow)
             });
             decided.unwrap_or(true)
         };
@@ -628,7 +612,7 @@ impl FlowRule {
         others.filter(|by| !self.allow && goes_by(by)).collect()
     }
 
-    /// The rule before this one that decides everything that this one is about.
+    /// An earlier rule that decides every flow that this rule matches.
     #[must_use]
     pub fn overruled_by<'r>(&self, rules: &'r [Self]) -> Option<&'r Self> {
         let mut before = rules.iter().take_while(|rule| rule.name != self.name);

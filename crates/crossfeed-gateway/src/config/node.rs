@@ -1,7 +1,7 @@
-//! A configuration's document, TOML or JSON, as a tree whose parts know their place. Errors never quote it: it may
-//! hold secrets.
+//! Reads a configuration, TOML or JSON, into a tree whose parts know their place. Errors never quote the document: it
+//! may contain secrets.
 
-use super::jsonc;
+use super::{Format, jsonc};
 use std::ops::Range;
 
 /// A value and where it stands.
@@ -22,7 +22,7 @@ pub(crate) enum Value {
     Text(String),
     List(Vec<Node>),
     Table(Vec<Entry>),
-    /// What configurations have no use for: dates, integers beyond 64 bits.
+    /// A kind of value that no key takes: dates, integers beyond 64 bits.
     Other(&'static str),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Names the kind of value in messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -59,6 +59,21 @@ impl Node {
         }
     }
 
+    /// The items of a list.
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The value of a key of a table.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let entries = self.entries()?;
@@ -74,9 +89,32 @@ pub(crate) struct Malformed {
     pub(crate) why: String,
 }
 
-/// Reads JSON; comments and a comma behind the last item are admitted.
-pub(crate) fn json(text: &str) -> Result<Node, Vec<Malformed>> {
-    jsonc::parse(text).map_err(|error| vec![error])
+impl Malformed {
+    pub(super) fn new(at: usize, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { at, why }
+    }
+}
+
+/// The line of a byte, from 1.
+pub(crate) fn line(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// Reads a document, or says what is wrong with it, with the name of its language.
+pub(crate) fn parse(text: &str, format: Format) -> Result<Node, Vec<Malformed>> {
+    let (read, language) = match format {
+        Format::Toml => (toml(text), "TOML"),
+        Format::Json => (jsonc::parse(text).map_err(|error| vec![error]), "JSON"),
+    };
+    read.map_err(|errors| {
+        let named = |error: Malformed| {
+            let why = format!("not valid {language}: {}", error.why);
+            Malformed { why, ..error }
+        };
+        errors.into_iter().map(named).collect()
+    })
 }
 
 /// Reads TOML.
@@ -84,31 +122,24 @@ pub(crate) fn toml(text: &str) -> Result<Node, Vec<Malformed>> {
     let (table, errors) = toml::de::DeTable::parse_recoverable(text);
     if errors.is_empty() {
         let span = 0..text.len();
-        let value = of_table(table.into_inner());
+        let value = toml_table(table.into_inner());
         return Ok(Node { value, span });
     }
-    let malformed = |error: &toml::de::Error| Malformed {
-        at: error.span().map_or(0, |span| span.start),
-        // The message alone: the rest shows the line as it stands in the file.
-        why: error.message().to_owned(),
+    let malformed = |error: &toml::de::Error| {
+        let at = error.span().map_or(0, |span| span.start);
+        // The message alone: the rest quotes the line.
+        Malformed::new(at, error.message())
     };
     Err(errors.iter().map(malformed).collect())
 }
 
-fn of_table(table: toml::de::DeTable<'_>) -> Value {
+fn toml_table(table: toml::de::DeTable<'_>) -> Value {
     let mut entries: Vec<Entry> = table
         .into_iter()
-        .map(|(key, value)| {
-            let key_span = key.span();
-            let span = value.span();
-            Entry {
-                key: key.into_inner().into_owned(),
-                key_span,
-                node: Node {
-                    value: of_value(value.into_inner()),
-                    span,
-                },
-            }
+        .map(|(key, value)| Entry {
+            key_span: key.span(),
+            key: key.into_inner().into_owned(),
+            node: toml_node(value),
         })
         .collect();
     // The parser sorts by name.
@@ -116,10 +147,11 @@ fn of_table(table: toml::de::DeTable<'_>) -> Value {
     Value::Table(entries)
 }
 
-/// As deep as the parser reads, which is bounded.
-fn of_value(value: toml::de::DeValue<'_>) -> Value {
+/// Recurses as deep as the parser, which is bounded.
+fn toml_node(value: toml::Spanned<toml::de::DeValue<'_>>) -> Node {
     use toml::de::DeValue;
-    match value {
+    let span = value.span();
+    let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
             .map_or(Value::Other("a number beyond 64 bits"), Value::Integer),
@@ -129,16 +161,8 @@ fn of_value(value: toml::de::DeValue<'_>) -> Value {
             .map_or(Value::Other("a number"), Value::Float),
         DeValue::Boolean(truth) => Value::Bool(truth),
         DeValue::Datetime(_) => Value::Other("a date"),
-        DeValue::Array(items) => Value::List(
-            items
-                .into_iter()
-                .map(|item| {
-                    let span = item.span();
-                    let value = of_value(item.into_inner());
-                    Node { value, span }
-                })
-                .collect(),
-        ),
-        DeValue::Table(table) => of_table(table),
-    }
+        DeValue::Array(items) => Value::List(items.into_iter().map(toml_node).collect()),
+        DeValue::Table(table) => toml_table(table),
+    };
+    Node { value, span }
 }

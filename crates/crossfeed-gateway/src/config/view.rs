@@ -1,32 +1,25 @@
-//! How results are handed to a client, and what decides it, in the order of `specs/gateway-tools.md`.
+//! Decides how results are handed to a client, in the order of `specs/gateway-tools.md`.
 
 use super::{GatewayConfig, ServerConfig};
 use crate::pattern::fits;
 use crossfeed_mcp::Client;
-use crossfeed_wire::View;
-use std::fmt;
+use crossfeed_wire::{UnknownView, View};
+use std::{fmt, str::FromStr};
+use strum::VariantNames;
 
-/// What a configuration says of views.
+/// How a view is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ViewChoice {
-    /// By the table of known clients, which is in `specs/clients.md`.
+    /// By the table of known clients in `specs/clients.md`.
     #[default]
     Auto,
-    /// This one.
+    /// Always this view.
     Always(View),
 }
 
 impl ViewChoice {
-    /// The choice of a word: `auto`, or the name of a view.
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
-        match word {
-            "auto" => Some(Self::Auto),
-            word => word.parse().ok().map(Self::Always),
-        }
-    }
-
-    /// The view for a client, where this choice was made.
+    /// The view of a client under this choice.
     pub(crate) fn of(self, client: Option<&ClientName>) -> ChosenView {
         let (view, reason) = match (self, client.and_then(ClientName::known)) {
             (Self::Always(view), _) => (view, ViewReason::Everywhere),
@@ -37,23 +30,38 @@ impl ViewChoice {
     }
 }
 
-/// What a configuration says of clients of one name.
+/// `auto`, or the name of a view.
+impl FromStr for ViewChoice {
+    type Err = UnknownView;
+
+    fn from_str(word: &str) -> Result<Self, UnknownView> {
+        match word {
+            "auto" => Ok(Self::Auto),
+            word => word.parse().map(Self::Always),
+        }
+    }
+}
+
+impl VariantNames for ViewChoice {
+    const VARIANTS: &'static [&'static str] = &["auto", "model", "program", "ask"];
+}
+
+/// The options of clients of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientConfig {
-    /// A pattern of the names that they give themselves, in any case of letters.
+    /// A pattern of the names that they report, in any case of letters.
     pub name: String,
-    /// A pattern of their versions; none means all.
+    /// A pattern of their versions; all versions if absent.
     pub version: Option<String>,
     /// How results are handed to them.
     pub view: Option<ViewChoice>,
-    /// Whether tools take references from them. Where they do not, tools are listed as they came, and no
-    /// results are kept.
+    /// Whether tools take references from them. If not, tools are listed unchanged and no results are stored.
     pub references: bool,
 }
 
 impl ClientConfig {
-    /// What is said of clients of this name, with every option at its default.
+    /// Clients of this name, with every option at its default.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -75,7 +83,7 @@ impl ClientConfig {
     }
 }
 
-/// What a client says that it is.
+/// The name and version that a client reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ClientName {
@@ -101,17 +109,17 @@ impl ClientName {
     }
 }
 
-/// The view of a server's results, and why it is that one.
+/// The view of a server's results, and what decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChosenView {
     /// The view.
     pub view: View,
-    /// Who decided it.
+    /// What decided it.
     pub reason: ViewReason,
 }
 
-/// Who decided a view.
+/// What decided a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewReason {
@@ -140,7 +148,7 @@ impl fmt::Display for ViewReason {
 }
 
 impl GatewayConfig {
-    /// The first entry that is about a client.
+    /// The first entry that fits a client.
     fn client(&self, client: Option<&ClientName>) -> Option<&ClientConfig> {
         let client = client?;
         self.clients.iter().find(|entry| entry.is_of(client))
@@ -151,19 +159,15 @@ impl GatewayConfig {
         self.client(client).is_none_or(|entry| entry.references)
     }
 
-    /// The view that a client gets of a server's results where no request asks for another.
+    /// The view that a client gets of a server's results unless a request asks for another.
     #[must_use]
     pub fn view_of(&self, server: &ServerConfig, client: Option<&ClientName>) -> ChosenView {
         let entry = self.client(client).and_then(|entry| entry.view);
-        let said = [
-            (entry, ViewReason::Client),
-            (server.view, ViewReason::Server),
-            (Some(self.view), ViewReason::Everywhere),
-        ];
-        let mut said = said
-            .into_iter()
-            .filter_map(|(choice, reason)| Some((choice?, reason)));
-        let (choice, reason) = said.next().unwrap_or((self.view, ViewReason::Everywhere));
+        let (choice, reason) = match (entry, server.view) {
+            (Some(choice), _) => (choice, ViewReason::Client),
+            (None, Some(choice)) => (choice, ViewReason::Server),
+            (None, None) => (self.view, ViewReason::Everywhere),
+        };
         match choice {
             ViewChoice::Always(view) => ChosenView { view, reason },
             ViewChoice::Auto => choice.of(client),

@@ -212,7 +212,7 @@ fn zed_is_there_and_back() {
         plan.client
     );
     assert_eq!(plan.entry["args"][2], ".zed/settings.crossfeed.json");
-    assert!(project.where_it_starts().is_some());
+    assert!(project.start_folder_remark().is_some());
 }
 
 #[test]

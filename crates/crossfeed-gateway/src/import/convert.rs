@@ -1,5 +1,5 @@
-//! Converts a server from a client's configuration to the gateway's, or says why it stays: what is not
-//! understood is not moved.
+//! Converts a server from a client's configuration to the gateway's, or says why it stays: a server with a key or value
+//! that the gateway does not know is not moved.
 
 use super::{
     ClientKind, PROJECT_NAME, Wiring,
@@ -16,7 +16,7 @@ use crate::{
 use serde_json::{Map, json};
 use std::{collections::BTreeMap, path::Path};
 
-/// What the client does with a server, and the gateway has no part in.
+/// Keys that only the client uses.
 const OF_THE_CLIENT: [&str; 8] = [
     "alwaysAllow",
     "alwaysLoad",
@@ -55,116 +55,49 @@ impl Spelling {
     }
 }
 
-/// A server that goes through the gateway.
-#[derive(Debug)]
+/// A server that moves behind the gateway.
+#[derive(Debug, Default)]
 pub(super) struct Moved {
     pub(super) config: Map<String, serde_json::Value>,
     pub(super) needs: Needs,
     pub(super) remarks: Vec<String>,
 }
 
-/// A server as the gateway reads it, or why it stays: all that is in the way.
+/// Converts a server, or says why it stays: every reason.
 pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     let Some(parts) = entry.node.entries() else {
         return Err("expected a table".to_owned());
     };
-    let (mut config, mut remarks) = (Map::new(), Vec::new());
     let mut reading = Reading {
         wiring,
-        needs: Needs::default(),
+        moved: Moved::default(),
         in_the_way: Vec::new(),
     };
     for part in parts {
-        let key = part.key.as_str();
-        if reading.of_one_client(part, parts, &mut config) {
-            continue;
-        }
-        match key {
-            "command" | "args" | "env" | "url" | "headers" => {
-                config.insert(key.to_owned(), reading.value(&part.node));
-            }
-            "cwd" => {
-                let before = reading.in_the_way.len();
-                let cwd = reading.value(&part.node);
-                // One that could not be read is unknown.
-                if reading.in_the_way.len() == before && cwd.as_str().is_some_and(is_relative) {
-                    reading.refuse("its `cwd` is relative, and would mean another folder to the gateway");
-                }
-                config.insert(key.to_owned(), cwd);
-            }
-            "type" | "transport" => match &part.node.value {
-                Value::Text(kind) if is_spoken(kind) => {}
-                Value::Text(kind) if kind == "sse" => reading.refuse(format!(
-                    "its `{key}` is not supported by the gateway: most servers that have `sse` also have `http`"
-                )),
-                _ => reading.refuse(format!("its `{key}` is not supported by the gateway")),
-            },
-            "disabled" if part.node.value == Value::Bool(false) => {}
-            "enabled" if part.node.value == Value::Bool(true) => {}
-            "disabled" | "enabled" => reading.refuse("it is switched off"),
-            // They count in milliseconds.
-            "timeout"
-                if matches!(wiring.client, ClientKind::ClaudeCode | ClientKind::GeminiCli) =>
-            {
-                match part.node.value {
-                    Value::Integer(millis @ 1..) => {
-                        config.insert(key.to_owned(), format!("{millis} ms").into());
-                        reading.needs.call = u64::try_from(millis).ok();
-                    }
-                    _ => reading.refuse("its `timeout` is not a number"),
-                }
-            }
-            _ if OF_THE_CLIENT.contains(&key)
-                || wiring.client == ClientKind::Codex && OF_CODEX.contains(&key) =>
-            {
-                remarks.push(format!(
-                    "`{}`: `{key}` is left out: only the client uses it",
-                    entry.key
-                ));
-            }
-            _ => reading.refuse(format!("the gateway does not support its `{key}`")),
+        if !reading.of_one_client(part, parts) {
+            reading.part(&entry.key, part);
         }
     }
-    let moved = Moved {
-        config,
-        needs: reading.needs,
-        remarks,
-    };
-    if reading.in_the_way.is_empty() {
-        judge(&entry.key, &moved)?;
-        return Ok(moved);
+    if !reading.in_the_way.is_empty() {
+        return Err(reading.in_the_way.join("; "));
     }
-    Err(reading.in_the_way.join("; "))
+    judge(&entry.key, &reading.moved)?;
+    Ok(reading.moved)
 }
 
-/// Whether a server of Gemini CLI says that its `url` is for streamable HTTP.
+/// Whether the `type` of a server of Gemini CLI says that its `url` is for streamable HTTP.
 fn is_http(parts: &[Entry]) -> bool {
     let kind = parts.iter().find(|part| part.key == "type");
-    kind.is_some_and(
-        |kind| matches!(&kind.node.value, Value::Text(kind) if kind != "sse" && is_spoken(kind)),
-    )
+    let kind = kind.and_then(|kind| kind.node.text());
+    kind.is_some_and(is_spoken)
 }
 
-/// Puts members into a table of the configuration, but for those that it has.
-fn merge(config: &mut Map<String, serde_json::Value>, key: &str, members: serde_json::Value) {
-    let table = config.entry(key).or_insert_with(|| json!({}));
-    match (table.as_object_mut(), members) {
-        (Some(table), serde_json::Value::Object(members)) => {
-            for (name, value) in members {
-                table.entry(name).or_insert(value);
-            }
-        }
-        // What is not a table is refused with the configuration.
-        (_, members) => *table = members,
-    }
-}
-
-/// A time as a whole number of milliseconds.
+/// A time in whole milliseconds.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "within bounds, and a part of a millisecond says nothing"
+    reason = "the range is checked, and fractions of a millisecond do not matter"
 )]
 fn millis(value: &Value, unit: f64) -> Option<u64> {
     let number = match value {
@@ -187,7 +120,7 @@ fn is_spoken(kind: &str) -> bool {
     )
 }
 
-/// Whether the gateway would take it. What variables hold is not known here.
+/// Checks that the gateway accepts the server. The values of variables are not known here.
 fn judge(name: &str, moved: &Moved) -> Result<(), String> {
     let variables = moved.needs.variables();
     let environment: BTreeMap<_, _> = variables
@@ -201,16 +134,16 @@ fn judge(name: &str, moved: &Moved) -> Result<(), String> {
         Err(error) => error,
     };
     let problem = error.problems().iter().find(|problem| {
-        // An address that begins with a variable may well be one.
+        // A URL that begins with a variable may be valid.
         knows_all || !problem.at.ends_with(".url")
     });
     problem.map_or(Ok(()), |problem| Err(problem.what.clone()))
 }
 
-/// Whether the gateway would connect to it, as far as its address is known.
+/// Checks that the gateway would connect to the server, as far as its address is known.
 fn reach(config: &GatewayConfig, moved: &Moved) -> Result<(), String> {
     let url = moved.config.get("url").and_then(serde_json::Value::as_str);
-    // A variable that says where the server is: in the scheme, the host or the port.
+    // A variable in the scheme, the host or the port hides where the server is.
     if url.is_none_or(|url| origin(url).contains("${")) {
         return Ok(());
     }
@@ -228,7 +161,7 @@ fn reach(config: &GatewayConfig, moved: &Moved) -> Result<(), String> {
     Ok(())
 }
 
-/// An address up to its path, as it is written.
+/// The scheme, host and port of a URL.
 fn origin(url: &str) -> &str {
     let behind_scheme = url.find("://").map_or(0, |at| at + 3);
     let rest = url.get(behind_scheme..).unwrap_or_default();
@@ -236,13 +169,13 @@ fn origin(url: &str) -> &str {
     url.get(..behind_scheme + length).unwrap_or(url)
 }
 
-/// How much of what stands in `${…}` is named: names of variables are shorter.
-const NAMED: usize = 64;
+/// Names of variables in messages are shorter; longer ones may be secrets.
+const MAX_NAMED_BYTES: usize = 64;
 
-/// The reading of one server.
+/// The conversion of one server.
 struct Reading<'w> {
     wiring: &'w Wiring,
-    needs: Needs,
+    moved: Moved,
     /// Why the server stays.
     in_the_way: Vec<String>,
 }
@@ -250,123 +183,156 @@ struct Reading<'w> {
 impl Reading<'_> {
     fn refuse(&mut self, why: impl Into<String>) {
         let why = why.into();
-        // The same variable may stand there ten times.
+        // A variable may occur many times.
         if !self.in_the_way.contains(&why) {
             self.in_the_way.push(why);
         }
     }
 
-    /// Reads what only one client writes, or writes in its own way; whether it did.
-    fn of_one_client(
-        &mut self,
-        part: &Entry,
-        parts: &[Entry],
-        config: &mut Map<String, serde_json::Value>,
-    ) -> bool {
+    /// Sets a key of the gateway's configuration.
+    fn set(&mut self, key: &str, value: impl Into<serde_json::Value>) {
+        self.moved.config.insert(key.to_owned(), value.into());
+    }
+
+    /// Sets a key of the gateway's configuration to a value of the client's.
+    fn copy(&mut self, key: &str, node: &Node) {
+        let value = self.value(node);
+        self.set(key, value);
+    }
+
+    /// Adds members to a table of the configuration; those that are there already stay.
+    fn merge(&mut self, key: &str, members: serde_json::Value) {
+        let table = self.moved.config.entry(key).or_insert_with(|| json!({}));
+        match (table.as_object_mut(), members) {
+            (Some(table), serde_json::Value::Object(members)) => {
+                for (name, value) in members {
+                    table.entry(name).or_insert(value);
+                }
+            }
+            // The check of the configuration refuses other values.
+            (_, members) => *table = members,
+        }
+    }
+
+    /// Reads a key that means the same for all clients.
+    fn part(&mut self, server: &str, part: &Entry) {
+        use ClientKind::{ClaudeCode, Codex, GeminiCli};
+        let (client, key) = (self.wiring.client, part.key.as_str());
+        match (key, &part.node.value) {
+            ("command" | "args" | "env" | "url" | "headers", _) => self.copy(key, &part.node),
+            ("cwd", _) => {
+                let before = self.in_the_way.len();
+                let cwd = self.value(&part.node);
+                // A value that could not be read is unknown.
+                if self.in_the_way.len() == before && cwd.as_str().is_some_and(is_relative) {
+                    self.refuse("its `cwd` is relative, and would mean another folder to the gateway");
+                }
+                self.set(key, cwd);
+            }
+            ("type" | "transport", Value::Text(kind)) if is_spoken(kind) => {}
+            ("type" | "transport", Value::Text(kind)) if kind == "sse" => self.refuse(format!(
+                "its `{key}` is not supported by the gateway: most servers that have `sse` also have `http`"
+            )),
+            ("type" | "transport", _) => {
+                self.refuse(format!("its `{key}` is not supported by the gateway"));
+            }
+            ("disabled", Value::Bool(false)) | ("enabled", Value::Bool(true)) => {}
+            ("disabled" | "enabled", _) => self.refuse("it is switched off"),
+            // These clients count in milliseconds.
+            ("timeout", value) if matches!(client, ClaudeCode | GeminiCli) => match value {
+                Value::Integer(millis @ 1..) => {
+                    self.set(key, format!("{millis} ms"));
+                    self.moved.needs.call = u64::try_from(*millis).ok();
+                }
+                _ => self.refuse("its `timeout` is not a number"),
+            },
+            _ if OF_THE_CLIENT.contains(&key) || client == Codex && OF_CODEX.contains(&key) => {
+                let remark = format!("`{server}`: `{key}` is left out: only the client uses it");
+                self.moved.remarks.push(remark);
+            }
+            _ => self.refuse(format!("the gateway does not support its `{key}`")),
+        }
+    }
+
+    /// Reads a key that only one client has, or reads in its own way; returns whether it is one.
+    fn of_one_client(&mut self, part: &Entry, parts: &[Entry]) -> bool {
         use ClientKind::{Codex, GeminiCli, Windsurf, Zed};
         let node = &part.node;
         match (self.wiring.client, part.key.as_str()) {
-            (GeminiCli, "httpUrl") => {
-                config.insert("url".to_owned(), self.value(node));
-            }
+            (GeminiCli, "httpUrl") => self.copy("url", node),
             (GeminiCli, "url") if !is_http(parts) => self.refuse(
                 "its `url` is for `sse`, which is not supported by the gateway: most servers that have `sse` have \
                  `http`, too, and are written with `httpUrl`",
             ),
             (Windsurf, "serverUrl" | "url") => {
-                if let Value::Text(url) = &node.value
-                    && url.trim_end_matches('/').ends_with("/sse")
-                {
+                let url = node.text().unwrap_or_default();
+                if url.trim_end_matches('/').ends_with("/sse") {
                     self.refuse(
                         "its address is for `sse`, which is not supported by the gateway: most servers that have \
                          `sse` also have `http`",
                     );
                 }
-                config.insert("url".to_owned(), self.value(node));
+                self.copy("url", node);
             }
-            (GeminiCli, "includeTools") | (Codex, "enabled_tools") => self.tools("allow", part, config),
+            (GeminiCli, "includeTools") | (Codex, "enabled_tools") => self.tools("allow", part),
             (GeminiCli, "excludeTools") | (Codex, "disabled_tools") | (Windsurf, "disabledTools") => {
-                self.tools("deny", part, config);
+                self.tools("deny", part);
             }
-            (Zed, "source") => match &node.value {
-                Value::Text(source) if source == "custom" => {}
-                _ => self.refuse("it belongs to an extension of the editor"),
-            },
-            // As Zed wrote it before 2025-10.
+            (Zed, "source") if node.text() == Some("custom") => {}
+            (Zed, "source") => self.refuse("it belongs to an extension of the editor"),
+            // The spelling of Zed before 2025-10.
             (Zed, "command") if node.entries().is_some() => {
                 for part in node.entries().unwrap_or_default() {
-                    let value = self.value(&part.node);
                     match part.key.as_str() {
-                        "path" => config.insert("command".to_owned(), value),
-                        "args" | "env" => config.insert(part.key.clone(), value),
-                        key => {
-                            self.refuse(format!("the gateway does not support its `command.{key}`"));
-                            None
-                        }
-                    };
-                }
-            }
-            (Codex, key) => return self.of_codex(key, node, config),
-            _ => return false,
-        }
-        true
-    }
-
-    fn of_codex(
-        &mut self,
-        key: &str,
-        node: &Node,
-        config: &mut Map<String, serde_json::Value>,
-    ) -> bool {
-        match key {
-            "env" | "http_headers" => {
-                let members = self.value(node);
-                let table = if key == "env" { "env" } else { "headers" };
-                merge(config, table, members);
-            }
-            "env_vars" => {
-                let Value::List(items) = &node.value else {
-                    self.refuse("its `env_vars` is not a list");
-                    return true;
-                };
-                for item in items {
-                    let name = self.variable_named(
-                        item,
-                        false,
-                        "the gateway does not support its `env_vars`",
-                    );
-                    if let Some(name) = name {
-                        merge(config, "env", json!({ &name: format!("${{{name}:-}}") }));
+                        "path" => self.copy("command", &part.node),
+                        key @ ("args" | "env") => self.copy(key, &part.node),
+                        key => self.refuse(format!("the gateway does not support its `command.{key}`")),
                     }
                 }
             }
-            "env_http_headers" => {
+            (Codex, "env") => {
+                let env = self.value(node);
+                self.merge("env", env);
+            }
+            (Codex, "http_headers") => {
+                let headers = self.value(node);
+                self.merge("headers", headers);
+            }
+            (Codex, "env_vars") => {
+                if node.items().is_none() {
+                    self.refuse("its `env_vars` is not a list");
+                }
+                for item in node.items().unwrap_or_default() {
+                    let wrong = "the gateway does not support its `env_vars`";
+                    if let Some(name) = self.variable_named(item, false, wrong) {
+                        self.merge("env", json!({ &name: format!("${{{name}:-}}") }));
+                    }
+                }
+            }
+            (Codex, "env_http_headers") => {
                 for pair in node.entries().unwrap_or_default() {
                     let wrong = "its `env_http_headers` names no variable";
                     if let Some(name) = self.variable_named(&pair.node, true, wrong) {
-                        let header = json!({ &pair.key: format!("${{{name}}}") });
-                        merge(config, "headers", header);
+                        self.merge("headers", json!({ &pair.key: format!("${{{name}}}") }));
                     }
                 }
             }
-            "bearer_token_env_var" => {
+            (Codex, "bearer_token_env_var") => {
                 let wrong = "its `bearer_token_env_var` names no variable";
                 if let Some(name) = self.variable_named(node, true, wrong) {
-                    let header = json!({ "Authorization": format!("Bearer ${{{name}}}") });
-                    merge(config, "headers", header);
+                    let token = format!("Bearer ${{{name}}}");
+                    self.merge("headers", json!({ "Authorization": token }));
                 }
             }
-            "tool_timeout_sec" | "startup_timeout_sec" | "startup_timeout_ms" => {
+            (Codex, key @ ("tool_timeout_sec" | "startup_timeout_sec" | "startup_timeout_ms")) => {
                 let unit = if key.ends_with("_ms") { 1.0 } else { 1000.0 };
-                let Some(millis) = millis(&node.value, unit) else {
-                    self.refuse(format!("its `{key}` is not a number"));
-                    return true;
-                };
-                if key == "tool_timeout_sec" {
-                    config.insert("timeout".to_owned(), format!("{millis} ms").into());
-                    self.needs.call = Some(millis);
-                } else {
-                    self.needs.start = Some(millis);
+                match millis(&node.value, unit) {
+                    None => self.refuse(format!("its `{key}` is not a number")),
+                    Some(millis) if key == "tool_timeout_sec" => {
+                        self.set("timeout", format!("{millis} ms"));
+                        self.moved.needs.call = Some(millis);
+                    }
+                    start => self.moved.needs.start = start,
                 }
             }
             _ => return false,
@@ -374,28 +340,21 @@ impl Reading<'_> {
         true
     }
 
-    /// Notes the variable that a value names; `wrong` says that it names none.
+    /// Notes the variable that a value names; refuses a value that names none with `wrong`.
     fn variable_named(&mut self, node: &Node, needed: bool, wrong: &str) -> Option<String> {
-        match &node.value {
-            Value::Text(name) if is_name(name) => {
-                self.needs.add(name, needed);
-                Some(name.clone())
-            }
-            _ => {
-                self.refuse(wrong);
-                None
-            }
+        let name = node.text().filter(|name| is_name(name));
+        match name {
+            Some(name) => self.moved.needs.add(name, needed),
+            None => self.refuse(wrong),
         }
+        name.map(str::to_owned)
     }
 
-    /// Names of tools that are offered, or not. To the gateway they are patterns.
-    fn tools(&mut self, key: &str, part: &Entry, config: &mut Map<String, serde_json::Value>) {
-        let odd =
-            |item: &Node| !matches!(&item.value, Value::Text(name) if !name.contains(['*', '(']));
-        match &part.node.value {
-            Value::List(items) if !items.iter().any(odd) => {
-                config.insert(key.to_owned(), self.value(&part.node));
-            }
+    /// Reads names of tools. To the gateway they are patterns.
+    fn tools(&mut self, key: &str, part: &Entry) {
+        let is_name = |item: &Node| item.text().is_some_and(|name| !name.contains(['*', '(']));
+        match part.node.items() {
+            Some(items) if items.iter().all(is_name) => self.copy(key, &part.node),
             _ => self.refuse(format!(
                 "the gateway does not support what its `{}` names",
                 part.key
@@ -403,7 +362,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A value with the client's variables as the gateway spells them.
+    /// A value with the client's variables in the gateway's spelling.
     fn value(&mut self, node: &Node) -> serde_json::Value {
         match &node.value {
             Value::Text(text) => self.text(text).into(),
@@ -445,12 +404,12 @@ impl Reading<'_> {
                 _ => out.push_str(before),
             }
             let Some((inside, behind)) = after.split_once('}') else {
-                // No variable to any client.
+                // Not a variable to any client.
                 out.push_str("$${");
                 rest = after;
                 continue;
             };
-            match self.put(inside) {
+            match self.variable(inside) {
                 Ok(text) => out.push_str(&text),
                 Err(why) => self.refuse(why),
             }
@@ -463,7 +422,7 @@ impl Reading<'_> {
         out
     }
 
-    /// Writes a text in which variables are `$NAME`.
+    /// Converts a text in which variables are `$NAME`.
     fn bare(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
@@ -475,7 +434,7 @@ impl Reading<'_> {
                 if out.ends_with('$') {
                     self.refuse("it contains `$$`, which the gateway reads differently");
                 }
-                self.needs.add(name, true);
+                self.moved.needs.add(name, true);
                 out.push_str(&format!("${{{name}}}"));
             } else {
                 out.push('$');
@@ -486,16 +445,16 @@ impl Reading<'_> {
         out.push_str(rest);
     }
 
-    /// What stands for `${inside}`; or why nothing can, and what to do.
-    fn put(&mut self, inside: &str) -> Result<String, String> {
+    /// The gateway's spelling of `${inside}`; or why there is none, and what to do.
+    fn variable(&mut self, inside: &str) -> Result<String, String> {
         let wiring = self.wiring;
         let of_the_editor = Spelling::of(wiring.client) == Spelling::Editor;
         let knows_folders = matches!(wiring.client, ClientKind::Cursor | ClientKind::VsCode);
-        // Others have the file, too, and other folders.
+        // Others have the same file in other folders.
         let handed_on = OF_THE_EDITOR.iter().find(|(word, _)| *word == inside);
         if let Some((_, name)) = handed_on.filter(|_| knows_folders && wiring.name == PROJECT_NAME)
         {
-            self.needs.add(name, true);
+            self.moved.needs.add(name, true);
             return Ok(format!("${{{name}}}"));
         }
         match inside {
@@ -513,7 +472,7 @@ impl Reading<'_> {
                 named(inside),
                 instead(wiring.client)
             )),
-            // A variable of the editor's, or of a shell's: that is unknown.
+            // A variable of the editor or of a shell: it is not known which.
             name if of_the_editor
                 && !inside.starts_with("env:")
                 && (is_name(name) || name.contains(':')) =>
@@ -525,28 +484,40 @@ impl Reading<'_> {
                     instead(wiring.client)
                 ))
             }
-            // To these clients it is a text like any other.
+            // These clients take it literally.
             _ if of_the_editor && !inside.starts_with("env:") => Ok(format!("$${{{inside}}}")),
+            // A client that reads shell text (`${1}`) leaves it to the shell, and so does the gateway.
+            _ if !is_name(name_of(inside)) => Ok(format!("$${{{inside}}}")),
             _ => {
                 let whole = format!("${{{inside}}}");
-                let is_variable = variable(&whole, &mut self.needs)?;
-                Ok(if is_variable { whole } else { format!("${whole}") })
+                for part in parts(&whole)? {
+                    if let Part::Variable { name, default } = part {
+                        self.moved.needs.add(name, default.is_none());
+                    }
+                }
+                Ok(whole)
             }
         }
     }
 }
 
-/// A variable for messages. What is not a name may be a secret at the wrong place.
+/// The name in `env:NAME:-default`.
+fn name_of(inside: &str) -> &str {
+    let inside = inside.strip_prefix("env:").unwrap_or(inside);
+    inside.split(":-").next().unwrap_or_default()
+}
+
+/// A variable as messages name it. Anything but a name may be a misplaced secret.
 fn named(inside: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
-    if inside.len() <= NAMED && inside.chars().all(plain) {
+    if inside.len() <= MAX_NAMED_BYTES && inside.chars().all(plain) {
         format!("`${{{inside}}}`")
     } else {
         "`${…}`".to_owned()
     }
 }
 
-/// What to write for a variable that is not known.
+/// The advice for a variable that is not known.
 fn instead(client: ClientKind) -> &'static str {
     match client {
         ClientKind::Cursor | ClientKind::VsCode | ClientKind::Windsurf => {
@@ -554,20 +525,4 @@ fn instead(client: ClientKind) -> &'static str {
         }
         _ => "write `${NAME}`, and set that variable where the client is started",
     }
-}
-
-/// Notes a variable. A client that reads shell text (`${1}`) leaves it to the shell, and so do we.
-fn variable(whole: &str, needs: &mut Needs) -> Result<bool, String> {
-    let inside = whole.trim_start_matches("${").trim_end_matches('}');
-    let inside = inside.strip_prefix("env:").unwrap_or(inside);
-    let name = inside.split(":-").next().unwrap_or_default();
-    if !is_name(name) {
-        return Ok(false);
-    }
-    for part in parts(whole)? {
-        if let Part::Variable { name, default } = part {
-            needs.add(name, default.is_none());
-        }
-    }
-    Ok(true)
 }

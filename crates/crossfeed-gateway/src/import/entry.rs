@@ -5,22 +5,22 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// How long Codex waits for the answer to a call, in seconds.
-const CODEX_CALL: u64 = 60;
+const CODEX_CALL_SECONDS: u64 = 60;
 /// How long Codex waits for a server to start, in seconds.
-const CODEX_START: u64 = 10;
+const CODEX_START_SECONDS: u64 = 10;
 /// How long Gemini CLI waits for an answer, in milliseconds.
-const GEMINI_CALL: u64 = 600_000;
+const GEMINI_CALL_MILLIS: u64 = 600_000;
 
-/// What an editor knows and the gateway does not: its word, and the variable that the entry hands it on by.
+/// Folders that only an editor knows: its word, and the variable by which the entry passes the folder on.
 pub(super) const OF_THE_EDITOR: [(&str, &str); 2] = [
     ("workspaceFolder", "CROSSFEED_WORKSPACE_FOLDER"),
     ("userHome", "CROSSFEED_USER_HOME"),
 ];
 
-/// What servers need of the client that starts the gateway for them.
+/// What servers need from the client that starts the gateway.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
-    /// The variables that the configuration reads, and whether each must be there.
+    /// The variables that the configuration reads, and whether each must be set.
     variables: BTreeMap<String, bool>,
     /// How long the client waited for the slowest, in milliseconds.
     pub(super) call: Option<u64>,
@@ -47,7 +47,7 @@ impl Needs {
     }
 }
 
-/// The server that stands for all.
+/// The gateway's entry.
 pub(super) fn of(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
     let mut server = json!({});
     match wiring.client {
@@ -72,21 +72,21 @@ pub(super) fn of(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
             server["env"] = env.into();
         }
     }
-    let seconds = |millis: u64| millis.div_ceil(1000);
-    match (wiring.client, needs.call, needs.start) {
-        (ClientKind::Codex, call, start) => {
-            let longer = |own: Option<u64>, usual| own.map(seconds).filter(|own| *own > usual);
-            if let Some(start) = longer(start, CODEX_START) {
-                server["startup_timeout_sec"] = start.into();
-            }
-            if let Some(call) = longer(call, CODEX_CALL) {
-                server["tool_timeout_sec"] = call.into();
+    if wiring.client == ClientKind::Codex {
+        let timeouts = [
+            ("startup_timeout_sec", needs.start, CODEX_START_SECONDS),
+            ("tool_timeout_sec", needs.call, CODEX_CALL_SECONDS),
+        ];
+        for (key, millis, default) in timeouts {
+            let seconds = millis.map_or(0, |millis| millis.div_ceil(1000));
+            if seconds > default {
+                server[key] = seconds.into();
             }
         }
-        (ClientKind::GeminiCli, Some(call), _) if call > GEMINI_CALL => {
-            server["timeout"] = call.into();
-        }
-        _ => {}
+    } else if let (ClientKind::GeminiCli, Some(call)) = (wiring.client, needs.call)
+        && call > GEMINI_CALL_MILLIS
+    {
+        server["timeout"] = call.into();
     }
     server
 }
@@ -96,15 +96,15 @@ fn variable(client: ClientKind, name: &str, needed: bool) -> String {
     let of_the_editor = OF_THE_EDITOR.iter().find(|(_, own)| *own == name);
     match (client, of_the_editor) {
         (_, Some((word, _))) => format!("${{{word}}}"),
-        (ClientKind::ClaudeCode | ClientKind::GeminiCli, None) if !needed => {
-            format!("${{{name}:-}}")
+        (ClientKind::ClaudeCode | ClientKind::GeminiCli, None) => {
+            let default = if needed { "" } else { ":-" };
+            format!("${{{name}{default}}}")
         }
-        (ClientKind::ClaudeCode | ClientKind::GeminiCli, None) => format!("${{{name}}}"),
         (_, None) => format!("${{env:{name}}}"),
     }
 }
 
-/// The entry as a section of TOML. What JSON writes of texts, numbers and lists of texts is TOML, too.
+/// The entry as a section of TOML. JSON spells texts, numbers and lists of texts as TOML does.
 pub(super) fn as_toml(wiring: &Wiring, server: &Value, newline: &str) -> String {
     let mut section = format!("[{}.{}]{newline}", wiring.client.key(), wiring.name);
     for (key, value) in server.as_object().into_iter().flatten() {

@@ -1,6 +1,6 @@
-//! Puts the gateway in place of the servers in an MCP client's configuration, and back.
+//! Replaces the servers in an MCP client's configuration with the gateway, and undoes it.
 //!
-//! Every other byte of the client's text is kept, comments included; the servers go to the gateway's configuration.
+//! Every other byte of the client's text stays, comments included; the servers move to the gateway's configuration.
 
 mod convert;
 mod entry;
@@ -16,35 +16,43 @@ mod tests;
 pub use unmanaged::unmanaged;
 
 use crate::{
-    config::node::{self, Entry, Node, Value},
+    config::{
+        Format,
+        node::{self, Entry, Node, Value},
+    },
     tools::list::names::prefixes,
 };
+use data_encoding::HEXLOWER;
+use derive_setters::Setters;
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
-/// The name of the server that stands for all of a user.
+/// The gateway's name in a user's configuration.
 pub const NAME: &str = "crossfeed";
-/// The name of the server that stands for all of a project. Clients take the nearest of those that share
-/// a name: under the user's it would hide the user's servers.
+/// The gateway's name in a project's configuration. It differs, because a client with two servers of the same name
+/// uses the project's alone, which would hide the user's servers.
 pub const PROJECT_NAME: &str = "crossfeed-project";
 
 /// A client whose configuration is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ClientKind {
     /// Claude Code: `~/.claude.json`, `.mcp.json`.
     ClaudeCode,
-    /// Cursor: `~/.cursor/mcp.json`, `.cursor/mcp.json`.
-    Cursor,
-    /// VS Code: `.vscode/mcp.json`.
-    VsCode,
     /// Claude Desktop: `claude_desktop_config.json`.
     ClaudeDesktop,
     /// Codex: `~/.codex/config.toml`, `.codex/config.toml`.
     Codex,
+    /// Cursor: `~/.cursor/mcp.json`, `.cursor/mcp.json`.
+    Cursor,
     /// Gemini CLI: `~/.gemini/settings.json`, `.gemini/settings.json`.
     GeminiCli,
+    /// VS Code: `.vscode/mcp.json`.
+    #[strum(serialize = "vscode")]
+    VsCode,
     /// Windsurf: `~/.codeium/windsurf/mcp_config.json`.
     Windsurf,
     /// Zed: `~/.config/zed/settings.json`, `.zed/settings.json`.
@@ -52,60 +60,62 @@ pub enum ClientKind {
 }
 
 impl ClientKind {
-    /// The word as it is written, and the key under which servers stand.
-    fn words(self) -> (&'static str, &'static str) {
+    /// The words for all clients.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
+
+    /// The word for the client.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// The key of the servers in its configuration.
+    #[must_use]
+    pub fn key(self) -> &'static str {
         match self {
-            Self::ClaudeCode => ("claude-code", "mcpServers"),
-            Self::Cursor => ("cursor", "mcpServers"),
-            Self::VsCode => ("vscode", "servers"),
-            Self::ClaudeDesktop => ("claude-desktop", "mcpServers"),
-            Self::Codex => ("codex", "mcp_servers"),
-            Self::GeminiCli => ("gemini-cli", "mcpServers"),
-            Self::Windsurf => ("windsurf", "mcpServers"),
-            Self::Zed => ("zed", "context_servers"),
+            Self::Codex => "mcp_servers",
+            Self::VsCode => "servers",
+            Self::Zed => "context_servers",
+            _ => "mcpServers",
         }
     }
 
-    /// The word as it is written.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.words().0
+    fn format(self) -> Format {
+        match self {
+            Self::Codex => Format::Toml,
+            _ => Format::Json,
+        }
     }
 
-    /// The key under which servers stand.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        self.words().1
-    }
-
-    /// Whether its configuration is TOML, and not JSON with comments.
     fn is_toml(self) -> bool {
-        self == Self::Codex
+        self.format() == Format::Toml
     }
 }
 
-/// How a client is to reach the gateway.
-#[derive(Clone, Debug)]
+/// How a client reaches the gateway.
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_", generate = false)]
 #[non_exhaustive]
 pub struct Wiring {
     /// The client.
     pub client: ClientKind,
-    /// The name of the server that stands for all: [`NAME`] unless it is a project's.
+    /// The gateway's name in the client's configuration: [`NAME`], or [`PROJECT_NAME`] in a project.
     pub name: &'static str,
-    /// The program that is `crossfeed`.
+    /// The program `crossfeed`.
     pub program: String,
-    /// Where the gateway's configuration will be.
+    /// The path of the gateway's configuration.
     pub config: String,
-    /// The same as the client's file names it, where others have that file, too.
+    /// The same path as a client's file that is shared with others names it.
     pub shared_config: Option<String>,
-    /// What the client means by `${workspaceFolder}`.
+    /// The value of `${workspaceFolder}` in the client's file.
     pub workspace: Option<String>,
-    /// What the client means by `${userHome}`.
+    /// The value of `${userHome}` in the client's file.
+    #[setters(generate, into, strip_option)]
     pub home: Option<String>,
 }
 
 impl Wiring {
-    /// The way by which `client` starts `program` with `config`.
+    /// `client` starts `program` with `config`.
     #[must_use]
     pub fn new(client: ClientKind, program: impl Into<String>, config: impl Into<String>) -> Self {
         Self {
@@ -119,7 +129,7 @@ impl Wiring {
         }
     }
 
-    /// The same for a project, with its folder.
+    /// Sets the folder of a project.
     #[must_use]
     pub fn with_workspace(mut self, workspace: impl Into<String>) -> Self {
         self.workspace = Some(workspace.into());
@@ -127,8 +137,8 @@ impl Wiring {
         self
     }
 
-    /// The same for a file that others have, too: the gateway's configuration is named by its path within
-    /// the project's folder, in the way that the client has for that.
+    /// Names the gateway's configuration by its path within the project's folder, in the client's own way: others have
+    /// the same file in other folders.
     #[must_use]
     pub fn with_shared_config(mut self, within: &str) -> Self {
         self.shared_config = Some(match self.client {
@@ -140,16 +150,9 @@ impl Wiring {
         self
     }
 
-    /// The same with the user's folder.
+    /// A remark that the client must be started in the project's folder, if the gateway's path is relative.
     #[must_use]
-    pub fn with_home(mut self, home: impl Into<String>) -> Self {
-        self.home = Some(home.into());
-        self
-    }
-
-    /// That the gateway finds its configuration only where the client is started in the project's folder.
-    #[must_use]
-    pub fn where_it_starts(&self) -> Option<String> {
+    pub fn start_folder_remark(&self) -> Option<String> {
         let path = self.shared_config.as_ref()?;
         let is_relative = !path.starts_with("${");
         is_relative.then(|| {
@@ -157,9 +160,8 @@ impl Wiring {
         })
     }
 
-    /// The arguments of the gateway. What stands in a project comes with the project, and may be changed
-    /// by anyone who can change the project: the client's approval of these arguments covers the bytes of the
-    /// configuration, too.
+    /// The arguments of the gateway. Anyone who can change a project can change its configuration of the gateway, so the
+    /// arguments include its digest: the client's approval of them covers these bytes.
     fn args(&self, config: &str) -> Vec<String> {
         let path = self.shared_config.as_ref().unwrap_or(&self.config);
         let mut args = ["gateway", "--config", path].map(str::to_owned).to_vec();
@@ -170,15 +172,13 @@ impl Wiring {
     }
 }
 
-/// What names the bytes of a configuration: `sha256:` and 64 hexadecimal digits.
+/// The digest of a configuration: `sha256:` and 64 hexadecimal digits.
 #[must_use]
 pub fn digest(config: &[u8]) -> String {
-    let digest = Sha256::digest(config);
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(config)))
 }
 
-/// What is to be written.
+/// The files that an import writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -186,13 +186,13 @@ pub struct Plan {
     pub client: String,
     /// The gateway's.
     pub config: String,
-    /// The server that stands for all, as the client's configuration has it.
+    /// The gateway's entry in the client's configuration.
     pub entry: serde_json::Value,
-    /// The servers that go through the gateway.
+    /// The servers that move behind the gateway.
     pub moved: Vec<String>,
-    /// The servers that stay where they are, and why.
+    /// The servers that stay, and why.
     pub stay: Vec<(String, String)>,
-    /// What else there is to know.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is not valid JSON or TOML.
+    /// The file is not valid JSON or TOML.
     #[error("line {line}: {why}")]
     Malformed {
         /// The line, from 1.
@@ -208,10 +208,10 @@ pub enum ImportError {
         /// What is wrong.
         why: String,
     },
-    /// It has no servers that could go through the gateway.
+    /// It has no servers that can go through the gateway.
     #[error("{}", if stay.is_empty() { "there is no server" } else { "no server can go through the gateway" })]
     NoServers {
-        /// The servers that there are, and why they stay.
+        /// The servers, and why they stay.
         stay: Vec<(String, String)>,
     },
     /// Its servers go through the gateway already.
@@ -223,28 +223,28 @@ pub enum ImportError {
         /// Their names.
         names: Vec<String>,
     },
-    /// It has a server of the gateway's name that is another.
+    /// Another server has the gateway's name.
     #[error("another server is already named `{name}`")]
     Taken {
         /// The name.
         name: String,
     },
-    /// What would be put back is there again.
+    /// Servers of the names to restore exist again.
     #[error("servers that would be restored exist again: {}", names.join(", "))]
     Conflict {
         /// The servers.
         names: Vec<String>,
     },
-    /// There is nothing to undo: the gateway is not there.
+    /// The gateway has no entry, so there is nothing to undo.
     #[error("there is no gateway to undo")]
     NotThere,
 }
 
-/// Puts the gateway in place of the servers of a client.
+/// Replaces the servers of a client with the gateway.
 ///
 /// # Errors
 ///
-/// [`ImportError`] when there is nothing to do, or it cannot be done.
+/// [`ImportError`] when there is nothing to do or the file cannot be changed.
 pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     let document = parse(text, wiring)?;
     let entries = servers(&document, wiring);
@@ -294,9 +294,7 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     }
     remarks.extend(renamed(&moved, wiring));
     remarks.extend(unmanaged::not_admitted(&document, wiring));
-    // A map of texts can always be written.
-    let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
-    let config = config + "\n";
+    let config = format!("{:#}\n", json!({"mcpServers": config}));
     let server = entry::of(wiring, &needs, &config);
     let put = if wiring.client.is_toml() {
         entry::as_toml(wiring, &server, sections::newline(text))
@@ -315,8 +313,8 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     })
 }
 
-/// How the client names the tools of these servers from here on: it puts the name of the gateway's entry
-/// before them, and the gateway, where it has several servers, the name of their own.
+/// How the names of tools change: the client prefixes them with the name of the gateway's entry, and a gateway of
+/// several servers with the name of their own server.
 fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
     let own = moved.first()?;
     let (mut remark, shown) = if moved.len() == 1 {
@@ -346,13 +344,12 @@ fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
     Some(remark)
 }
 
-/// Puts the servers back that `before` had. What was changed elsewhere since stays; where nothing was, the
-/// text is that of before to the byte. Where the gateway is not there, but all servers are, nothing is to
-/// be done.
+/// Restores the servers of `before`. Changes elsewhere in the file stay; without such changes the result is `before`, byte
+/// for byte. If the gateway's entry is gone and all servers are back, nothing changes.
 ///
 /// # Errors
 ///
-/// [`ImportError`] when the gateway is not there, or other servers of the same names are.
+/// [`ImportError`] when the gateway's entry is gone, or other servers have the same names.
 pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportError> {
     let (now_node, before_node) = (parse(now, wiring)?, parse(before, wiring)?);
     let now = File::new(now, &now_node, wiring);
@@ -365,7 +362,7 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
             Err(ImportError::NotThere)
         };
     };
-    // Not by today's rules: the servers may have been moved by others.
+    // Today's rules do not decide it: an earlier version may have moved other servers.
     let (there, moved): (Vec<&Entry>, Vec<&Entry>) = before
         .entries
         .iter()
@@ -393,8 +390,7 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
     now.replace(&ours, &back).ok_or(ImportError::NotThere)
 }
 
-/// Whether nothing of what `before` says of servers is missing in `now`: neither a server nor, where it may
-/// have had some, a comment.
+/// Whether `now` has all servers of `before`, and `before` had no comments that could be lost.
 #[must_use]
 pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
     let comments = || {
@@ -430,7 +426,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// The text with `put` in place of these servers; none if none of them is there.
+    /// The text with `put` in place of these servers; `None` if it has none of them.
     fn replace(&self, gone: &BTreeSet<&str>, put: &str) -> Option<String> {
         if self.wiring.client.is_toml() {
             sections::replace(self.text, self.wiring.client.key(), gone, put)
@@ -439,7 +435,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Servers as they stand in the text, with what is between those that stand together.
+    /// The text of servers, with the text between adjacent ones.
     fn joined(&self, servers: &BTreeSet<&str>) -> String {
         if self.wiring.client.is_toml() {
             sections::joined(self.text, self.wiring.client.key(), servers)
@@ -448,7 +444,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Whether comments in the entries that go, or beside them, may be lost.
+    /// Whether comments in these entries, or beside them, may be lost.
     fn loses(&self, gone: &BTreeSet<&str>) -> bool {
         if self.wiring.client.is_toml() {
             self.joined(gone).contains('#')
@@ -462,7 +458,7 @@ impl<'f> File<'f> {
         other.entries.iter().all(|entry| self.has(other, entry))
     }
 
-    /// Whether an entry of another file is in this one, however it is laid out.
+    /// Whether an entry of another file is in this one, whatever its layout.
     fn has(&self, other: &Self, entry: &Entry) -> bool {
         let words = |file: &Self, entry: &Entry| -> String {
             let written = file.joined(&[entry.key.as_str()].into());
@@ -473,8 +469,8 @@ impl<'f> File<'f> {
     }
 }
 
-/// Servers of a client's configuration as they may be shown: what starts one and what its variables are
-/// called. Arguments, values of variables and headers, and what stands behind a host may be secrets.
+/// Servers of a client's configuration without possible secrets: commands and names of variables stay; arguments,
+/// values of variables and headers, and the paths of URLs are cut.
 ///
 /// # Errors
 ///
@@ -492,7 +488,7 @@ pub fn without_secrets(
     Ok(serde_json::Value::Object(shown.collect()))
 }
 
-/// What stands for a value that is not shown.
+/// Replaces a value that is not shown.
 const CUT: &str = "…";
 
 fn cut(server: &Node) -> serde_json::Value {
@@ -512,7 +508,7 @@ fn cut(server: &Node) -> serde_json::Value {
     serde_json::Value::Object(parts.collect())
 }
 
-/// An address up to its host. What follows may say who asks.
+/// A URL up to its host: the rest may identify the user.
 fn host(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return CUT.to_owned();
@@ -527,19 +523,14 @@ fn host(url: &str) -> String {
 }
 
 fn parse(text: &str, wiring: &Wiring) -> Result<Node, ImportError> {
-    let (read, format) = if wiring.client.is_toml() {
-        (node::toml(text), "TOML")
-    } else {
-        (node::json(text), "JSON")
-    };
-    read.map_err(|errors| {
-        let error = errors.into_iter().next();
-        let (at, why) = error.map_or((0, String::new()), |error| (error.at, error.why));
-        let before = text.as_bytes().get(..at).unwrap_or_default();
-        ImportError::Malformed {
-            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            why: format!("not valid {format}: {why}"),
-        }
+    node::parse(text, wiring.client.format()).map_err(|errors| {
+        let (line, why) = errors
+            .into_iter()
+            .next()
+            .map_or_else(Default::default, |error| {
+                (node::line(text, error.at), error.why)
+            });
+        ImportError::Malformed { line, why }
     })
 }
 
@@ -548,18 +539,16 @@ fn servers<'n>(document: &'n Node, wiring: &Wiring) -> &'n [Entry] {
     servers.and_then(Node::entries).unwrap_or_default()
 }
 
-/// Whether a server is the gateway with the configuration that is meant, whatever its other arguments.
+/// Whether a server is the gateway with this configuration, whatever its other arguments.
 fn is_ours(node: &Node, wiring: &Wiring) -> bool {
-    let Some(Value::List(args)) = node.get("args").map(|args| &args.value) else {
-        return false;
-    };
-    let is = |node: &Node, text: &str| matches!(&node.value, Value::Text(is) if is == text);
-    args.iter().any(|arg| is(arg, "gateway"))
+    let args = node.get("args").and_then(Node::items).unwrap_or_default();
+    let args: Vec<_> = args.iter().map(Node::text).collect();
+    let paths = [
+        Some(wiring.config.as_str()),
+        wiring.shared_config.as_deref(),
+    ];
+    args.contains(&Some("gateway"))
         && args.windows(2).any(|pair| {
-            let is_config = |path| {
-                let shared = wiring.shared_config.as_ref();
-                is(path, &wiring.config) || shared.is_some_and(|shared| is(path, shared))
-            };
-            matches!(pair, [option, path] if is(option, "--config") && is_config(path))
+            pair[0] == Some("--config") && pair[1].is_some() && paths.contains(&pair[1])
         })
 }

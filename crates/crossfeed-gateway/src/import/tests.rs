@@ -475,7 +475,7 @@ fn what_is_no_json_is_said() {
     let refused = plan("{\n\"a\": s3cret}", &wiring(ClientKind::Cursor)).expect_err("no JSON");
     assert_eq!(
         refused.to_string(),
-        "line 2: not valid JSON: not a JSON value"
+        "line 2: not valid JSON: unexpected character"
     );
     for nothing in ["{}", "[]", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#] {
         let refused = plan(nothing, &wiring(ClientKind::Cursor));
@@ -531,7 +531,7 @@ proptest! {
         let wiring = wiring(ClientKind::ClaudeCode);
         match plan(&text, &wiring) {
             Ok(plan) => {
-                let parsed = crate::config::node::json(&plan.client);
+                let parsed = crate::config::node::parse(&plan.client, Format::Json);
                 prop_assert!(parsed.is_ok(), "{}", plan.client);
                 prop_assert_eq!(undo(&plan.client, &text, &wiring), Ok(text.clone()));
                 // What the client changed elsewhere stays, and the servers are back.
@@ -539,7 +539,7 @@ proptest! {
                 let back = undo(&changed, &text, &wiring).expect("it can be undone");
                 prop_assert!(back.contains("[2.0 ]"));
                 let names = |text: &str| {
-                    let node = crate::config::node::json(text).expect("it is JSON");
+                    let node = crate::config::node::parse(text, Format::Json).expect("it is JSON");
                     let servers = node.get("mcpServers").and_then(|node| node.entries().map(<[_]>::to_vec));
                     let mut names: Vec<_> = servers.unwrap_or_default().into_iter().map(|entry| entry.key).collect();
                     names.sort();

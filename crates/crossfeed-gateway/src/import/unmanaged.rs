@@ -1,17 +1,16 @@
-//! Servers that stand where nothing is moved from: Claude Code has those of single projects in its own file,
-//! beside everything else that it knows of them; and other clients have them under another key.
+//! Servers in places that are not imported: Claude Code keeps those of single projects in its own file, and a file of
+//! another client has its servers under another key.
 
 use super::{ImportError, Wiring, parse, sections};
 use crate::{
-    config::node::{Entry, Node, Value},
+    config::node::{Entry, Node},
     import::ClientKind,
 };
 
-/// How many projects are named.
-const PROJECTS: usize = 20;
+/// Projects that remarks name.
+const MAX_PROJECTS: usize = 20;
 
-/// What there is to know of servers that stand elsewhere in a client's configuration: which they are, and
-/// what to do about them.
+/// Remarks on servers elsewhere in a client's configuration: which they are, and what to do about them.
 ///
 /// # Errors
 ///
@@ -22,59 +21,50 @@ pub fn unmanaged(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError
         let servers = document.get(key).and_then(Node::entries);
         servers.is_some_and(|servers| !servers.is_empty())
     };
-    let mut said = Vec::new();
+    let mut remarks = Vec::new();
     let (client, key) = (wiring.client.as_str(), wiring.client.key());
+    // The settings of these clients use the keys for other things.
+    let is_settings = matches!(
+        wiring.client,
+        ClientKind::Codex | ClientKind::GeminiCli | ClientKind::Zed
+    );
     for other in ["mcpServers", "servers"] {
-        // In the settings of these, other keys mean other things.
-        let is_settings = matches!(
-            wiring.client,
-            ClientKind::Codex | ClientKind::GeminiCli | ClientKind::Zed
-        );
         if !is_settings && other != key && has_servers(other) {
-            said.push(format!(
+            remarks.push(format!(
                 "left alone: the servers under `{other}`, since {client} has its servers under `{key}`; the file may \
                  be another client's"
             ));
         }
     }
     if wiring.client != ClientKind::ClaudeCode {
-        return Ok(said);
+        return Ok(remarks);
     }
     let projects = document.get("projects").and_then(Node::entries);
-    let (mut told, mut left_out) = (0, 0);
-    for project in projects.unwrap_or_default() {
+    let own_servers = |project: &'_ Entry| {
         let servers = project.node.get("mcpServers").and_then(Node::entries);
-        let names: Vec<_> = servers
-            .unwrap_or_default()
-            .iter()
-            .filter(|server| !is_wrapped(&server.node))
-            .map(|server| format!("`{}`", server.key))
-            .collect();
-        if names.is_empty() {
-            continue;
-        }
-        if told == PROJECTS {
-            left_out += 1;
-            continue;
-        }
-        told += 1;
-        let folder = project.key.trim_end_matches('/');
-        said.push(format!(
-            "left alone: {1}, since they belong to the project `{0}` alone; to have them go through the gateway, \
-             move them to `mcpServers` in `{folder}/.mcp.json` and import in that folder",
-            project.key,
-            names.join(", ")
+        let servers = servers.unwrap_or_default().iter();
+        let servers = servers.filter(|server| !is_wrapped(&server.node));
+        let names: Vec<_> = servers.map(|server| format!("`{}`", server.key)).collect();
+        (!names.is_empty()).then(|| (project.key.clone(), names.join(", ")))
+    };
+    let mut projects = projects.unwrap_or_default().iter().filter_map(own_servers);
+    for (project, names) in projects.by_ref().take(MAX_PROJECTS) {
+        let folder = project.trim_end_matches('/');
+        remarks.push(format!(
+            "left alone: {names}, since they belong to the project `{project}` alone; to have them go through the \
+             gateway, move them to `mcpServers` in `{folder}/.mcp.json` and import in that folder"
         ));
     }
+    let left_out = projects.count();
     if left_out > 0 {
-        said.push(format!(
+        remarks.push(format!(
             "{left_out} more projects have servers of their own"
         ));
     }
-    Ok(said)
+    Ok(remarks)
 }
 
-/// Why a server stays that could be read: what stands elsewhere in the client's configuration.
+/// Why the rest of the client's configuration keeps a server from moving.
 pub(super) fn in_the_way(
     text: &str,
     document: &Node,
@@ -88,17 +78,15 @@ pub(super) fn in_the_way(
         ));
     }
     let excluded = of_gemini(document, wiring, "excluded")?;
-    let is_it = |name: &Node| matches!(&name.value, Value::Text(name) if *name == entry.key);
-    let is_excluded = excluded.iter().any(is_it);
+    let is_excluded = excluded.iter().any(|name| name.text() == Some(&entry.key));
     is_excluded.then(|| "it is switched off under `mcp.excluded`".to_owned())
 }
 
-/// That the client does not start the gateway, because it starts only the servers that its settings allow.
+/// A remark that the client will not start the gateway, because its settings allow only other servers.
 pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
     let name = wiring.name;
     let allowed = of_gemini(document, wiring, "allowed")?;
-    let is_it = |own: &Node| matches!(&own.value, Value::Text(own) if own == name);
-    let is_missing = !allowed.is_empty() && !allowed.iter().any(is_it);
+    let is_missing = !allowed.is_empty() && allowed.iter().all(|other| other.text() != Some(name));
     is_missing.then(|| {
         format!("the client starts only the servers under `mcp.allowed`: add `{name}` there")
     })
@@ -106,25 +94,22 @@ pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
 
 /// A list of names in the settings of Gemini CLI.
 fn of_gemini<'d>(document: &'d Node, wiring: &Wiring, key: &str) -> Option<&'d [Node]> {
-    let settings = (wiring.client == ClientKind::GeminiCli).then(|| document.get("mcp"))?;
-    match &settings?.get(key)?.value {
-        Value::List(names) => Some(names),
-        _ => None,
-    }
+    let settings = document
+        .get("mcp")
+        .filter(|_| wiring.client == ClientKind::GeminiCli);
+    settings?.get(key)?.items()
 }
 
 /// Whether a server is a gateway already: `claude mcp add NAME -- crossfeed gateway -- COMMAND`.
 fn is_wrapped(server: &Node) -> bool {
-    let (Some(Value::Text(command)), Some(Value::List(args))) = (
-        server.get("command").map(|node| &node.value),
-        server.get("args").map(|node| &node.value),
-    ) else {
-        return false;
-    };
+    let command = server
+        .get("command")
+        .and_then(Node::text)
+        .unwrap_or_default();
     let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
     let program = program.strip_suffix(".exe").unwrap_or(program);
-    let first = args.first().map(|arg| &arg.value);
-    program == "crossfeed" && matches!(first, Some(Value::Text(word)) if word == "gateway")
+    let args = server.get("args").and_then(Node::items).unwrap_or_default();
+    program == "crossfeed" && args.first().and_then(Node::text) == Some("gateway")
 }
 
 #[cfg(test)]

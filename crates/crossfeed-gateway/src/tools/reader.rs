@@ -71,7 +71,7 @@ impl Asked {
         let view = said.get(VIEW).filter(|own| own.kind() != Kind::Null);
         let view = view.map(|own| {
             let word = own.as_str();
-            let view = word.and_then(|word| ViewChoice::of_word(&word));
+            let view = word.and_then(|word| word.parse().ok());
             view.ok_or_else(|| {
                 format!("`_meta[\"{VIEW}\"]` is not \"auto\", \"model\", \"program\" or \"ask\"")
             })

@@ -1,4 +1,4 @@
-//! What a configuration says of clients, by the names that they give themselves.
+//! Reads the entries of clients, by the names that they report.
 
 use super::fields::Field;
 use crate::config::ClientConfig;
@@ -21,9 +21,9 @@ pub(super) fn clients(field: &Field<'_>) -> Vec<ClientConfig> {
         };
         clients.push(ClientConfig {
             name: name.to_owned(),
-            version: fields.text("version"),
-            view: fields.view("view"),
-            references: fields.flag("references", true),
+            version: fields.get("version"),
+            view: fields.choice("view"),
+            references: fields.get("references").unwrap_or(true),
         });
         fields.finish();
     }

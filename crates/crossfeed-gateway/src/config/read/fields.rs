@@ -1,26 +1,25 @@
-//! Values of a document with their place in it: read as what they should be, or reported as problems.
+//! Reads values of a document as the types that keys take, and reports others as problems with their place.
 
 use super::Reader;
 use crate::config::{
-    ViewChoice,
     expand::expand,
     node::{Entry, Node, Value},
 };
 use crossfeed_projection::{MAX_PATHS, Path};
 use crossfeed_tools::{Profile, Style};
-use crossfeed_wire::View;
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
+use strum::VariantNames;
 
-/// How similar a word must be to be suggested, of 1.
-const LIKE: f64 = 0.5;
+/// How similar a word must be to be suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.5;
 
-/// A value, and where it stands.
+/// A value and its place.
 #[derive(Clone)]
 pub(super) struct Field<'a> {
     pub(super) reader: &'a Reader<'a>,
     /// Its keys from the root: `mcpServers.files.command`.
     at: String,
-    /// The byte whose line is reported: that of the key, or of the value where it has none.
+    /// The byte whose line is reported: that of the key, or of the value of a list's item.
     offset: usize,
     pub(super) node: &'a Node,
 }
@@ -35,17 +34,12 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Where a key below it stands.
-    fn below(&self, key: &str) -> String {
-        match self.at.as_str() {
-            "" => key.to_owned(),
-            at => format!("{at}.{key}"),
-        }
-    }
-
     fn child(&self, key: &str, entry: &'a Entry) -> Self {
         Self {
-            at: self.below(key),
+            at: match self.at.as_str() {
+                "" => key.to_owned(),
+                at => format!("{at}.{key}"),
+            },
             offset: entry.key_span.start,
             node: &entry.node,
             ..*self
@@ -69,7 +63,7 @@ impl<'a> Field<'a> {
         });
     }
 
-    /// What was read, or else a report of what was expected.
+    /// Passes a value on, or reports what was expected.
     pub(super) fn expect<T>(&self, read: Option<T>, expected: &str) -> Option<T> {
         if read.is_none() {
             self.wrong(expected);
@@ -86,10 +80,7 @@ impl<'a> Field<'a> {
 
     /// The items of a list.
     pub(super) fn list(&self, expected: &str) -> Option<Vec<Self>> {
-        let Value::List(items) = &self.node.value else {
-            self.wrong(expected);
-            return None;
-        };
+        let items = self.expect(self.node.items(), expected)?;
         let items = items.iter().enumerate().map(|(index, node)| Self {
             at: format!("{}[{index}]", self.at),
             offset: node.span.start,
@@ -112,10 +103,7 @@ impl<'a> Field<'a> {
 
     /// A text with its variables replaced.
     pub(super) fn text(&self) -> Option<String> {
-        let Value::Text(text) = &self.node.value else {
-            self.wrong("a text");
-            return None;
-        };
+        let text = self.expect(self.node.text(), "a text")?;
         match expand(text, &self.reader.sources.environment) {
             Ok(text) if text.contains('\0') => self.problem("the text contains a NUL character"),
             Ok(text) => return Some(text),
@@ -124,12 +112,7 @@ impl<'a> Field<'a> {
         None
     }
 
-    pub(super) fn texts(&self) -> Vec<String> {
-        let items = self.list("a list of texts").unwrap_or_default();
-        items.iter().filter_map(Self::text).collect()
-    }
-
-    /// The items of a list of texts that, empty, would not mean what it says.
+    /// The items of a list of texts; reports `if_empty` for a list without items.
     pub(super) fn some_items(&self, if_empty: &str) -> Vec<Self> {
         let items = self.list("a list of texts");
         if items.as_ref().is_some_and(Vec::is_empty) {
@@ -138,58 +121,47 @@ impl<'a> Field<'a> {
         items.unwrap_or_default()
     }
 
-    pub(super) fn flag(&self) -> Option<bool> {
-        let flag = match self.node.value {
-            Value::Bool(flag) => Some(flag),
-            _ => None,
-        };
-        self.expect(flag, "true or false")
-    }
-
     /// One of several words.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
-        let known = words.iter().find(|(word, _)| match &self.node.value {
-            Value::Text(text) => text == word,
-            _ => false,
-        });
+        let text = self.node.text();
+        let known = words.iter().find(|(word, _)| text == Some(word));
         let quoted = |(word, _): &(&str, T)| format!("\"{word}\"");
         let expected: Vec<_> = words.iter().map(quoted).collect();
         self.expect(known.map(|(_, value)| *value), &expected.join(" or "))
     }
 
-    /// A path to fields, as projection writes them.
+    /// One of the words that name a `T`.
+    pub(super) fn choice<T: FromStr + VariantNames + Copy>(&self) -> Option<T> {
+        let words = T::VARIANTS.iter();
+        let words: Vec<(&str, T)> = words
+            .filter_map(|word| Some((*word, word.parse().ok()?)))
+            .collect();
+        self.word(&words)
+    }
+
+    /// A path to fields, in the path language of projection.
     fn path(&self) -> Option<Path> {
         let written = self.text()?;
         match Path::parse(&written) {
-            // Other languages write the root so. Here it would name a field that never exists.
+            // The signs of other languages for the root. Here they would name a field that never exists.
             Ok(_) if names_the_root(&written) => {
                 let advice = "a path begins at the root: write `user.email` for `$.user.email` and \
                               `/user/email`, and quote a name that begins so: `\"/user\"`";
                 let what = "the path begins with a sign for the root";
                 self.advise(what, Some(advice.to_owned()));
-                None
             }
-            Ok(path) => Some(path),
+            Ok(path) => return Some(path),
             // Without the text: no error shows a value of the configuration.
             Err(error) => {
                 let advice = Some(error.advice().to_owned());
                 self.advise(format!("the path {}", error.kind), advice);
-                None
             }
         }
-    }
-
-    /// A whole number from 1.
-    fn count(&self) -> Option<usize> {
-        let count = match self.node.value {
-            Value::Integer(count) => usize::try_from(count).ok().filter(|count| *count > 0),
-            _ => None,
-        };
-        self.expect(count, "a whole number from 1")
+        None
     }
 
     /// A number of bytes: `1048576`, `"64 MiB"`.
-    fn bytes(&self) -> Option<usize> {
+    pub(super) fn bytes(&self) -> Option<usize> {
         const UNITS: [(&str, f64); 7] = [
             ("B", 1.0),
             ("kB", 1e3),
@@ -200,7 +172,7 @@ impl<'a> Field<'a> {
             ("GiB", 1_073_741_824.0),
         ];
         // Beyond 2^53 a size would be rounded, and is nonsense.
-        let read = quantity(&self.node.value, &UNITS).filter(|own| (1.0..=9e15).contains(own));
+        let read = quantity(&self.node.value, &UNITS).filter(|size| (1.0..=9e15).contains(size));
         let expected = "a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB";
         #[expect(
             clippy::cast_possible_truncation,
@@ -211,26 +183,8 @@ impl<'a> Field<'a> {
         usize::try_from(bytes).ok()
     }
 
-    /// A time: `30`, `0.5`, `"500 ms"`, `"5 min"`.
-    fn time(&self) -> Option<Duration> {
-        const UNITS: [(&str, f64); 7] = [
-            ("ms", 1e-3),
-            ("s", 1.0),
-            ("m", 60.0),
-            ("min", 60.0),
-            ("h", 3600.0),
-            ("d", 86_400.0),
-            ("days", 86_400.0),
-        ];
-        // A year is as good as forever, and overflows no clock.
-        let read = quantity(&self.node.value, &UNITS);
-        let read = read.filter(|seconds| (1e-3..=31_536_000.0).contains(seconds));
-        let expected = "a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"";
-        self.expect(read, expected).map(Duration::from_secs_f64)
-    }
-
     /// The name of a profile, or of a style.
-    fn profile(&self) -> Option<String> {
+    pub(super) fn profile(&self) -> Option<String> {
         let name = self.text()?;
         let profiles = Profile::ALL.iter().map(|profile| profile.as_str());
         let known: Vec<_> = profiles
@@ -239,10 +193,8 @@ impl<'a> Field<'a> {
         if known.contains(&name.as_str()) {
             return Some(name);
         }
-        let advice = match nearest(&name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known profiles: {}", known.join(", ")),
-        };
+        let advice = did_you_mean(&name, known.iter().copied())
+            .unwrap_or_else(|| format!("known profiles: {}", known.join(", ")));
         self.advise("unknown profile", Some(advice));
         None
     }
@@ -287,83 +239,114 @@ impl<'a> Fields<'a> {
                 continue;
             }
             let advice = match nearest(&entry.key, self.known.iter().copied()) {
-                Some(near) => format!("did you mean `{}`?", alike(near, &entry.key)),
+                Some(near) => format!("did you mean `{}`?", spelled_like(near, &entry.key)),
                 None => format!("known keys: {}", self.known.join(", ")),
             };
             field.advise("unknown key", Some(advice));
         }
     }
 
-    pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
-        self.take(key)?.text()
+    /// Takes the value of a key as a `T`.
+    pub(super) fn get<T: FromField>(&mut self, key: &'static str) -> Option<T> {
+        T::from_field(&self.take(key)?)
     }
 
-    pub(super) fn texts(&mut self, key: &'static str) -> Vec<String> {
-        self.take(key).map(|own| own.texts()).unwrap_or_default()
-    }
-
-    pub(super) fn flag(&mut self, key: &'static str, default: bool) -> bool {
-        self.take(key).and_then(|own| own.flag()).unwrap_or(default)
-    }
-
-    /// One of several words, else the default.
-    pub(super) fn word<T: Copy + Default>(&mut self, key: &'static str, words: &[(&str, T)]) -> T {
-        let word = self.take(key).and_then(|own| own.word(words));
-        word.unwrap_or_default()
-    }
-
-    /// How results are handed to clients.
-    pub(super) fn view(&mut self, key: &'static str) -> Option<ViewChoice> {
-        let auto = ("auto", ViewChoice::Auto);
-        let [model, program, ask] = View::ALL.map(|view| (view.as_str(), ViewChoice::Always(view)));
-        self.take(key)?.word(&[auto, model, program, ask])
+    /// Takes one of the words that name a `T`.
+    pub(super) fn choice<T: FromStr + VariantNames + Copy>(
+        &mut self,
+        key: &'static str,
+    ) -> Option<T> {
+        self.take(key)?.choice()
     }
 
     /// Reports a key of earlier versions, and what replaces it.
     pub(super) fn refuse_previews(&mut self) {
-        const OLD: &str = "previews";
-        let own = self.entries.iter().zip(&mut self.taken);
-        for (entry, taken) in own.filter(|(entry, _)| entry.key == OLD) {
-            *taken = true;
-            let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
-                        `previews = true` out";
-            self.field.child(OLD, entry).problem(what);
+        if let Some(field) = self.take("previews") {
+            field.problem(
+                "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
+                 `previews = true` out",
+            );
         }
-    }
-
-    /// A list of paths to fields, as projection writes them.
-    pub(super) fn paths(&mut self, key: &'static str) -> Vec<Path> {
-        let Some(field) = self.take(key) else {
-            return Vec::new();
-        };
-        let items = field.list("a list of paths").unwrap_or_default();
-        if items.len() > MAX_PATHS {
-            field.problem(format!("more than {MAX_PATHS} paths"));
-            return Vec::new();
-        }
-        items.iter().filter_map(Field::path).collect()
-    }
-
-    pub(super) fn count(&mut self, key: &'static str) -> Option<usize> {
-        self.take(key)?.count()
-    }
-
-    /// A number of bytes, and where it stands.
-    pub(super) fn bytes(&mut self, key: &'static str) -> Option<(usize, Field<'a>)> {
-        let field = self.take(key)?;
-        Some((field.bytes()?, field))
-    }
-
-    pub(super) fn time(&mut self, key: &'static str) -> Option<Duration> {
-        self.take(key)?.time()
-    }
-
-    pub(super) fn profile(&mut self, key: &'static str) -> Option<String> {
-        self.take(key)?.profile()
+        // It is never suggested.
+        self.known.pop();
     }
 }
 
-/// A number, or one with a unit behind it.
+/// A type that values of a configuration are read as.
+pub(super) trait FromField: Sized {
+    /// Reads a value, or reports why it cannot be read.
+    fn from_field(field: &Field<'_>) -> Option<Self>;
+}
+
+/// A text with its variables replaced.
+impl FromField for String {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        field.text()
+    }
+}
+
+/// The texts of a list that can be read.
+impl FromField for Vec<String> {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        let items = field.list("a list of texts")?;
+        Some(items.iter().filter_map(Field::text).collect())
+    }
+}
+
+/// The paths of a list that can be read.
+impl FromField for Vec<Path> {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        let items = field.list("a list of paths")?;
+        if items.len() > MAX_PATHS {
+            field.problem(format!("more than {MAX_PATHS} paths"));
+            return None;
+        }
+        Some(items.iter().filter_map(Field::path).collect())
+    }
+}
+
+impl FromField for bool {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        let flag = match field.node.value {
+            Value::Bool(flag) => Some(flag),
+            _ => None,
+        };
+        field.expect(flag, "true or false")
+    }
+}
+
+/// A whole number from 1.
+impl FromField for usize {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        let count = match field.node.value {
+            Value::Integer(count) => Self::try_from(count).ok().filter(|count| *count > 0),
+            _ => None,
+        };
+        field.expect(count, "a whole number from 1")
+    }
+}
+
+/// A time: `30`, `0.5`, `"500 ms"`, `"5 min"`.
+impl FromField for Duration {
+    fn from_field(field: &Field<'_>) -> Option<Self> {
+        const UNITS: [(&str, f64); 7] = [
+            ("ms", 1e-3),
+            ("s", 1.0),
+            ("m", 60.0),
+            ("min", 60.0),
+            ("h", 3600.0),
+            ("d", 86_400.0),
+            ("days", 86_400.0),
+        ];
+        // More than a year could overflow a clock.
+        let read = quantity(&field.node.value, &UNITS)
+            .filter(|seconds| (1e-3..=31_536_000.0).contains(seconds));
+        let expected = "a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"";
+        field.expect(read, expected).map(Self::from_secs_f64)
+    }
+}
+
+/// A number, with or without a unit.
 fn quantity(value: &Value, units: &[(&str, f64)]) -> Option<f64> {
     match value {
         #[expect(
@@ -390,14 +373,14 @@ fn quantity(value: &Value, units: &[(&str, f64)]) -> Option<f64> {
     }
 }
 
-/// A key as a place spells it.
+/// A key as a problem's place spells it.
 pub(super) fn key(key: &str) -> String {
-    const MOST: usize = 80;
+    const MAX_KEY_CHARS: usize = 80;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
-    if !key.is_empty() && key.chars().all(plain) && key.chars().count() <= MOST {
+    if !key.is_empty() && key.chars().all(plain) && key.chars().count() <= MAX_KEY_CHARS {
         return key.to_owned();
     }
-    let shown: String = key.chars().take(MOST).collect();
+    let shown: String = key.chars().take(MAX_KEY_CHARS).collect();
     let more = if shown.len() < key.len() { "…" } else { "" };
     format!("{:?}", format!("{shown}{more}"))
 }
@@ -428,8 +411,8 @@ fn camel(key: &str) -> String {
     camel
 }
 
-/// A known key in the spelling of another.
-fn alike(known: &str, like: &str) -> String {
+/// A known key, in snake case where `like` is written so.
+fn spelled_like(known: &str, like: &str) -> String {
     let mut spelled = known.to_owned();
     if like.contains('_') {
         for upper in 'A'..='Z' {
@@ -439,36 +422,45 @@ fn alike(known: &str, like: &str) -> String {
     spelled
 }
 
-/// Bytes of words that are compared: longer ones are not typing mistakes.
-const MAX_WORD: usize = 200;
-/// The most steps that a search takes; candidates beyond are skipped.
+/// Longer words are not typing mistakes, and are not compared.
+const MAX_WORD_BYTES: usize = 200;
+/// Steps of a search; further candidates are skipped.
 const MAX_STEPS: usize = 4 << 20;
 
-/// The known word that is most similar. Comparing two words takes the product of their lengths in steps.
+/// The advice to write the most similar of the known words.
+pub(super) fn did_you_mean<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    nearest(word, known).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// The most similar of the known words. Comparing two words takes the product of their lengths in steps.
 pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    if word.len() > MAX_WORD {
+    if word.len() > MAX_WORD_BYTES {
         return None;
     }
     let mut steps = MAX_STEPS;
     let cost = word.len().max(1);
     let folded = |word: &str| word.replace(['_', '-'], "").to_lowercase();
     let word = folded(word);
-    let likeness = |other: &str| {
+    let similarity = |other: &str| {
         let other = folded(other);
         let whole = strsim::normalized_damerau_levenshtein(&word, &other);
         // `servers` is meant for `mcpServers`.
         let within = word.len() > 2 && (other.contains(&word) || word.contains(&other));
-        if within { whole.max(LIKE) } else { whole }
+        if within {
+            whole.max(MIN_SIMILARITY)
+        } else {
+            whole
+        }
     };
     known
-        .filter(|other| other.len() <= MAX_WORD)
+        .filter(|other| other.len() <= MAX_WORD_BYTES)
         .take_while(|other| {
             let left = steps.checked_sub(cost * other.len().max(1));
             steps = left.unwrap_or(0);
             left.is_some()
         })
-        .map(|other| (likeness(other), other))
-        .filter(|(like, _)| *like >= LIKE)
+        .map(|other| (similarity(other), other))
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, other)| other)
 }

@@ -1,9 +1,7 @@
-//! The flow rules of a configuration.
-//!
-//! A rule that means nothing would let pass what it should stop: patterns are checked against the
-//! servers that there are.
+//! Reads the flow rules. A rule that matches nothing would stop nothing, so patterns are checked against the servers
+//! of the configuration.
 
-use super::fields::{Field, Fields, nearest};
+use super::fields::{Field, Fields, did_you_mean};
 use crate::{
     config::{FlowRule, ServerConfig},
     pattern::fits,
@@ -36,7 +34,7 @@ pub(super) fn flows(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<FlowRule
     rules
 }
 
-/// A pattern as `server/tool`; a server alone means all of its tools.
+/// A pattern `server/tool`; a server alone stands for all of its tools.
 fn pattern(fields: &mut Fields<'_>, key: &'static str, servers: &[ServerConfig]) -> Option<String> {
     let how = ": a pattern like `server/tool`, `server/*` or `*`";
     let field = fields.require(key, how)?;
@@ -45,7 +43,7 @@ fn pattern(fields: &mut Fields<'_>, key: &'static str, servers: &[ServerConfig])
     server_and_tool(&field, &field.text()?, &names, what)
 }
 
-/// A pattern in full, `server/tool`; `unknown` is what is wrong where it matches none of these servers.
+/// Completes a pattern to `server/tool`; reports `unknown` if it matches none of these servers.
 pub(super) fn server_and_tool(
     field: &Field<'_>,
     text: &str,
@@ -58,8 +56,7 @@ pub(super) fn server_and_tool(
         return None;
     }
     if !servers.iter().any(|name| fits(server, name)) {
-        let near = nearest(server, servers.iter().copied());
-        field.advise(unknown, near.map(|near| format!("did you mean `{near}`?")));
+        field.advise(unknown, did_you_mean(server, servers.iter().copied()));
     }
     Some(format!("{server}/{tool}"))
 }

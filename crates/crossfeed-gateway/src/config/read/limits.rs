@@ -1,18 +1,22 @@
-//! The limits of a configuration.
+//! Reads the limits.
 
 use super::fields::Field;
 use crate::config::Limits;
 
-/// The least that messages and arguments may take.
+/// The smallest limit of messages and arguments.
 const MIN_BYTES: usize = 64 << 10;
-/// The least of which one message, an eighth, may still take that much.
+/// The smallest limit of memory: one message may take an eighth of it.
 const MIN_MEMORY_BYTES: usize = 8 * MIN_BYTES;
 
 pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
     let mut limits = Limits::of_machine(&field.reader.sources.machine);
     let mut fields = field.fields()?;
-    // The sizes of the rest follow from it.
-    let memory = fields.bytes("memoryBytes");
+    // The other sizes follow from `memoryBytes`.
+    let mut bytes = |key| {
+        let field = fields.take(key)?;
+        Some((field.bytes()?, field))
+    };
+    let memory = bytes("memoryBytes");
     if let Some((bytes, _)) = &memory {
         limits = limits.with_memory(*bytes);
     }
@@ -21,7 +25,7 @@ pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
         ("argumentBytes", &mut limits.argument_bytes),
     ];
     for (key, limit) in readable {
-        if let Some((bytes, field)) = fields.bytes(key) {
+        if let Some((bytes, field)) = bytes(key) {
             *limit = bytes;
             if bytes < MIN_BYTES {
                 let what = "less than 64 KiB: ordinary lists of tools and calls would be refused";
@@ -29,10 +33,10 @@ pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
             }
         }
     }
-    if let Some((bytes, _)) = fields.bytes("totalBytes") {
+    if let Some((bytes, _)) = bytes("totalBytes") {
         limits = limits.with_total(bytes);
     }
-    if let Some((bytes, field)) = fields.bytes("sessionBytes") {
+    if let Some((bytes, field)) = bytes("sessionBytes") {
         limits.session_bytes = bytes;
         if bytes > limits.total_bytes {
             let advice = "lower it, or leave it out: it follows from `totalBytes`".to_owned();
@@ -47,7 +51,7 @@ pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
         ("sessionResults", &mut limits.session_results),
     ];
     for (key, limit) in counts {
-        *limit = fields.count(key).unwrap_or(*limit);
+        *limit = fields.get(key).unwrap_or(*limit);
     }
     let times = [
         ("sessionIdle", &mut limits.session_idle),
@@ -58,9 +62,9 @@ pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
         ("resultAge", &mut limits.result_age),
     ];
     for (key, limit) in times {
-        *limit = fields.time(key).unwrap_or(*limit);
+        *limit = fields.get(key).unwrap_or(*limit);
     }
-    // What is written counts: nothing raises it behind the operator's back.
+    // A limit that is set is never raised silently.
     if let Some((bytes, field)) = memory {
         if bytes < MIN_MEMORY_BYTES {
             let advice = "write at least \"512 KiB\"".to_owned();

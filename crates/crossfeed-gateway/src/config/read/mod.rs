@@ -8,12 +8,12 @@ mod server;
 mod tokens;
 
 use super::{
-    ConfigError, Eras, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Prefix, Problem,
-    Unlisted,
-    node::{self, Malformed, Node, Value},
+    ConfigError, ExtraTools, GatewayConfig, Limits, ListenConfig, Machine, Problem,
+    node::{self, Node, Value},
 };
-use fields::Field;
+use derive_setters::Setters;
 pub(crate) use fields::nearest;
+use fields::{Field, FromField as _};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -27,64 +27,37 @@ use std::{
 pub enum Format {
     /// TOML.
     Toml,
-    /// JSON; comments and a comma behind the last item are admitted.
+    /// JSON; comments and a comma after the last item are allowed.
     Json,
 }
 
 impl Format {
-    /// By the extension of its file, else by what it begins with.
+    /// The format by the extension of the file, else by the beginning of the text.
     #[must_use]
     pub fn of(path: Option<&Path>, text: &str) -> Self {
         let extension = path.and_then(Path::extension);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
         match extension.and_then(|extension| extension.to_str()) {
             Some("toml") => Self::Toml,
             Some("json" | "jsonc" | "json5") => Self::Json,
-            _ => {
-                let text = text.trim_start_matches('\u{feff}').trim_start();
-                // A list of TOML's tables begins with two brackets and a name, which JSON does not.
-                if text.starts_with(['{', '/']) {
-                    Self::Json
-                } else {
-                    Self::Toml
-                }
-            }
+            _ if text.starts_with(['{', '/']) => Self::Json,
+            _ => Self::Toml,
         }
     }
 }
 
-/// What a configuration depends on beside its text.
-#[derive(Clone, Default)]
+/// What a configuration depends on besides its text.
+#[derive(Clone, Default, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Sources {
-    /// The variables that `${VAR}` means.
+    /// The variables that `${VAR}` names.
     pub environment: BTreeMap<String, String>,
-    /// The directory that relative working directories begin at; that of the process if absent.
+    /// The directory at which relative paths begin; that of the process if absent.
+    #[setters(into, strip_option)]
     pub directory: Option<PathBuf>,
-    /// What the defaults of limits follow from.
+    /// The machine by which limits default.
     pub machine: Machine,
-}
-
-impl Sources {
-    /// Sets the variables.
-    #[must_use]
-    pub fn with_environment(mut self, environment: BTreeMap<String, String>) -> Self {
-        self.environment = environment;
-        self
-    }
-
-    /// Sets the machine.
-    #[must_use]
-    pub fn with_machine(mut self, machine: Machine) -> Self {
-        self.machine = machine;
-        self
-    }
-
-    /// Sets the directory.
-    #[must_use]
-    pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = Some(directory.into());
-        self
-    }
 }
 
 impl std::fmt::Debug for Sources {
@@ -98,7 +71,7 @@ impl std::fmt::Debug for Sources {
     }
 }
 
-/// The document that is read, and the problems found so far.
+/// The document, and the problems found so far.
 struct Reader<'a> {
     text: &'a str,
     sources: &'a Sources,
@@ -107,10 +80,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn problem(&self, at: &str, offset: usize, what: impl Into<String>, advice: Option<String>) {
-        let before = self.text.as_bytes().get(..offset).unwrap_or_default();
         self.problems.borrow_mut().push(Problem {
             at: at.to_owned(),
-            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+            line: node::line(self.text, offset),
             what: what.into(),
             advice,
         });
@@ -127,37 +99,29 @@ pub(super) fn read(
         sources,
         problems: RefCell::default(),
     };
-    let (document, language) = match format {
-        Format::Toml => (node::toml(text), "TOML"),
-        Format::Json => (node::json(text), "JSON"),
-    };
-    let read = match document {
+    let read = match node::parse(text, format) {
         Ok(document) => config(&reader, &document),
         Err(errors) => {
-            for Malformed { at, why } in errors {
-                reader.problem("", at, format!("not valid {language}: {why}"), None);
+            for error in errors {
+                reader.problem("", error.at, error.why, None);
             }
             None
         }
     };
     let problems = reader.problems.into_inner();
-    match read {
-        Some(config) if problems.is_empty() => Ok(config),
-        _ => Err(ConfigError::new(problems)),
-    }
+    read.filter(|_| problems.is_empty())
+        .ok_or_else(|| ConfigError::new(problems))
 }
 
 fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let mut fields = Field::root(reader, document).fields()?;
-    let never = fields.paths("never");
+    let never: Vec<_> = fields.get("never").unwrap_or_default();
     let servers = fields.require("mcpServers", ": the servers, each by its name");
-    let servers = servers.map(|field| server::servers(&field, &never));
-    let servers = servers.unwrap_or_default();
+    let servers = servers.map_or_else(Vec::new, |field| server::servers(&field, &never));
     let tokens = fields.take("tokens");
-    let tokens = tokens.map(|field| tokens::tokens(&field, &servers));
-    let tokens = tokens.unwrap_or_default();
+    let tokens = tokens.map_or_else(Vec::new, |field| tokens::tokens(&field, &servers));
     let anonymous = fields.take("anonymous").is_some_and(|field| {
-        let anonymous = field.flag() == Some(true);
+        let anonymous = bool::from_field(&field) == Some(true);
         if anonymous && !tokens.is_empty() {
             field.problem("`anonymous` lets clients in without a token, but there are `tokens`: remove one of them");
         }
@@ -167,18 +131,9 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
     let limits = fields.take("limits").and_then(limits::limits);
     let extra_tools = fields.take("extraTools").and_then(extra_tools);
     let flows = fields.take("flows");
-    let flows = flows.map(|field| flows::flows(&field, &servers));
-    let profile = fields.profile("profile");
-    let view = fields.view("view").unwrap_or_default();
+    let flows = flows.map_or_else(Vec::new, |field| flows::flows(&field, &servers));
     fields.refuse_previews();
     let clients = fields.take("clients");
-    let clients = clients.map(|field| clients::clients(&field));
-    let prefix = [
-        ("always", Prefix::Always),
-        ("collisions", Prefix::Collisions),
-    ];
-    let unlisted = [("refuse", Unlisted::Refuse), ("ask-all", Unlisted::AskAll)];
-    let eras = [("servers", Eras::Servers), ("all", Eras::All)];
     let config = GatewayConfig {
         never,
         listen: listen.map(|listen| ListenConfig {
@@ -188,19 +143,19 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         }),
         limits: limits.unwrap_or_else(|| Limits::of_machine(&reader.sources.machine)),
         extra_tools: extra_tools.unwrap_or_default(),
-        flows: flows.unwrap_or_default(),
-        profile,
-        view,
-        clients: clients.unwrap_or_default(),
-        context_window: fields.count("contextWindow"),
+        flows,
+        profile: fields.take("profile").and_then(|field| field.profile()),
+        view: fields.choice("view").unwrap_or_default(),
+        clients: clients.map_or_else(Vec::new, |field| clients::clients(&field)),
+        context_window: fields.get("contextWindow"),
         tokens,
         anonymous,
-        prefix: fields.word("prefix", &prefix),
-        unlisted: fields.word("unlisted", &unlisted),
-        eras: fields.word("eras", &eras),
+        prefix: fields.choice("prefix").unwrap_or_default(),
+        unlisted: fields.choice("unlisted").unwrap_or_default(),
+        eras: fields.choice("eras").unwrap_or_default(),
         servers,
     };
-    // Editors find the schema of a file by this.
+    // Editors find the schema of a file by this key.
     let _ = fields.take("$schema");
     fields.finish();
     Some(config)
@@ -208,7 +163,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
 
 fn listen(field: Field<'_>) -> Option<ListenConfig> {
     let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
-    if matches!(field.node.value, Value::Text(_)) {
+    if field.node.text().is_some() {
         listen.address = address(&field)?;
         return Some(listen);
     }
@@ -224,9 +179,9 @@ fn listen(field: Field<'_>) -> Option<ListenConfig> {
         }
         listen.path = path;
     }
-    listen.hosts = fields.texts("hosts");
+    listen.hosts = fields.get("hosts").unwrap_or_default();
     if let Some(field) = fields.take("origins") {
-        listen.origins = field.texts();
+        listen.origins = Vec::from_field(&field).unwrap_or_default();
         if !listen.origins.iter().all(|origin| is_origin(origin)) {
             let what = "not a valid origin: write each as browsers do, like `https://app.example` or \
                         `http://localhost:3000`";
@@ -266,9 +221,9 @@ fn extra_tools(field: Field<'_>) -> Option<ExtraTools> {
     }
     let mut fields = field.fields()?;
     let tools = ExtraTools {
-        inspect: fields.flag("inspectToolOutput", true),
-        read: fields.flag("readResult", true),
-        list: fields.flag("listResults", true),
+        inspect: fields.get("inspectToolOutput").unwrap_or(true),
+        read: fields.get("readResult").unwrap_or(true),
+        list: fields.get("listResults").unwrap_or(true),
     };
     fields.finish();
     Some(tools)

@@ -1,18 +1,18 @@
-//! The servers of a configuration.
+//! Reads the servers.
 
-use super::fields::{Field, Fields, key};
+use super::fields::{Field, Fields, FromField, key};
 use crate::config::{
     Grant, OAuthConfig, ServerConfig, TransportConfig,
     expand::{has_variable, has_variable_in_query, is_name},
-    node::{Node, Value},
+    node::Value,
 };
 use crossfeed_projection::{Path as FieldPath, RevealRules};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-/// How long a server's name may be: it stands before names of tools, which have 64 bytes in all.
+/// A server's name is part of tools' names, which have 64 bytes in all.
 const MAX_NAME_BYTES: usize = 48;
 
-/// `never` is what is withheld of all servers.
+/// Reads the servers; `never` is withheld of all of them.
 pub(super) fn servers(field: &Field<'_>, never: &[FieldPath]) -> Vec<ServerConfig> {
     let Some(entries) = field.table() else {
         return Vec::new();
@@ -37,44 +37,50 @@ pub(super) fn servers(field: &Field<'_>, never: &[FieldPath]) -> Vec<ServerConfi
     servers
 }
 
-fn server(field: Field<'_>, name: &str, never: &[FieldPath]) -> Option<ServerConfig> {
+/// Reads one server; `of_all` is withheld of all servers.
+fn server(field: Field<'_>, name: &str, of_all: &[FieldPath]) -> Option<ServerConfig> {
     let mut fields = field.fields()?;
     let transport = transport(&mut fields);
-    let profile = fields.profile("profile");
-    let projection = fields.flag("projection", false);
-    let view = fields.view("view");
+    let profile = fields.take("profile").and_then(|field| field.profile());
+    let projection = fields.get("projection").unwrap_or_default();
+    let view = fields.choice("view");
     fields.refuse_previews();
-    let never_chain = fields.take("neverChain").map(|own| match own.node.value {
-        Value::Bool(true) => vec!["*".to_owned()],
-        Value::Bool(false) => Vec::new(),
-        _ => own.texts(),
-    });
-    let allow = fields.take("allow").map(|own| {
-        // It would mean all tools, which is the reverse of what it says.
+    let never_chain = fields
+        .take("neverChain")
+        .and_then(|field| match field.node.value {
+            Value::Bool(all) => Some(if all {
+                vec!["*".to_owned()]
+            } else {
+                Vec::new()
+            }),
+            _ => FromField::from_field(&field),
+        });
+    let allow = fields.take("allow").map(|field| {
+        // An empty list would allow all tools, the opposite of what it says.
         let if_empty = "allows no tool: leave it out to allow all, or write `disabled`";
-        let items = own.some_items(if_empty);
+        let items = field.some_items(if_empty);
         items.iter().filter_map(Field::text).collect()
     });
-    let deny = fields.texts("deny");
-    let own = fields.paths("never");
-    let withheld = RevealRules::new([], never.iter().chain(&own).cloned());
-    let timeout = fields.time("timeout");
-    let keep = fields.flag("keep", false);
+    let deny = fields.get("deny");
+    let never: Vec<FieldPath> = fields.get("never").unwrap_or_default();
+    let withheld = RevealRules::new([], of_all.iter().chain(&never).cloned());
+    let timeout = fields.get("timeout");
+    let keep = fields.get("keep").unwrap_or_default();
     if keep && matches!(transport, Some(TransportConfig::Http { .. })) {
         let what = "`keep` is for a `command`: a server over HTTP has no process here";
         fields.field.problem(what);
     }
-    let disabled = fields.flag("disabled", false);
+    let disabled = fields.get("disabled").unwrap_or_default();
     fields.finish();
     Some(ServerConfig {
         profile,
         projection,
         view,
         never_chain: never_chain.unwrap_or_default(),
-        never: own,
+        never,
         withheld: Arc::new(withheld),
         allow: allow.unwrap_or_default(),
-        deny,
+        deny: deny.unwrap_or_default(),
         timeout,
         keep,
         disabled,
@@ -89,53 +95,44 @@ fn transport(fields: &mut Fields<'_>) -> Option<TransportConfig> {
     let of_command = OF_COMMAND.map(|key| fields.take(key));
     let of_url = OF_URL.map(|key| fields.take(key));
     let kind = fields.take("type");
-    let wants_http = match kind.as_ref().map(|kind| (kind, &kind.node.value)) {
+    let wants_http = match &kind {
         None => None,
-        Some((kind, Value::Text(word))) if word == "sse" => {
-            kind.problem("the transport `sse` of 2024-11-05 is not supported; most servers that have it also have `http`");
-            return None;
-        }
-        Some((_, Value::Text(word)))
-            if matches!(
-                word.as_str(),
-                "streamable-http" | "streamableHttp" | "streamable_http"
-            ) =>
-        {
-            Some(true)
-        }
-        Some((kind, _)) => Some(kind.word(&[("stdio", false), ("http", true)])?),
+        Some(kind) => match kind.node.text() {
+            Some("sse") => {
+                kind.problem("the transport `sse` of 2024-11-05 is not supported; most servers that have it also have `http`");
+                return None;
+            }
+            Some("streamable-http" | "streamableHttp" | "streamable_http") => Some(true),
+            _ => Some(kind.word(&[("stdio", false), ("http", true)])?),
+        },
     };
     let misplaced = |others: &[Option<Field<'_>>], key: &str| {
         for field in others.iter().flatten() {
             field.problem(format!("this belongs to servers with `{key}`"));
         }
     };
-    let server = &fields.field;
-    match (command, url, wants_http) {
-        (Some(_), Some(url), _) => {
-            url.problem("a server has either `command` or `url`");
-            None
+    match (command, url) {
+        (Some(_), Some(url)) => url.problem("a server has either `command` or `url`"),
+        (None, None) => {
+            let what = "`command` or `url` is missing: how the server is reached";
+            fields.field.problem(what);
         }
-        (None, None, _) => {
-            server.problem("`command` or `url` is missing: how the server is reached");
-            None
-        }
-        (Some(command), None, None | Some(false)) => {
+        (Some(command), None) if wants_http != Some(true) => {
             misplaced(&of_url, "url");
-            stdio(&command, of_command)
+            return stdio(&command, of_command);
         }
-        (None, Some(url), None | Some(true)) => {
+        (None, Some(url)) if wants_http != Some(false) => {
             misplaced(&of_command, "command");
-            http(&url, of_url)
+            return http(&url, of_url);
         }
-        (command, _, _) => {
+        (command, _) => {
             let key = if command.is_some() { "command" } else { "url" };
             if let Some(kind) = kind {
                 kind.problem(format!("`type` does not fit `{key}`"));
             }
-            None
         }
     }
+    None
 }
 
 fn stdio(command: &Field<'_>, [args, env, cwd]: [Option<Field<'_>>; 3]) -> Option<TransportConfig> {
@@ -143,11 +140,11 @@ fn stdio(command: &Field<'_>, [args, env, cwd]: [Option<Field<'_>>; 3]) -> Optio
     if program.as_deref() == Some("") {
         command.problem("the command is empty");
     }
-    let args = args.map(|own| own.texts());
     let is_wrong =
         |name: &str, _: &str| (!is_variable(name)).then_some("not a valid name of a variable");
-    let env = env.map(|own| pairs(&own, is_wrong));
-    let cwd = cwd.and_then(|own| Some(within(&own, &own.text()?)));
+    let args = args.and_then(|field| FromField::from_field(&field));
+    let env = env.map(|field| pairs(&field, is_wrong));
+    let cwd = cwd.and_then(|field| path(&field));
     Some(TransportConfig::Stdio {
         command: program?,
         args: args.unwrap_or_default(),
@@ -165,19 +162,22 @@ fn http(
         url.problem(why);
     }
     let mut from_variables = Vec::new();
-    if let Value::Text(text) = &url.node.value
-        && has_variable_in_query(text, &url.reader.sources.environment)
+    let environment = &url.reader.sources.environment;
+    if url
+        .node
+        .text()
+        .is_some_and(|text| has_variable_in_query(text, environment))
     {
         from_variables.push("url".to_owned());
     }
-    let written = headers.as_ref().and_then(|own| Node::entries(own.node));
-    for entry in written.unwrap_or_default() {
-        if matches!(&entry.node.value, Value::Text(text) if has_variable(text)) {
+    let entries = headers.as_ref().and_then(|field| field.node.entries());
+    for entry in entries.unwrap_or_default() {
+        if entry.node.text().is_some_and(has_variable) {
             from_variables.push(format!("headers.{}", key(&entry.key)));
         }
     }
-    let headers = headers.map(|own| pairs(&own, wrong_header));
-    let insecure = insecure.and_then(|own| own.flag());
+    let headers = headers.map(|field| pairs(&field, wrong_header));
+    let insecure = insecure.and_then(|field| FromField::from_field(&field));
     Some(TransportConfig::Http {
         url: address?,
         headers: headers.unwrap_or_default(),
@@ -191,33 +191,27 @@ fn oauth(field: Field<'_>) -> Option<OAuthConfig> {
     if let Value::Bool(wanted) = field.node.value {
         return wanted.then(OAuthConfig::default);
     }
-    let grants = [
-        ("authorization_code", Grant::AuthorizationCode),
-        ("client_credentials", Grant::ClientCredentials),
-    ];
     let mut fields = field.fields()?;
-    let written = fields.take("grant");
-    let grant = written.as_ref().and_then(|own| own.word(&grants));
-    let directory = fields.take("directory");
+    let grant = fields.take("grant");
     let config = OAuthConfig {
-        grant: grant.unwrap_or_default(),
-        client_id: fields.text("clientId"),
-        client_secret: fields.text("clientSecret"),
-        issuer: fields.text("issuer"),
-        scopes: fields.texts("scopes"),
-        directory: directory.and_then(|own| Some(within(&own, &own.text()?))),
+        grant: grant.as_ref().and_then(Field::choice).unwrap_or_default(),
+        client_id: fields.get("clientId"),
+        client_secret: fields.get("clientSecret"),
+        issuer: fields.get("issuer"),
+        scopes: fields.get("scopes").unwrap_or_default(),
+        directory: fields.take("directory").and_then(|field| path(&field)),
     };
-    if let Some(written) = written
+    if let Some(grant) = grant
         && config.grant == Grant::ClientCredentials
         && (config.client_id.is_none() || config.client_secret.is_none())
     {
-        written.problem("needs `clientId` and `clientSecret`, which the gateway logs in with");
+        grant.problem("needs `clientId` and `clientSecret`, which the gateway logs in with");
     }
     fields.finish();
     Some(config)
 }
 
-/// A table of texts; `wrong` says what is wrong with a pair, without its value.
+/// Reads a table of texts; `wrong` says what is wrong with a pair, without its value.
 fn pairs(
     field: &Field<'_>,
     wrong: impl Fn(&str, &str) -> Option<&'static str>,
@@ -242,7 +236,7 @@ fn wrong_header(name: &str, value: &str) -> Option<&'static str> {
     if name.is_empty() || !name.bytes().all(token) {
         return Some("not a valid name of a header");
     }
-    // These frame a message or name its protocol: a configured value would contradict them.
+    // Headers that frame a message or name its protocol.
     const OURS: [&str; 8] = [
         "connection",
         "content-length",
@@ -282,8 +276,9 @@ fn wrong_url(url: &str) -> Option<&'static str> {
     }
 }
 
-/// A path, relative to the directory of the configuration.
-fn within(field: &Field<'_>, path: &str) -> PathBuf {
+/// Reads a path, relative to the directory of the configuration.
+fn path(field: &Field<'_>) -> Option<PathBuf> {
+    let path = field.text()?;
     let directory = field.reader.sources.directory.as_deref();
-    directory.map_or_else(|| path.into(), |directory| directory.join(path))
+    Some(directory.map_or_else(|| path.as_str().into(), |directory| directory.join(&path)))
 }

@@ -1,13 +1,13 @@
-//! The tokens of a configuration: who holds them, and what each holder may do.
+//! Reads the tokens of clients: their holders, and what each holder may do.
 
 use super::{
-    fields::{Field, Fields, nearest},
+    fields::{Field, Fields, did_you_mean},
     flows::server_and_tool,
 };
-use crate::config::{Rate, ServerConfig, TokenConfig, node::Value};
+use crate::config::{Rate, ServerConfig, TokenConfig};
 use std::{num::NonZeroU32, time::Duration};
 
-/// The fewest bytes of a token that cannot be guessed.
+/// A shorter token could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 
 pub(super) fn tokens(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<TokenConfig> {
@@ -41,7 +41,7 @@ pub(super) fn tokens(field: &Field<'_>, servers: &[ServerConfig]) -> Vec<TokenCo
 
 /// A token alone, or a table with what its holder may do.
 fn token(field: &Field<'_>, holder: &str, servers: &[ServerConfig]) -> Option<TokenConfig> {
-    if !matches!(field.node.value, Value::Table(_)) {
+    if field.node.entries().is_none() {
         return Some(TokenConfig::new(holder, field.text()?));
     }
     let mut fields = field.clone().fields()?;
@@ -49,10 +49,7 @@ fn token(field: &Field<'_>, holder: &str, servers: &[ServerConfig]) -> Option<To
     let allowed = allowed_servers(&mut fields, servers);
     let tools = allowed_tools(&mut fields, servers, &allowed);
     let rate = fields.take("rate").and_then(|field| {
-        let rate = match &field.node.value {
-            Value::Text(text) => parse_rate(text),
-            _ => None,
-        };
+        let rate = field.node.text().and_then(parse_rate);
         let expected = "a number of requests and a time like \"60/min\" (s, min, h, d)";
         field.expect(rate, expected)
     });
@@ -74,9 +71,7 @@ fn allowed_servers(fields: &mut Fields<'_>, servers: &[ServerConfig]) -> Vec<Str
     let named = |item: &Field<'_>| {
         let name = item.text()?;
         if !names().any(|known| known == name) {
-            let near = nearest(&name, names());
-            let advice = near.map(|near| format!("did you mean `{near}`?"));
-            item.advise("unknown server", advice);
+            item.advise("unknown server", did_you_mean(&name, names()));
         }
         Some(name)
     };
@@ -84,7 +79,7 @@ fn allowed_servers(fields: &mut Fields<'_>, servers: &[ServerConfig]) -> Vec<Str
     items.iter().filter_map(named).collect()
 }
 
-/// Patterns as `server/tool`; a server alone means all of its tools.
+/// Patterns `server/tool`; a server alone stands for all of its tools.
 fn allowed_tools(
     fields: &mut Fields<'_>,
     servers: &[ServerConfig],
