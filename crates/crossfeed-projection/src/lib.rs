@@ -13,7 +13,7 @@ mod rules;
 mod tree;
 
 pub use fields::{
-    Applied, ENVELOPES, FieldsValue, Operation, Plan, ProjectionError, ProjectionRequest, Resolved,
+    Applied, ENVELOPES, FieldsValue, Operation, Plan, ProjectionError, ProjectionRequest,
     ResourceType, ResourceTypes, Views,
 };
 pub use fold::fold_case;

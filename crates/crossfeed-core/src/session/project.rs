@@ -192,7 +192,7 @@ fn projected(
     if let Some(output) = output_schema(inner, scope, shown, options) {
         let asked = ProjectionContext {
             selected: selected.as_ref(),
-            projection: &applied.resolved.projection,
+            projection: &applied.projection,
             rules,
         };
         let value = Document::new(json.clone());

@@ -1,4 +1,4 @@
-//! A plan applied to one value: where its resources are decides where the fields are.
+//! Applies a plan to one value: where its resources are decides where the fields are.
 
 use super::{
     Plan, ProjectionError,
@@ -18,106 +18,62 @@ const NEAREST: usize = 3;
 /// How many of its keys each tells.
 const ASKED_KEYS: usize = 100;
 
-/// What a plan is for one value.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Resolved {
-    /// The projection, from the root of the value.
-    pub projection: Projection,
-    /// Where the resources are, where the value is a collection in an envelope: `items[]`.
-    pub envelope: Option<Path>,
-}
-
 /// What was projected.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Applied {
-    /// How the plan was understood on the value.
-    pub resolved: Resolved,
+    /// How the plan was understood on the value: the projection from its root.
+    pub projection: Projection,
     /// What the caller should know.
     pub diagnostics: Diagnostics,
 }
 
 impl Plan {
-    /// The projection for a value: whether it is a list, a collection or one resource decides where
+    /// The projection for a value, and the envelope that the value is, if it is one.
+    pub(super) fn resolve(
+        &self,
+        value: Cursor<'_>,
+    ) -> Result<(Projection, Option<Envelope>), ProjectionError> {
+        let envelope = self.envelope(value);
+        self.judge_word(value, envelope.as_ref())?;
+        let asks = !(self.include.is_empty() && self.fields.is_empty());
+        let mut projection = Projection::new().with_rules(Arc::clone(&self.rules));
+        if asks && !self.everything {
+            projection = projection.with_include(self.tree(envelope.as_ref()));
+        }
+        let exclude = PathTree::of(self.exclude.iter().cloned());
+        Ok((projection.with_exclude(exclude), envelope))
+    }
+
+    /// Appends the projected value: whether it is a list, a collection or one resource decides where
     /// the fields are.
     ///
     /// # Errors
     ///
     /// [`ProjectionError::NeitherPresetNorField`] for one word that is neither.
-    pub fn resolve(&self, value: Cursor<'_>) -> Result<Resolved, ProjectionError> {
-        let envelope = self.envelope(value);
-        let envelope = envelope.as_ref();
-        self.judge_word(value, envelope)?;
-        let asks = !(self.include.is_empty() && self.fields.is_empty());
-        let mut projection = Projection::new().with_rules(Arc::clone(&self.rules));
-        if asks && !self.everything {
-            projection = projection.with_include(self.tree(envelope));
-        }
-        if !self.exclude.is_empty() {
-            projection = projection.with_exclude(PathTree::of(self.exclude.iter().cloned()));
-        }
-        Ok(Resolved {
-            projection,
-            envelope: envelope.map(|envelope| Path {
-                steps: envelope.steps(),
-            }),
-        })
-    }
-
-    /// Appends the projected value.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::resolve`].
     pub fn project(
         &self,
         value: Cursor<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Applied, ProjectionError> {
-        let resolved = self.resolve(value)?;
-        let found = resolved.projection.write(value, out);
+        let (projection, envelope) = self.resolve(value)?;
+        let missed = projection.write(value, out);
+        let diagnostics = self.merged(missed, value, envelope.as_ref());
         Ok(Applied {
-            diagnostics: self.told(found, value, resolved.envelope.as_ref()),
-            resolved,
+            projection,
+            diagnostics,
         })
-    }
-
-    /// Whether every value passes as it is.
-    #[must_use]
-    pub fn is_everything(&self) -> bool {
-        let asks = !(self.include.is_empty() && self.fields.is_empty());
-        (self.everything || !asks) && self.exclude.is_empty() && self.rules.never_is_empty()
-    }
-
-    /// What is known of the request before there is a value.
-    #[must_use]
-    pub fn diagnostics(&self) -> &Diagnostics {
-        &self.diagnostics
     }
 
     fn envelope(&self, value: Cursor<'_>) -> Option<Envelope> {
         if self.fields.is_empty() {
             return None;
         }
-        let first = |path: &'_ Path| -> Option<String> {
-            let mut names = path.steps().iter();
-            match names.find(|step| !matches!(step, Step::EachItem | Step::Index(_)))? {
-                Step::Key(name) => Some(name.clone()),
-                _ => None,
-            }
-        };
-        // What is never shown has no say: where it is, is not told.
-        let names = self.fields.iter().filter_map(first);
-        let names: Vec<String> = names.filter(|name| !self.hidden.hides_name(name)).collect();
-        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
-        envelope_of(
-            value,
-            &self.kind.envelopes,
-            self.operation,
-            &names,
-            &self.hidden,
-        )
+        // What is never shown does not count, so that the outcome does not say where it is.
+        let names = self.fields.iter().filter_map(first_name);
+        let names = names.filter(|name| !self.hidden.hides_name(name)).collect();
+        let envelopes = &self.kind.envelopes;
+        envelope_of(value, envelopes, self.operation, &names, &self.hidden)
     }
 
     fn tree(&self, envelope: Option<&Envelope>) -> PathTree {
@@ -126,7 +82,7 @@ impl Plan {
         };
         let to = envelope.steps();
         let fields = self.fields.iter().map(|path| {
-            // Who writes `[].id` means each resource, too.
+            // `[].id` means each resource, too.
             let own = match path.steps() {
                 [Step::EachItem, own @ ..] if !own.is_empty() => own,
                 own => own,
@@ -149,15 +105,13 @@ impl Plan {
         let Some(word) = &self.word else {
             return Ok(());
         };
-        let is_known = self
-            .kind
-            .fields
-            .iter()
-            .any(|path| matches!(path.steps().first(), Some(Step::Key(name)) if name == word));
+        let mut known = self.kind.fields.iter();
+        let is_known =
+            known.any(|path| matches!(path.steps(), [Step::Key(name), ..] if name == word));
         // Where no presets are, no word is one that is misspelt, but for those that are usual.
         let usual = ["minimal", "standard"].contains(&word.as_str());
         let has_presets = self.presets.iter().any(|name| name != super::presets::FULL);
-        // Whether what is never shown is there is not told.
+        // An error would say whether what is never shown is there.
         if is_known || self.hidden.hides_name(word) || !(has_presets || usual) {
             return Ok(());
         }
@@ -175,11 +129,11 @@ impl Plan {
         if there || looked == 0 {
             return Ok(());
         }
-        let told = self.kind.without(&self.rules);
-        let known = told.fields.iter().filter_map(Path::as_name);
+        let shown = self.kind.without(&self.rules);
+        let known = shown.fields.iter().filter_map(Path::as_name);
         let names = self.presets.iter().map(String::as_str).chain(known);
-        let shown = seen.iter().filter(|name| !self.hidden.hides_name(name));
-        let names = names.chain(shown.map(String::as_str));
+        let there = seen.iter().filter(|name| !self.hidden.hides_name(name));
+        let names = names.chain(there.map(String::as_str));
         Err(ProjectionError::NeitherPresetNorField {
             name: word.clone(),
             valid: self.presets.clone(),
@@ -187,66 +141,73 @@ impl Plan {
         })
     }
 
-    /// What is to be told of a projection: what is both not known and not there is told once.
-    fn told(&self, found: Diagnostics, value: Cursor<'_>, envelope: Option<&Path>) -> Diagnostics {
+    /// The diagnostics of a projection and those of the plan; a field that is neither known nor there has
+    /// one.
+    fn merged(
+        &self,
+        found: Diagnostics,
+        value: Cursor<'_>,
+        envelope: Option<&Envelope>,
+    ) -> Diagnostics {
         let is_missed = |noted: &Diagnostic| noted.kind == DiagnosticKind::UnknownField;
         if self.diagnostics.is_empty() && !found.iter().any(is_missed) {
             return found;
         }
         let around = Envelope::all_of(&self.kind.envelopes, value);
-        let at = |path: &str| match envelope {
-            Some(envelope) => format!("{envelope}.{path}"),
-            None => path.to_owned(),
-        };
-        let known: HashMap<String, &[String]> = self
-            .diagnostics
-            .iter()
-            .map(|noted| (at(&noted.path), noted.nearest.as_slice()))
+        let prefix = envelope.map_or_else(String::new, |envelope| {
+            let steps = envelope.steps();
+            format!("{}.", Path { steps })
+        });
+        let at = |noted: &Diagnostic| format!("{prefix}{}", noted.path);
+        let of_plan = self.diagnostics.iter();
+        let known: HashMap<String, &[String]> = of_plan
+            .clone()
+            .map(|noted| (at(noted), &noted.nearest[..]))
             .collect();
-        let mut told = Diagnostics::default();
-        let mut missed: HashSet<String> = HashSet::new();
+        let mut merged = Diagnostics::default();
+        let mut missed = HashSet::new();
         for mut noted in found.iter().cloned() {
-            if let (DiagnosticKind::UnknownField, Some(nearest)) =
-                (noted.kind, known.get(&noted.path))
-            {
+            if is_missed(&noted) {
+                let unknown = known.get(&noted.path);
+                missed.extend(unknown.map(|_| noted.path.clone()));
                 if noted.nearest.is_empty() {
-                    noted.nearest = nearest.to_vec();
+                    noted.nearest = unknown.map_or_else(Vec::new, |nearest| nearest.to_vec());
                 }
-                missed.insert(noted.path.clone());
+                if noted.nearest.is_empty() {
+                    noted.nearest = self.within(&noted.path, value, &around);
+                }
             }
-            if noted.nearest.is_empty() && is_missed(&noted) {
-                noted.nearest = self.within(&noted.path, value, &around);
-            }
-            told.push(noted);
+            merged.push(noted);
         }
-        for noted in self.diagnostics.iter() {
-            if !missed.contains(&at(&noted.path)) {
-                told.push(noted.clone());
-            }
+        for noted in of_plan.filter(|noted| !missed.contains(&at(noted))) {
+            merged.push(noted.clone());
         }
-        // At most one for each path of the request.
-        for _ in 0..found.more().saturating_add(self.diagnostics.more()) {
-            told.count_one();
-        }
-        told
+        merged.count(found.more().saturating_add(self.diagnostics.more()));
+        merged
     }
 
     /// A path that leads nowhere from the root, from where it leads somewhere: `data.id` for `id`.
     fn within(&self, path: &str, value: Cursor<'_>, around: &[Envelope]) -> Vec<String> {
-        let steps = Path::parse(path).map(|path| path.steps().to_vec());
-        let steps = steps.unwrap_or_default();
-        let Some(Step::Key(name)) = steps.first() else {
+        let path = Path::parse(path).ok();
+        let steps = path.as_ref().map_or(&[][..], Path::steps);
+        let [Step::Key(name), ..] = steps else {
             return Vec::new();
         };
         let has = |resource: Cursor<'_>| resource.get(name).is_some();
         let around = around.iter();
         let around = around.filter(|own| own.resources(value).take(ASKED).any(has));
         let paths = around.map(|own| Path {
-            steps: own.steps().into_iter().chain(steps.clone()).collect(),
+            steps: [&own.steps(), steps].concat(),
         });
         let shown = paths.filter(|path| !self.hidden.hides(path.steps()));
         shown.take(NEAREST).map(|path| path.to_string()).collect()
     }
+}
+
+/// The first name of a path, unless any name is meant.
+fn first_name(path: &Path) -> Option<&str> {
+    let mut steps = path.steps().iter();
+    steps.find(|step| !step.is_bracket())?.name()
 }
 
 /// Calls `see` for each object that is a resource of a value.
@@ -254,9 +215,8 @@ fn each(value: Cursor<'_>, envelope: Option<&Envelope>, see: &mut dyn FnMut(Curs
     match envelope {
         None => each_object(value, see),
         Some(envelope) => {
-            for resource in envelope.resources(value) {
-                each_object(resource, see);
-            }
+            let resources = envelope.resources(value);
+            resources.for_each(|resource| each_object(resource, see));
         }
     }
 }
@@ -265,11 +225,7 @@ fn each(value: Cursor<'_>, envelope: Option<&Envelope>, see: &mut dyn FnMut(Curs
 fn each_object(value: Cursor<'_>, see: &mut dyn FnMut(Cursor<'_>)) {
     match value.kind() {
         Kind::Object => see(value),
-        Kind::Array => {
-            for item in value.items() {
-                each_object(item, see);
-            }
-        }
+        Kind::Array => value.items().for_each(|item| each_object(item, see)),
         _ => {}
     }
 }

@@ -1,7 +1,4 @@
-//! Where the resources of a value are.
-//!
-//! What comes in: a value, the envelopes of its kind, and the names that are asked for. What goes
-//! out: the envelope that it is, if any. Deliberately not here: what is kept of each resource.
+//! Finds the resources of a value: the envelope that it is, if any, by the names that are asked for.
 
 use super::{ENVELOPES, Operation, ProjectionError, hidden::Hidden};
 use crate::{Path, Step};
@@ -76,13 +73,8 @@ impl Envelope {
     }
 
     pub(super) fn of(path: &Path) -> Result<Self, ProjectionError> {
-        let names = |steps: &[Step]| -> Option<Vec<String>> {
-            let names = steps.iter().map(|step| match step {
-                Step::Key(name) => Some(name.clone()),
-                _ => None,
-            });
-            names.collect()
-        };
+        let name = |step: &Step| step.name().map(str::to_owned);
+        let names = |steps: &[Step]| steps.iter().map(name).collect::<Option<Vec<_>>>();
         let mut parts = path.steps().split(|step| matches!(step, Step::EachItem));
         let list = parts.next().and_then(names);
         let inner = names(parts.next().unwrap_or_default());
@@ -92,11 +84,11 @@ impl Envelope {
                 inner,
                 holds_one: false,
             }),
-            _ => Err(ProjectionError::Form {
-                at: "envelopes".to_owned(),
-                expected: "names that lead to a list, such as `items` or `edges[].node`",
-                found: "another path",
-            }),
+            _ => Err(ProjectionError::form(
+                "envelopes",
+                "names that lead to a list, such as `items` or `edges[].node`",
+                "another path",
+            )),
         }
     }
 
@@ -117,13 +109,13 @@ impl Envelope {
             .collect()
     }
 
-    /// The list in a value, where it is such an envelope.
+    /// The list in a value that is such an envelope.
     fn list<'a>(&self, value: Cursor<'a>) -> Option<Cursor<'a>> {
         let list = inside(value, &self.list)?;
         (list.kind() == Kind::Array && !self.holds_one).then_some(list)
     }
 
-    /// The resources in a value; none where it is no such envelope.
+    /// The resources in a value that is such an envelope; none in any other.
     pub(super) fn resources<'a>(&self, value: Cursor<'a>) -> impl Iterator<Item = Cursor<'a>> {
         let one = inside(value, &self.list).filter(|_| self.holds_one);
         let items = self.list(value).into_iter().flat_map(Cursor::items);
@@ -168,7 +160,7 @@ fn inside<'a>(value: Cursor<'a>, names: &[String]) -> Option<Cursor<'a>> {
 /// two to the first. Where none is found at all, only a list that holds objects is one, or beside
 /// which there is nothing but what belongs to a page.
 ///
-/// An envelope that holds one resource is none of a collection: it counts where more is found in it.
+/// An envelope that holds one resource is not a collection: it counts where more is found in it.
 pub(super) fn envelope_of(
     value: Cursor<'_>,
     envelopes: &[Envelope],
@@ -211,11 +203,6 @@ fn found<'a>(resources: impl Iterator<Item = Cursor<'a>>, names: &HashSet<&str>)
         return 0;
     }
     let members = resources.flat_map(Cursor::members).take(MEMBERS);
-    let mut found = HashSet::new();
-    for (key, _) in members {
-        if let Some(name) = names.get(&*key.text()) {
-            found.insert(*name);
-        }
-    }
-    found.len()
+    let found = members.filter_map(|(key, _)| names.get(&*key.text()));
+    found.collect::<HashSet<_>>().len()
 }

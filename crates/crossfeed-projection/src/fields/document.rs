@@ -4,7 +4,7 @@ use super::{
     Operation, ProjectionError, ResourceType, ResourceTypes, Views,
     presets::{FULL, parse_each},
 };
-use crate::{Path, nearest};
+use crate::Path;
 use crossfeed_wire::reference::type_name;
 use serde_json::{Map, Value};
 
@@ -98,21 +98,17 @@ fn with_defaults(
 ) -> Result<ResourceType, ProjectionError> {
     for (word, preset) in members.iter().filter(|(_, preset)| !preset.is_null()) {
         let valid = Operation::ALL.map(Operation::as_str);
-        let operation =
-            Operation::from_word(word).ok_or_else(|| unknown("kind of operation", word, &valid))?;
-        let name = preset
-            .as_str()
-            .ok_or_else(|| form(word, "a preset's name", preset))?;
+        let operation = word.parse();
+        let operation = operation.map_err(|_| unknown("kind of operation", word, &valid))?;
+        let name = preset.as_str();
+        let name = name.ok_or_else(|| form(word, "a preset's name", preset))?;
         kind = kind.with_default(operation, name);
     }
     Ok(kind)
 }
 
 fn paths_or_all(at: &str, value: &Value) -> Result<Option<Vec<Path>>, ProjectionError> {
-    match value {
-        Value::Null => Ok(None),
-        value => paths(at, value).map(Some),
-    }
+    (!value.is_null()).then(|| paths(at, value)).transpose()
 }
 
 fn paths(at: &str, value: &Value) -> Result<Vec<Path>, ProjectionError> {
@@ -134,18 +130,10 @@ fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, Proj
 }
 
 fn unknown(what: &'static str, name: &str, valid: &[&str]) -> ProjectionError {
-    ProjectionError::Unknown {
-        what,
-        name: name.to_owned(),
-        valid: valid.iter().map(|name| (*name).to_owned()).collect(),
-        nearest: nearest(name, valid.iter().copied()).into_iter().next(),
-    }
+    let valid = valid.iter().copied().map(str::to_owned).collect();
+    ProjectionError::unknown(what, name, valid, |_| false)
 }
 
 fn form(at: &str, expected: &'static str, found: &Value) -> ProjectionError {
-    ProjectionError::Form {
-        at: at.to_owned(),
-        expected,
-        found: type_name(found),
-    }
+    ProjectionError::form(at, expected, type_name(found))
 }

@@ -1,7 +1,8 @@
 //! Why a request cannot be answered.
 
-use crate::PathError;
+use crate::{PathError, nearest, path::beginning};
 use crossfeed_wire::{ErrorBody, ErrorCode, Fault};
+use std::borrow::Cow;
 
 /// The most characters of a name that a message quotes.
 const QUOTED: usize = 200;
@@ -71,6 +72,32 @@ pub enum ProjectionError {
 }
 
 impl ProjectionError {
+    /// An unknown name; the nearest of those that are valid and not `is_hidden` is suggested.
+    pub(super) fn unknown(
+        what: &'static str,
+        name: &str,
+        valid: Vec<String>,
+        is_hidden: impl Fn(&str) -> bool,
+    ) -> Self {
+        let shown = valid.iter().map(String::as_str);
+        let shown = shown.filter(|name| !is_hidden(name));
+        Self::Unknown {
+            what,
+            name: name.to_owned(),
+            nearest: nearest(name, shown).into_iter().next(),
+            valid,
+        }
+    }
+
+    /// A value of the wrong form at a place.
+    pub(super) fn form(at: &str, expected: &'static str, found: &'static str) -> Self {
+        Self::Form {
+            at: at.to_owned(),
+            expected,
+            found,
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -81,8 +108,8 @@ impl ProjectionError {
         }
     }
 
-    /// Who can act: the model or whoever else wrote the request; the host where its own document
-    /// is wrong.
+    /// Who can act: the author of the request, which is the model; the host where its own document is
+    /// wrong.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
@@ -121,20 +148,14 @@ impl ProjectionError {
 }
 
 /// The beginning of a text that a model or a host wrote.
-pub(super) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+pub(super) fn quoted(text: &str) -> Cow<'_, str> {
+    beginning(text, QUOTED)
 }
 
 /// Names in words, the first of many.
 fn listed(names: &[String]) -> String {
-    let shown: Vec<_> = names
-        .iter()
-        .take(LISTED)
-        .map(|name| format!("`{}`", quoted(name)))
-        .collect();
+    let first = names.iter().take(LISTED);
+    let shown: Vec<_> = first.map(|name| format!("`{}`", quoted(name))).collect();
     match names.len().saturating_sub(LISTED) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

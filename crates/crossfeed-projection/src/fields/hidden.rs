@@ -2,7 +2,7 @@
 //! is hidden here than in a value, as nothing is said of it.
 
 use super::collection::Envelope;
-use crate::{Path, PathTree, RevealRules, Step};
+use crate::{Path, PathTree, RevealRules, Step, rules::longer};
 use std::sync::Arc;
 
 /// The never-paths as a tree of names, and the places of it where resources may be.
@@ -19,10 +19,9 @@ pub(super) struct Hidden {
 
 impl Hidden {
     pub(super) fn new(rules: &Arc<RevealRules>, envelopes: &[Envelope]) -> Self {
-        let longer = rules.never().iter().filter(|path| path.as_name().is_none());
         let mut hidden = Self {
             rules: Arc::clone(rules),
-            tree: PathTree::of_any_case(longer.filter_map(Path::without_brackets)),
+            tree: PathTree::of_any_case(longer(rules.never()).filter_map(Path::without_brackets)),
             starts: vec![vec![0]],
             is_all: false,
         };
@@ -38,12 +37,8 @@ impl Hidden {
     /// Where some steps lead from nodes; `None` where they lead to what is hidden, or into it.
     fn walk(&self, mut nodes: Vec<u32>, steps: &[Step]) -> Option<Vec<u32>> {
         let branch = |node: &u32| &self.tree.branches[*node as usize];
-        for step in steps {
-            let name = match step {
-                Step::Key(name) => Some(name),
-                Step::EachKey => None,
-                Step::EachItem | Step::Index(_) => continue,
-            };
+        for step in steps.iter().filter(|step| !step.is_bracket()) {
+            let name = step.name();
             if name.is_some_and(|name| self.rules.is_never_name(name)) {
                 return None;
             }

@@ -26,7 +26,7 @@ mod resource;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Applied, Resolved};
+pub use apply::Applied;
 pub use error::ProjectionError;
 pub use operation::Operation;
 pub use plan::Plan;

@@ -33,10 +33,4 @@ impl Operation {
     pub fn as_str(self) -> &'static str {
         self.into()
     }
-
-    /// The kind of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        word.parse().ok()
-    }
 }

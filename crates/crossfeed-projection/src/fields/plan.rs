@@ -4,9 +4,9 @@ use super::{
     FieldsValue, Operation, ProjectionError, ProjectionRequest, ResourceType, Views,
     hidden::Hidden,
     known::unknown,
-    presets::{FULL, parse_each},
+    presets::{FULL, parse_each, within},
 };
-use crate::{Diagnostics, MAX_PATHS, Path, RevealRules, nearest};
+use crate::{Diagnostics, Path, RevealRules};
 use std::{collections::HashSet, sync::Arc};
 
 /// A request whose names are known to be right, for values of one kind.
@@ -82,10 +82,9 @@ impl ProjectionRequest {
 
 impl Plan {
     fn read(&mut self, request: &ProjectionRequest, views: &Views) -> Result<(), ProjectionError> {
-        let none = Vec::new();
-        self.include = parse_each("include", request.include.as_ref().unwrap_or(&none))?;
-        self.exclude = parse_each("exclude", request.exclude.as_ref().unwrap_or(&none))?;
-        let keys = request.select.as_ref().unwrap_or(&none);
+        self.include = parse_each("include", request.include.iter().flatten())?;
+        self.exclude = parse_each("exclude", request.exclude.iter().flatten())?;
+        let keys = request.select.as_deref().unwrap_or_default();
         let mut written = self.include.len() + self.exclude.len() + keys.len();
         within(written)?;
         self.include.extend(keys.iter().map(Path::key));
@@ -125,7 +124,7 @@ impl Plan {
                 }
             }
         }
-        let default = self.operation.and_then(|of| self.kind.default_preset(of));
+        let default = self.operation.and_then(|of| self.kind.defaults.get(&of));
         if let (Some(name), true) = (default, request.is_unsaid()) {
             // A type without that preset is shown whole.
             let paths = self.preset(name, views).flatten();
@@ -144,14 +143,7 @@ impl Plan {
     }
 
     fn no_such(&self, what: &'static str, name: &str, valid: Vec<String>) -> ProjectionError {
-        let names = valid.iter().map(String::as_str);
-        let names = names.filter(|name| !self.rules.is_never_name(name));
-        ProjectionError::Unknown {
-            what,
-            name: name.to_owned(),
-            nearest: nearest(name, names).into_iter().next(),
-            valid,
-        }
+        ProjectionError::unknown(what, name, valid, |name| self.rules.is_never_name(name))
     }
 }
 
@@ -161,15 +153,4 @@ fn preset_names(kind: &ResourceType, views: &Views) -> Vec<String> {
     let names = kind.presets.names().chain(views.names());
     let names: Vec<_> = names.filter(|name| seen.insert(name)).collect();
     names.into_iter().chain([FULL]).map(str::to_owned).collect()
-}
-
-fn within(count: usize) -> Result<(), ProjectionError> {
-    if count > MAX_PATHS {
-        Err(ProjectionError::TooMany {
-            count,
-            limit: MAX_PATHS,
-        })
-    } else {
-        Ok(())
-    }
 }

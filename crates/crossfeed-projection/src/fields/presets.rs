@@ -60,10 +60,12 @@ impl Views {
     }
 
     pub(super) fn retain(&mut self, shown: impl Fn(&Path) -> bool) {
-        for (_, paths) in &mut self.named {
-            if let Some(paths) = paths {
-                paths.retain(&shown);
-            }
+        for paths in self
+            .named
+            .iter_mut()
+            .filter_map(|(_, paths)| paths.as_mut())
+        {
+            paths.retain(&shown);
         }
     }
 
@@ -109,12 +111,16 @@ pub(super) fn parse_each(
             error,
         })?;
         paths.extend(parsed);
-        if paths.len() > MAX_PATHS {
-            return Err(ProjectionError::TooMany {
-                count: paths.len(),
-                limit: MAX_PATHS,
-            });
-        }
+        within(paths.len())?;
     }
     Ok(paths)
+}
+
+/// Refuses more paths than one request may have.
+pub(super) fn within(count: usize) -> Result<(), ProjectionError> {
+    let limit = MAX_PATHS;
+    if count > limit {
+        return Err(ProjectionError::TooMany { count, limit });
+    }
+    Ok(())
 }

@@ -1,8 +1,4 @@
-//! What is asked for, as it is written.
-//!
-//! What comes in: JSON that a model wrote, or what a host says with builder methods. What goes
-//! out: texts, one kind each. Deliberately not here: what they mean; paths are read when the
-//! request is planned.
+//! Requests as a model or a host writes them. Their paths are read when the request is planned.
 
 use super::ProjectionError;
 use crate::{Diagnostic, DiagnosticKind, Diagnostics};
@@ -98,8 +94,8 @@ impl ProjectionRequest {
         *self == Self::default()
     }
 
-    /// Reads what a model wrote. What has the wrong form is ignored and noted; null is nothing
-    /// said; other members are no concern of this. The injected spellings `_fields` and `_select`
+    /// Reads what a model wrote. What has the wrong form is ignored and noted; null counts as absent;
+    /// other members are skipped. The injected spellings `_fields` and `_select`
     /// are read as well as `fields` and `select`; where both stand the injected one counts.
     #[must_use]
     pub fn from_value(written: &Value) -> (Self, Diagnostics) {
@@ -122,10 +118,8 @@ impl ProjectionRequest {
     /// [`ProjectionError::Form`] for the first member of the wrong form.
     pub fn parse(written: &Value) -> Result<Self, ProjectionError> {
         let (request, wrong) = Self::read(written);
-        match wrong.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(request),
-        }
+        let first = wrong.into_iter().next();
+        first.map_or(Ok(request), |(_, error)| Err(error))
     }
 
     /// A request without what has the wrong form, and that by the names of the members.
@@ -134,10 +128,8 @@ impl ProjectionRequest {
         let mut wrong = Vec::new();
         let Value::Object(members) = written else {
             let at = "projection";
-            return (
-                request,
-                vec![(at.to_owned(), form(at, "an object", written))],
-            );
+            wrong.push((at.to_owned(), form(at, "an object", written)));
+            return (request, wrong);
         };
         for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
             let injected = |plain: &str| !members.get(plain).is_none_or(Value::is_null);
@@ -174,31 +166,19 @@ impl From<&str> for FieldsValue {
     }
 }
 
-impl From<String> for FieldsValue {
-    fn from(name: String) -> Self {
-        Self::Name(name)
-    }
-}
-
 impl From<Vec<String>> for FieldsValue {
     fn from(list: Vec<String>) -> Self {
         Self::List(list)
     }
 }
 
-impl<const N: usize> From<[&str; N]> for FieldsValue {
-    fn from(list: [&str; N]) -> Self {
-        Self::List(texts(list))
-    }
-}
-
 /// Takes what was read; else says what may stand there.
 fn put<T>(into: &mut Option<T>, read: Option<T>, expected: &'static str) -> Option<&'static str> {
-    if read.is_none() {
-        return Some(expected);
+    let is_wrong = read.is_none();
+    if !is_wrong {
+        *into = read;
     }
-    *into = read;
-    None
+    is_wrong.then_some(expected)
 }
 
 fn texts(several: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
@@ -215,14 +195,11 @@ fn unless_blank(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// What stands where something else may: of a list that holds other things than strings that.
+/// A parameter of the wrong form; a list is one of anything but strings.
 fn form(at: &str, expected: &'static str, found: &Value) -> ProjectionError {
-    ProjectionError::Form {
-        at: at.to_owned(),
-        expected,
-        found: match found {
-            Value::Array(_) => "a list of other things",
-            other => type_name(other),
-        },
-    }
+    let found = match found {
+        Value::Array(_) => "a list of other things",
+        other => type_name(other),
+    };
+    ProjectionError::form(at, expected, found)
 }

@@ -40,6 +40,7 @@ pub struct ResourceType {
     pub(super) presets: Views,
     pub(super) fields: Vec<Path>,
     pub(super) envelopes: Vec<Envelope>,
+    /// The presets where nothing is asked for; one that this type does not have is everything.
     pub(super) defaults: BTreeMap<Operation, String>,
 }
 
@@ -140,13 +141,6 @@ impl ResourceType {
     pub fn preset_names(&self) -> Vec<&str> {
         let own = self.presets.names().filter(|name| *name != FULL);
         own.chain([FULL]).collect()
-    }
-
-    /// The preset of a kind of operation where nothing is asked for; one that this type does not
-    /// have is everything.
-    #[must_use]
-    pub fn default_preset(&self, operation: Operation) -> Option<&str> {
-        self.defaults.get(&operation).map(String::as_str)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a text is not a path.
 
 use crossfeed_wire::ErrorCode;
+use std::borrow::Cow;
 
 /// Characters of a text that an error repeats.
 const EXCERPT: usize = 120;
@@ -71,10 +72,7 @@ pub enum PathErrorKind {
 
 impl PathError {
     pub(crate) fn new(kind: PathErrorKind, text: &str, offset: usize) -> Self {
-        let text = match text.char_indices().nth(EXCERPT) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text.to_owned(),
-        };
+        let text = beginning(text, EXCERPT).into_owned();
         Self { kind, text, offset }
     }
 
@@ -115,5 +113,13 @@ impl PathError {
             PathErrorKind::TooLong | PathErrorKind::TooManySteps => "ask for a field further up",
             PathErrorKind::TooManyPaths => "ask for fewer fields, or for their parents",
         }
+    }
+}
+
+/// The beginning of a text, of so many characters, and a mark where there are more.
+pub(crate) fn beginning(text: &str, chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
     }
 }

@@ -1,11 +1,5 @@
-//! Paths: which fields of a value are meant.
-//!
-//! What comes in: the text of a path, or a comma list of them. What goes out: [`Path`]s, whose
-//! printed form reads back as the same path, or where in the text the first fault is. Deliberately
-//! not here: what a path finds in a value, which is the business of [`crate::PathTree`] and
-//! [`crate::Projection`].
-//!
-//! The grammar is normative in `specs/projection.md`.
+//! Reads and writes paths, which say which fields of a value are meant (`specs/projection.md`). The printed
+//! form of a [`Path`] reads back as the same path.
 
 mod error;
 mod parse;
@@ -13,6 +7,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::beginning;
 pub use error::{PathError, PathErrorKind};
 
 use std::fmt;
@@ -28,7 +23,7 @@ pub const MAX_PATHS: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "the path language is these four steps; whoever walks a path must know all of them"
+    reason = "the path language is these four steps; code that walks a path must know all of them"
 )]
 pub enum Step {
     /// The member of this name: `name`, `"a name"`.
@@ -39,6 +34,21 @@ pub enum Step {
     EachItem,
     /// One item of a list: `[0]`.
     Index(usize),
+}
+
+impl Step {
+    /// The name of a [`Step::Key`].
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Key(name) => Some(name),
+            Self::EachKey | Self::EachItem | Self::Index(_) => None,
+        }
+    }
+
+    /// Whether it is written in brackets.
+    pub(crate) fn is_bracket(&self) -> bool {
+        matches!(self, Self::EachItem | Self::Index(_))
+    }
 }
 
 /// Which fields of a value are meant: at least one step from its root.
@@ -116,23 +126,17 @@ impl Path {
         &self.steps
     }
 
-    /// Whether some step is [`Step::Index`].
-    #[must_use]
-    pub fn has_index(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Index(_)))
-    }
-
     /// The same path without its brackets, if it has names.
     pub(crate) fn without_brackets(&self) -> Option<Self> {
-        let is_name = |step: &&Step| matches!(step, Step::Key(_) | Step::EachKey);
-        let steps: Vec<_> = self.steps.iter().filter(is_name).cloned().collect();
+        let names = self.steps.iter().filter(|step| !step.is_bracket());
+        let steps: Vec<_> = names.cloned().collect();
         (!steps.is_empty()).then_some(Self { steps })
     }
 
     /// The path's only name, where it is one name and nothing else.
     #[must_use]
     pub fn as_name(&self) -> Option<&str> {
-        match self.steps.as_slice() {
+        match &self.steps[..] {
             [Step::Key(name)] => Some(name),
             _ => None,
         }
@@ -157,7 +161,7 @@ impl std::str::FromStr for Path {
 /// Steps as a path is written; nothing for none.
 pub(crate) fn write_steps(f: &mut dyn fmt::Write, steps: &[Step]) -> fmt::Result {
     for (at, step) in steps.iter().enumerate() {
-        if at > 0 && matches!(step, Step::Key(_) | Step::EachKey) {
+        if at > 0 && !step.is_bracket() {
             f.write_str(".")?;
         }
         match step {

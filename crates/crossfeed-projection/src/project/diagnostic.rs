@@ -99,10 +99,10 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// Adds one; beyond [`MAX_DIAGNOSTICS`] it is only counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if self.kept.len() < MAX_DIAGNOSTICS {
-            self.kept.push(diagnostic);
+        if self.is_full() {
+            self.count(1);
         } else {
-            self.more = self.more.saturating_add(1);
+            self.kept.push(diagnostic);
         }
     }
 
@@ -111,9 +111,9 @@ impl Diagnostics {
         self.kept.len() >= MAX_DIAGNOSTICS
     }
 
-    /// Counts one that is not made any more.
-    pub(crate) fn count_one(&mut self) {
-        self.more = self.more.saturating_add(1);
+    /// Counts more of them that are not kept.
+    pub(crate) fn count(&mut self, more: usize) {
+        self.more = self.more.saturating_add(more);
     }
 
     /// Adds all of `others`.
@@ -121,7 +121,7 @@ impl Diagnostics {
         for diagnostic in others.kept {
             self.push(diagnostic);
         }
-        self.more = self.more.saturating_add(others.more);
+        self.count(others.more);
     }
 
     /// Those that were kept.

@@ -21,21 +21,6 @@ pub(super) struct Engine<'p> {
     level: usize,
 }
 
-/// The document that a walk is in.
-struct Within {
-    /// Where never-names could stand; `None` where there are no never-names.
-    suspects: Option<Suspects>,
-}
-
-impl Within {
-    fn suspects(&mut self, value: Cursor<'_>) -> bool {
-        self.suspects.as_mut().is_some_and(|suspects| {
-            let start = value.offset();
-            suspects.within(start, start + value.raw().len())
-        })
-    }
-}
-
 /// What becomes of a string that may hold JSON.
 enum Opened {
     AsItIs,
@@ -56,21 +41,29 @@ impl<'p> Engine<'p> {
 
     pub(super) fn run(&mut self, value: Cursor<'_>, out: &mut Vec<u8>) {
         let root = self.states.number(State::root(self.spec));
-        let mut within = self.within(value);
-        self.value(value, root, &mut within, out);
+        let mut suspects = self.suspects(value);
+        self.value(value, root, &mut suspects, out);
     }
 
-    fn within(&self, value: Cursor<'_>) -> Within {
+    /// Where never-names could stand in a value.
+    fn suspects(&self, value: Cursor<'_>) -> Suspects {
         let rules = self.spec.rules;
-        let scan = || rules.scan.suspects(value.raw(), value.offset());
-        Within {
-            suspects: rules.has_never_names().then(scan),
+        if rules.has_never_names() {
+            rules.scan.suspects(value.raw(), value.offset())
+        } else {
+            Suspects::Nowhere
         }
     }
 
-    fn value(&mut self, value: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+    fn value(
+        &mut self,
+        value: Cursor<'_>,
+        number: u32,
+        suspects: &mut Suspects,
+        out: &mut Vec<u8>,
+    ) {
         let known = self.states.at(number);
-        if known.copies && !within.suspects(value) {
+        if known.copies && !suspects.may_stand_in(value) {
             value.write(out);
             return;
         }
@@ -78,20 +71,20 @@ impl<'p> Engine<'p> {
         match value.kind() {
             Kind::Object => {
                 self.nesting += 1;
-                self.object(value, number, within, out);
+                self.object(value, number, suspects, out);
                 self.nesting -= 1;
             }
             Kind::Array => {
                 self.nesting += 1;
-                self.list(value, number, within, out);
+                self.list(value, number, suspects, out);
                 self.nesting -= 1;
             }
-            Kind::String => self.string(value, number, within, out),
+            Kind::String => self.string(value, number, suspects, out),
             _ => out.extend_from_slice(value.raw()),
         }
     }
 
-    fn list(&mut self, list: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+    fn list(&mut self, list: Cursor<'_>, number: u32, suspects: &mut Suspects, out: &mut Vec<u8>) {
         out.push(b'[');
         let first = out.len();
         let mut kept = 0;
@@ -106,7 +99,7 @@ impl<'p> Engine<'p> {
                     if out.len() > first {
                         out.push(b',');
                     }
-                    self.value(item, child, within, out);
+                    self.value(item, child, suspects, out);
                 }
                 Action::Hidden => self.redacted.fields += 1,
                 Action::Gone => {}
@@ -115,18 +108,24 @@ impl<'p> Engine<'p> {
         out.push(b']');
     }
 
-    fn object(&mut self, object: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+    fn object(
+        &mut self,
+        object: Cursor<'_>,
+        number: u32,
+        suspects: &mut Suspects,
+        out: &mut Vec<u8>,
+    ) {
         out.push(b'{');
         let first = out.len();
         if self.states.at(number).few.is_some() {
             let (members, count) = self.wanted(object, number);
             for &(member, action) in members.iter().flatten().take(count) {
-                self.member(member, action, first, within, out);
+                self.member(member, action, first, suspects, out);
             }
         } else {
             for (place, (key, member)) in object.members().enumerate() {
                 let action = self.states.member(number, place, key.raw());
-                self.member(member, action, first, within, out);
+                self.member(member, action, first, suspects, out);
             }
         }
         out.push(b'}');
@@ -138,7 +137,7 @@ impl<'p> Engine<'p> {
         member: Cursor<'_>,
         action: Action,
         first: usize,
-        within: &mut Within,
+        suspects: &mut Suspects,
         out: &mut Vec<u8>,
     ) {
         match action {
@@ -149,7 +148,7 @@ impl<'p> Engine<'p> {
                 out.push(b'"');
                 out.extend_from_slice(member.key().raw());
                 out.extend_from_slice(b"\":");
-                self.value(member, child, within, out);
+                self.value(member, child, suspects, out);
             }
             Action::Hidden => self.redacted.fields += 1,
             Action::Gone => {}
@@ -211,9 +210,15 @@ impl<'p> Engine<'p> {
         (found, count)
     }
 
-    fn string(&mut self, string: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+    fn string(
+        &mut self,
+        string: Cursor<'_>,
+        number: u32,
+        suspects: &mut Suspects,
+        out: &mut Vec<u8>,
+    ) {
         let paths = !self.states.at(number).state.never.is_empty();
-        let suspect = within.suspects(string);
+        let suspect = suspects.may_stand_in(string);
         if !paths && !suspect {
             out.extend_from_slice(string.raw());
             return;
@@ -267,18 +272,19 @@ impl<'p> Engine<'p> {
     fn reopened(&mut self, root: Cursor<'_>, state: State) -> Opened {
         let before = self.redacted;
         let number = self.states.number(state);
-        let mut within = self.within(root);
+        let mut suspects = self.suspects(root);
         let mut out = Vec::new();
         self.level += 1;
-        self.value(root, number, &mut within, &mut out);
+        self.value(root, number, &mut suspects, &mut out);
         self.level -= 1;
         if root.document_has_duplicates() {
             // What a key had before its last value stands in the text only, and goes with it.
             self.redacted.fields += 1;
         }
         if self.redacted == before {
-            return Opened::AsItIs;
+            Opened::AsItIs
+        } else {
+            Opened::Rewritten(out)
         }
-        Opened::Rewritten(out)
     }
 }

@@ -8,7 +8,8 @@ use super::{
     state::{Spec, State},
     steps::{Held, Onward, Steps, held, wants_list},
 };
-use crossfeed_json::Prediction;
+use crate::rules::names_of;
+use crossfeed_json::{Cursor, Document, Prediction};
 use std::collections::{BTreeSet, HashMap};
 
 /// Names that are wanted of an object are looked for one by one up to this many.
@@ -22,7 +23,7 @@ const MOST_OTHERS: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     State(u32),
-    /// Nobody asked for it, or it is excluded.
+    /// It is not asked for, or it is excluded.
     Gone,
     /// It is never shown.
     Hidden,
@@ -37,7 +38,7 @@ pub(super) struct Wanted {
     pub(super) prediction: Prediction,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Known<'p> {
     pub(super) state: State,
     /// What never-paths go on to from here.
@@ -99,17 +100,13 @@ impl<'p> States<'p> {
         self.known.push(Known {
             onward: Onward::of(&self.spec.rules.never_tree, &state.never),
             copies,
-            met: 0,
             few: few(&state, self.spec),
-            by_name: HashMap::new(),
-            sequence: Vec::new(),
-            other: None,
-            each_item: None,
             includes_each: steps.is_kept(&state),
             hides_each: steps.is_hidden(),
             sources,
             kept,
             state: state.clone(),
+            ..Known::default()
         });
         self.numbers.insert(state, number);
         number
@@ -216,12 +213,9 @@ pub(super) fn text_of(raw: &[u8]) -> std::borrow::Cow<'_, str> {
     if memchr::memchr(b'\\', raw).is_none() {
         return String::from_utf8_lossy(raw);
     }
-    let document = crossfeed_json::Document::new([b"\"", raw, b"\""].concat());
-    let text = document.root().ok().and_then(|key| {
-        let text = key.as_str()?;
-        Some(text.into_owned())
-    });
-    text.unwrap_or_default().into()
+    let document = Document::new([b"\"", raw, b"\""].concat());
+    let text = document.root().ok().and_then(Cursor::as_str);
+    text.unwrap_or_default().into_owned().into()
 }
 
 /// Whether a name is treated by itself at an object.
@@ -244,7 +238,7 @@ fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
     let rules = spec.rules;
     state.include.as_ref()?;
     let [include, always, ..] = state.trees(spec);
-    let mut names: Vec<&str> = rules.always_names().take(FEW + 1).collect();
+    let mut names: Vec<&str> = names_of(rules.always()).take(FEW + 1).collect();
     for (tree, set) in [include, always] {
         for Held { branch, .. } in held(tree, set) {
             if branch.rest || branch.each_key.is_some() || names.len() + branch.keys.len() > FEW {

@@ -1,13 +1,10 @@
-//! The engine: a value, cut to the named fields.
+//! The engine: cuts a value to the fields that a [`Projection`] names, and notes paths that met nothing.
 //!
-//! What comes in: a cursor, and a [`Projection`]. What goes out: bytes, and [`Diagnostics`] about
-//! paths that met nothing. Deliberately not here: how callers spell what they want.
-//!
-//! # What holds of every outcome
+//! # What holds
 //!
 //! - Structure, the order of keys, and the bytes of numbers and strings are the source's.
-//! - What never-rules name is nowhere in it, whatever was asked for.
-//! - Own keys only: nothing is there that was not in the value.
+//! - What never-rules name is never written, whatever was asked for.
+//! - Nothing is written that was not in the value.
 
 mod diagnostic;
 mod engine;
@@ -125,15 +122,18 @@ impl Projection {
     }
 }
 
-/// Appends the value without what is never shown.
-pub(crate) fn redact(rules: &RevealRules, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-    let mut engine = Engine::new(Spec::of(rules));
-    let before = out.len();
-    engine.run(value, out);
-    if !engine.redacted.any() && !value.document_has_duplicates() {
-        // What was looked into was written anew.
-        out.truncate(before);
-        value.write(out);
+impl RevealRules {
+    /// Appends the value without what is never shown. A document in which nothing is to be hidden
+    /// is copied byte for byte.
+    pub fn redact(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
+        let mut engine = Engine::new(Spec::of(self));
+        let before = out.len();
+        engine.run(value, out);
+        if !engine.redacted.any() && !value.document_has_duplicates() {
+            // What was looked into was written anew.
+            out.truncate(before);
+            value.write(out);
+        }
+        engine.redacted
     }
-    engine.redacted
 }

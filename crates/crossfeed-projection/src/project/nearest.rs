@@ -1,8 +1,5 @@
-//! Names that may have been meant by one that is not there: one measure for every message.
-//!
-//! What comes in: a name, and those that are there or known. What goes out: a few of them, the
-//! closest first. Deliberately not here: which names may be shown at all; callers leave out the rest
-//! before.
+//! Finds names that may have been meant by one that is absent: one measure for every message. Callers pass only
+//! names that may be shown.
 
 /// How many are suggested.
 const NEAREST: usize = 3;

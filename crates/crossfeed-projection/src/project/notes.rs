@@ -1,4 +1,4 @@
-//! What is said about paths that met nothing, once the walk is over.
+//! Notes about paths that met nothing, once the walk is over.
 
 use super::{
     diagnostic::{Diagnostic, DiagnosticKind, Diagnostics},
@@ -78,11 +78,8 @@ fn withheld(engine: &Engine<'_>, spec: Spec<'_>, notes: &mut Diagnostics) {
         };
         if held {
             let message = "withheld by a rule of the host; no request can show it";
-            notes.push(Diagnostic::new(
-                DiagnosticKind::Withheld,
-                rule.to_string(),
-                message,
-            ));
+            let kind = DiagnosticKind::Withheld;
+            notes.push(Diagnostic::new(kind, rule.to_string(), message));
         }
     }
     if engine.redacted.strings > 0 {
@@ -117,7 +114,7 @@ impl Asked<'_> {
                 continue;
             };
             if notes.is_full() {
-                notes.count_one();
+                notes.count(1);
                 continue;
             }
             let mut note = Diagnostic::new(kind, path.to_string(), self.message(kind, &path, at));
@@ -147,7 +144,7 @@ impl Asked<'_> {
             let [own, crossed] = self.met[node as usize];
             let child = child(self.tree, node, step)?;
             let found = self.seen[child as usize];
-            let lists = matches!(step, Step::EachItem | Step::Index(_));
+            let lists = step.is_bracket();
             let met = if lists { own } else { own | crossed };
             let missed = !found
                 && match step {
@@ -225,11 +222,10 @@ fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String
     let spec = Spec::of(spec.rules);
     let mut places = vec![(value, State::root(spec))];
     for step in steps {
-        let crossed = matches!(step, Step::Key(_) | Step::EachKey);
-        let from = if crossed {
-            through_lists(spec, places)
-        } else {
+        let from = if step.is_bracket() {
             places
+        } else {
+            through_lists(spec, places)
         };
         places = from
             .iter()

@@ -1,8 +1,6 @@
-//! What a projection makes of one place of a value.
-//!
-//! What comes in: a [`Projection`], and the steps to a place. What goes out: whether the value there
-//! stays as it is, goes, or is cut, and what happens within it. The engine writes by the same
-//! [`State`]s, so that whoever says what the outcome looks like (its schema) cannot disagree with it.
+//! What a projection makes of one place of a value: whether the value there stays, goes, or is cut, and what
+//! happens within it. The engine writes by the same [`State`]s, so that the schema of the outcome, which is made
+//! of places, cannot disagree with it.
 
 use super::{
     Projection,
@@ -10,7 +8,7 @@ use super::{
 };
 use std::collections::HashSet;
 
-/// The most places that [`Place::item_places`] tells of.
+/// The most places that [`Place::item_places`] returns.
 pub const MAX_ITEM_PLACES: usize = 20_000;
 
 /// What happens at one place of a value.
@@ -98,10 +96,8 @@ impl<'p> Place<'p> {
     /// shown, whose member is gone ([`Self::key`] knows it).
     #[must_use]
     pub fn named_keys(&self) -> Vec<&'p str> {
-        match &self.state {
-            Some(state) => state.named_keys(self.spec),
-            None => Vec::new(),
-        }
+        let state = self.state.as_ref();
+        state.map_or_else(Vec::new, |state| state.named_keys(self.spec))
     }
 
     /// What happens to the item of a list at this place that stands at `source` in the list, and at

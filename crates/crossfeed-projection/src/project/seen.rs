@@ -42,16 +42,15 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn new(spec: Spec<'_>) -> Self {
-        let none = |nodes: usize| vec![false; nodes];
         Self {
-            include: none(spec.include.branches.len()),
-            exclude: none(spec.exclude.branches.len()),
+            include: vec![false; spec.include.branches.len()],
+            exclude: vec![false; spec.exclude.branches.len()],
             ..Self::default()
         }
     }
 
-    /// Notes a step that some value of the data took. What is hidden was not reached: a request is told
-    /// of it as of what is not there.
+    /// Notes a step that some value of the data took. What is hidden was not reached: to a request it is
+    /// absent.
     pub(super) fn step(&mut self, from: &State, steps: &Steps, name: Option<&str>) {
         fn mark(seen: &mut [bool], reached: &Reached) {
             for node in reached.nodes() {

@@ -7,7 +7,7 @@ use super::{
     Projection,
     steps::{Held, Set, Steps, held, reach_item},
 };
-use crate::{RevealRules, tree::PathTree};
+use crate::{RevealRules, rules::names_of, tree::PathTree};
 use std::{
     collections::{BTreeSet, HashSet},
     sync::LazyLock,
@@ -46,7 +46,7 @@ impl<'p> Spec<'p> {
 }
 
 /// What decides at a place. `include: None` is "whole".
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub(crate) include: Option<Set>,
     pub(crate) always: Set,
@@ -58,16 +58,13 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn root(spec: Spec<'_>) -> Self {
-        let start = |tree: &PathTree| {
-            let roots = 0..u32::from(!tree.is_empty());
-            roots.collect()
-        };
+        let start = |tree: &PathTree| (!tree.is_empty()).then(|| vec![0]);
         let rules = spec.rules;
         Self {
-            include: (!spec.include.is_empty()).then(|| vec![0]),
-            always: start(&rules.always_tree),
-            exclude: start(spec.exclude),
-            never: start(&rules.never_tree),
+            include: start(spec.include),
+            always: start(&rules.always_tree).unwrap_or_default(),
+            exclude: start(spec.exclude).unwrap_or_default(),
+            never: start(&rules.never_tree).unwrap_or_default(),
             protected: false,
         }
         .settled()
@@ -108,11 +105,9 @@ impl State {
             return None;
         }
         let protected = steps.protects(self);
-        let include = steps.include.as_ref();
+        let include = steps.include.as_ref().filter(|include| !include.whole);
         let mut child = Self {
-            include: include
-                .filter(|include| !include.whole)
-                .map(|include| include.nodes.clone()),
+            include: include.map(|include| include.nodes.clone()),
             always: steps.always.nodes.clone(),
             exclude: steps.exclude.nodes.clone(),
             never: steps.never.nodes.clone(),
@@ -133,11 +128,8 @@ impl State {
     /// string holds.
     pub(crate) fn revealed(&self) -> Self {
         Self {
-            include: None,
-            always: Set::new(),
-            exclude: Set::new(),
             never: self.never.clone(),
-            protected: false,
+            ..Self::default()
         }
     }
 
@@ -174,8 +166,8 @@ impl State {
                     .filter(|name| seen.insert(*name)),
             );
         }
-        let always = rules.always_names().filter(|_| !self.keeps_all());
-        let rest = always.chain(rules.never_names());
+        let always = names_of(rules.always()).filter(|_| !self.keeps_all());
+        let rest = always.chain(names_of(rules.never()));
         names.extend(rest.filter(|name| seen.insert(*name)));
         names
     }
@@ -197,14 +189,11 @@ pub(crate) fn different(
     trees: &[(&PathTree, &[u32])],
 ) -> Vec<Option<usize>> {
     let mut seen = HashSet::new();
-    let reach = |position| -> Vec<_> {
-        let reached = trees
-            .iter()
-            .map(|(tree, set)| reach_item(tree, set, position));
-        reached.collect()
+    let mut is_new = |position: &Option<usize>| {
+        let reached = trees.iter();
+        let reached = reached.map(|(tree, set)| reach_item(tree, set, *position));
+        seen.insert(reached.collect::<Vec<_>>())
     };
     let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
-    positions
-        .filter(|&position| seen.insert(reach(position)))
-        .collect()
+    positions.filter(|position| is_new(position)).collect()
 }

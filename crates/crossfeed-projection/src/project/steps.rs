@@ -1,7 +1,5 @@
-//! What one step makes of the nodes that hold at a place, tree by tree.
-//!
-//! What comes in: a [`State`] and a step. What goes out: what it reaches in each tree. What that makes
-//! of the child together is the state's business.
+//! What one step reaches from the nodes that hold at a place, tree by tree; [`State::child`] puts that
+//! together.
 
 use super::state::{Spec, State};
 use crate::tree::{Branch, PathTree};
@@ -25,9 +23,7 @@ pub(crate) struct Reached {
 
 impl Reached {
     fn add(&mut self, tree: &PathTree, node: u32) {
-        if tree.branches[node as usize].whole {
-            self.whole = true;
-        }
+        self.whole |= tree.branches[node as usize].whole;
         self.nodes.push(node);
     }
 
@@ -59,22 +55,27 @@ pub(crate) struct Held<'t> {
 impl<'t> Held<'t> {
     /// What brackets lead to: each item, and single ones.
     pub(crate) fn behind_brackets(self) -> impl Iterator<Item = u32> + use<'t> {
-        let branch = (self.entry & CROSSED == 0).then_some(self.branch);
-        let branch = branch.into_iter();
-        branch.flat_map(|branch| {
-            branch
-                .each_item
-                .into_iter()
-                .chain(branch.indexes.values().copied())
-        })
+        let each = self.brackets().and_then(|branch| branch.each_item);
+        each.into_iter()
+            .chain(self.indexes().map(|(_, child)| child))
     }
 
     /// The positions that brackets name.
     pub(crate) fn positions(self) -> impl Iterator<Item = usize> + use<'t> {
-        let branch = (self.entry & CROSSED == 0).then_some(self.branch);
-        branch
+        self.indexes().map(|(position, _)| position)
+    }
+
+    fn indexes(self) -> impl Iterator<Item = (usize, u32)> + use<'t> {
+        let indexes = self
+            .brackets()
             .into_iter()
-            .flat_map(|branch| branch.indexes.keys().copied())
+            .flat_map(|branch| &branch.indexes);
+        indexes.map(|(position, child)| (*position, *child))
+    }
+
+    /// The branch, where its brackets still count.
+    fn brackets(self) -> Option<&'t Branch> {
+        (self.entry & CROSSED == 0).then_some(self.branch)
     }
 }
 
@@ -101,15 +102,15 @@ pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Rea
 /// From a list to its item at `position`; `None` stands for a position that no node names.
 pub(crate) fn reach_item(tree: &PathTree, set: &[u32], position: Option<usize>) -> Reached {
     let mut reached = Reached::default();
-    for Held { entry, branch } in held(tree, set) {
-        if entry & CROSSED == 0 {
+    for held in held(tree, set) {
+        if let Some(branch) = held.brackets() {
             let indexed = position.and_then(|position| branch.indexes.get(&position));
             for &child in indexed.into_iter().chain(&branch.each_item) {
                 reached.add(tree, child);
             }
         }
-        if branch.crosses() {
-            reached.nodes.push(entry | CROSSED);
+        if held.branch.crosses() {
+            reached.nodes.push(held.entry | CROSSED);
         }
     }
     reached.done()
@@ -136,14 +137,10 @@ impl<'t> Onward<'t> {
         while let Some(held) = open.pop() {
             let branch = held.branch;
             onward.any |= branch.whole || branch.rest || branch.each_key.is_some();
-            onward
-                .names
-                .extend(branch.by_name.keys().map(|name| &**name));
-            let behind = held.behind_brackets();
-            open.extend(behind.map(|entry| Held {
-                entry,
-                branch: &tree.branches[entry as usize],
-            }));
+            let names = branch.by_name.keys();
+            onward.names.extend(names.map(|name| &**name));
+            let behind: Vec<_> = held.behind_brackets().collect();
+            open.extend(self::held(tree, &behind));
         }
         onward
     }

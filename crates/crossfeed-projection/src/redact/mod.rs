@@ -1,4 +1,4 @@
-//! Values, tool results and messages without what is never shown.
+//! Removes what is never shown from values, tool results and messages.
 
 mod envelope;
 mod scrub;
@@ -6,17 +6,3 @@ mod scrub;
 mod tests;
 
 pub use envelope::RedactedResult;
-
-use crate::{
-    project,
-    rules::{Redacted, RevealRules},
-};
-use crossfeed_json::Cursor;
-
-impl RevealRules {
-    /// Appends the value without what is never shown. A document in which nothing is to be hidden
-    /// is copied byte for byte.
-    pub fn redact(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-        project::redact(self, value, out)
-    }
-}

@@ -1,8 +1,7 @@
-//! Diagnostics and errors of a request, without names that are never shown.
+//! Removes names that are never shown from the diagnostics and errors of a request.
 //!
-//! A request may name what it will, and what it names is said back to it, as of a field that is not
-//! there. What else a host knows of, such as the known fields of a resource, is not said where it is
-//! never revealed.
+//! What a request names itself may be repeated to it, as a field that is absent. What else a host knows, such as
+//! the known fields of a resource, is left out where it is never revealed.
 
 use crate::{
     Diagnostic, DiagnosticKind, Diagnostics, FieldsValue, ProjectionError, ProjectionRequest,
@@ -24,9 +23,9 @@ fn texts(request: &ProjectionRequest) -> impl Iterator<Item = &str> {
 }
 
 impl RevealRules {
-    /// The diagnostics of a request that may be shown to whoever made it: those that name nothing
-    /// that is never shown but what the request named, and suggest nothing that is never shown. That
-    /// a rule withheld a field is not said, or a request could ask which rules there are.
+    /// The diagnostics of a request that its author may see: those that name nothing that is never shown but
+    /// what the request named, and suggest nothing that is never shown. Which rule withheld a field is left
+    /// out, or a request could find out which rules there are.
     ///
     /// ```
     /// use crossfeed_projection::{Diagnostic, DiagnosticKind, Diagnostics, ProjectionRequest, RevealRules};
@@ -69,8 +68,7 @@ impl RevealRules {
         said
     }
 
-    /// The error of a request as it may be shown to whoever made it: what is never shown is not
-    /// offered instead.
+    /// The error of a request as its author may see it: what is never shown is not offered instead.
     #[must_use]
     pub fn scrubbed_error(&self, mut error: ProjectionError) -> ProjectionError {
         if let ProjectionError::Unknown { valid, nearest, .. }

@@ -20,20 +20,16 @@ pub(crate) struct PlacedRules {
 
 impl PlacedRules {
     pub(super) fn new(rules: &RevealRules) -> Self {
-        let (names, paths): (Vec<_>, Vec<_>) = rules
-            .never()
-            .iter()
-            .cloned()
-            .partition(|path| path.as_name().is_some());
+        let never = rules.never().iter().cloned();
+        let (names, paths): (Vec<_>, Vec<_>) = never.partition(|path| path.as_name().is_some());
         let mut from_here = Vec::new();
         let mut each = Vec::new();
         let mut at: BTreeMap<usize, Vec<Path>> = BTreeMap::new();
         for path in &paths {
-            match path.steps().first() {
-                Some(Step::EachItem) => each.push(path.clone()),
-                Some(Step::Index(index)) => {
-                    let mut steps = path.steps().to_vec();
-                    steps[0] = Step::EachItem;
+            match path.steps() {
+                [Step::EachItem, ..] => each.push(path.clone()),
+                [Step::Index(index), rest @ ..] => {
+                    let steps = [&[Step::EachItem], rest].concat();
                     at.entry(*index).or_default().push(Path { steps });
                 }
                 _ => from_here.push(path.clone()),

@@ -17,6 +17,7 @@ use std::{
     borrow::Cow,
     collections::HashSet,
     fmt,
+    hash::Hash,
     sync::{Arc, OnceLock},
 };
 
@@ -41,8 +42,9 @@ pub const WITHHELD: &str = "[withheld]";
 pub struct RevealRules {
     always: Vec<Path>,
     never: Vec<Path>,
-    always_names: Names,
-    never_names: Names,
+    always_names: HashSet<Box<str>>,
+    /// Folded.
+    never_names: HashSet<Box<str>>,
     pub(crate) always_tree: PathTree,
     pub(crate) never_tree: PathTree,
     pub(crate) scan: Scan,
@@ -99,12 +101,10 @@ impl RevealRules {
         always: impl IntoIterator<Item = A>,
         never: impl IntoIterator<Item = N>,
     ) -> Result<Self, PathError> {
-        let always: Result<Vec<_>, _> = always
-            .into_iter()
-            .map(|e| Path::parse(e.as_ref()))
-            .collect();
-        let never: Result<Vec<_>, _> = never.into_iter().map(|e| Path::parse(e.as_ref())).collect();
-        Ok(Self::new(always?, never?))
+        let always = always.into_iter().map(|entry| Path::parse(entry.as_ref()));
+        let never = never.into_iter().map(|entry| Path::parse(entry.as_ref()));
+        let always: Vec<_> = always.collect::<Result<_, _>>()?;
+        Ok(Self::new(always, never.collect::<Result<Vec<_>, _>>()?))
     }
 
     /// Rules of entries that were read before.
@@ -115,34 +115,21 @@ impl RevealRules {
     ) -> Self {
         let always = each_once(always);
         let never = each_once(never);
-        let names = |paths: &[Path]| -> Vec<Box<str>> {
-            let names = paths.iter().filter_map(Path::as_name);
-            names.map(Into::into).collect()
-        };
-        let always_names = Names::of(names(&always), |name| name.into());
-        let never_names = Names::of(names(&never), |name| fold_case(name).into());
-        let is_longer = |path: &&Path| path.as_name().is_none();
-        let longer =
-            |paths: &[Path]| -> Vec<Path> { paths.iter().filter(is_longer).cloned().collect() };
-        let mut seen = HashSet::new();
-        let keys = never
-            .iter()
-            .flat_map(keys_of)
-            .map(fold_case)
-            .filter(|key| seen.insert(key.clone()));
-        let mut seen = HashSet::new();
+        let never_names: HashSet<Box<str>> = names_of(&never)
+            .map(|name| fold_case(name).into())
+            .collect();
+        let keys = each_once(never.iter().flat_map(keys_of).map(fold_case));
         let last_keys = never.iter().filter_map(|path| keys_of(path).last());
-        let last_keys = last_keys.filter(|key| seen.insert(*key));
         Self {
-            always_tree: PathTree::of(longer(&always)),
-            never_tree: PathTree::of_any_case(longer(&never)),
-            scan: Scan::of(keys.map(|key| {
-                let anywhere = never_names.has(&key);
+            always_tree: PathTree::of(longer(&always).cloned()),
+            never_tree: PathTree::of_any_case(longer(&never).cloned()),
+            scan: Scan::of(keys.into_iter().map(|key| {
+                let anywhere = never_names.contains(&*key);
                 (key, anywhere)
             })),
-            words: Words::of(last_keys),
+            words: Words::of(each_once(last_keys)),
             is_nameless: never.iter().any(|path| keys_of(path).next().is_none()),
-            always_names,
+            always_names: names_of(&always).map(Into::into).collect(),
             never_names,
             always,
             never,
@@ -177,11 +164,10 @@ impl RevealRules {
     }
 
     /// Whether a field of this name is never shown, wherever it stands and in whatever case its name
-    /// is written. Fields that only a path of
-    /// more steps names are not known by their name.
+    /// is written. A field that only a longer path names is not known by its name.
     #[must_use]
     pub fn is_never_name(&self, name: &str) -> bool {
-        self.never_names.has(&fold_case(name))
+        self.never_names.contains(&*fold_case(name))
     }
 
     /// Whether a text that is not valid JSON names something that is never shown: one of the names, or the
@@ -200,7 +186,7 @@ impl RevealRules {
     /// Whether a field of this name is always kept, wherever it stands.
     #[must_use]
     pub fn is_always_name(&self, name: &str) -> bool {
-        self.always_names.has(name)
+        self.always_names.contains(name)
     }
 
     /// Whether a text that is not valid JSON holds a key for which `is_meant` holds all the same: lines of
@@ -230,49 +216,27 @@ impl RevealRules {
     }
 
     pub(crate) fn has_never_names(&self) -> bool {
-        !self.never_names.listed.is_empty()
+        !self.never_names.is_empty()
     }
+}
 
-    pub(crate) fn always_names(&self) -> impl Iterator<Item = &str> {
-        self.always_names.listed.iter().map(|name| &**name)
-    }
+/// The entries that are one name, in the order given.
+pub(crate) fn names_of(entries: &[Path]) -> impl Iterator<Item = &str> {
+    entries.iter().filter_map(Path::as_name)
+}
 
-    pub(crate) fn never_names(&self) -> impl Iterator<Item = &str> {
-        self.never_names.listed.iter().map(|name| &**name)
-    }
+/// All other entries.
+pub(crate) fn longer(entries: &[Path]) -> impl Iterator<Item = &Path> {
+    entries.iter().filter(|path| path.as_name().is_none())
 }
 
 /// The names of a path.
 fn keys_of(path: &Path) -> impl Iterator<Item = &str> {
-    path.steps().iter().filter_map(|step| match step {
-        Step::Key(name) => Some(name.as_str()),
-        Step::EachKey | Step::EachItem | Step::Index(_) => None,
-    })
+    path.steps().iter().filter_map(Step::name)
 }
 
-fn each_once(paths: impl IntoIterator<Item = Path>) -> Vec<Path> {
+fn each_once<T: Clone + Eq + Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = HashSet::new();
-    let paths = paths.into_iter();
-    paths.filter(|path| seen.insert(path.clone())).collect()
-}
-
-/// Names, in the order given and by look-up.
-#[derive(Clone, Debug, Default)]
-struct Names {
-    listed: Vec<Box<str>>,
-    set: HashSet<Box<str>>,
-}
-
-impl Names {
-    /// These names, looked up by what `key` makes of each.
-    fn of(listed: Vec<Box<str>>, key: impl Fn(&str) -> Box<str>) -> Self {
-        Self {
-            set: listed.iter().map(|name| key(name)).collect(),
-            listed,
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.set.contains(name)
-    }
+    let values = values.into_iter();
+    values.filter(|value| seen.insert(value.clone())).collect()
 }

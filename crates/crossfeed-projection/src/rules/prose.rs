@@ -1,11 +1,10 @@
-//! Texts that are not valid JSON: which names of what is never shown stand in them.
+//! Finds names of what is never shown in texts that are not valid JSON.
 //!
-//! What comes in: names, and texts of any size. What goes out: the names that are words of a text.
 //! One automaton holds all names, so a text is read once however many there are.
 
 use crate::fold_case;
 use aho_corasick::AhoCorasick;
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
 /// Times that codes are read as characters: as deep as strings are looked into.
 const LEVELS: usize = 16;
@@ -33,7 +32,7 @@ impl Words {
                 words.names.push(name.into());
             }
         }
-        words.search = automaton(&patterns);
+        words.search = automaton(patterns);
         words
     }
 
@@ -58,13 +57,14 @@ impl Words {
     }
 }
 
-/// The search for all of these at once, whatever the case of their ASCII letters; `None` where there are none, or more than it can hold.
-pub(super) fn automaton(patterns: &[String]) -> Option<AhoCorasick> {
-    if patterns.is_empty() {
-        return None;
-    }
+/// The search for all of these at once, whatever the case of their ASCII letters; `None` where there are
+/// none, or more than it can hold.
+pub(super) fn automaton<P: AsRef<[u8]>>(
+    patterns: impl IntoIterator<Item = P>,
+) -> Option<AhoCorasick> {
     let mut search = AhoCorasick::builder();
-    search.ascii_case_insensitive(true).build(patterns).ok()
+    let search = search.ascii_case_insensitive(true).build(patterns).ok();
+    search.filter(|search| search.patterns_len() > 0)
 }
 
 /// Whether nothing that belongs to a word stands around these bytes of a text.
@@ -101,61 +101,32 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if text.contains('\\') {
         text = Cow::Owned(without_backslashes(&text));
     }
-    if text.contains(['&', '%']) {
-        text = with_signs(text);
+    if let Some(signs) = CODED_SIGNS.as_ref().filter(|_| text.contains(['&', '%'])) {
+        text = Cow::Owned(signs.replace_all(&text, &SIGNS.map(|(_, sign)| sign)));
     }
     text
 }
 
 /// What HTML, and an address, write for the signs around a key.
-const SIGNS: [(&str, char); 14] = [
-    ("&quot;", '"'),
-    ("&#34;", '"'),
-    ("&#x22;", '"'),
-    ("&apos;", '\''),
-    ("&#39;", '\''),
-    ("&#x27;", '\''),
-    ("&colon;", ':'),
-    ("&#58;", ':'),
-    ("&#x3a;", ':'),
-    ("%22", '"'),
-    ("%27", '\''),
-    ("%3a", ':'),
-    ("%20", ' '),
-    ("%7b", '{'),
+const SIGNS: [(&str, &str); 14] = [
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#x22;", "\""),
+    ("&apos;", "'"),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&colon;", ":"),
+    ("&#58;", ":"),
+    ("&#x3a;", ":"),
+    ("%22", "\""),
+    ("%27", "'"),
+    ("%3a", ":"),
+    ("%20", " "),
+    ("%7b", "{"),
 ];
 
-/// The text with the signs that HTML or an address codes.
-fn with_signs(text: Cow<'_, str>) -> Cow<'_, str> {
-    let mut out: Option<String> = None;
-    let mut rest = &*text;
-    while let Some(at) = rest.find(['&', '%']) {
-        let (before, code) = rest.split_at(at);
-        let sign = SIGNS.iter().find(|(sign, _)| {
-            let own = code.get(..sign.len());
-            own.is_some_and(|own| own.eq_ignore_ascii_case(sign))
-        });
-        let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
-        out.push_str(before);
-        match sign {
-            Some((sign, c)) => {
-                out.push(*c);
-                rest = code.get(sign.len()..).unwrap_or_default();
-            }
-            None => {
-                out.push_str(code.get(..1).unwrap_or_default());
-                rest = code.get(1..).unwrap_or_default();
-            }
-        }
-    }
-    match out {
-        Some(mut out) => {
-            out.push_str(rest);
-            Cow::Owned(out)
-        }
-        None => text,
-    }
-}
+static CODED_SIGNS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| automaton(SIGNS.map(|(code, _)| code)));
 
 /// The text with each code as its character, however many backslashes are before it; `None` where
 /// there is none.

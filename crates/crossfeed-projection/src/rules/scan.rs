@@ -1,16 +1,14 @@
-//! Where keys of what is never shown could stand: found by a search over bytes, so that what holds
-//! none is copied whole.
+//! Searches bytes for places where keys of what is never shown could stand, so that the rest is copied
+//! whole.
 //!
-//! What comes in: names, and JSON as it is written, or texts that hold some. What goes out: the
-//! offsets beyond which nobody need look, or the keys of a text. A name is found in whatever case,
-//! unless some of it is written as an escape: where a `\u` stands for printable ASCII, and where a
-//! string holds a backslash of its own, the place is suspect, too.
-//!
-//! One automaton holds all names, so bytes are read once however many there are.
+//! A name is found in whatever case, unless some of it is written as an escape: where a `\u` stands for
+//! printable ASCII, and where a string holds a backslash of its own, the place is suspect, too. One
+//! automaton holds all names, so bytes are read once however many there are.
 
 use super::prose::{automaton, forms};
 use crate::fold::{FOLDING_TO_ASCII, fold_case};
 use aho_corasick::AhoCorasick;
+use crossfeed_json::Cursor;
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -45,6 +43,7 @@ pub(crate) struct Scan {
 /// Where a never-name could stand in some bytes.
 #[derive(Debug)]
 pub(crate) enum Suspects {
+    Nowhere,
     Everywhere,
     /// Sorted offsets in the document, and the first that the last question did not pass.
     At(Vec<u32>, usize),
@@ -69,7 +68,7 @@ impl Scan {
         if !patterns.is_empty() {
             patterns.extend(FOLDING_TO_ASCII.map(String::from));
         }
-        scan.search = automaton(&patterns);
+        scan.search = automaton(patterns);
         scan
     }
 
@@ -176,11 +175,14 @@ fn is_suspect_escape(raw: &[u8], at: usize) -> bool {
 }
 
 impl Suspects {
-    /// Whether a name could stand in these bytes of the document.
-    pub(crate) fn within(&mut self, start: usize, end: usize) -> bool {
+    /// Whether a name could stand in a value of the document.
+    pub(crate) fn may_stand_in(&mut self, value: Cursor<'_>) -> bool {
         match self {
+            Self::Nowhere => false,
             Self::Everywhere => true,
             Self::At(offsets, next) => {
+                let start = value.offset();
+                let end = start + value.raw().len();
                 let before = |offset: &u32| (*offset as usize) < start;
                 // Questions mostly follow the order of the document.
                 let behind = *next > 0 && offsets.get(*next - 1).is_some_and(|at| !before(at));

@@ -1,8 +1,4 @@
-//! A set of paths, merged into a tree.
-//!
-//! What comes in: [`Path`]s. What goes out: a [`PathTree`] whose nodes say what is wanted at a
-//! place. Deliberately not here: what is done with it; how the nodes of several paths act together
-//! at one place is [`crate::Place`]'s.
+//! Merges a set of paths into a tree whose nodes say what is wanted at a place.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +12,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-/// A set of paths as a tree, built once and asked often.
+/// A set of paths as a tree.
 ///
 /// ```
 /// use crossfeed_projection::{Path, PathTree};
@@ -145,25 +141,17 @@ impl PathTree {
         for step in steps {
             // Nodes are numbered by paths of at most 127 steps, 10,000 of them a request.
             let new = self.branches.len() as u32;
-            let spelling = match step {
-                Step::Key(name) => self.spelling(name),
-                _ => Cow::Borrowed(""),
-            };
+            let spelling = self.spelling(step.name().unwrap_or_default());
             let branch = &mut self.branches[at];
             let child = match step {
-                Step::Key(name) => match branch.by_name.get(&*spelling) {
-                    Some(&child) => child,
-                    None => {
-                        branch.keys.push((name.as_str().into(), new));
-                        branch.by_name.insert(spelling.into(), new);
-                        new
-                    }
-                },
+                Step::Key(_) => *branch.by_name.entry(spelling.into()).or_insert(new),
                 Step::EachKey => *branch.each_key.get_or_insert(new),
                 Step::EachItem => *branch.each_item.get_or_insert(new),
                 Step::Index(index) => *branch.indexes.entry(*index).or_insert(new),
             };
             if child == new {
+                let key = step.name().map(|name| (name.into(), new));
+                branch.keys.extend(key);
                 self.branches.push(Branch::default());
             }
             at = child as usize;
@@ -189,23 +177,16 @@ impl PathTree {
                 paths.push(Path { steps });
                 continue;
             }
-            let more = |step: Step| {
-                let mut steps = steps.clone();
-                steps.push(step);
-                steps
-            };
             let named = branch.keys.iter();
-            let named = named.map(|(name, child)| (*child, more(Step::Key(name.to_string()))));
-            let each_key = branch.each_key.map(|child| (child, more(Step::EachKey)));
-            let each_item = branch.each_item.map(|child| (child, more(Step::EachItem)));
+            let named = named.map(|(name, child)| (*child, Step::Key(name.to_string())));
+            let each_key = branch.each_key.map(|child| (child, Step::EachKey));
+            let each_item = branch.each_item.map(|child| (child, Step::EachItem));
             let indexes = branch.indexes.iter();
-            let indexes = indexes.map(|(index, child)| (*child, more(Step::Index(*index))));
-            let children: Vec<_> = named
-                .chain(each_key)
-                .chain(each_item)
-                .chain(indexes)
-                .collect();
-            open.extend(children.into_iter().rev());
+            let indexes = indexes.map(|(index, child)| (*child, Step::Index(*index)));
+            let children = named.chain(each_key).chain(each_item).chain(indexes);
+            let from = open.len();
+            open.extend(children.map(|(child, step)| (child, [&steps[..], &[step]].concat())));
+            open[from..].reverse();
         }
         paths
     }

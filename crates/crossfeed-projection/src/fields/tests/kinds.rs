@@ -73,7 +73,7 @@ fn what_may_not_be_shown_is_not_suggested() {
         .plan(&Views::new(), asked.resource.as_ref(), None, &rules)
         .unwrap();
     assert!(
-        plan.diagnostics()
+        plan.diagnostics
             .iter()
             .all(|noted| noted.nearest.is_empty())
     );

@@ -351,7 +351,7 @@ fn names_that_are_not_known_are_noted_once_with_the_nearest() {
         .plan(&Views::new(), asked.resource.as_ref(), None, &rules)
         .unwrap();
     let told: Vec<_> = plan
-        .diagnostics()
+        .diagnostics
         .iter()
         .map(|noted| (noted.path.as_str(), noted.nearest.join(" ")))
         .collect();

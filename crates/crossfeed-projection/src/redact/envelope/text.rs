@@ -167,17 +167,15 @@ fn without_percents(address: &str) -> String {
 
 /// Whether bytes of a type are pictures, sound or the like. An `svg` is text.
 pub(super) fn is_media(media_type: Option<&str>) -> bool {
-    let Some(media_type) = media_type.map(str::to_ascii_lowercase) else {
-        return false;
-    };
     let kinds = ["image/", "audio/", "video/", "font/"];
-    let is_text = ["+xml", "+json"]
-        .iter()
-        .any(|text| media_type.contains(text));
-    !is_text
-        && kinds
+    media_type.is_some_and(|media_type| {
+        let media_type = media_type.to_ascii_lowercase();
+        let is_text = ["+xml", "+json"]
             .iter()
-            .any(|kind| media_type.trim_start().starts_with(kind))
+            .any(|text| media_type.contains(text));
+        let mut kinds = kinds.iter();
+        !is_text && kinds.any(|kind| media_type.trim_start().starts_with(kind))
+    })
 }
 
 /// Bytes as forgiving readers read them: either alphabet, with padding or without, blanks between.
