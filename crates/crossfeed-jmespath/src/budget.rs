@@ -76,7 +76,7 @@ pub struct Budget {
     limits: Limits,
     /// Known from the first look at the clock on, unless it was given.
     deadline: Cell<Option<Instant>>,
-    /// The deadline of whoever waits for the selection.
+    /// The deadline of the caller that waits for the selection.
     latest: Option<Instant>,
 }
 

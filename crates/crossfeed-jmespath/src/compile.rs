@@ -5,14 +5,14 @@
 //! the parser's own tree does not.
 
 use crate::{error::ParseError, function::Function, number::Number};
-use crossfeed_json::{Document, Kind, Wanted, quoted};
+use crossfeed_json::{ColumnRequest, Document, Kind, quoted};
 use jmespath::ast::{Ast, Comparator, KeyValuePair};
 use std::{mem::discriminant, num::NonZeroU32};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
 const MAX_TREE_DEPTH: usize = 512;
 
-/// An expression or a part of it. What a part is evaluated on is said at each.
+/// An expression or a part of it. Each variant says what it is evaluated on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Node {
@@ -77,7 +77,7 @@ pub struct Projection {
     /// What each of them gives; null is left out.
     pub each: Node,
     /// The paths that are followed from every item.
-    pub(crate) columns: Box<[Wanted]>,
+    pub(crate) columns: Box<[ColumnRequest]>,
 }
 
 /// Which values a projection takes.
@@ -441,7 +441,7 @@ impl Node {
     /// Gives each path of fields that the node follows from its own value the number of a column,
     /// built at once if the node is evaluated and the path followed for certain.
     /// What looks at other values, or is not a path, is left alone.
-    fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<Wanted>) {
+    fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<ColumnRequest>) {
         match self {
             Self::Path(path) => {
                 let Some(names) = path.names().filter(|names| !names.is_empty()) else {
@@ -451,7 +451,7 @@ impl Node {
                 path.column = NonZeroU32::new(known.unwrap_or(columns.len()) as u32 + 1);
                 match known.and_then(|known| columns.get_mut(known)) {
                     Some(known) => known.at_once |= at_once,
-                    None => columns.push(Wanted::new(names, at_once)),
+                    None => columns.push(ColumnRequest::new(names, at_once)),
                 }
             }
             // What is behind the first is looked at in some items only, maybe in none.
@@ -514,49 +514,38 @@ impl Node {
 
     /// Adds the steps of the path that this node follows; false where the path ends.
     pub(crate) fn spine<'a>(&'a self, steps: &mut Vec<SpineStep<'a>>) -> bool {
-        match self {
-            Self::Current => true,
+        // A path ends at what is not one, where the first of its parts leads.
+        let first = match self {
+            Self::Current => return true,
             Self::Path(path) => {
                 steps.extend(path.spine());
-                true
+                return true;
             }
-            Self::Chain(parts) => parts.iter().all(|part| part.spine(steps)),
+            Self::Chain(parts) => return parts.iter().all(|part| part.spine(steps)),
             Self::Project(projection) => {
                 if !projection.source.spine(steps) {
                     return false;
                 }
                 steps.push(SpineStep::Each);
-                projection.each.spine(steps)
+                return projection.each.spine(steps);
             }
-            Self::Or(parts) | Self::And(parts) => {
-                if let Some(first) = parts.first() {
-                    first.spine(steps);
-                }
-                false
-            }
+            Self::Or(parts) | Self::And(parts) => parts.first(),
             Self::Call(_, arguments) => {
-                if let Some(first) = arguments
-                    .iter()
-                    .find(|argument| !matches!(argument, Self::Reference(_)))
-                {
-                    first.spine(steps);
-                }
-                false
+                let mut arguments = arguments.iter();
+                arguments.find(|argument| !matches!(argument, Self::Reference(_)))
             }
-            Self::Not(inner) => {
-                inner.spine(steps);
-                false
-            }
-            Self::Compare(comparison) => {
-                comparison.left.spine(steps);
-                false
-            }
+            Self::Not(inner) => Some(&**inner),
+            Self::Compare(comparison) => Some(&comparison.left),
             Self::Literal(_)
             | Self::Text(_)
             | Self::List(_)
             | Self::Hash(_)
-            | Self::Reference(_) => false,
+            | Self::Reference(_) => None,
+        };
+        if let Some(first) = first {
+            first.spine(steps);
         }
+        false
     }
 }
 

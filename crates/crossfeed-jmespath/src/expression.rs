@@ -34,16 +34,15 @@ impl Expression {
     ///
     /// [`ParseError`]; its variants show the input that causes them.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        check_depth(
-            guard::nesting(text),
-            guard::MAX_NESTING,
-            "nested in each other",
-        )?;
-        check_depth(
-            guard::operators(text),
-            guard::MAX_OPERATORS,
-            "in one expression",
-        )?;
+        let (nesting, operators) = (guard::nesting(text), guard::operators(text));
+        for (found, limit, how) in [
+            (nesting, guard::MAX_NESTING, "nested in each other"),
+            (operators, guard::MAX_OPERATORS, "in one expression"),
+        ] {
+            if found > limit {
+                return Err(ParseError::TooDeep { found, how, limit });
+            }
+        }
         let ast = jmespath::parse(&parseable(text)).map_err(|error| syntax(text, error.offset))?;
         let (root, sites) = compile::compile(ast, text)?;
         Ok(Self {
@@ -115,10 +114,7 @@ fn parseable(text: &str) -> Cow<'_, str> {
     }
     let tokens = Tokens::new(text);
     let mut out = Cow::Borrowed(text);
-    for index in 0..tokens.len() {
-        let Some(token) = tokens.get(index) else {
-            continue;
-        };
+    for (index, token) in tokens.iter() {
         let (inside, stand_in) = match token.kind {
             Kind::Number => {
                 let written = tokens.text(index);
@@ -147,13 +143,6 @@ fn needs_stand_in(inside: &str) -> bool {
     let json = inside.replace("\\`", "`");
     jmespath::Variable::from_json(&json).is_err()
         && Document::new(json.trim().to_owned()).root().is_ok()
-}
-
-fn check_depth(found: usize, limit: usize, how: &'static str) -> Result<(), ParseError> {
-    if found > limit {
-        return Err(ParseError::TooDeep { found, how, limit });
-    }
-    Ok(())
 }
 
 /// A syntax error at a byte offset, which the parser gives approximately.

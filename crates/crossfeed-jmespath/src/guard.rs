@@ -1,15 +1,13 @@
 //! What is refused before an expression is parsed: nesting that would exhaust the parser's stack, and forbidden patterns.
 //!
-//! In: the expression's text, as written or as repaired. Out: how deep it nests and how many operators it has, to be held
-//! against [`MAX_NESTING`] and [`MAX_OPERATORS`], and the verdict of [`Patterns`]. Every function takes linear time and
-//! does not recurse.
-//!
-//! Deliberately not here: length limits and evaluation budgets, and any change to the text.
+//! Measures how deep an expression nests and how many operators it has, for the limits [`MAX_NESTING`] and
+//! [`MAX_OPERATORS`], and finds the patterns that [`Patterns`] refuses. Every function takes linear time and does not
+//! recurse.
 
 #[cfg(test)]
 mod tests;
 
-use crate::token::{Kind, Tokens, decode_quoted};
+use crate::token::{Kind, Token, Tokens, decode_quoted};
 use derive_setters::Setters;
 
 /// How deep an expression may nest.
@@ -55,14 +53,13 @@ pub(crate) fn is_bounded(tokens: &Tokens<'_>) -> bool {
 }
 
 fn operators_of(tokens: &Tokens<'_>) -> usize {
-    (0..tokens.len())
-        .map(|index| match tokens.kind(index) {
-            Kind::RBracket | Kind::RParen | Kind::RBrace | Kind::Comma | Kind::Colon => 0,
-            kind if kind.is_operand() || kind == Kind::At => 0,
-            Kind::DotDot => 2,
-            _ => 1,
-        })
-        .sum()
+    let weigh = |(_, token): (usize, Token)| match token.kind {
+        Kind::Comma | Kind::Colon | Kind::At => 0,
+        kind if kind.is_operand() || kind.is_closer() => 0,
+        Kind::DotDot => 2,
+        _ => 1,
+    };
+    tokens.iter().map(weigh).sum()
 }
 
 /// One level of the parser's recursion.
@@ -300,11 +297,11 @@ impl Patterns {
     /// [`Forbidden`], naming the first one.
     pub fn check(&self, expression: &str) -> Result<(), Forbidden> {
         let tokens = Tokens::new(expression);
-        for index in 0..tokens.len() {
+        for (index, token) in tokens.iter() {
             if let Some(pattern) = self.forbidden_at(&tokens, index) {
                 return Err(Forbidden {
                     pattern: pattern.to_owned(),
-                    offset: tokens.get(index).map_or(0, |token| token.start),
+                    offset: token.start,
                 });
             }
         }

@@ -13,18 +13,18 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The longest expression of which something is said, in bytes.
-const MAX_READ: usize = 8192;
-/// The most characters that are said.
-const MAX_SAID: usize = 256;
-/// The longest word that is said, in bytes, and the most digits in it: longer ones are ids, mostly.
-const MAX_WORD: usize = 40;
+/// The longest expression that is shown at all.
+const MAX_EXPRESSION_BYTES: usize = 8192;
+/// The most characters that are shown.
+const MAX_SHOWN_CHARS: usize = 256;
+/// The longest word that is shown, and the most digits in it: longer ones are ids, mostly.
+const MAX_WORD_BYTES: usize = 40;
 const MAX_DIGITS: usize = 3;
-/// What stands for what is not said.
+/// Stands for what is hidden.
 const HIDDEN: char = '…';
 
 /// An expression without its literals, and without what may be meant as one; `None` where nothing of it
-/// can be said.
+/// can be shown.
 ///
 /// `has_selected`, if it selected something as it stands: one that did not may have been meant
 /// otherwise.
@@ -32,17 +32,17 @@ const HIDDEN: char = '…';
 /// ```
 /// use crossfeed_jmespath::masked;
 ///
-/// let said = masked("items[?name == 'Ann'].id", true);
-/// assert_eq!(said.as_deref(), Some("items[?name == '…'].id"));
+/// let shown = masked("items[?name == 'Ann'].id", true);
+/// assert_eq!(shown.as_deref(), Some("items[?name == '…'].id"));
 /// assert_eq!(masked("Ann, Bob", true), None);
 /// ```
 #[must_use]
 pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
-    if expression.len() > MAX_READ || Expression::parse(expression).is_err() {
+    if expression.len() > MAX_EXPRESSION_BYTES || Expression::parse(expression).is_err() {
         return None;
     }
     let tokens = Tokens::new(expression);
-    let compares = (0..tokens.len()).any(|index| tokens.kind(index).is_comparator());
+    let compares = tokens.iter().any(|(_, token)| token.kind.is_comparator());
     if compares && !has_selected {
         return None;
     }
@@ -53,17 +53,17 @@ pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
         has_selected,
     };
     masking.mark();
-    let mut said = masking.written();
-    if let Some((end, _)) = said.char_indices().nth(MAX_SAID) {
-        said.truncate(end);
-        said.push(HIDDEN);
+    let mut shown = masking.text();
+    if let Some((end, _)) = shown.char_indices().nth(MAX_SHOWN_CHARS) {
+        shown.truncate(end);
+        shown.push(HIDDEN);
     }
-    Some(said)
+    Some(shown)
 }
 
 struct Masking<'t> {
     tokens: Tokens<'t>,
-    /// Tokens that are not said; a run of them is one `…`.
+    /// Tokens that are hidden; a run of them is one `…`.
     hidden: Vec<bool>,
     /// What stands behind a `!`, and it.
     negated: Vec<bool>,
@@ -97,7 +97,7 @@ impl Masking<'_> {
     fn is_data(&self, index: usize) -> bool {
         let word = self.tokens.text(index);
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
-        !self.tokens.is_call(index) && (word.len() > MAX_WORD || digits > MAX_DIGITS)
+        !self.tokens.is_call(index) && (word.len() > MAX_WORD_BYTES || digits > MAX_DIGITS)
     }
 
     /// The arguments of a function, the first of which begins at `begin`. A name in quotes is often
@@ -157,43 +157,52 @@ impl Masking<'_> {
 
     /// Where what begins at `from` ends: at a bracket that closes, or at what `closes` it.
     fn end(&self, from: usize, closes: impl Fn(Kind) -> bool) -> usize {
-        let mut depth = 0_usize;
-        for index in from..self.tokens.len() {
-            let kind = self.tokens.kind(index);
-            match kind {
-                _ if kind.is_opener() => depth += 1,
-                _ if depth == 0 && (kind.is_closer() || closes(kind)) => return index,
-                _ if kind.is_closer() => depth -= 1,
-                _ => {}
-            }
-        }
-        self.tokens.len()
+        let len = self.tokens.len();
+        let end = self.outermost(from..len, Kind::is_opener, Kind::is_closer, closes);
+        end.unwrap_or(len)
     }
 
     /// Where the operand that ends before `to` begins.
     fn begin(&self, to: usize) -> usize {
-        let mut depth = 0_usize;
-        for index in (0..to).rev() {
-            let kind = self.tokens.kind(index);
-            match kind {
-                _ if kind.is_closer() => depth += 1,
-                _ if depth == 0 && (kind.is_opener() || kind.closes_operand()) => return index + 1,
-                _ if kind.is_opener() => depth -= 1,
-                _ => {}
-            }
-        }
-        0
+        let places = (0..to).rev();
+        let end = self.outermost(
+            places,
+            Kind::is_closer,
+            Kind::is_opener,
+            Kind::closes_operand,
+        );
+        end.map_or(0, |before| before + 1)
     }
 
-    /// What is said.
-    fn written(&self) -> String {
+    /// The first place outside of all brackets that `enter` and `leave` on the way, at which one is left or what is
+    /// looked for ends.
+    fn outermost(
+        &self,
+        mut places: impl Iterator<Item = usize>,
+        enters: fn(Kind) -> bool,
+        leaves: fn(Kind) -> bool,
+        ends: impl Fn(Kind) -> bool,
+    ) -> Option<usize> {
+        let mut depth = 0_usize;
+        places.find(|&index| {
+            let kind = self.tokens.kind(index);
+            if enters(kind) {
+                depth += 1;
+            } else if depth == 0 {
+                return leaves(kind) || ends(kind);
+            } else if leaves(kind) {
+                depth -= 1;
+            }
+            false
+        })
+    }
+
+    /// The text without the hidden tokens.
+    fn text(&self) -> String {
         let mut out = String::new();
         let mut from = 0;
         let mut was_hidden = false;
-        for index in 0..self.tokens.len() {
-            let Some(token) = self.tokens.get(index) else {
-                continue;
-            };
+        for (index, token) in self.tokens.iter() {
             let blanks = self.tokens.source().get(from..token.start);
             from = token.end;
             let is_hidden = self.hidden.get(index) == Some(&true);

@@ -1,10 +1,8 @@
 //! A tolerant tokenizer over expression text.
 //!
-//! In: any text, parseable or not. Out: tokens with byte spans that cover everything but blanks (space, tab, newline and
-//! carriage return). It never fails and never recurses, so that the guard and the repairs can look at text that no parser
-//! accepts. Quoted identifiers, raw strings and literals end where the grammar's own lexer ends them.
-//!
-//! Deliberately not here: any judgement of what the tokens mean, and the parser's own lexing of what is finally evaluated.
+//! Splits any text, parseable or not, into tokens that cover everything but blanks (space, tab, newline and carriage
+//! return). It never fails and never recurses, so that the guard and the repairs can look at text that no parser accepts.
+//! Quoted identifiers, raw strings and literals end where the grammar's own lexer ends them.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,6 +194,11 @@ impl<'a> Tokens<'a> {
         self.text
     }
 
+    /// The tokens with their places in the list.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, Token)> {
+        self.list.iter().copied().enumerate()
+    }
+
     /// How many tokens there are.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
@@ -220,9 +223,12 @@ impl<'a> Tokens<'a> {
 
     /// The token's text; empty where there is none.
     pub(crate) fn text(&self, index: usize) -> &'a str {
-        self.get(index)
-            .and_then(|token| self.text.get(token.start..token.end))
-            .unwrap_or_default()
+        self.span(index, index).unwrap_or_default()
+    }
+
+    /// The text from the token at `first` to the one at `last`, both included.
+    pub(crate) fn span(&self, first: usize, last: usize) -> Option<&'a str> {
+        self.text.get(self.get(first)?.start..self.get(last)?.end)
     }
 
     /// The text between the delimiters of a quoted identifier, raw string or literal; nothing where it is not closed.

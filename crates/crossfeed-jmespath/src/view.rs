@@ -6,7 +6,7 @@ use crate::{
 };
 pub use crossfeed_json::Kind;
 use crossfeed_json::{Cursor, count_chars, escape_into};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{borrow::Cow, rc::Rc, slice};
 
 /// A value: a place in a document, or a list, object or scalar that was built over such places.
@@ -34,7 +34,7 @@ pub(crate) enum Repr<'a> {
     Hash(&'a Hash, Rc<Vec<View<'a>>>),
     /// Keys and values.
     Object(Rc<Vec<Cow<'a, str>>>, Rc<Vec<View<'a>>>),
-    /// `&expression`, which is no value: only functions take it.
+    /// `&expression`, which is not a value: only functions take it.
     Reference(&'a Node),
 }
 
@@ -510,19 +510,18 @@ impl<'a> View<'a> {
                 let digits = self.digits().unwrap_or_default();
                 Value::Number(crossfeed_json::number_value(&digits)?)
             }
-            Repr::Str(_) | Repr::Text(_) => {
-                Value::String(self.as_str().unwrap_or_default().into_owned())
-            }
-            Repr::List(items) => {
-                let items: Result<Vec<_>, _> = items.iter().map(Self::to_any_value).collect();
-                Value::Array(items?)
-            }
+            Repr::Str(_) | Repr::Text(_) => self.own_text().into(),
+            Repr::List(items) => Value::Array(
+                items
+                    .iter()
+                    .map(Self::to_any_value)
+                    .collect::<Result<_, _>>()?,
+            ),
             Repr::Hash(..) | Repr::Object(..) => {
-                let mut map = Map::new();
-                for (key, value) in self.members() {
-                    map.insert(key.into_owned(), value.to_any_value()?);
-                }
-                Value::Object(map)
+                let members = self.members();
+                let members =
+                    members.map(|(key, value)| Ok((key.into_owned(), value.to_any_value()?)));
+                Value::Object(members.collect::<Result<_, Unrepresentable>>()?)
             }
         })
     }
@@ -607,23 +606,23 @@ struct Writer<'o> {
     compact: bool,
 }
 
-type Written = Result<(), OutputTooLarge>;
+type WriteResult = Result<(), OutputTooLarge>;
 
 impl Writer<'_> {
-    fn room(&self, bytes: usize) -> Written {
+    fn room(&self, bytes: usize) -> WriteResult {
         if bytes > self.end.saturating_sub(self.out.len()) {
             return Err(OutputTooLarge { limit: self.limit });
         }
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Written {
+    fn put(&mut self, bytes: &[u8]) -> WriteResult {
         self.room(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn quoted(&mut self, text: &str) -> Written {
+    fn quoted(&mut self, text: &str) -> WriteResult {
         self.put(b"\"")?;
         self.room(text.len())?;
         escape_into(self.out, text);
@@ -631,7 +630,7 @@ impl Writer<'_> {
     }
 
     /// Recursion is bounded by the nesting of the expression and of the data.
-    fn view(&mut self, view: &View<'_>) -> Written {
+    fn view(&mut self, view: &View<'_>) -> WriteResult {
         match &view.0 {
             Repr::Json(cursor) => {
                 self.room(cursor.written_len())?;

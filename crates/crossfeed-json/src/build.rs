@@ -9,7 +9,7 @@ mod members;
 use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
     index::{Large, MAX_OPEN, Tape},
-    keys::{Distinct, Listed, Node, Shapes},
+    keys::{Distinct, HashedKey, Node, Shapes},
     lex::{Text, fail},
     scan::Scanner,
     word::{Word, kind},
@@ -53,7 +53,7 @@ struct Builder {
     /// The slot of the container that ended last.
     closed: u32,
     /// Keys of open objects, see [`LISTED`] and [`ASCENDING`].
-    keys: Vec<Listed>,
+    keys: Vec<HashedKey>,
     /// For each open object with listed keys, how many belong to those around it.
     outer_keys: Vec<u32>,
     shapes: Shapes,

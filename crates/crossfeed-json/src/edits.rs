@@ -34,7 +34,7 @@ impl<'d> Edits<'d> {
         self.raw
     }
 
-    /// Other bytes in a value's place; the same are no change.
+    /// Other bytes in a value's place; the same bytes change nothing.
     pub fn replace(&mut self, value: Cursor<'_>, with: impl Into<Vec<u8>>) {
         let with = with.into();
         if with != value.raw() {

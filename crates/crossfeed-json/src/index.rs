@@ -88,11 +88,11 @@ pub(crate) struct Tape {
     pub(crate) depth: u8,
     /// Whether every byte is ASCII and no string or key holds an escape.
     pub(crate) plain: bool,
-    /// Whether a key of the whole object may begin with `_`, once somebody asked.
+    /// Whether a key of the whole object may begin with `_`, once a caller has asked.
     pub(crate) root_underscored: OnceLock<bool>,
     /// Side tables, as they were found to pay.
-    pub(crate) built: tables::Built,
-    /// The characters of all of it, each escape as one, once somebody asked.
+    pub(crate) built: tables::SideTables,
+    /// The characters of all of it, each escape as one, once a caller has asked.
     pub(crate) root_chars: OnceLock<usize>,
 }
 

@@ -41,7 +41,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key of an open object.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct HashedKey {
     pub(crate) hash: u64,
     /// Offset of the first byte behind the quote.
     pub(crate) start: u32,
@@ -54,7 +54,7 @@ pub(crate) type Node = u32;
 
 /// A key behind certain others.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct KnownKey {
     /// The first eight bytes of the key with its quotes and a colon, moved up so that what follows
     /// them is not part of it.
     first: u64,
@@ -74,10 +74,10 @@ struct Known {
     sibling: Node,
     /// The key before this one.
     parent: Node,
-    key: Listed,
+    key: HashedKey,
 }
 
-impl Known {
+impl KnownKey {
     /// Whether this key stands at `at`; gives the offset behind its colon.
     #[inline(always)]
     fn behind(&self, bytes: &[u8], at: usize) -> Option<usize> {
@@ -101,7 +101,7 @@ impl Known {
 /// Lists of distinct keys, as a tree for each depth.
 #[derive(Debug)]
 pub(crate) struct Shapes {
-    nodes: Vec<Known>,
+    nodes: Vec<KnownKey>,
     /// For each depth the node before all keys, once there is one.
     roots: [Node; MAX_OPEN],
 }
@@ -109,7 +109,7 @@ pub(crate) struct Shapes {
 impl Default for Shapes {
     fn default() -> Self {
         let mut nodes = Vec::with_capacity(32);
-        nodes.push(Known::default());
+        nodes.push(KnownKey::default());
         Self {
             nodes,
             roots: [0; MAX_OPEN],
@@ -131,7 +131,7 @@ impl Shapes {
     #[inline(never)]
     fn add_root(&mut self, depth: usize) -> Node {
         let root = self.nodes.len() as Node;
-        self.nodes.push(Known::default());
+        self.nodes.push(KnownKey::default());
         self.roots[depth % MAX_OPEN] = root;
         root
     }
@@ -162,7 +162,7 @@ impl Shapes {
         &mut self,
         node: Node,
         bytes: &[u8],
-        key: Listed,
+        key: HashedKey,
         escaped: bool,
     ) -> Option<Node> {
         let before = self.nodes[node as usize];
@@ -179,7 +179,7 @@ impl Shapes {
         let len = end + 3 - start;
         let shift = 64 - 8 * len.min(8);
         let new = self.nodes.len() as Node;
-        self.nodes.push(Known {
+        self.nodes.push(KnownKey {
             first: scan::word(bytes, start - 1)? << shift,
             last: match len {
                 ..=8 => 0,
@@ -207,7 +207,7 @@ impl Shapes {
     }
 
     /// The keys up to `node`, the last first.
-    pub(crate) fn before(&self, node: Node) -> impl Iterator<Item = Listed> {
+    pub(crate) fn before(&self, node: Node) -> impl Iterator<Item = HashedKey> {
         let mut node = &self.nodes[node as usize];
         std::iter::from_fn(move || {
             let key = (node.place > 0).then_some(node.key)?;
@@ -232,7 +232,7 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
     #[inline(never)]
-    pub(crate) fn check(&mut self, depth: usize, keys: &[Listed]) -> bool {
+    pub(crate) fn check(&mut self, depth: usize, keys: &[HashedKey]) -> bool {
         if keys.len() > PAIRWISE {
             let beginning = keys.get(..BEGINNING).filter(|_| keys.len() > 8 * BEGINNING);
             return self.is_known(depth, keys)
@@ -249,13 +249,13 @@ impl Distinct {
         true
     }
 
-    fn is_known(&self, depth: usize, keys: &[Listed]) -> bool {
+    fn is_known(&self, depth: usize, keys: &[HashedKey]) -> bool {
         self.lists.get(depth).is_some_and(|list| {
             list.len() == keys.len() && list.iter().zip(keys).all(|(hash, key)| *hash == key.hash)
         })
     }
 
-    fn check_long(&mut self, depth: usize, keys: &[Listed]) -> bool {
+    fn check_long(&mut self, depth: usize, keys: &[HashedKey]) -> bool {
         if !self.fill_table(keys) {
             return false;
         }
@@ -271,12 +271,12 @@ impl Distinct {
     }
 
     /// Whether all hashes differ; false may also mean "too hard to tell".
-    fn fill_table(&mut self, keys: &[Listed]) -> bool {
+    fn fill_table(&mut self, keys: &[HashedKey]) -> bool {
         let places = (keys.len() * 2).next_power_of_two();
         self.table.clear();
         self.table.resize(places, 0);
         let shift = 64 - places.trailing_zeros();
-        for &Listed { hash, .. } in keys {
+        for &HashedKey { hash, .. } in keys {
             let mark = (hash as u32).max(1);
             let place = (hash.wrapping_mul(SPREAD) >> shift) as usize;
             let found = (place..place + PROBES)
@@ -338,7 +338,7 @@ fn mix(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Distinct, Listed, SPREAD, hash};
+    use super::{Distinct, HashedKey, SPREAD, hash};
     use proptest::{collection::vec, prelude::*};
     use std::collections::HashSet;
 
@@ -348,7 +348,7 @@ mod tests {
 
     /// Keys of no text, with these hashes.
     fn check(distinct: &mut Distinct, hashes: &[u64]) -> bool {
-        let key = |&hash: &u64| Listed {
+        let key = |&hash: &u64| HashedKey {
             hash,
             start: 1,
             end: 1,

@@ -41,6 +41,6 @@ pub use number::{compare as compare_numbers, is_number, short as short_number};
 pub use prune::{Prune, cuts, without};
 pub use rewrite::Change;
 pub use string::{Origins, escape_into, quoted, unescape};
-pub use tables::{Rows, Tables, Wanted};
+pub use tables::{ColumnRequest, Rows, Tables};
 pub use tokens::{Quoted, TokenVisitor, read_tokens};
 pub use value::{NumberOutOfRange, number as number_value};

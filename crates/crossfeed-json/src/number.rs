@@ -91,11 +91,8 @@ struct Decimal<'a> {
 
 impl<'a> Decimal<'a> {
     fn parse(text: &'a str) -> Self {
-        let (negative, text) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let integer = integer.trim_start_matches('0');
         let mut fraction = fraction.trim_end_matches('0');
@@ -112,7 +109,7 @@ impl<'a> Decimal<'a> {
             }
         }
         Self {
-            negative,
+            negative: text.starts_with('-'),
             integer: integer_digits.as_bytes(),
             fraction: fraction.as_bytes(),
             magnitude,
@@ -150,15 +147,9 @@ impl<'a> Decimal<'a> {
 /// An exponent; beyond 10^30, where no document could tell, it counts as 10^30.
 fn exponent_of(text: &str) -> i128 {
     const LIMIT: i128 = 1_000_000_000_000_000_000_000_000_000_000;
-    let (negative, digits) = match text.as_bytes() {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        all => (false, all),
-    };
-    let value = digits.iter().fold(0_i128, |n, &digit| {
-        (n * 10 + i128::from(digit.wrapping_sub(b'0'))).min(LIMIT)
-    });
-    if negative { -value } else { value }
+    let beyond = if text.starts_with('-') { -LIMIT } else { LIMIT };
+    text.parse()
+        .map_or(beyond, |exponent: i128| exponent.clamp(-LIMIT, LIMIT))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Says what goes. Of what goes, nothing within is told.
+/// Decides what goes. It does not see what is within a member or an item that goes.
 pub trait Prune {
     /// Whether the member of this key goes. `depth` counts what is open around it: 1 at the top level.
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool;

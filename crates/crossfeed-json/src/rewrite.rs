@@ -25,7 +25,7 @@ impl From<Option<Vec<u8>>> for Change {
 }
 
 impl<'d> Cursor<'d> {
-    /// An object with `change` done to each member, in their order; `None` where all stay, and of what is no
+    /// An object with `change` done to each member, in their order; `None` where all stay, and of what is not an
     /// object.
     ///
     /// ```

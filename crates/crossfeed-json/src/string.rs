@@ -191,11 +191,8 @@ pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
         let left = if byte == b'\\' {
             let (code, next) = escape(raw, at);
             at = next;
-            let read = match code {
-                0xd800..0xe000 => 0xfffd,
-                other => other,
-            };
-            let (bytes, count) = code_point(read);
+            let is_surrogate = (0xd800..0xe000).contains(&code);
+            let (bytes, count) = code_point(if is_surrogate { 0xfffd } else { code });
             rest.strip_prefix(&bytes[..count])
         } else {
             at += 1;
@@ -262,31 +259,23 @@ pub(crate) fn to_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => Cow::Owned(replace_surrogates(bytes)),
         },
-        Cow::Owned(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Cow::Owned(text),
-            Err(error) => Cow::Owned(replace_surrogates(error.as_bytes())),
-        },
+        Cow::Owned(bytes) => {
+            let text = String::from_utf8(bytes);
+            Cow::Owned(text.unwrap_or_else(|error| replace_surrogates(error.as_bytes())))
+        }
     }
 }
 
 fn replace_surrogates(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
-    let mut rest = bytes;
-    loop {
-        match std::str::from_utf8(rest) {
-            Ok(text) => {
-                out.push_str(text);
-                return out;
-            }
-            Err(error) => {
-                let (good, bad) = rest.split_at(error.valid_up_to());
-                out.push_str(std::str::from_utf8(good).unwrap_or_default());
-                out.push('\u{fffd}');
-                // What is not UTF-8 here is a surrogate of three bytes.
-                rest = bad.get(3..).unwrap_or_default();
-            }
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        // What is not UTF-8 here is a surrogate of three bytes, each of which is invalid alone.
+        if chunk.invalid().first() == Some(&0xed) {
+            out.push('\u{fffd}');
         }
     }
+    out
 }
 
 /// Appends `text` as the inside of a JSON string, escaping only what RFC 8259 demands.

@@ -48,7 +48,7 @@ impl<'t> Quoted<'t> {
     }
 }
 
-/// Whom [`read_tokens`] tells what it reads. Offsets are those of bytes in the text.
+/// Sees what [`read_tokens`] reads. Offsets are those of bytes in the text.
 pub trait TokenVisitor {
     /// An object or a list begins.
     fn open(&mut self, _at: usize) {}
@@ -73,8 +73,8 @@ pub trait TokenVisitor {
     fn close(&mut self, _at: usize) {}
 }
 
-/// Reads a text to its end, or to where it is not valid JSON. What was told until then may be of a text that
-/// is none.
+/// Reads a text to its end, or to where it is not valid JSON. What the visitor saw until then may come from
+/// an invalid text.
 ///
 /// A byte order mark may stand before it. It does not recurse, and holds no more memory than one bit for
 /// each level of the text.

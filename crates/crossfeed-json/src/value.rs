@@ -23,7 +23,7 @@ impl Cursor<'_> {
     }
 
     /// As [`Self::to_value`], with the nearest number that a 64-bit float can hold in place of one
-    /// that it cannot: for who looks at the structure and writes the digits from the bytes.
+    /// that it cannot: for callers that look at the structure and write the digits from the bytes.
     #[must_use]
     pub fn to_nearest_value(self) -> Value {
         let nearest = |text: &str| {

@@ -7,8 +7,8 @@ use crate::{
     fault,
     files::{Content, Files},
     header::{Header, is_unreadable, milliseconds},
-    loaded::{Loaded, Name},
-    open::{self, Opened},
+    loaded::{LoadedArtifacts, Name},
+    open::{self, OpenedStore},
     options::SqliteOptions,
     rows::{self, Line, Place},
     writer::{Turn, Writer},
@@ -36,7 +36,7 @@ pub(crate) struct Artifacts {
     /// None where nothing can be written.
     writer: Option<Writer>,
     files: Files,
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<LoadedArtifacts>,
     /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
     /// are passed over.
     retired: Mutex<Place>,
@@ -48,13 +48,13 @@ impl Artifacts {
         options: SqliteOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
-        let Opened {
+        let OpenedStore {
             reader,
             writer,
             files,
         } = open::open(directory, &options)?;
         let artifacts = Self {
-            loaded: Mutex::new(Loaded::new(options.loaded_bytes)),
+            loaded: Mutex::new(LoadedArtifacts::new(options.loaded_bytes)),
             retired: Mutex::new(START),
             writer: writer.map(|writer| Writer::new(writer, options.busy_timeout)),
             options,
@@ -62,7 +62,7 @@ impl Artifacts {
             reader: Mutex::new(reader),
             files: Files::new(files),
         };
-        // What a crash has left behind is in nobody's way, so it may as well stay there until the
+        // What a crash has left behind disturbs nothing, so it may as well stay there until the
         // next time.
         let _ = artifacts.remove_orphans();
         Ok(artifacts)
@@ -257,26 +257,17 @@ impl Artifacts {
                 let in_row = if header.in_file {
                     None
                 } else {
-                    self.sql(rows::data(&transaction, header.number))?
+                    Some(self.sql(rows::data(&transaction, header.number))?)
                 };
                 (header, in_row)
             };
-            let data = match in_row {
-                Some(data) => {
-                    let is_whole =
-                        data.len() == header.data_bytes && Digest::of(&data) == header.data_digest;
-                    if is_whole {
-                        Content::Whole(data)
-                    } else {
-                        Content::Damaged
-                    }
-                }
-                None if header.in_file => {
-                    self.files.read(&header.data_digest, header.data_bytes)?
-                }
-                None => Content::Damaged,
+            let (digest, bytes) = (&header.data_digest, header.data_bytes);
+            let content = match in_row {
+                Some(Some(data)) => Content::checked(data, digest, bytes),
+                Some(None) => Content::Damaged,
+                None => self.files.read(digest, bytes)?,
             };
-            match data {
+            match content {
                 Content::Whole(data) => {
                     let number = header.number;
                     let artifact = Arc::new(header.artifact(Bytes::from(data)));

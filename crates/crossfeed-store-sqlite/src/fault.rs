@@ -16,25 +16,25 @@ pub(crate) const DATABASE: &str = "artifacts.db";
 
 /// An error, and the file that it is about, as seen from the store's directory.
 #[derive(Debug)]
-pub(crate) struct Named<E> {
+pub(crate) struct NamedError<E> {
     pub(crate) file: Cow<'static, str>,
     pub(crate) error: E,
 }
 
-impl<E: fmt::Display> fmt::Display for Named<E> {
+impl<E: fmt::Display> fmt::Display for NamedError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.file, self.error)
     }
 }
 
-impl<E: Error> Error for Named<E> {}
+impl<E: Error> Error for NamedError<E> {}
 
 fn named<E: Error + Send + Sync + 'static>(
     file: impl Into<Cow<'static, str>>,
     error: E,
 ) -> Box<dyn Error + Send + Sync> {
     let file = file.into();
-    Box::new(Named { file, error })
+    Box::new(NamedError { file, error })
 }
 
 /// Says what SQLite's error means; `waited` is how long it waited for a lock.
@@ -79,7 +79,7 @@ pub(crate) fn is_about_opening(error: &StoreError) -> bool {
     };
     matches!(
         source.downcast_ref(),
-        Some(Named { error: SqliteError::SqliteFailure(failure, _), .. })
+        Some(NamedError { error: SqliteError::SqliteFailure(failure, _), .. })
             if failure.code == ErrorCode::CannotOpen
     )
 }

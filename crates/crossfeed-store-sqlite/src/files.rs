@@ -37,6 +37,17 @@ pub(crate) enum Content {
     Missing,
 }
 
+impl Content {
+    /// What was read, checked against what was written.
+    pub(crate) fn checked(data: Vec<u8>, digest: &Digest, bytes: usize) -> Self {
+        if data.len() == bytes && Digest::of(&data) == *digest {
+            Self::Whole(data)
+        } else {
+            Self::Damaged
+        }
+    }
+}
+
 impl Files {
     pub(crate) fn new(directory: PathBuf) -> Self {
         Self {
@@ -50,7 +61,7 @@ impl Files {
     }
 
     /// Makes sure that the data is on the disk under its name, and that its file looks new, so that
-    /// nobody takes it for one that was left behind.
+    /// no sweep takes it for one that was left behind.
     pub(crate) fn put(&self, digest: &Digest, data: &[u8]) -> Result<(), StoreError> {
         let path = self.path(digest);
         let is_there = matches!(self.read(digest, data.len()), Ok(Content::Whole(_)));
@@ -58,7 +69,7 @@ impl Files {
             self.write(&path, digest, data)
                 .map_err(|error| fault::writing(name_of(digest), error))?;
         }
-        // Also for a file that was there: whoever wrote it may not have come to this yet.
+        // Also for a file that was there: its writer may not have come to this yet.
         flush_directory(&self.directory).map_err(|error| fault::writing(FILES, error))
     }
 
@@ -76,7 +87,7 @@ impl Files {
         written
     }
 
-    /// A new file that nobody else writes, be it through another store of this
+    /// A new file with one writer only, also among other stores of this
     /// process or in a process of the same number.
     fn begin(&self, digest: &Digest) -> io::Result<(PathBuf, File)> {
         let mut tries = 0;
@@ -111,13 +122,8 @@ impl Files {
             return Ok(Content::Damaged);
         }
         let mut data = Vec::with_capacity(bytes);
-        match file.read_to_end(&mut data) {
-            Ok(_) if data.len() == bytes && Digest::of(&data) == *digest => {
-                Ok(Content::Whole(data))
-            }
-            Ok(_) => Ok(Content::Damaged),
-            Err(error) => Err(unreadable(error)),
-        }
+        file.read_to_end(&mut data).map_err(unreadable)?;
+        Ok(Content::checked(data, digest, bytes))
     }
 
     /// Removes a file. The caller holds the lock that keeps new rows out.

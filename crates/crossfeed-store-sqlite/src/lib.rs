@@ -10,10 +10,10 @@
 //!   and its name are there before the row that names it.
 //! - A row is never changed, only added and removed. So is a file, but that one that was damaged is
 //!   replaced by one that is whole when the same data comes again.
-//! - What is read was checked: each row has a digest of itself, and of its data. So was what is said
-//!   to be there already.
-//! - Nobody else can look into the files: each is made with the rights of its owner only.
-//! - No file is removed that a row names: that is looked up while nobody else can write.
+//! - What is read was checked: each row has a digest of itself, and of its data. So is what was
+//!   recorded before, when it is recorded again.
+//! - Only their owner can read the files: each is made with those rights.
+//! - No file is removed that a row names: that is looked up under the lock that keeps writers out.
 
 mod artifacts;
 mod clock;

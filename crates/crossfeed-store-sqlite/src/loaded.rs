@@ -16,13 +16,13 @@ struct Entry {
     counted: usize,
 }
 
-pub(crate) struct Loaded {
+pub(crate) struct LoadedArtifacts {
     entries: LruCache<Name, Entry>,
     bytes: usize,
     limit: usize,
 }
 
-impl Loaded {
+impl LoadedArtifacts {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             entries: LruCache::unbounded(),

@@ -72,7 +72,7 @@ CREATE INDEX expired_since ON expired (expired_at);
 ";
 
 /// What a directory was opened to.
-pub(crate) struct Opened {
+pub(crate) struct OpenedStore {
     pub(crate) reader: Connection,
     /// None where nothing can be written.
     pub(crate) writer: Option<Connection>,
@@ -80,7 +80,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens a directory, and makes it a store if there is nothing yet and there may be.
-pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, StoreError> {
+pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<OpenedStore, StoreError> {
     let opening = Opening::new(directory, options);
     let is_there = opening.is_there()?;
     if !is_there && (options.must_exist || options.read_only) {
@@ -98,7 +98,7 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, 
         Err(error) if is_there && fault::is_about_opening(&error) && opening.is_closed() => None,
         Err(error) => return Err(error),
     };
-    Ok(Opened {
+    Ok(OpenedStore {
         reader: opening.open_to_read(writer.is_none())?,
         writer,
         files: directory.join(FILES),
@@ -164,7 +164,7 @@ impl<'o> Opening<'o> {
         let deadline = Instant::now() + self.options.busy_timeout;
         loop {
             match self.prepare(&mut connection) {
-                // Whoever makes the database locks it in ways that SQLite does not wait for.
+                // The process that makes the database locks it in ways that SQLite does not wait for.
                 Err(StoreError::Locked { .. }) if Instant::now() < deadline => thread::sleep(PAUSE),
                 Err(error) => return Err(error),
                 Ok(()) => break,
@@ -172,7 +172,7 @@ impl<'o> Opening<'o> {
         }
         for place in &changed {
             match flush_directory(place) {
-                // It may belong to somebody else; then its names are theirs to keep.
+                // It may belong to another user; then its names are theirs to keep.
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => {
                     return Err(fault::writing(PLACE, error));
                 }
@@ -194,7 +194,7 @@ impl<'o> Opening<'o> {
             self.sql(mode)?;
             let transaction =
                 self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))?;
-            // Somebody else may have been faster.
+            // Another process may have been faster.
             if !self.is_ours(&transaction)? {
                 self.sql(transaction.execute_batch(TABLES))?;
                 self.sql(transaction.pragma_update(None, "application_id", APPLICATION))?;
@@ -279,7 +279,7 @@ impl<'o> Opening<'o> {
     /// Whether the database is a store of a known format; no if there is nothing in it at all.
     fn is_ours(&self, connection: &Connection) -> Result<bool, StoreError> {
         let numbers = || {
-            // All of it at one moment: somebody else may be making the tables.
+            // All of it at one moment: another process may be making the tables.
             let _moment = connection
                 .is_autocommit()
                 .then(|| connection.unchecked_transaction())
@@ -318,7 +318,7 @@ pub(crate) fn changed_by_making(directory: &Path) -> Vec<PathBuf> {
             place
         };
         changed.push(place.to_owned());
-        // Of one that is there the parent is flushed all the same: somebody else may have made it
+        // Of one that is there the parent is flushed all the same: another process may have made it
         // just now.
         if place.exists() && changed.len() > 1 {
             break;
@@ -327,10 +327,10 @@ pub(crate) fn changed_by_making(directory: &Path) -> Vec<PathBuf> {
     changed
 }
 
-/// Makes an empty database if there is none, for nobody else to look into: SQLite would go by what
+/// Makes an empty database if there is none, which only its owner can read: SQLite would go by what
 /// the process does with all its files, and gives its log the rights of the database.
 fn make_database(path: &Path) -> io::Result<()> {
-    /// On some systems whoever closes a file loses all locks that this process has on it, so nobody
+    /// On some systems closing a file drops all locks that this process has on it, so no thread
     /// may lock the new one before it is closed.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock();

@@ -13,7 +13,7 @@ pub struct SqliteOptions {
     /// process wrote it; limits of results are for those in this process's memory.
     pub limits: MemoryLimits,
     /// How long one request waits to write, for others of this process and for another process
-    /// together. 5 s: a write takes milliseconds, so that somebody who writes for longer hangs.
+    /// together. 5 s: a write takes milliseconds, so a longer one hangs.
     pub busy_timeout: Duration,
     /// Full data beyond this many bytes are files of their own. 256 KiB: the database does not
     /// shrink when a row goes, so large data in rows would keep its room. Small data is written several
@@ -27,7 +27,7 @@ pub struct SqliteOptions {
     pub orphan_age: Duration,
     /// Whether nothing may be written. Artifacts can then be read; results are recorded as always.
     pub read_only: bool,
-    /// Whether there must be a store in the directory already; else opening makes one. For whoever
+    /// Whether there must be a store in the directory already; else opening makes one. For a command that
     /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
     pub must_exist: bool,
 }

@@ -1,7 +1,5 @@
 //! The tables: one row for each artifact, and one for each that has expired.
-//!
-//! What comes in: a connection, and what is asked. What goes out: rows, of which each can tell whether
-//! it is as it was written. Deliberately not here: files, and what is kept in memory.
+//! Each row that is read can tell whether it is as it was written.
 
 use crate::{
     digest::Digest,
@@ -227,8 +225,8 @@ pub(crate) fn has_overdue(connection: &Connection, now: i64, forgotten: i64) -> 
 pub(crate) type Place = (i64, i64);
 
 /// Notes of the next artifacts after a place that they have expired, and removes their rows; gives
-/// the place to go on from, or `None` at the end. Rows that are damaged stay as they are, and are in
-/// nobody's way.
+/// the place to go on from, or `None` at the end. Rows that are damaged stay as they are, and
+/// disturb nothing.
 pub(crate) fn retire(connection: &Connection, now: i64, after: Place) -> Result<Option<Place>> {
     let read = |row: &Row<'_>| Ok((scope(row)?, Header::read(row)?));
     let overdue: Result<Vec<_>> = connection

@@ -39,7 +39,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to move, for tests.
+/// A clock that stands still until it is advanced, for tests.
 ///
 /// ```
 /// use crossfeed_store::{Clock, ManualClock};

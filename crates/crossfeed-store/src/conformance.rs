@@ -169,6 +169,17 @@ impl TestSession<'_> {
         sure(outcome, &format!("recording `{id}`"))
     }
 
+    /// Records a result under each of these ids.
+    async fn put_each<const N: usize>(
+        &self,
+        ids: [&str; N],
+        result: impl Fn(&str) -> StoredResult,
+    ) {
+        for id in ids {
+            self.put(id, result(id)).await;
+        }
+    }
+
     /// Records a result; it must be new, or unchanged.
     async fn puts(&self, id: &str, result: StoredResult, expected: Recorded, why: &str) {
         assert_eq!(self.put(id, result).await, expected, "{why}");

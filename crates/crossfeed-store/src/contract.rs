@@ -45,7 +45,7 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// A result whose [`Arc`] is held outside the store is in use by a running call. While it is, it is
 /// neither evicted nor expired, and its id still resolves: evicting it would free nothing. (A store
 /// knows by the reference count, under the same lock under which it hands out new references, so
-/// nobody can begin to use a result while it is evicted.) Holding a result is not a new use: once
+/// no caller can begin to use a result while it is evicted.) Holding a result is not a new use: once
 /// it is released, its age counts from the last `put` or `get`. A removed session is removed all
 /// the same; the holder keeps a valid result.
 ///

@@ -79,7 +79,7 @@ pub enum StoreError {
         /// How much it allows.
         limit: usize,
     },
-    /// Somebody else, such as another process, has been writing for too long.
+    /// Another process, or another request of this one, has been writing for too long.
     #[error("the store is locked: another process has been writing for more than {} ms", waited.as_millis())]
     Locked {
         /// How long it was waited for.

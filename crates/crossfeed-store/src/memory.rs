@@ -7,7 +7,7 @@
 //!
 //! There are four kinds, always taken in this order: the queue's, then a session's, then a shard of
 //! the map of sessions; last, and only for as long as sums change, an owner's or that of the list of changed
-//! owners. A shard is never held while another lock is waited for, nobody holds two
+//! owners. A shard is never held while another lock is waited for, no thread holds two
 //! sessions at once, and no lock is held while bytes are compared, while large values are freed or
 //! across an `await`; so nothing can deadlock. Reading takes a session's lock only, unless it finds
 //! a limit passed. What changes the set of results or sessions takes the queue's lock first, so that
@@ -175,7 +175,7 @@ impl MemoryStore {
                 .session(scope)
                 .is_some_and(|session| session.lock().peek(call).is_some());
             if is_there {
-                // Somebody else was faster; what they recorded is compared without the lock.
+                // Another caller was faster; what it recorded is compared without the lock.
                 continue;
             }
             self.make_room_for(&mut queue, scope, bytes, &mut visit)?;
@@ -244,10 +244,11 @@ impl ResultStore for MemoryStore {
         let Some(session) = self.session(scope) else {
             return Ok(());
         };
-        let mut state = session.lock();
-        state.measure(call);
-        let is_over = state.is_over();
-        drop(state);
+        let is_over = {
+            let mut state = session.lock();
+            state.measure(call);
+            state.is_over()
+        };
         if is_over {
             self.enforce_limits(&session);
         }
@@ -286,7 +287,7 @@ impl ResultStore for MemoryStore {
             let mut state = session.lock();
             state.tidy(&mut visit);
             let recorded = match state.artifacts.look_up(&name) {
-                // Somebody else was faster; what they recorded is compared without the locks.
+                // Another caller was faster; what it recorded is compared without the locks.
                 ArtifactLookup::Found(_) => None,
                 ArtifactLookup::Missing(_) => {
                     Some(state.insert_artifact(name.clone(), artifact.clone()))

@@ -28,7 +28,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Something that looks like a reference is none: `{"$tool": 7}`.
+    /// Something that looks like a reference is not one: `{"$tool": 7}`.
     ReferenceMalformed = "reference.malformed",
     /// No result of this call id was ever recorded in this session.
     ResultUnknown = "result.unknown",
@@ -70,11 +70,11 @@ codes! {
     ProjectionInvalid = "projection.invalid",
     /// The store cannot answer now.
     StoreUnavailable = "store.unavailable",
-    /// What should be telemetry is none: no JSON, or no OTLP.
+    /// Telemetry is not valid JSON, or not OTLP.
     TelemetryInvalid = "telemetry.invalid",
     /// Telemetry could not be delivered.
     TelemetryUnavailable = "telemetry.unavailable",
-    /// A configuration is none, or asks for what cannot be.
+    /// A configuration cannot be read, or asks for what is not possible.
     ConfigInvalid = "config.invalid",
     /// A configuration is not the one that was approved.
     ConfigChanged = "config.changed",

@@ -1,10 +1,8 @@
-//! The percent-encoding of fragments of URIs.
-//!
-//! In: the text of a fragment, without `#`, or what one is to say. Out: the other. Deliberately not
-//! here: what a fragment means; for JSON Pointers there is [`Pointer::from_fragment`](crate::Pointer::from_fragment).
+//! The percent-encoding of fragments of URIs, without their `#`. For JSON Pointers there is
+//! [`Pointer::from_fragment`](crate::Pointer::from_fragment).
 
-/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); what is no encoding stays
-/// as it is. `None` where it is not UTF-8 then.
+/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); an invalid encoding stays
+/// as it is. `None` where the outcome is not UTF-8.
 ///
 /// ```
 /// use crossfeed_wire::fragment::decoded;

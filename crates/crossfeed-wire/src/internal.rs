@@ -1,6 +1,6 @@
 //! The fields that the engine adds to a result for the model's use.
 //!
-//! They are no domain data: at the top level of a result they are absent from the canonical value
+//! They are not domain data: at the top level of a result they are absent from the canonical value
 //! and from what a reference passes on, while the stored bytes keep them. Every other key that
 //! begins with `_` is domain data (`_id`, `_source`, `_links`, `_meta`, …) and stays.
 

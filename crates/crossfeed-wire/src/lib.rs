@@ -1,8 +1,6 @@
 //! The JSON spellings of crossfeed, and nothing else.
 //!
-//! What comes in: JSON that a model, a host or a file wrote. What goes out: typed ids, references,
-//! pointers and error bodies. Deliberately not here: where results are stored, how a selector is
-//! evaluated, what is shown to a model.
+//! Reads JSON that a model, a host or a file wrote into typed ids, references, pointers and error bodies.
 //!
 //! The grammar of references is normative in `specs/references.md`; the codes in
 //! `specs/errors.md`.

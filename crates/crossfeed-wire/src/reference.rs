@@ -1,8 +1,7 @@
 //! The grammar of references, in all its spellings (`specs/references.md`).
 //!
-//! What comes in: one object, string or references map of the arguments, as parsed JSON. What
-//! goes out: what it is (data, a literal, a reference) or why it is malformed. Walking the
-//! arguments and looking results up is the engine's work.
+//! Reads one object, string or references map of the arguments: it is data, a literal or a reference, or
+//! malformed. Walking the arguments and looking results up is the engine's work.
 
 use crate::{ArtifactId, CallId, IdError, Pointer};
 use serde_json::{Map, Value};
@@ -83,7 +82,7 @@ pub enum Reading<'a> {
     Reference(Reference),
 }
 
-/// Why something that looks like a reference is none.
+/// Why something that looks like a reference is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -250,14 +249,11 @@ pub fn read_object<'a>(
     }
     let literal = keys.get(LITERAL)?;
     let refs = keys.get(REFS)?;
-    let reference_parts = [TOOL, ARTIFACT, SELECT, DEFAULT]
+    let (tool, artifact) = (keys.get(TOOL)?, keys.get(ARTIFACT)?);
+    let (select, default) = (keys.get(SELECT)?, keys.get(DEFAULT)?);
+    let has_parts = [tool, artifact, select, default]
         .iter()
-        .map(|&s| keys.get(s))
-        .collect::<Result<Vec<_>, _>>()?;
-    let [tool, artifact, select, default] = reference_parts.as_slice() else {
-        return Ok(Reading::Data);
-    };
-    let has_parts = reference_parts.iter().any(Option::is_some);
+        .any(Option::is_some);
     if let Some((key, content)) = literal {
         if has_parts || refs.is_some() {
             return Err(Malformed::LiteralNotAlone(key));
@@ -272,7 +268,7 @@ pub fn read_object<'a>(
     let tool = tool.ok_or(Malformed::NoTool)?;
     let is_ignored = |key: &str| !keys.is_sentinel(key) || REFS.is(key) && refs.is_some();
     let default = default.map(|(_, value)| value);
-    reference(object, tool, *artifact, *select, default, is_ignored).map(Reading::Reference)
+    reference(object, tool, artifact, select, default, is_ignored).map(Reading::Reference)
 }
 
 /// A reference by its members, each with its key as it was written.
@@ -467,8 +463,7 @@ fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
         });
     };
     let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let to = get("to").ok_or(Malformed::NoTarget)?;
-    let to = string("to", to)?;
+    let to = string("to", get("to").ok_or(Malformed::NoTarget)?)?;
     let target = if to.starts_with('/') {
         Target::Pointer(Pointer::parse(to).ok_or(Malformed::NoTarget)?)
     } else if to.is_empty() {

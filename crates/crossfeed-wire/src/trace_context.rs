@@ -1,6 +1,7 @@
 //! The place of a call in a distributed trace, as W3C Trace Context spells it: `traceparent` and
 //! `tracestate`.
 
+use data_encoding::HEXLOWER;
 use std::{fmt, sync::Arc};
 
 /// The longest `tracestate` that is kept: what the recommendation asks every party to pass on.
@@ -75,7 +76,7 @@ impl TraceContext {
     ///
     /// # Errors
     ///
-    /// [`TraceContextError`], when the `traceparent` is none.
+    /// [`TraceContextError`] for an invalid `traceparent`.
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Result<Self, TraceContextError> {
         const FORM: TraceContextError = TraceContextError::Form;
         let mut parts = traceparent.trim_matches([' ', '\t']).split('-');
@@ -128,13 +129,10 @@ impl TraceContext {
     /// As a `traceparent`, version `00`: flags that have no meaning in it are zero.
     #[must_use]
     pub fn traceparent(&self) -> String {
-        let digits = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-        };
-        let (trace_id, span_id) = (digits(&self.trace_id), digits(&self.span_id));
+        let (trace_id, span_id) = (
+            HEXLOWER.encode(&self.trace_id),
+            HEXLOWER.encode(&self.span_id),
+        );
         format!("00-{trace_id}-{span_id}-{:02x}", self.flags & Self::KNOWN)
     }
 
@@ -154,16 +152,14 @@ impl fmt::Display for TraceContext {
 
 /// So many bytes in lower-case hexadecimal digits, and no more.
 fn hex<const N: usize>(digits: &str) -> Result<[u8; N], TraceContextError> {
-    let is_lower = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    if digits.len() != 2 * N || !digits.bytes().all(is_lower) {
+    if digits.len() != 2 * N {
         return Err(TraceContextError::Form);
     }
     let mut bytes = [0; N];
-    for (at, byte) in bytes.iter_mut().enumerate() {
-        let pair = u8::from_str_radix(&digits[2 * at..2 * at + 2], 16);
-        *byte = pair.map_err(|_| TraceContextError::Form)?;
+    match HEXLOWER.decode_mut(digits.as_bytes(), &mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(_) => Err(TraceContextError::Form),
     }
-    Ok(bytes)
 }
 
 /// Whether this is a list of at most 32 `key=value` with different keys. Members may be empty.

@@ -18,6 +18,7 @@ use std::{borrow::Cow, cmp::Ordering, collections::HashMap, rc::Rc};
 /// A call under evaluation: what its type errors need.
 struct Call<'e, 'a, 'b> {
     evaluator: &'e Evaluator<'a, 'b>,
+    budget: &'b Budget,
     function: Function,
 }
 
@@ -31,6 +32,7 @@ impl<'a> Evaluator<'a, '_> {
     ) -> Evaluated<'a> {
         let call = Call {
             evaluator: self,
+            budget: self.budget,
             function,
         };
         if function == Function::NotNull {
@@ -44,25 +46,14 @@ impl<'a> Evaluator<'a, '_> {
         }
         match arguments {
             _ if function == Function::Merge => {
-                let values: Result<Vec<_>, _> =
-                    arguments.iter().map(|a| self.eval(a, current)).collect();
-                let values = values?;
-                for (place, value) in values.iter().enumerate() {
-                    call.refuse_reference(place, value)?;
-                }
-                call.merge(&values)
+                let places = arguments.iter().enumerate();
+                let values = places.map(|(place, node)| call.argument(place, node, current));
+                call.merge(&values.collect::<Result<Vec<_>, _>>()?)
             }
-            [one] => {
-                let one = self.eval(one, current)?;
-                call.refuse_reference(0, &one)?;
-                call.unary(&one)
-            }
+            [one] => call.unary(&call.argument(0, one, current)?),
             [first, second] => {
-                let first = self.eval(first, current)?;
-                let second = self.eval(second, current)?;
-                call.refuse_reference(0, &first)?;
-                call.refuse_reference(1, &second)?;
-                call.binary(&first, &second)
+                let first = call.argument(0, first, current)?;
+                call.binary(&first, &call.argument(1, second, current)?)
             }
             // The arity was checked when the expression was parsed.
             _ => Ok(View::null()),
@@ -71,8 +62,9 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 impl<'a> Call<'_, 'a, '_> {
-    /// An error if an argument that must be a value is `&expression`.
-    fn refuse_reference(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
+    /// The value of an argument; an error if it must not be `&expression`, and is.
+    fn argument(&self, place: usize, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
+        let value = self.evaluator.eval(node, current)?;
         let takes_reference = matches!(
             (self.function, place),
             (Function::Map, 0) | (Function::MaxBy | Function::MinBy | Function::SortBy, 1)
@@ -80,7 +72,7 @@ impl<'a> Call<'_, 'a, '_> {
         if !takes_reference && matches!(value.0, Repr::Reference(_)) {
             return Err(self.mismatch(place, "a value", "expression"));
         }
-        Ok(())
+        Ok(value)
     }
 
     fn mismatch(&self, place: usize, expected: &'static str, found: &'static str) -> EvalError {
@@ -103,12 +95,12 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Sum => self.sum(value).map(|sum| sum.into_view()),
             Function::Keys => {
                 self.object(0, value)?;
-                let mut keys = self.evaluator.list_of(value.len().unwrap_or_default())?;
+                let mut keys = self.evaluator.list_of(count(value))?;
                 if let Some(object) = value.as_cursor() {
                     for (key, _) in object.members() {
                         keys.push(match key.text() {
                             Cow::Borrowed(text) => {
-                                self.evaluator.budget.build_text(text.len())?;
+                                self.budget.build_text(text.len())?;
                                 View(Repr::Str(text))
                             }
                             Cow::Owned(text) => self.built(&text)?,
@@ -123,14 +115,14 @@ impl<'a> Call<'_, 'a, '_> {
             }
             Function::Values => {
                 self.object(0, value)?;
-                self.paid_list(value, value.all_within(Kind::Object))
+                Ok(View::list(self.paid(value, Kind::Object)?))
             }
             Function::Length => match value.kind() {
                 Kind::String => {
                     let text = self.string(0, value)?;
                     Ok(integer(text.chars().count()))
                 }
-                Kind::Array | Kind::Object => Ok(integer(value.len().unwrap_or_default())),
+                Kind::Array | Kind::Object => Ok(integer(count(value))),
                 _ => Err(self.wrong(0, "a string, array or object", value)),
             },
             Function::Max => self.extreme(value, Ordering::Greater),
@@ -146,8 +138,7 @@ impl<'a> Call<'_, 'a, '_> {
                     Ok(built)
                 }
                 Kind::Array => {
-                    self.pay_list(value)?;
-                    let mut items = self.collected(value, value.items())?;
+                    let mut items = self.paid(value, Kind::Array)?;
                     items.reverse();
                     Ok(View::list(items))
                 }
@@ -172,7 +163,7 @@ impl<'a> Call<'_, 'a, '_> {
                     if !is_number(&text) {
                         return Ok(View::null());
                     }
-                    self.evaluator.budget.build_text(text.len())?;
+                    self.budget.build_text(text.len())?;
                     self.evaluator.reserve(text.len())?;
                     Ok(View(Repr::Digits(text.as_ref().into())))
                 }
@@ -182,13 +173,13 @@ impl<'a> Call<'_, 'a, '_> {
                 if value.kind() == Kind::String {
                     return Ok(value.clone());
                 }
-                value.unfold(self.evaluator.budget)?;
-                let limit = self.evaluator.budget.text_left();
+                value.unfold(self.budget)?;
+                let limit = self.budget.text_left();
                 // Made once: while it grows it would be there twice. Without blanks it may be less.
                 let most = match value.written_len(limit) {
                     Some(most) => most,
                     None => {
-                        value.look_through(self.evaluator.budget)?;
+                        value.look_through(self.budget)?;
                         limit
                     }
                 };
@@ -223,7 +214,7 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Map => {
                 let each = self.reference(0, first)?;
                 self.array(1, second)?;
-                let mut items = self.evaluator.list_of(second.len().unwrap_or_default())?;
+                let mut items = self.evaluator.list_of(count(second))?;
                 for item in second.items() {
                     items.push(self.evaluator.eval(each, &item)?);
                 }
@@ -233,10 +224,10 @@ impl<'a> Call<'_, 'a, '_> {
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
                 if let Some(rows) = self.evaluator.numbered(first, second)? {
-                    let items = first.len().unwrap_or_default();
+                    let items = count(first);
                     self.reserve_each(items, size_of::<View<'a>>())?;
                     let sorting = self.reserve_each(items, SORTING_BYTES)?;
-                    let sorted = rows.sorted(self.evaluator.budget)?;
+                    let sorted = rows.sorted(self.budget)?;
                     self.release(sorting);
                     return Ok(View::list(sorted));
                 }
@@ -255,36 +246,26 @@ impl<'a> Call<'_, 'a, '_> {
     /// A list that was built, paid for.
     fn list(&self, items: Vec<View<'a>>) -> Evaluated<'a> {
         let steps = ITEM_STEPS * items.len() as u64;
-        self.evaluator.budget.spend(steps)?;
+        self.budget.spend(steps)?;
         Ok(View::list(items))
     }
 
-    /// Pays for a list of as many items as `source` has, before it is built.
-    fn pay_list(&self, source: &View<'a>) -> Result<(), Cost> {
-        let len = source.len().unwrap_or_default() as u64;
-        self.evaluator.budget.spend(ITEM_STEPS * len)
+    /// What a list or an object holds, paid for as the items of a new list.
+    fn paid(&self, source: &View<'a>, kind: Kind) -> Result<Vec<View<'a>>, Cost> {
+        self.budget.spend(ITEM_STEPS * count(source) as u64)?;
+        self.collected(source, kind)
     }
 
-    /// A list of as many items as `source` has, paid for before it is built.
-    fn paid_list(&self, source: &View<'a>, items: impl Iterator<Item = View<'a>>) -> Evaluated<'a> {
-        self.pay_list(source)?;
-        Ok(View::list(self.collected(source, items)?))
-    }
-
-    /// As many items as `source` has.
-    fn collected(
-        &self,
-        source: &View<'a>,
-        items: impl Iterator<Item = View<'a>>,
-    ) -> Result<Vec<View<'a>>, Cost> {
-        let mut list = self.evaluator.list_of(source.len().unwrap_or_default())?;
-        list.extend(items);
+    /// What a list or an object holds.
+    fn collected(&self, source: &View<'a>, kind: Kind) -> Result<Vec<View<'a>>, Cost> {
+        let mut list = self.evaluator.list_of(count(source))?;
+        list.extend(source.all_within(kind));
         Ok(list)
     }
 
     /// A text that is built, paid for before.
     fn built(&self, text: &str) -> Evaluated<'a> {
-        self.evaluator.budget.build_text(text.len())?;
+        self.budget.build_text(text.len())?;
         self.evaluator.reserve(text.len())?;
         Ok(View::text(text))
     }
@@ -304,7 +285,7 @@ impl<'a> Call<'_, 'a, '_> {
     /// Items in the order of their keys, which are all numbers or all strings; each key is read
     /// once.
     fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> Evaluated<'a> {
-        let budget = self.evaluator.budget;
+        let budget = self.budget;
         pay_sorting(items.len(), budget)?;
         let mut sorting = self.reserve_each(items.len(), SORTING_BYTES)?;
         let mut places: Vec<usize> = (0..keys.len()).collect();
@@ -331,7 +312,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn string<'v>(&self, place: usize, value: &'v View<'a>) -> Result<Cow<'v, str>, EvalError> {
-        self.evaluator.budget.read_text(value.text_len())?;
+        self.budget.read_text(value.text_len())?;
         value
             .as_str()
             .ok_or_else(|| self.wrong(place, "a string", value))
@@ -361,10 +342,8 @@ impl<'a> Call<'_, 'a, '_> {
     /// The items of a list that are all numbers, or all strings.
     fn comparable_items(&self, place: usize, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
         self.array(place, value)?;
-        self.evaluator
-            .budget
-            .spend(value.len().unwrap_or_default() as u64)?;
-        let items = self.collected(value, value.items())?;
+        self.budget.spend(count(value) as u64)?;
+        let items = self.collected(value, Kind::Array)?;
         let kind = items.first().map_or(Kind::Number, View::kind);
         let odd = items.iter().find(|item| {
             item.kind() != kind || !matches!(item.kind(), Kind::Number | Kind::String)
@@ -393,7 +372,7 @@ impl<'a> Call<'_, 'a, '_> {
                 let expected = "an expression that gives numbers, or strings, throughout";
                 return Err(self.wrong(1, expected, &key));
             }
-            self.evaluator.budget.spend(ITEM_STEPS)?;
+            self.budget.spend(ITEM_STEPS)?;
             use_item(key, item)?;
         }
         Ok(())
@@ -402,7 +381,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
         for item in self.comparable_items(0, value)? {
-            best.offer(&item, &item, self.evaluator.budget)?;
+            best.offer(&item, &item, self.budget)?;
         }
         Ok(best.item())
     }
@@ -412,9 +391,7 @@ impl<'a> Call<'_, 'a, '_> {
             return Ok(rows.extreme(wanted));
         }
         let mut best = Best::new(wanted);
-        self.keyed(list, by, |key, item| {
-            best.offer(&key, &item, self.evaluator.budget)
-        })?;
+        self.keyed(list, by, |key, item| best.offer(&key, &item, self.budget))?;
         Ok(best.item())
     }
 
@@ -422,14 +399,14 @@ impl<'a> Call<'_, 'a, '_> {
         match subject.kind() {
             Kind::String => {
                 let text = self.string(0, subject)?;
-                self.evaluator.budget.read_text(wanted.text_len())?;
+                self.budget.read_text(wanted.text_len())?;
                 Ok(View::bool(
                     wanted.as_str().is_some_and(|part| text.contains(&*part)),
                 ))
             }
             Kind::Array => {
                 for item in subject.items() {
-                    if equal(&item, wanted, self.evaluator.budget)? {
+                    if equal(&item, wanted, self.budget)? {
                         return Ok(View::bool(true));
                     }
                 }
@@ -444,13 +421,13 @@ impl<'a> Call<'_, 'a, '_> {
         self.array(1, list)?;
         let mut text = Vec::new();
         for (index, item) in list.items().enumerate() {
-            self.evaluator.budget.read_text(item.text_len())?;
+            self.budget.read_text(item.text_len())?;
             let part = item
                 .as_str()
                 .ok_or_else(|| self.wrong(1, "an array of strings", &item))?;
             let glue = if index > 0 { &*glue } else { "" };
-            self.evaluator.budget.build_text(glue.len() + part.len())?;
-            self.evaluator.budget.spend(1)?;
+            self.budget.build_text(glue.len() + part.len())?;
+            self.budget.spend(1)?;
             let reservation = &self.evaluator.arena.reservation;
             reservation.grow_by(&mut text, glue.len() + part.len())?;
             text.extend_from_slice(glue.as_bytes());
@@ -469,8 +446,8 @@ impl<'a> Call<'_, 'a, '_> {
         for (place, object) in objects.iter().enumerate() {
             self.object(place, object)?;
             for (key, value) in object.members() {
-                self.evaluator.budget.build_text(key.len())?;
-                self.evaluator.budget.spend(ITEM_STEPS)?;
+                self.budget.build_text(key.len())?;
+                self.budget.spend(ITEM_STEPS)?;
                 self.evaluator.reserve(2 * key.len() + MEMBER_BYTES)?;
                 if let Some(&at) = places.get(&*key) {
                     values[at] = value;
@@ -485,7 +462,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn rounded(&self, value: &View<'a>) -> Evaluated<'a> {
-        self.evaluator.budget.read_text(value.text_len())?;
+        self.budget.read_text(value.text_len())?;
         let digits = value
             .digits()
             .ok_or_else(|| self.wrong(0, "a number", value))?;
@@ -493,7 +470,7 @@ impl<'a> Call<'_, 'a, '_> {
         match self.function {
             Function::Abs => Ok(match digits.strip_prefix('-') {
                 Some(rest) => {
-                    self.evaluator.budget.build_text(rest.len())?;
+                    self.budget.build_text(rest.len())?;
                     self.evaluator.reserve(rest.len())?;
                     View(Repr::Digits(rest.into()))
                 }
@@ -507,8 +484,8 @@ impl<'a> Call<'_, 'a, '_> {
 
     fn sum(&self, value: &View<'a>) -> Result<Sum, EvalError> {
         self.array(0, value)?;
-        let budget = self.evaluator.budget;
-        budget.spend(value.len().unwrap_or_default() as u64)?;
+        let budget = self.budget;
+        budget.spend(count(value) as u64)?;
         if let Some(odd) = value.items().find(|item| item.kind() != Kind::Number) {
             return Err(self.wrong(0, "an array of numbers", &odd));
         }
@@ -534,16 +511,16 @@ impl<'a> Call<'_, 'a, '_> {
 
     fn average(&self, value: &View<'a>) -> Evaluated<'a> {
         let sum = self.sum(value)?;
-        let count = value.len().unwrap_or_default();
-        if count == 0 {
+        let items = count(value);
+        if items == 0 {
             return Ok(View::null());
         }
         Ok(match sum {
-            Sum::Integer(total) if total % count as i128 == 0 => {
-                Sum::Integer(total / count as i128).into_view()
+            Sum::Integer(total) if total % items as i128 == 0 => {
+                Sum::Integer(total / items as i128).into_view()
             }
-            Sum::Integer(total) => float(total as f64 / count as f64),
-            Sum::Float(total) => float(total / count as f64),
+            Sum::Integer(total) => float(total as f64 / items as f64),
+            Sum::Float(total) => float(total / items as f64),
         })
     }
 }
@@ -713,6 +690,11 @@ fn float<'a>(n: f64) -> View<'a> {
 
 fn integer<'a>(n: usize) -> View<'a> {
     View(Repr::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
+}
+
+/// Number of items or members; 0 for scalars.
+fn count(value: &View<'_>) -> usize {
+    value.len().unwrap_or_default()
 }
 
 fn type_name(value: &View<'_>) -> &'static str {

@@ -819,15 +819,11 @@ fn is_truthy(place: Cursor<'_>) -> bool {
 impl View<'_> {
     /// JMESPath's truth: everything but null, false and what is empty.
     pub(crate) fn is_truthy(&self) -> bool {
-        match self.kind() {
-            Kind::Null => matches!(self.0, Repr::Reference(_)),
-            Kind::Boolean => self.as_bool() == Some(true),
-            Kind::Number => true,
-            Kind::String => match &self.0 {
-                Repr::Json(cursor) => is_truthy(*cursor),
-                _ => self.as_str().is_some_and(|text| !text.is_empty()),
-            },
-            Kind::Array | Kind::Object => !self.is_empty(),
+        match &self.0 {
+            Repr::Null => false,
+            Repr::Bool(value) => *value,
+            Repr::Json(cursor) => is_truthy(*cursor),
+            _ => self.own_text() != Some("") && !self.is_empty(),
         }
     }
 }

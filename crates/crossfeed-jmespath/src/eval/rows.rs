@@ -1,11 +1,9 @@
 //! Projections over rows: a list of which the paths that an expression follows are
 //! read from columns.
 //!
-//! What comes in: a projection, or a function's list and path, and the list's [`Rows`]. What goes
-//! out: what a walk over the items gives, for the same steps, taken in the same order; between two
+//! Gives what a walk over the items gives, for the same steps, taken in the same order; between two
 //! errors that an item may cause several steps are taken at once. Only the clock may tell: building
-//! columns takes time and no steps, half of what is left at most. Deliberately not here: when
-//! columns are built and how.
+//! columns takes time and no steps, half of what is left at most.
 
 use super::{
     Budget, Cost, EvalError, Evaluator, Here, ITEM_STEPS,
@@ -16,7 +14,7 @@ use crate::{
     number::order_short,
     view::{Repr, View},
 };
-use crossfeed_json::{Cursor, Rows, Wanted};
+use crossfeed_json::{ColumnRequest, Cursor, Rows};
 use std::cmp::Ordering;
 
 /// One row under evaluation.
@@ -51,7 +49,7 @@ impl<'a> Here<'a> for Row<'_, 'a> {
 
 impl<'a> Evaluator<'a, '_> {
     /// A list as rows with columns, where that pays.
-    fn rows(&self, list: &View<'a>, wanted: &[Wanted]) -> Option<Rows<'a>> {
+    fn rows(&self, list: &View<'a>, wanted: &[ColumnRequest]) -> Option<Rows<'a>> {
         match list.0 {
             Repr::Json(list) if !wanted.is_empty() => {
                 list.rows(wanted, self.budget.tables(), self.budget.building())
@@ -126,7 +124,7 @@ impl<'a> Evaluator<'a, '_> {
             return Ok(None);
         };
         let names = path.names().filter(|names| !names.is_empty());
-        let wanted = names.map(|names| Wanted::new(names, true).with_numbers());
+        let wanted = names.map(|names| ColumnRequest::new(names, true).with_numbers());
         let rows = wanted.and_then(|wanted| self.rows(list, &[wanted]));
         let is_number = |number: &f64| !number.is_nan();
         let are_numbers = |rows: &Rows<'_>| {

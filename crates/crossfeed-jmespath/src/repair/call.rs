@@ -1,9 +1,7 @@
 //! Calls: arguments in double quotes, and the tilde that models put in front of a predicate.
-//!
-//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: whether a function exists.
 
 use super::{
-    Asked,
+    Reading,
     edit::{string, walk},
 };
 use crate::token::{Kind, Tokens, decode_quoted};
@@ -13,7 +11,7 @@ fn is_predicate(name: &str) -> bool {
 }
 
 /// `path ~ contains(@, "x")` becomes `contains(path, 'x')`; any other tilde goes.
-pub(super) fn tilde(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn tilde(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Tilde {
             return;
@@ -47,9 +45,7 @@ fn applied(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
     };
     let last = index.checked_sub(1)?;
     let first = path_start(tokens, last)?;
-    let path = tokens
-        .source()
-        .get(tokens.get(first)?.start..tokens.get(last)?.end)?;
+    let path = tokens.span(first, last)?;
     Some((first, format!("{name}({path}, {argument})")))
 }
 
@@ -92,7 +88,7 @@ fn ends_path(kind: Kind) -> bool {
 
 /// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string;
 /// so does a word there that is neither an identifier nor a key of the value.
-pub(super) fn quoted_argument(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
+pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     // For each open bracket: which argument is a string, and how many commas have passed.
     let mut open: Vec<(Option<usize>, usize)> = Vec::new();
     walk(tokens, |edit, _, index| match tokens.kind(index) {
@@ -108,8 +104,8 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<
             };
             open.push((wanted, 0));
         }
-        Kind::LBracket | Kind::Filter | Kind::LBrace => open.push((None, 0)),
-        Kind::RParen | Kind::RBracket | Kind::RBrace => {
+        kind if kind.is_opener() => open.push((None, 0)),
+        kind if kind.is_closer() => {
             open.pop();
         }
         Kind::Comma => {
@@ -126,7 +122,7 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<
             let content = if tokens.kind(index) == Kind::Quoted {
                 decode_quoted(tokens.text(index))
             } else {
-                Some(tokens.text(index).to_owned()).filter(|word| !(asked.has_key)(word))
+                Some(tokens.text(index).to_owned()).filter(|word| !(reading.has_key)(word))
             };
             if let Some(content) = content {
                 edit.replace(index, index, &string(&content));

@@ -1,18 +1,16 @@
 //! Comparisons: their operators, and operands that are words, numbers or broken literals.
-//!
-//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: paths and calls.
 
 use crossfeed_json::is_number;
 use jmespath::Variable;
 
 use super::{
-    Asked,
+    Reading,
     edit::{string, walk},
 };
 use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
 /// `=`, `===` and `!==` inside a filter become `==` and `!=`.
-pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
         if kind != Kind::Assign || !enclosing.in_filter() {
@@ -28,7 +26,7 @@ pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> 
 }
 
 /// `and` and `or` between two operands of a filter become `&&` and `||`.
-pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
         if kind != Kind::Word
@@ -50,7 +48,7 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String
 /// A literal whose content is a word and no JSON becomes a string; quotes inside its backticks go.
 ///
 /// What sets out to be a JSON string, list or object is left alone.
-pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Literal {
             return;
@@ -60,7 +58,7 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String>
         };
         let content = content.replace("\\`", "`");
         if content.trim_start().starts_with(['"', '[', '{'])
-            || Variable::from_json(&content).is_ok()
+            || is_json(&content)
             || is_number(content.trim())
         {
             return;
@@ -73,15 +71,14 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String>
 }
 
 /// A bare number, `true`, `false` or `null` that is compared becomes a literal.
-pub(super) fn bare_constant(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn bare_constant(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if !tokens.kind(index).is_comparator() {
             return;
         }
-        for operand in [lone_before(tokens, index), lone_after(tokens, index)] {
-            if let Some(operand) = operand
-                && is_constant_word(tokens, operand)
-            {
+        let operands = [lone_before(tokens, index), lone_after(tokens, index)];
+        for operand in operands.into_iter().flatten() {
+            if is_constant_word(tokens, operand) {
                 edit.replace(operand, operand, &format!("`{}`", tokens.text(operand)));
             }
         }
@@ -158,7 +155,7 @@ impl Word {
 
 /// A word that a filter compares with something becomes a string: of two words the one that looks more like one, in doubt
 /// the right one. With `other_word`, of two bare words it is the other.
-pub(super) fn compared_word(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
+pub(super) fn compared_word(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     let mut last_string = None;
     walk(tokens, |edit, enclosing, index| {
         let comparator = tokens.kind(index);
@@ -167,18 +164,18 @@ pub(super) fn compared_word(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<St
         }
         let left = match lone_before(tokens, index) {
             Some(operand) if last_string == Some(operand) => Side::Constant,
-            Some(operand) => side(tokens, operand, asked.has_key),
+            Some(operand) => side(tokens, operand, reading.has_key),
             None if tokens.behind(index, 1).ends_operand() => Side::Other,
             None => Side::Missing,
         };
         let right = match lone_after(tokens, index) {
-            Some(operand) => side(tokens, operand, asked.has_key),
+            Some(operand) => side(tokens, operand, reading.has_key),
             None if tokens.kind(index + 1).begins_operand() => Side::Other,
             None => Side::Missing,
         };
         let word = match (left, right) {
             (Side::Word(left), Side::Word(right)) => {
-                choose(left, right, comparator, asked.other_word)
+                choose(left, right, comparator, reading.other_word)
             }
             (Side::Word(word), Side::Other) | (Side::Other, Side::Word(word)) => {
                 (!word.is_field(comparator)).then_some(word)

@@ -1,7 +1,4 @@
 //! Rewriting a text at token boundaries, and spelling a string as an expression.
-//!
-//! In: replacements in the order of the text. Out: the new text, or nothing where it would be the same. Deliberately not
-//! here: what is replaced, and why.
 
 use jmespath::Variable;
 

@@ -1,10 +1,7 @@
 //! Other readings of an expression: repairs of the mistakes that models make in JMESPath.
 //!
-//! In: an expression as written, and a way to ask whether the value has a key. Out: at most [`MAX_CANDIDATES`] readings that
-//! parse, best first, each with the [`Repair`]s that led to it.
-//!
-//! Deliberately not here: when a reading is tried, what it selects, and what the model is told. An expression that parses
-//! is evaluated as written first; a repaired reading is worth something only if it selects something.
+//! Gives at most [`MAX_CANDIDATES`] readings that parse, best first, each with the [`Repair`]s that led to it. An expression
+//! that parses is evaluated as written first; a repaired reading is worth something only if it selects something.
 //!
 //! # Invariants
 //!
@@ -106,12 +103,12 @@ pub struct Candidate {
 pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for (other_word, jq_pipe) in READINGS {
-        let asked = Asked {
+        let reading = Reading {
             other_word,
             jq_pipe,
             has_key,
         };
-        let candidate = repair(expression, &asked);
+        let candidate = repair(expression, &reading);
         if candidate.expression != expression
             && found
                 .iter()
@@ -125,7 +122,7 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
 }
 
 /// Which of several plausible readings a run of the rules takes, and what it may ask.
-struct Asked<'k> {
+struct Reading<'k> {
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,
     /// Whether a pipe maps over the items of a list, as it does in jq.
@@ -133,12 +130,12 @@ struct Asked<'k> {
     has_key: &'k dyn Fn(&str) -> bool,
 }
 
-/// [`Asked::other_word`] and [`Asked::jq_pipe`] of each reading.
+/// [`Reading::other_word`] and [`Reading::jq_pipe`] of each reading.
 const READINGS: [(bool, bool); MAX_CANDIDATES] =
     [(false, false), (true, false), (false, true), (true, true)];
 
 /// What one rule makes of the text; nothing where it has nothing to repair.
-type Apply = fn(&Tokens<'_>, &Asked<'_>) -> Option<String>;
+type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 
 /// The rules in their order: none makes work for an earlier one.
 const RULES: [(Rule, Apply); 14] = [
@@ -159,13 +156,13 @@ const RULES: [(Rule, Apply); 14] = [
 ];
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.
-fn repair(expression: &str, asked: &Asked<'_>) -> Candidate {
+fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
     let mut rules = RULES.into_iter();
     loop {
         let tokens = Tokens::new(&text);
-        let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, asked)?)));
+        let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, reading)?)));
         let Some((rule, after)) = changed else { break };
         repairs.push(Repair {
             rule,

@@ -1,9 +1,7 @@
 //! Paths: JSONPath's `$`, jq's dots and pipes, subscripts with strings, types from hints, and keys that need quotes.
-//!
-//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: comparisons and calls.
 
 use super::{
-    Asked,
+    Reading,
     compare::lone_after,
     edit::{Edit, quoted, raw_content, walk},
 };
@@ -11,22 +9,16 @@ use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
 
 /// `items[0].id[number]` becomes `items[0].id`, and `items[array-2-items]` becomes `items`: hints say the type of a value
 /// behind its path. Only where no list can stand, as for [`string_subscript`].
-pub(super) fn type_suffix(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn type_suffix(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let mut suffix_at = None;
     walk(tokens, |edit, _, index| {
+        let subscripts = [Kind::Number, Kind::Raw, Kind::Quoted];
         if tokens.kind(index) != Kind::LBracket
             || tokens.kind(index + 2) != Kind::RBracket
             || !matches!(tokens.kind(index + 1), Kind::Word | Kind::Loose)
             || !is_type(tokens.text(index + 1))
+            || !follows_value(tokens, index, suffix_at, &subscripts)
         {
-            return;
-        }
-        if !follows_value(
-            tokens,
-            index,
-            suffix_at,
-            &[Kind::Number, Kind::Raw, Kind::Quoted],
-        ) {
             return;
         }
         suffix_at = Some(index + 2);
@@ -52,7 +44,7 @@ fn is_type(word: &str) -> bool {
 /// `headers['x-id']` and `headers["x-id"]` become `headers."x-id"`.
 ///
 /// Only where no list can stand: behind a name or an index. Behind a list projection, `["a"]` is a list of fields.
-pub(super) fn string_subscript(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn string_subscript(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let mut subscript_at = None;
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::LBracket || tokens.kind(index + 2) != Kind::RBracket {
@@ -95,7 +87,7 @@ fn spelled(name: &str) -> String {
 }
 
 /// `$.items` becomes `items`, `$[0]` becomes `[0]`, and a lone `$` becomes `@`, wherever an expression begins.
-pub(super) fn root_sign(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn root_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let mut edit = Edit::new(tokens);
     let mut enclosing = Enclosing::default();
     let mut begins = true;
@@ -145,7 +137,7 @@ fn is_subscript(kind: Kind) -> bool {
 
 /// `.items` becomes `items` and a lone `.` becomes `@`, wherever an expression begins; `items.[0]` becomes `items[0]`.
 /// Where a filter compares `.a` with `.b`, the dots say that neither is a string: they become `@.a` and `@.b`.
-pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         if tokens.kind(index) != Kind::Dot {
             return;
@@ -169,8 +161,8 @@ pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> 
 }
 
 /// `items[] | .name` becomes `items[].name`: jq's pipe maps over what a list projection gives.
-pub(super) fn jq_pipe(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
-    if !asked.jq_pipe {
+pub(super) fn jq_pipe(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    if !reading.jq_pipe {
         return None;
     }
     // For each open bracket, and for the whole: whether a list projection is going on.
@@ -215,7 +207,7 @@ pub(super) fn jq_pipe(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> 
 
 /// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys
 /// of a multiselect hash. So do `@type`, `$ref` and `years.2024`.
-pub(super) fn unquoted_key(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<String> {
+pub(super) fn unquoted_key(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
         let last = match kind {
@@ -227,13 +219,9 @@ pub(super) fn unquoted_key(tokens: &Tokens<'_>, asked: &Asked<'_>) -> Option<Str
         let is_new_name = enclosing.innermost() == Kind::LBrace
             && matches!(tokens.behind(index, 1), Kind::LBrace | Kind::Comma)
             && tokens.kind(last + 1) == Kind::Colon;
-        let name = format!(
-            "{}{}",
-            tokens.text(index),
-            if last > index { tokens.text(last) } else { "" }
-        );
-        if tokens.kind(last + 1) != Kind::LParen && (is_new_name || (asked.has_key)(&name)) {
-            edit.replace(index, last, &quoted(&name));
+        let name = tokens.span(index, last).unwrap_or_default();
+        if tokens.kind(last + 1) != Kind::LParen && (is_new_name || (reading.has_key)(name)) {
+            edit.replace(index, last, &quoted(name));
         }
     })
 }
@@ -247,7 +235,7 @@ fn marks_name(tokens: &Tokens<'_>, index: usize) -> bool {
 }
 
 /// `!a.b` and `!a[0]`, which are null whatever `a` is, become `!(a.b)` and `!(a[0])`.
-pub(super) fn negated_path(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String> {
+pub(super) fn negated_path(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         let first = index + 1;
         let begins = tokens.kind(first).is_name() || tokens.kind(first) == Kind::At;
@@ -270,9 +258,7 @@ pub(super) fn negated_path(tokens: &Tokens<'_>, _: &Asked<'_>) -> Option<String>
                 break;
             }
         }
-        let span = tokens.get(first).zip(tokens.get(last));
-        let path = span.and_then(|(from, to)| tokens.source().get(from.start..to.end));
-        if let Some(path) = path.filter(|_| last > first) {
+        if let Some(path) = tokens.span(first, last).filter(|_| last > first) {
             edit.replace(first, last, &format!("({path})"));
         }
     })

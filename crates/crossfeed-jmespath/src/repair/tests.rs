@@ -54,7 +54,7 @@ fn check_candidate(input: &str, candidate: &Candidate) {
     assert_ne!(candidate.expression, input);
     assert!(guard::nesting(at) <= guard::MAX_NESTING);
     assert!(jmespath::parse(at).is_ok(), "{at}");
-    let first = super::Asked {
+    let first = super::Reading {
         other_word: false,
         jq_pipe: false,
         has_key: &has_key,

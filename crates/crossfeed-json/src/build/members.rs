@@ -1,14 +1,14 @@
 //! The members of objects: reads a key, and proves that it differs from the object's others.
 //!
-//! How keys are proven distinct is said in [`crate::keys`]; here is decided which way an object takes. It begins in the tree of known shapes,
-//! and leaves it where a key is not known and cannot be added. Then keys are either in ascending
-//! order, each greater than the last, or listed and checked when the object ends.
+//! [`crate::keys`] describes how keys are proven distinct; this module decides which way an object takes. It begins in
+//! the tree of known shapes, and leaves it where a key is not known and cannot be added. Then keys are either in
+//! ascending order, each greater than the last, or listed and checked when the object ends.
 
 use super::{ASCENDING, Builder, Frame, LISTED, SAMPLE, grow, offset};
 use crate::{
     document::{JsonError, JsonErrorKind},
     index::{Deduplicated, ListedKey, MAX_OPEN, NEAR},
-    keys::{self, Listed, Node},
+    keys::{self, HashedKey, Node},
     lex::{Text, fail},
     scan::Scanner,
     string,
@@ -85,9 +85,9 @@ impl Builder {
     }
 
     #[inline(always)]
-    fn hashed(&self, start: usize, end: usize, escaped: bool) -> Listed {
+    fn hashed(&self, start: usize, end: usize, escaped: bool) -> HashedKey {
         let raw: &[u8] = &self.tape.raw;
-        Listed {
+        HashedKey {
             hash: if escaped {
                 let key = string::decode_key(&raw[start..end], true);
                 keys::hash(&key, 0, key.len())
@@ -101,14 +101,14 @@ impl Builder {
 
     /// A key that does not follow known ones.
     #[inline(never)]
-    fn new_key(&mut self, frame: &mut Frame, key: Listed, escaped: bool) {
+    fn new_key(&mut self, frame: &mut Frame, key: HashedKey, escaped: bool) {
         let raw = self.tape.raw.clone();
         let before = self.keys.len();
         if self.shapes.place(frame.node) == keys::TRY_ORDER {
             self.list_known(frame.node, key);
             let keys = &self.keys[before..];
-            let text = |key: &Listed| &raw[key.start as usize..key.end as usize];
-            let is_plain = |key: &Listed| !text(key).contains(&b'\\');
+            let text = |key: &HashedKey| &raw[key.start as usize..key.end as usize];
+            let is_plain = |key: &HashedKey| !text(key).contains(&b'\\');
             let ascend = keys.is_sorted_by(|a, b| text(a) < text(b)) && keys.iter().all(is_plain);
             self.keys.truncate(before);
             if ascend {
@@ -128,7 +128,7 @@ impl Builder {
     }
 
     /// Lists known keys and the one behind them.
-    fn list_known(&mut self, node: Node, key: Listed) {
+    fn list_known(&mut self, node: Node, key: HashedKey) {
         let before = self.keys.len();
         self.keys.extend(self.shapes.before(node));
         self.keys[before..].reverse();

@@ -10,7 +10,7 @@ const PER_BUCKET: usize = 4;
 /// The slots of all members, bucket by bucket.
 #[derive(Debug)]
 pub(super) struct Members {
-    /// Seeded at random: nobody can make keys for one bucket.
+    /// Seeded at random, so that keys cannot be made for one bucket.
     state: RandomState,
     /// Where each bucket begins in `slots`, and where the last one ends.
     begins: Box<[u32]>,

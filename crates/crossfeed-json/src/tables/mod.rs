@@ -5,7 +5,7 @@
 //!
 //! - A table only says sooner what the document says anyway: no answer depends on whether there is
 //!   one. While one is made, is not worth making or was stopped, a walk says it.
-//! - Making a table is work that is counted; every few thousand looks at keys the caller says whether
+//! - ColumnBuilder a table is work that is counted; every few thousand looks at keys the caller says whether
 //!   it may go on. What was stopped is not tried again, nor is a column whose look-ups find little.
 //! - One thread makes an index of keys or places; several may make columns of one list, of which one
 //!   is kept and counted.
@@ -17,7 +17,7 @@ mod keys;
 mod places;
 mod rows;
 
-pub use rows::{Rows, Wanted};
+pub use rows::{ColumnRequest, Rows};
 
 use crate::cursor::Cursor;
 use parking_lot::RwLock;
@@ -46,7 +46,7 @@ type BySlot<T> = RwLock<HashMap<u32, Arc<T>>>;
 
 /// The side tables of one document, by the slot of the value they belong to.
 #[derive(Debug, Default)]
-pub(crate) struct Built {
+pub(crate) struct SideTables {
     keys: BySlot<Once<keys::Members>>,
     places: BySlot<Once<Box<[u32]>>>,
     rows: BySlot<rows::Table>,
@@ -62,7 +62,7 @@ const ROWS_PART: usize = 4;
 /// What an entry counts for beside its content.
 const ENTRY: usize = 128;
 
-impl Built {
+impl SideTables {
     pub(crate) fn resident_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed) + self.row_bytes.load(Ordering::Relaxed)
     }
@@ -88,7 +88,7 @@ impl Built {
         self.row_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The place for the table of a slot, and whether somebody asked for it before.
+    /// The place for the table of a slot, and whether it was asked for before.
     fn place<T>(&self, tables: &BySlot<Once<T>>, slot: u32) -> (Arc<Once<T>>, bool) {
         if let Some(table) = tables.read().get(&slot) {
             return (Arc::clone(table), true);
@@ -97,7 +97,11 @@ impl Built {
             Entry::Occupied(table) => (Arc::clone(table.get()), true),
             Entry::Vacant(place) => {
                 self.add(ENTRY);
-                (Arc::clone(place.insert(Arc::default())), false)
+                let table = Once {
+                    claimed: AtomicBool::new(false),
+                    made: OnceLock::new(),
+                };
+                (Arc::clone(place.insert(Arc::new(table))), false)
             }
         }
     }
@@ -107,20 +111,11 @@ impl Built {
     }
 }
 
-/// A table that is made once, by whoever claims it; for all others it is not there before.
+/// A table that is made once, by the caller that claims it; until then others find none.
 #[derive(Debug)]
 struct Once<T> {
     claimed: AtomicBool,
     made: OnceLock<T>,
-}
-
-impl<T> Default for Once<T> {
-    fn default() -> Self {
-        Self {
-            claimed: AtomicBool::new(false),
-            made: OnceLock::new(),
-        }
-    }
 }
 
 impl<T> Once<T> {
@@ -138,7 +133,7 @@ impl<T> Once<T> {
 /// Work between two questions whether it may go on, in looks at keys: some tens of microseconds.
 const UNASKED: usize = 4096;
 
-/// The work of making a table, for somebody who may stop it.
+/// The work of making a table, which the caller may stop.
 struct Pace<F> {
     unasked: usize,
     go_on: F,

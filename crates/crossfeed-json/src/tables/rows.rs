@@ -1,6 +1,6 @@
 //! The items of a list as rows, and paths of fields as columns over them.
 
-use super::{Built, ENTRY, Pace, Tables};
+use super::{ENTRY, Pace, SideTables, Tables};
 use crate::{
     cursor::{Cursor, Kind, Prediction},
     number,
@@ -52,7 +52,7 @@ struct Column {
 /// A path of fields that is followed from every item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Wanted {
+pub struct ColumnRequest {
     /// The names of the fields; at least one.
     pub path: Box<[Box<str>]>,
     /// Whether it is followed from every item for certain. If not, it becomes a column when it is
@@ -62,7 +62,7 @@ pub struct Wanted {
     pub numbers: bool,
 }
 
-impl Wanted {
+impl ColumnRequest {
     /// A path of fields, wanted at once or not.
     #[must_use]
     pub fn new(path: impl IntoIterator<Item = Box<str>>, at_once: bool) -> Self {
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
     /// this list.
     pub fn rows(
         self,
-        wanted: &[Wanted],
+        wanted: &[ColumnRequest],
         tables: Tables,
         go_on: impl FnMut() -> bool,
     ) -> Option<Rows<'a>> {
@@ -149,7 +149,12 @@ impl<'a> Cursor<'a> {
 impl Table {
     /// The column of a path, built or to be built; `None` if it is for later, given up, or one too
     /// many.
-    fn column(&self, wanted: &Wanted, list: Cursor<'_>, tables: Tables) -> Option<Arc<Column>> {
+    fn column(
+        &self,
+        wanted: &ColumnRequest,
+        list: Cursor<'_>,
+        tables: Tables,
+    ) -> Option<Arc<Column>> {
         let is_it = |column: &&Arc<Column>| column.path == wanted.path;
         if let Some(known) = self.columns.read().iter().find(is_it) {
             return self.may_be(known);
@@ -184,7 +189,7 @@ impl Table {
 }
 
 /// A column in the making.
-struct Making<'c> {
+struct ColumnBuilder<'c> {
     column: &'c Column,
     /// `None` if they are there already.
     cells: Option<Vec<u32>>,
@@ -202,7 +207,7 @@ struct Making<'c> {
 fn build(
     list: Cursor<'_>,
     table: &Table,
-    wanted: &[Wanted],
+    wanted: &[ColumnRequest],
     columns: &[Option<Arc<Column>>],
     tables: Tables,
     go_on: impl FnMut() -> bool,
@@ -235,7 +240,7 @@ fn build(
             numbers = false;
         }
         if bytes(numbers) > 0 {
-            making.push(Making {
+            making.push(ColumnBuilder {
                 column,
                 cells: cells.then(|| Vec::with_capacity(len)),
                 numbers: numbers.then(|| Vec::with_capacity(len)),
@@ -277,7 +282,7 @@ fn build(
     if !done && making.iter().any(|column| column.work_left >= 0) {
         table.stopped.store(true, Ordering::Relaxed);
     }
-    let is_made = |column: &Making<'_>| done && column.work_left >= 0;
+    let is_made = |column: &ColumnBuilder<'_>| done && column.work_left >= 0;
     if known.is_none() {
         if making.iter().any(is_made) {
             keep(&table.items, slots.into(), built, items_bytes);
@@ -295,14 +300,14 @@ fn build(
     }
 }
 
-/// Keeps what was built, unless somebody else was quicker.
-fn keep<T>(place: &OnceLock<T>, value: T, built: &Built, bytes: usize) {
+/// Keeps what was built, unless another thread was quicker.
+fn keep<T>(place: &OnceLock<T>, value: T, built: &SideTables, bytes: usize) {
     if place.set(value).is_err() {
         built.release_rows(bytes);
     }
 }
 
-impl Making<'_> {
+impl ColumnBuilder<'_> {
     /// Adds the cell of a row; gives the work that was, none once the column is given up.
     #[inline]
     fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) -> usize {
@@ -310,7 +315,7 @@ impl Making<'_> {
             return 0;
         }
         let known = match self.cells {
-            // Somebody else may have made them in the meantime: what is made here is made whole.
+            // Another thread may have made them in the meantime: what is made here is made whole.
             Some(_) => None,
             None => self.column.cells.get(),
         };
@@ -357,7 +362,7 @@ impl Making<'_> {
         here.ordinal()
     }
 
-    fn keep(self, built: &Built, len: usize) {
+    fn keep(self, built: &SideTables, len: usize) {
         if let Some(cells) = self.cells {
             let bytes = len * size_of::<u32>();
             keep(&self.column.cells, cells.into(), built, bytes);

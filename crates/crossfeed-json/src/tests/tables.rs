@@ -1,7 +1,7 @@
 //! What tables say is what a walk finds.
 
 use super::{Json, blanks, json};
-use crate::{Cursor, Document, Tables, Wanted};
+use crate::{ColumnRequest, Cursor, Document, Tables};
 use proptest::{prelude::*, sample::select};
 
 const NAMES: [&str; 6] = ["a", "b", "", "k1", "\n", "missing"];
@@ -24,7 +24,7 @@ fn check(value: Cursor<'_>, tables: Tables) {
         let walked: Vec<_> = value.items().skip(first).map(Cursor::ordinal).collect();
         assert_eq!(found, walked, "{first}");
     }
-    let wanted = |path: &[&str]| Wanted::new(path.iter().map(|&name| name.into()), true);
+    let wanted = |path: &[&str]| ColumnRequest::new(path.iter().map(|&name| name.into()), true);
     let wanted = [wanted(&["a"]), wanted(&["a", "b"]).with_numbers()];
     for _ in 0..2 {
         if let Some(rows) = value.rows(&wanted, tables, || true) {
@@ -34,7 +34,7 @@ fn check(value: Cursor<'_>, tables: Tables) {
     value.items().for_each(|inner| check(inner, tables));
 }
 
-fn same_rows(list: Cursor<'_>, wanted: &[Wanted], rows: &crate::Rows<'_>) {
+fn same_rows(list: Cursor<'_>, wanted: &[ColumnRequest], rows: &crate::Rows<'_>) {
     assert_eq!(Some(rows.len()), list.len());
     for (row, item) in list.items().enumerate() {
         assert_eq!(rows.item(row).ordinal(), item.ordinal());
@@ -134,8 +134,8 @@ fn questions(ask: impl FnOnce(&mut dyn FnMut() -> bool)) -> usize {
     questions
 }
 
-fn wanted(name: &str, at_once: bool) -> Wanted {
-    Wanted::new([Box::from(name)], at_once)
+fn wanted(name: &str, at_once: bool) -> ColumnRequest {
+    ColumnRequest::new([Box::from(name)], at_once)
 }
 
 /// Rows of `members` members each, their keys written as `key` says.
@@ -204,7 +204,7 @@ fn a_column_outlives_the_numbers_that_are_stopped() {
     let path = [wanted("k3", true)];
     assert!(list.rows(&path, Tables::WherePaying, || true).is_some());
     let held = document.resident_bytes();
-    let path = path.map(Wanted::with_numbers);
+    let path = path.map(ColumnRequest::with_numbers);
     for stopped in [1, 0] {
         let mut asked = 0;
         let rows = list.rows(&path, Tables::WherePaying, || {

@@ -194,9 +194,8 @@ pub async fn no_scope_reaches_another(store: &dyn ResultStore) {
 /// When the store breaks its contract.
 pub async fn listing_is_by_use(store: &dyn ResultStore) {
     let a = session(store, "a");
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, text(id).with_tool("search")).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |id| text(id).with_tool("search"))
+        .await;
     a.lists(["c1", "c2", "c3"], "in the order of recording")
         .await;
     a.get("c1").await;

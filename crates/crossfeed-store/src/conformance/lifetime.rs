@@ -16,9 +16,8 @@ const SECOND: Duration = Duration::from_secs(1);
 pub async fn results_expire_after_their_last_use(harness: &dyn Harness) {
     let store = &*harness.store(&MemoryLimits::default()).await;
     let a = session(store, "a");
-    for id in ["idle", "read", "recorded"] {
-        a.put(id, text(id)).await;
-    }
+    a.put_each(["idle", "read", "recorded"], |id| text(id))
+        .await;
     harness.advance(4 * MINUTE).await;
     a.get("read").await;
     a.put("recorded", text("recorded")).await;
@@ -69,9 +68,7 @@ pub async fn bytes_in_a_session_evict_the_least_recently_used(harness: &dyn Harn
     let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
     let (a, b) = (session(store, "a"), session(store, "b"));
     b.put("c1", third()).await;
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, third()).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |_| third()).await;
     a.get("c1").await;
     a.put("c4", third()).await;
     a.lists(
@@ -173,9 +170,7 @@ pub async fn what_cannot_be_had_again_goes_last(harness: &dyn Harness) {
 pub async fn number_evicts_the_least_recently_used(harness: &dyn Harness) {
     let store = &*limited(harness, |limits| limits.with_session_results(3)).await;
     let a = session(store, "a");
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, text(id)).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |id| text(id)).await;
     a.put("c1", text("c1")).await;
     a.put("c4", text("c4")).await;
     a.lists(["c3", "c1", "c4"], "three may stay").await;
@@ -199,9 +194,7 @@ pub async fn what_is_held_and_lost_is_counted(harness: &dyn Harness) {
     };
     let (a, b) = (session(store, "a"), session(store, "b"));
     check([0, 0, 0], "at first");
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, text(id)).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |id| text(id)).await;
     b.put("c1", text("c1")).await;
     check([3, 1, 0], "after the number was passed");
     harness.advance(5 * MINUTE).await;
@@ -223,9 +216,7 @@ pub async fn what_is_held_stays(harness: &dyn Harness) {
     let a = session(store, "a");
     a.put("held", third()).await;
     let held = a.found("held", "just recorded").await;
-    for id in ["c1", "c2", "c3", "c4"] {
-        a.put(id, third()).await;
-    }
+    a.put_each(["c1", "c2", "c3", "c4"], |_| third()).await;
     a.lists(["held", "c3", "c4"], "others make room for what is held")
         .await;
     harness.advance(2 * 60 * MINUTE).await;
@@ -248,9 +239,7 @@ pub async fn what_is_held_stays(harness: &dyn Harness) {
 pub async fn what_cannot_fit_evicts_nothing(harness: &dyn Harness) {
     let store = &*limited(harness, |limits| limits.with_session_bytes(1000)).await;
     let a = session(store, "a");
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, third()).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |_| third()).await;
     let why = "a result beyond the limit must be refused";
     a.refuses("large", text("x".repeat(1001)), is_too_large, why)
         .await;
@@ -290,9 +279,7 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
     a.put("short", with(r#"{"q": 1}"#)).await;
     a.put("longest", with(&longest).with_repeatable(true)).await;
     a.put("long", with(&too_long)).await;
-    for id in ["c1", "c2", "c3"] {
-        a.put(id, text(id)).await;
-    }
+    a.put_each(["c1", "c2", "c3"], |id| text(id)).await;
     let expected = |arguments: &str, repeatable| {
         Missing::Evicted(Tombstone::of(&with(arguments)).with_repeatable(repeatable))
     };

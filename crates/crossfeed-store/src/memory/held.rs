@@ -16,7 +16,7 @@ use std::{
 
 /// Sums over results.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct HeldBytes {
     /// Bytes of all results.
     pub(super) bytes: usize,
     /// Bytes of results whose calls may be made again.
@@ -25,7 +25,7 @@ pub(super) struct Held {
     lasting: HashMap<Option<Arc<str>>, usize, RandomState>,
 }
 
-impl Held {
+impl HeldBytes {
     /// A result takes `after` bytes where it took `before`.
     pub(super) fn change(&mut self, result: &StoredResult, before: usize, after: usize) {
         self.bytes = self.bytes + after - before;
@@ -107,7 +107,7 @@ impl OwnerName {
 /// locked under it.
 pub(super) struct Owner {
     pub(super) name: OwnerName,
-    held: Mutex<Held>,
+    held: Mutex<HeldBytes>,
     /// Whether the queue is still to hear of a change.
     is_changed: AtomicBool,
 }
@@ -121,7 +121,7 @@ impl Owner {
         })
     }
 
-    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+    pub(super) fn held(&self) -> MutexGuard<'_, HeldBytes> {
         self.held.lock()
     }
 

@@ -38,12 +38,12 @@ pub(super) struct Queue {
     idle: BTreeMap<(Duration, u64), Arc<Session>>,
     /// Tells apart sessions whose last loss was at the same time.
     settled: u64,
-    owners: HashMap<OwnerName, Owned, RandomState>,
+    owners: HashMap<OwnerName, OwnerEntry, RandomState>,
     weights: BTreeSet<(usize, OwnerName)>,
 }
 
 /// What the queue knows of an owner.
-struct Owned {
+struct OwnerEntry {
     owner: Arc<Owner>,
     /// Sessions that were made and not forgotten.
     sessions: usize,
@@ -104,7 +104,7 @@ impl Queue {
     pub(super) fn owner(&mut self, name: OwnerName) -> Arc<Owner> {
         let owned = self.owners.entry(name).or_insert_with_key(|name| {
             self.weights.insert((0, name.clone()));
-            Owned {
+            OwnerEntry {
                 owner: Owner::new(name.clone()),
                 sessions: 0,
                 live: BTreeMap::new(),

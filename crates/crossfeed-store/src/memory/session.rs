@@ -13,7 +13,7 @@
 
 use super::{
     artifacts::{Artifacts, Name},
-    held::{Held, Order, Owner},
+    held::{HeldBytes, Order, Owner},
     limits::MemoryLimits,
     queue::Place,
 };
@@ -135,7 +135,7 @@ impl Session {
                 shared,
                 owner,
                 results: lru(),
-                held: Held::default(),
+                held: HeldBytes::default(),
                 oldest_birth: Duration::ZERO,
                 tombstones: lru(),
                 tombstone_bytes: 0,
@@ -169,12 +169,18 @@ impl Entry {
     }
 
     /// Brings the counters up to what the result holds now.
-    fn measure(&mut self, session: &mut Held, owner: &Arc<Owner>, shared: &Shared) {
+    fn measure(&mut self, session: &mut HeldBytes, owner: &Arc<Owner>, shared: &Shared) {
         let bytes = self.result.resident_bytes();
         self.count(bytes, session, owner, shared);
     }
 
-    fn count(&mut self, bytes: usize, session: &mut Held, owner: &Arc<Owner>, shared: &Shared) {
+    fn count(
+        &mut self,
+        bytes: usize,
+        session: &mut HeldBytes,
+        owner: &Arc<Owner>,
+        shared: &Shared,
+    ) {
         if bytes == self.counted {
             return;
         }
@@ -192,7 +198,7 @@ pub(super) struct State {
     shared: Arc<Shared>,
     owner: Arc<Owner>,
     results: Lru<Entry>,
-    held: Held,
+    held: HeldBytes,
     /// No result is older than this: lets most visits skip the search for those too old.
     oldest_birth: Duration,
     /// Ordered by when they were made.
