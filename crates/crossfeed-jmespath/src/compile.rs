@@ -4,8 +4,8 @@
 //! become an enum with their arity checked; literals keep the digits they were written with, which
 //! the parser's own tree does not.
 
-use crate::{error::ParseError, function::Function, number::Number};
-use crossfeed_json::{ColumnRequest, Document, Kind, quoted};
+use crate::{error::ParseError, function::Function};
+use crossfeed_json::{ColumnRequest, Document, Kind, quoted, short_number};
 use jmespath::ast::{Ast, Comparator, KeyValuePair};
 use std::{mem::discriminant, num::NonZeroU32};
 
@@ -115,7 +115,11 @@ pub struct Comparison {
 /// A literal that is compared with many values, read once.
 #[derive(Debug)]
 pub(crate) enum Constant {
-    Number(Number),
+    Number {
+        digits: Box<str>,
+        /// As a float, if floats tell it apart.
+        short: Option<f64>,
+    },
     Text(Box<[u8]>),
 }
 
@@ -397,7 +401,10 @@ impl Constant {
         };
         let value = document.root().ok()?;
         match value.kind() {
-            Kind::Number => Some(Self::Number(Number::read(value.as_number()?))),
+            Kind::Number => Some(Self::Number {
+                digits: value.as_number()?.into(),
+                short: short_number(value.raw()),
+            }),
             Kind::String => Some(Self::Text(value.string_bytes()?.into())),
             _ => None,
         }
@@ -478,7 +485,7 @@ impl Node {
                     return;
                 }
                 comparison.left.ask_for_columns(at_once, columns);
-                if let (Self::Path(path), Some(Constant::Number(_))) =
+                if let (Self::Path(path), Some(Constant::Number { .. })) =
                     (&comparison.left, &comparison.constant)
                     && let Some(column) = path.column().and_then(|at| columns.get_mut(at))
                 {

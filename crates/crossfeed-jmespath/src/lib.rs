@@ -22,7 +22,6 @@ mod function;
 pub mod guard;
 mod mask;
 mod memory;
-mod number;
 pub mod repair;
 mod token;
 mod view;

@@ -23,7 +23,7 @@ struct Masks {
 /// every call.
 ///
 /// It is small and copied rather than pointed to, so that it can live in registers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scanner {
     /// Where the block begins, a multiple of [`BLOCK`].
     block: usize,
@@ -38,13 +38,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut scanner = Self {
-            block: 0,
-            special: 0,
-            ahead: 0,
-            non_ascii: 0,
-            escapes: false,
-        };
+        let mut scanner = Self::default();
         scanner.special = scanner.read(bytes, 0);
         scanner.ahead = scanner.read(bytes, BLOCK);
         scanner

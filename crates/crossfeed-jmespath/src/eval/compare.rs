@@ -1,12 +1,14 @@
 //! Equality and order of values: numbers by value, strings by code point.
 
-use super::{Budget, Cost, EvalError, Evaluator, Here, number::order_numbers};
+use super::{
+    Budget, Cost, EvalError, Evaluator, Here,
+    number::{order_numbers, order_short},
+};
 use crate::{
     compile::{Comparison, Constant, Node},
-    number::order_short,
     view::{Repr, View},
 };
-use crossfeed_json::{Cursor, Kind};
+use crossfeed_json::{Cursor, Kind, compare_numbers, short_number};
 use jmespath::ast::Comparator;
 use std::cmp::Ordering;
 
@@ -73,7 +75,7 @@ impl Constant {
     /// As a float, if it is a number that floats tell apart.
     pub(super) fn short(&self) -> Option<f64> {
         match self {
-            Self::Number(number) => number.short(),
+            Self::Number { short, .. } => *short,
             Self::Text(_) => None,
         }
     }
@@ -86,7 +88,7 @@ impl Constant {
         budget: &Budget,
     ) -> Result<Option<Ordering>, Cost> {
         let kind = match self {
-            Self::Number(_) => Kind::Number,
+            Self::Number { .. } => Kind::Number,
             Self::Text(_) => Kind::String,
         };
         if place.kind() != kind {
@@ -101,7 +103,10 @@ impl Constant {
     #[inline]
     fn order_of_read(&self, place: Cursor<'_>) -> Option<Ordering> {
         match self {
-            Self::Number(number) => Some(number.order_of(place)),
+            Self::Number { digits, short } => Some(match (short_number(place.raw()), short) {
+                (Some(left), Some(right)) => order_short(left, *right),
+                _ => compare_numbers(place.as_number().unwrap_or_default(), digits),
+            }),
             Self::Text(text) => Some((*place.string_bytes()?).cmp(text)),
         }
     }

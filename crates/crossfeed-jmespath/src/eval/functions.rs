@@ -3,12 +3,11 @@
 use super::{
     Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
-    number::{order_numbers, short_of},
+    number::{order_numbers, order_short, short_of},
 };
 use crate::{
     compile::Node,
     function::Function,
-    number::order_short,
     view::{MEMBER_BYTES, Repr, View},
 };
 use crossfeed_json::{Kind, is_number, short_number};

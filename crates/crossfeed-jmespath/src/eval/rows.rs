@@ -8,10 +8,10 @@
 use super::{
     Budget, Cost, EvalError, Evaluator, Here, ITEM_STEPS,
     functions::{pay_sorting, sorted_places},
+    number::order_short,
 };
 use crate::{
     compile::{Node, Over, Path, Projection},
-    number::order_short,
     view::{Repr, View},
 };
 use crossfeed_json::{ColumnRequest, Cursor, Rows};

@@ -33,16 +33,15 @@ impl HeldBytes {
             self.repeatable = self.repeatable + after - before;
             return;
         }
-        let server = result.server();
-        match self.lasting.get_mut(&server.cloned()) {
-            Some(bytes) if *bytes + after == before => {
-                self.lasting.remove(&server.cloned());
-            }
-            Some(bytes) => *bytes = *bytes + after - before,
-            None if after > before => {
-                self.lasting.insert(server.cloned(), after - before);
-            }
-            None => {}
+        self.change_lasting(&result.server().cloned(), before, after);
+    }
+
+    /// A server's results take `after` bytes where they took `before`.
+    fn change_lasting(&mut self, server: &Option<Arc<str>>, before: usize, after: usize) {
+        let bytes = self.lasting.entry(server.clone()).or_default();
+        *bytes = (*bytes + after).saturating_sub(before);
+        if *bytes == 0 {
+            self.lasting.remove(server);
         }
     }
 
@@ -51,13 +50,7 @@ impl HeldBytes {
         self.bytes -= other.bytes;
         self.repeatable -= other.repeatable;
         for (server, bytes) in &other.lasting {
-            match self.lasting.get_mut(server) {
-                Some(held) if *held == *bytes => {
-                    self.lasting.remove(server);
-                }
-                Some(held) => *held -= bytes,
-                None => {}
-            }
+            self.change_lasting(server, *bytes, 0);
         }
     }
 

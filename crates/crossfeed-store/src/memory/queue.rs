@@ -155,12 +155,10 @@ impl Queue {
         let own = incoming
             .filter(|(name, _)| !but.contains(name))
             .and_then(|(name, bytes)| Some((self.owners.get(name)?.weight + bytes, name)));
-        let name = match (own, other) {
-            (Some((own, name)), Some((weight, _))) if own >= *weight => name,
-            (_, Some((_, name))) => name,
-            (Some((_, name)), None) => name,
-            (None, None) => return None,
-        };
+        // Of two that hold as much it is the one of what comes in, the later one here.
+        let other = other.map(|(weight, name)| (*weight, name));
+        let both = other.into_iter().chain(own);
+        let (_, name) = both.max_by_key(|(weight, _)| *weight)?;
         Some(Arc::clone(&self.owners.get(name)?.owner))
     }
 
