@@ -6,7 +6,6 @@ use rusqlite::{Error as SqliteError, ErrorCode};
 use std::{
     borrow::Cow,
     error::Error,
-    fmt,
     io::{self, ErrorKind},
     time::Duration,
 };
@@ -15,19 +14,12 @@ use std::{
 pub(crate) const DATABASE: &str = "artifacts.db";
 
 /// An error, and the file that it is about, as seen from the store's directory.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {error}")]
 pub(crate) struct NamedError<E> {
     pub(crate) file: Cow<'static, str>,
     pub(crate) error: E,
 }
-
-impl<E: fmt::Display> fmt::Display for NamedError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.error)
-    }
-}
-
-impl<E: Error> Error for NamedError<E> {}
 
 fn named<E: Error + Send + Sync + 'static>(
     file: impl Into<Cow<'static, str>>,

@@ -7,7 +7,7 @@ use crate::{
     loaded::Name,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 
 /// Of how many artifacts of other sessions one `put` notes that they have expired.
 const RETIRED_AT_ONCE: usize = 16;
@@ -43,6 +43,22 @@ fn name_values<'n>(
     ]
 }
 
+/// Runs a query without an answer.
+fn execute(connection: &Connection, query: &str, values: impl Params) -> Result<()> {
+    connection.prepare_cached(query)?.execute(values)?;
+    Ok(())
+}
+
+/// What a query answers in its one row.
+fn answer<T>(
+    connection: &Connection,
+    query: &str,
+    values: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<T> {
+    connection.prepare_cached(query)?.query_row(values, read)
+}
+
 /// The one row of a name.
 fn of_name<T>(
     connection: &Connection,
@@ -51,17 +67,14 @@ fn of_name<T>(
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     let name = name_values(scope, artifact_id, call_id);
-    let mut statement = connection.prepare_cached(query)?;
-    statement.query_row(name, read).optional()
+    answer(connection, query, name, read).optional()
 }
 
 /// The data of a row that has it in itself.
 pub(crate) fn data(connection: &Connection, number: i64) -> Result<Option<Vec<u8>>> {
-    connection
-        .prepare_cached("SELECT data FROM artifacts WHERE number = ?1")?
-        .query_row([number], |row| row.get::<_, Option<Vec<u8>>>(0))
-        .optional()
-        .map(Option::flatten)
+    let query = "SELECT data FROM artifacts WHERE number = ?1";
+    let data = answer(connection, query, [number], |row| row.get(0));
+    data.optional().map(Option::flatten)
 }
 
 /// Of an artifact that has expired and whose row has gone: the tool.
@@ -100,20 +113,17 @@ pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Line>> 
 /// The ids of a row that is damaged. It is read again without an index: a damaged one may lead to the
 /// row of another session, whose ids are not for this one.
 fn damaged(connection: &Connection, number: i64, of: &Scope) -> Result<Option<Line>> {
-    connection
-        .prepare_cached(
-            "SELECT tenant, project, session, artifact_id, call_id FROM artifacts WHERE number = ?1",
-        )?
-        .query_row([number], |row| {
-            if scope(row)? != *of {
-                return Ok(None);
-            }
-            let artifact_id = parsed(row, "artifact_id", ArtifactId::parse)?;
-            let call_id = parsed(row, "call_id", CallId::parse)?;
-            Ok(Some(Line::Damaged(artifact_id, call_id)))
-        })
-        .optional()
-        .map(Option::flatten)
+    let query =
+        "SELECT tenant, project, session, artifact_id, call_id FROM artifacts WHERE number = ?1";
+    let line = answer(connection, query, [number], |row| {
+        if scope(row)? != *of {
+            return Ok(None);
+        }
+        let artifact_id = parsed(row, "artifact_id", ArtifactId::parse)?;
+        let call_id = parsed(row, "call_id", CallId::parse)?;
+        Ok(Some(Line::Damaged(artifact_id, call_id)))
+    });
+    line.optional().map(Option::flatten)
 }
 
 /// How many artifacts of a session have not expired, and their bytes.
@@ -122,10 +132,10 @@ pub(crate) fn usage(connection: &Connection, scope: &Scope, now: i64) -> Result<
         "SELECT count(*), coalesce(sum(kept_bytes), 0) FROM artifacts \
          WHERE {OF_SCOPE} AND (expires_at IS NULL OR expires_at > ?4)"
     );
-    connection.prepare_cached(&query)?.query_row(
-        params![scope.tenant(), scope.project(), scope.session(), now],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )
+    let values = params![scope.tenant(), scope.project(), scope.session(), now];
+    answer(connection, &query, values, |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
 }
 
 /// Adds a row; `data` where it is not in a file.
@@ -165,16 +175,16 @@ pub(crate) fn insert(
         ])?;
     let query = format!("DELETE FROM expired WHERE {OF_NAME}");
     let name = name_values(scope, &header.artifact_id, &header.call_id);
-    connection.prepare_cached(&query)?.execute(name)?;
-    Ok(())
+    execute(connection, &query, name)
 }
 
 /// Removes a row.
 pub(crate) fn delete(connection: &Connection, number: i64) -> Result<()> {
-    connection
-        .prepare_cached("DELETE FROM artifacts WHERE number = ?1")?
-        .execute([number])?;
-    Ok(())
+    execute(
+        connection,
+        "DELETE FROM artifacts WHERE number = ?1",
+        [number],
+    )
 }
 
 /// Whether anything is known of a session.
@@ -183,8 +193,7 @@ pub(crate) fn has_session(connection: &Connection, scope: &Scope) -> Result<bool
         "SELECT EXISTS (SELECT 1 FROM artifacts WHERE {OF_SCOPE}) \
          OR EXISTS (SELECT 1 FROM expired WHERE {OF_SCOPE})"
     );
-    let mut statement = connection.prepare_cached(&query)?;
-    statement.query_row(scope_values(scope), |row| row.get(0))
+    answer(connection, &query, scope_values(scope), |row| row.get(0))
 }
 
 /// Removes all rows of a session; gives the files that they named.
@@ -197,28 +206,22 @@ pub(crate) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
         .collect();
     for table in ["artifacts", "expired"] {
         let query = format!("DELETE FROM {table} WHERE {OF_SCOPE}");
-        connection.prepare_cached(&query)?.execute(of_scope)?;
+        execute(connection, &query, of_scope)?;
     }
     files
 }
 
 /// Whether a row names a file.
 pub(crate) fn names_file(connection: &Connection, digest: &Digest) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM artifacts WHERE in_file AND data_digest = ?1)",
-        )?
-        .query_row([digest.0], |row| row.get(0))
+    let query = "SELECT EXISTS (SELECT 1 FROM artifacts WHERE in_file AND data_digest = ?1)";
+    answer(connection, query, [digest.0], |row| row.get(0))
 }
 
 /// Whether there is anything for [`retire`] and [`forget`] to do.
 pub(crate) fn has_overdue(connection: &Connection, now: i64, forgotten: i64) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM artifacts WHERE expires_at IS NOT NULL AND expires_at <= ?1) \
-             OR EXISTS (SELECT 1 FROM expired WHERE expired_at <= ?2)",
-        )?
-        .query_row([now, forgotten], |row| row.get(0))
+    let query = "SELECT EXISTS (SELECT 1 FROM artifacts WHERE expires_at IS NOT NULL AND expires_at <= ?1) \
+                 OR EXISTS (SELECT 1 FROM expired WHERE expired_at <= ?2)";
+    answer(connection, query, [now, forgotten], |row| row.get(0))
 }
 
 /// Where [`retire`] has come to: the time at which a row expired, and its number.
@@ -268,8 +271,9 @@ pub(crate) fn retire(connection: &Connection, now: i64, after: Place) -> Result<
 
 /// Forgets what has expired long ago.
 pub(crate) fn forget(connection: &Connection, until: i64) -> Result<()> {
-    connection
-        .prepare_cached("DELETE FROM expired WHERE expired_at <= ?1")?
-        .execute([until])?;
-    Ok(())
+    execute(
+        connection,
+        "DELETE FROM expired WHERE expired_at <= ?1",
+        [until],
+    )
 }

@@ -150,11 +150,15 @@ impl MemoryStore {
         lookup
     }
 
+    /// As [`Self::with_state`], in the session of a scope; `None` where there is none.
+    fn in_scope<T>(&self, scope: &Scope, work: impl FnOnce(&mut State) -> T) -> Option<T> {
+        let session = self.session(scope)?;
+        Some(self.with_state(&session, work))
+    }
+
     fn look_up_artifact(&self, scope: &Scope, name: &(ArtifactId, CallId)) -> ArtifactLookup {
-        match self.session(scope) {
-            Some(session) => self.with_state(&session, |state| state.artifacts.look_up(name)),
-            None => ArtifactLookup::Missing(ArtifactMissing::Unknown),
-        }
+        self.in_scope(scope, |state| state.artifacts.look_up(name))
+            .unwrap_or(ArtifactLookup::Missing(ArtifactMissing::Unknown))
     }
 
     fn put_now(
@@ -310,15 +314,12 @@ impl ResultStore for MemoryStore {
     }
 
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
-        let session = self.session(scope);
-        let listed =
-            session.map(|session| self.with_state(&session, |state| state.artifacts.list()));
+        let listed = self.in_scope(scope, |state| state.artifacts.list());
         Ok(listed.unwrap_or_default())
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
-        let session = self.session(scope);
-        let listed = session.map(|session| self.with_state(&session, |state| state.list()));
+        let listed = self.in_scope(scope, |state| state.list());
         Ok(listed.unwrap_or_default())
     }
 
