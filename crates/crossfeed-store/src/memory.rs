@@ -16,18 +16,15 @@
 mod artifacts;
 mod eviction;
 mod held;
-mod limits;
 mod queue;
 mod session;
 
 #[cfg(test)]
 mod tests;
 
-pub use limits::MemoryLimits;
-
 use crate::{
-    ArtifactLookup, ArtifactMissing, Clock, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
+    ArtifactLookup, ArtifactMissing, Clock, Listed, ListedArtifact, Lookup, MemoryLimits, Missing,
+    Recorded, ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};

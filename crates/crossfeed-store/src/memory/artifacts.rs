@@ -2,9 +2,10 @@
 //!
 //! Keeps artifacts, their bytes, and tombstones of those that expired. Its session holds the lock.
 
-use super::{limits::MemoryLimits, session::Visit};
+use super::session::Visit;
 use crate::{
-    ArtifactLookup, ArtifactMissing, ListedArtifact, StoreError, StoredArtifact, Tombstone, Usage,
+    ArtifactLookup, ArtifactMissing, ListedArtifact, MemoryLimits, StoreError, StoredArtifact,
+    Tombstone, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId};
 use lru::LruCache;

@@ -14,12 +14,11 @@
 use super::{
     artifacts::{Artifacts, Name},
     held::{HeldBytes, Order, Owner},
-    limits::MemoryLimits,
     queue::Place,
 };
 use crate::{
-    Budget, Clock, Listed, Lookup, Missing, StoreError, StoredArtifact, StoredResult, Tombstone,
-    Usage,
+    Budget, Clock, Listed, Lookup, MemoryLimits, Missing, StoreError, StoredArtifact, StoredResult,
+    Tombstone, Usage,
 };
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;

@@ -1,4 +1,4 @@
-//! How much the in-memory store keeps, and for how long.
+//! How much a store keeps, and for how long.
 
 use crate::{Budget, StoreError};
 use derive_setters::Setters;
