@@ -8,9 +8,9 @@ use derive_setters::Setters;
 use std::fmt;
 
 /// How many keys of an object an outline names.
-const NAMES: usize = 10;
-/// How many characters of a key an outline says.
-const NAME_CHARS: usize = 40;
+const MAX_NAMES: usize = 10;
+/// How many characters of a key an outline shows.
+const MAX_NAME_CHARS: usize = 40;
 
 /// The context of the model that a session works for.
 #[derive(Clone, Debug, Setters)]
@@ -46,7 +46,7 @@ impl ContextOptions {
     }
 }
 
-/// What a value is like from far: all that is said of one that is too large to be shown.
+/// What a value is like from far: all that is shown of one that is too large.
 ///
 /// ```
 /// use crossfeed_core::Outline;
@@ -100,15 +100,11 @@ impl Outline {
                 items: view.len().unwrap_or_default(),
             },
             Kind::Object => {
-                let mut names = Vec::new();
-                let mut keys = 0;
-                for (key, _) in view.members().filter(|(key, _)| !is_internal(key)) {
-                    keys += 1;
-                    if names.len() < NAMES {
-                        names.push(name(&key));
-                    }
+                let keys = || view.members().filter(|(key, _)| !is_internal(key));
+                Self::Object {
+                    keys: keys().count(),
+                    names: keys().take(MAX_NAMES).map(|(key, _)| name(&key)).collect(),
                 }
-                Self::Object { keys, names }
             }
             Kind::String => {
                 let text = view.as_str().unwrap_or_default();
@@ -124,7 +120,7 @@ impl Outline {
 
 /// A key as an outline names it: quoted where it could be mistaken for something else.
 pub(crate) fn name(key: &str) -> String {
-    key_text(key, NAME_CHARS, ".")
+    key_text(key, MAX_NAME_CHARS, ".")
 }
 
 impl fmt::Display for Outline {
@@ -134,9 +130,8 @@ impl fmt::Display for Outline {
             Self::Array { items } => write!(f, "Array with {items} item{}", s(items)),
             Self::Object { keys, names } => {
                 write!(f, "Object with {keys} key{}", s(keys))?;
-                for (index, name) in names.iter().enumerate() {
-                    f.write_str(if index == 0 { ": " } else { ", " })?;
-                    f.write_str(name)?;
+                if !names.is_empty() {
+                    write!(f, ": {}", names.join(", "))?;
                 }
                 if names.len() < *keys {
                     f.write_str(", …")?;

@@ -319,27 +319,22 @@ impl<'a> Tree<'a> for Node<'a> {
         Ok((Self::View(view.clone()), size))
     }
 
-    fn of_written(value: &Value, written: Option<View<'a>>, documents: &'a Documents) -> Self {
-        // The bytes are taken only if they are the value that was read.
-        let written = written.filter(|written| {
-            let cursor = written.as_cursor();
-            cursor.is_some_and(|cursor| cursor.to_nearest_value() == *value)
-        });
-        Self::View(written.unwrap_or_else(|| documents.view(value.to_string())))
-    }
-
-    fn written_default(&self, ordinal: Option<u32>) -> Option<View<'a>> {
+    fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self {
         // Nothing was put yet: it stands where it came.
         let arguments = match self {
             Self::View(view) => Some(view),
             Self::List(items) => Some(&items.came),
             Self::Object(members) => members.came.as_ref(),
         };
-        let found = arguments?.as_cursor()?.by_ordinal(ordinal?)?;
-        let mut defaults = DEFAULT_KEYS.iter().filter_map(|key| found.get(key));
-        defaults
-            .find(|default| default.kind() != Kind::Null)
-            .map(View::from)
+        let written = || {
+            let reference = arguments?.as_cursor()?.by_ordinal(ordinal?)?;
+            let mut defaults = DEFAULT_KEYS.iter().filter_map(|key| reference.get(key));
+            defaults.find(|default| default.kind() != Kind::Null)
+        };
+        // The bytes are taken only if they are the value that was read.
+        let written = written().filter(|written| written.to_nearest_value() == *default);
+        let built = || documents.view(default.to_string());
+        Self::View(written.map_or_else(built, View::from))
     }
 
     fn is_null(&self) -> bool {

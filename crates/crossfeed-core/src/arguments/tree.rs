@@ -1,5 +1,5 @@
-//! What arguments are while their references are replaced: a `Value` where a `Value` is wanted, a
-//! [`Node`](super::node::Node) where bytes are. Putting is the same for both.
+//! What arguments are while their references are replaced: a `Value` for callers that want one, a
+//! [`Node`](super::node::Node) for those that want bytes.
 
 use crossfeed_jmespath::{Unrepresentable, ValueSize, View};
 use crossfeed_json::{Document, number_value};
@@ -14,13 +14,8 @@ pub(crate) trait Tree<'a>: Clone {
     /// What a view gives, and its size.
     fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
 
-    /// A default as the model wrote it: its value, and its bytes where they are known.
-    fn of_written(value: &Value, written: Option<View<'a>>, documents: &'a Documents) -> Self;
-
-    /// The `$default` of the reference that is this value of the document, where its bytes are known.
-    fn written_default(&self, _ordinal: Option<u32>) -> Option<View<'a>> {
-        None
-    }
+    /// The default of the reference that is this value of the document: its bytes where they are known.
+    fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
 
     fn is_null(&self) -> bool;
 
@@ -64,7 +59,7 @@ pub(crate) enum Inside {
 pub(crate) struct Documents(elsa::FrozenVec<Box<Document>>);
 
 impl Documents {
-    /// Some JSON as a view; `null` for what is none.
+    /// Some JSON as a view; `null` if it is invalid.
     pub(crate) fn view(&self, json: String) -> View<'_> {
         let document = self.0.push_get(Box::new(Document::new(json)));
         document.root().map_or_else(|_| View::null(), View::from)
@@ -80,8 +75,8 @@ impl<'a> Tree<'a> for Value {
         view.to_sized_value(limit)
     }
 
-    fn of_written(value: &Value, _: Option<View<'a>>, _: &'a Documents) -> Self {
-        value.clone()
+    fn default_of(&self, default: &Value, _: Option<u32>, _: &'a Documents) -> Self {
+        default.clone()
     }
 
     fn is_null(&self) -> bool {

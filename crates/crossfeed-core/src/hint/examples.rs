@@ -121,10 +121,8 @@ impl Lists<'_, '_> {
                     raw_string(&text).filter(|_| is_short && !text.is_empty())?
                 }
                 Kind::Number if name == "id" => {
-                    let digits = place.view.as_cursor()?.raw();
-                    let digits = std::str::from_utf8(digits).ok()?;
-                    let is_short = digits.len() <= MAX_FILTER_CHARS;
-                    is_short.then(|| format!("`{digits}`"))?
+                    let digits = place.view.as_cursor()?.as_number()?;
+                    (digits.len() <= MAX_FILTER_CHARS).then(|| format!("`{digits}`"))?
                 }
                 _ => return None,
             };

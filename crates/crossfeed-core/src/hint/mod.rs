@@ -1,4 +1,4 @@
-//! Hinting: what a model is told of a value so that it can refer to what it does not see.
+//! Hints: the structure of a value, so that a model can refer to what it does not see.
 //!
 //! The members and their limits are normative in `specs/views.md#hints`.
 //!
@@ -20,7 +20,7 @@ use lists::{Lists, Typed};
 use offers::Offers;
 use serde_json::{Map, Value, json};
 
-/// How much of a value's structure is told.
+/// How much of a value's structure hints show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a host asks for one of the two")]
 pub enum HintDetail {
@@ -31,7 +31,7 @@ pub enum HintDetail {
     Full,
 }
 
-/// What a model is told of a value's structure.
+/// The structure of a value, as a model reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureHints {
     members: Map<String, Value>,
@@ -62,11 +62,11 @@ impl StructureHints {
                 common: lists.common(15),
                 deep: lists.deep(8),
                 bases: lists.bases(6),
-                full: Some(Totals {
-                    depth: walk.paths.iter().map(|path| path.depth).max().unwrap_or(0),
+                totals: Some((
+                    walk.paths.iter().map(|path| path.depth).max().unwrap_or(0),
                     // The root is a path where it is listed, so unless it is an object.
-                    paths: walk.paths.len() - usize::from(walk.paths[0].object.is_some()),
-                }),
+                    walk.paths.len() - usize::from(walk.paths[0].object.is_some()),
+                )),
             },
         };
         Self {
@@ -105,15 +105,8 @@ struct Hints {
     common: Vec<String>,
     deep: Vec<String>,
     bases: Vec<String>,
-    /// Of full hints: only they have the last four lists.
-    full: Option<Totals>,
-}
-
-/// What was found in all.
-#[derive(Clone, Copy, Debug)]
-struct Totals {
-    depth: usize,
-    paths: usize,
+    /// The greatest depth, and how many paths there are: full hints alone have it, and the last four lists.
+    totals: Option<(usize, usize)>,
 }
 
 impl Hints {
@@ -128,7 +121,7 @@ impl Hints {
             ("exampleSelectors", self.examples.clone()),
             ("deepStructureExamples", self.deep.clone()),
         ];
-        let shown = |(_, entries): &(_, Vec<String>)| self.full.is_some() || !entries.is_empty();
+        let shown = |(_, entries): &(_, Vec<String>)| self.totals.is_some() || !entries.is_empty();
         let lists = lists.into_iter().filter(shown);
         let mut members: Map<_, _> = lists
             .map(|(name, entries)| (name.to_owned(), json!(entries)))
@@ -139,7 +132,7 @@ impl Hints {
             "ambiguousFields".to_owned(),
             Value::Object(ambiguous.collect()),
         );
-        if let Some(Totals { depth, paths }) = self.full {
+        if let Some((depth, paths)) = self.totals {
             members.insert("recommendedBaseSelectors".to_owned(), json!(self.bases));
             members.insert("maxDepthFound".to_owned(), json!(depth));
             members.insert("totalPathsFound".to_owned(), json!(paths));

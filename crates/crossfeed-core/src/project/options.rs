@@ -35,17 +35,8 @@ pub struct ProjectOptions {
     /// A selector that is evaluated before: what it gives is projected.
     pub select: Option<String>,
     /// Whether what a call failed with is projected like a result, for who reads it.
-    #[setters(skip)]
+    #[setters(bool)]
     pub failures: bool,
-}
-
-impl ProjectOptions {
-    /// The options for who may read what a call failed with, too.
-    #[must_use]
-    pub fn with_failures(mut self) -> Self {
-        self.failures = true;
-        self
-    }
 }
 
 /// What leaves the engine of a result. Its `Debug` does not say the data.

@@ -67,7 +67,7 @@ fn search<'a>(
     match &node.body {
         Body::Fixed(_) | Body::Described(_) => None,
         Body::Aside(_) => (sort == Sort::Asides).then_some((id, None)),
-        Body::Text(text) | Body::Raw(text) => {
+        Body::Text(text) => {
             let is_cut = || text.end(steps) < text.chars.len();
             (sort == Sort::Texts && is_cut()).then_some((id, None))
         }

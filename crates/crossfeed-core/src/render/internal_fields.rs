@@ -5,9 +5,8 @@ use super::subject::RenderContext;
 use crossfeed_json::quoted;
 use crossfeed_wire::internal::{PARTS, PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
 
-/// What is said where a rule of the host has taken something out before, as a member of the note:
-/// not what it is.
-const WITHHELD: &str = "\"withheld\":\"some of it, by a rule of the host\"";
+/// The note where a rule of the host has taken something out before; it does not tell what.
+const WITHHELD: &str = r#"{"withheld":"some of it, by a rule of the host"}"#;
 
 /// Our fields, as members of an object.
 #[derive(Clone, Debug, Default)]
@@ -23,24 +22,18 @@ pub(super) struct InternalFields {
 impl InternalFields {
     /// The fields beside a result. One of MCP has them in its content, too, with what is said of its
     /// `parts`.
-    pub(super) fn of(
+    pub(super) fn new(
         known: &RenderContext<'_, '_>,
         parts: Option<&str>,
         hints: Option<&str>,
     ) -> Self {
         let id = id(known);
-        let withheld = known.withheld.then(|| format!("{{{WITHHELD}}}"));
+        let member = |key: &str, value: &str| format!(",\"{key}\":{value}");
         let mut all = id.clone();
-        for (key, value) in [(STRUCTURE_HINTS, hints), (PREVIEW, withheld.as_deref())] {
-            if let Some(value) = value {
-                all.push_str(&format!(",\"{key}\":{value}"));
-            }
-        }
-        let mut inside = format!("{{{all}");
-        if let Some(parts) = parts {
-            inside.push_str(&format!(",\"{PARTS}\":{}", quoted(parts)));
-        }
-        inside.push('}');
+        all.extend(hints.map(|hints| member(STRUCTURE_HINTS, hints)));
+        all.extend(known.withheld.then(|| member(PREVIEW, WITHHELD)));
+        let parts = parts.map(|parts| member(PARTS, &quoted(parts)));
+        let inside = format!("{{{all}{}}}", parts.unwrap_or_default());
         Self {
             part: format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&inside)),
             all,
@@ -60,10 +53,7 @@ pub(super) fn beside_preview(
     text: &str,
     hints: Option<&str>,
 ) -> String {
-    let mut json = format!("{{\"preview\":{},{}", quoted(text), id(known));
-    if let Some(hints) = hints {
-        json.push_str(&format!(",\"{STRUCTURE_HINTS}\":{hints}"));
-    }
-    json.push('}');
-    json
+    let hints = hints.map(|hints| format!(",\"{STRUCTURE_HINTS}\":{hints}"));
+    let (text, id, hints) = (quoted(text), id(known), hints.unwrap_or_default());
+    format!("{{\"preview\":{text},{id}{hints}}}")
 }

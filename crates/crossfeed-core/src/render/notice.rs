@@ -1,6 +1,9 @@
 //! The lines around a preview that say what it is, and what in the data reads like one of them.
 
-use super::subject::RenderContext;
+use super::{
+    subject::RenderContext,
+    text::{char_len, escaped_unit},
+};
 use crossfeed_json::{Document, Kind, quoted};
 use std::ops::Range;
 
@@ -92,7 +95,7 @@ pub(super) fn put_json(json: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends bytes with parts of them replaced, in order.
-fn put_replaced<'r>(
+pub(super) fn put_replaced<'r>(
     bytes: &[u8],
     replaced: impl Iterator<Item = (Range<usize>, &'r [u8])>,
     out: &mut Vec<u8>,
@@ -218,50 +221,34 @@ fn claim(bytes: &[u8]) -> Option<usize> {
 
 /// The same of bytes whose first character is read so.
 fn claim_with(bytes: &[u8], first: impl Fn(&[u8]) -> Option<(char, usize)>) -> Option<usize> {
-    let mut possible = [true; CLAIMS.len()];
-    let mut letters = 0;
+    // What is still to come of each claim that may be meant.
+    let mut rest = CLAIMS.map(Some);
     let mut at = 0;
     while let Some((c, len)) = first(bytes.get(at..)?) {
         at += len;
         if is_blank(c) {
             continue;
         }
-        for (is_possible, claim) in possible.iter_mut().zip(CLAIMS) {
-            let expected = claim.as_bytes().get(letters).copied().map(char::from);
-            *is_possible &= expected.is_some_and(|expected| c.eq_ignore_ascii_case(&expected));
-        }
-        letters += 1;
-        if !possible.contains(&true) {
-            return None;
-        }
-        let mut claims = possible.iter().zip(CLAIMS);
-        if claims.any(|(is_possible, claim)| *is_possible && claim.len() == letters) {
+        rest = rest.map(|claim| claim?.strip_prefix(c.to_ascii_lowercase()));
+        if rest.contains(&Some("")) {
             return Some(at);
         }
+        rest.iter().flatten().next()?;
     }
     None
 }
 
 /// The first character of UTF-8, and its bytes.
 fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
-    let len = match bytes.first()? {
-        0..0x80 => 1,
-        0x80..0xe0 => 2,
-        0xe0..0xf0 => 3,
-        _ => 4,
-    };
+    let len = char_len(*bytes.first()?);
     let text = std::str::from_utf8(bytes.get(..len)?).ok()?;
     Some((text.chars().next()?, len))
 }
 
 /// The first character of the inside of a JSON string, and the bytes that it is written in.
 fn written_char(bytes: &[u8]) -> Option<(char, usize)> {
-    let unit = |at: usize| {
-        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    if let Some(first) = unit(0) {
-        let units = std::iter::once(first).chain(unit(6));
+    if let Some(first) = escaped_unit(bytes, 0) {
+        let units = std::iter::once(first).chain(escaped_unit(bytes, 6));
         let c = char::decode_utf16(units).next()?.ok()?;
         return Some((c, 6 * c.len_utf16()));
     }

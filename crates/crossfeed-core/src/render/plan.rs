@@ -96,10 +96,7 @@ pub(super) enum Body<'a> {
     Described(String),
     /// What stands for something beside the data that is not shown, whatever the steps.
     Aside(String),
-    /// A text within JSON.
     Text(Text<'a>),
-    /// A text that is all of the result, as it is.
-    Raw(Text<'a>),
     Branch(Branch<'a>),
     /// What stands one behind the other, each behind what leads to it.
     Row(Vec<(String, Id)>),
@@ -111,7 +108,7 @@ impl Body<'_> {
         match self {
             Self::Fixed(json) => json.len(),
             Self::Described(text) => text.len(),
-            Self::Text(_) | Self::Raw(_) => BEGINNING + 20,
+            Self::Text(_) => BEGINNING + 20,
             _ => 20,
         }
     }
@@ -257,7 +254,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         cursor: Option<Cursor<'a>>,
         hop: PathStep<'a>,
     ) -> Id {
-        self.add(Body::Text(Text::of(chars)), cursor, hop)
+        self.add(Body::Text(Text::new(chars, false)), cursor, hop)
     }
 
     /// Adds a text that is all of a result: as it is, unless lines of it could be read as data, too.
@@ -267,13 +264,8 @@ impl<'a, 'v> Plan<'a, 'v> {
         cursor: Option<Cursor<'a>>,
         hop: PathStep<'a>,
     ) -> Id {
-        let text = Text::of(chars);
-        let body = if chars.has_json_lines() {
-            Body::Text(text)
-        } else {
-            Body::Raw(text)
-        };
-        let id = self.add(body, cursor, hop);
+        let text = Text::new(chars, !chars.has_json_lines());
+        let id = self.add(Body::Text(text), cursor, hop);
         self.want(id, 0);
         id
     }
@@ -368,7 +360,7 @@ impl<'a, 'v> Plan<'a, 'v> {
                 return false;
             };
             match &mut self.nodes[id].body {
-                Body::Text(text) | Body::Raw(text) => {
+                Body::Text(text) => {
                     let (more, has_more) = text.lengthen(self.steps);
                     self.steps += 1;
                     self.bytes += more;

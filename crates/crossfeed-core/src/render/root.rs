@@ -81,7 +81,7 @@ impl<'a> Plan<'a, '_> {
         let ends_in_line = row
             .last()
             .is_some_and(|(_, id)| match &self.node(*id).body {
-                Body::Raw(_) => true,
+                Body::Text(text) => text.is_raw,
                 Body::Branch(branch) => branch.form == Form::Parts,
                 _ => false,
             });

@@ -21,7 +21,6 @@ use crate::{
     context::ContextOptions,
     error::RenderError,
 };
-use crossfeed_tokens::TokenCounter;
 
 /// The most bytes of a token, on average over what is shown: an estimate of four characters, of four
 /// bytes each. What is longer is not shown, whatever counts it, so that what is written is bounded.
@@ -62,16 +61,14 @@ pub(crate) fn show<'a>(
         Subject::Mcp(root) => EnvelopeInfo::of(root, known).legend(known),
         _ => None,
     };
-    let tokens = &context.tokens;
     let search = Search {
         subject,
         known,
         options,
-        tokens,
+        context,
         parts,
-        context_limit: context.limit(),
         bytes: stored.document().raw().len(),
-        whole_tokens: whole_tokens(stored, tokens),
+        whole_tokens: whole_tokens(stored, &context.tokens),
     };
     search.show(hints).map_err(ShowError::Render)
 }
@@ -95,14 +92,20 @@ struct Frame<'h> {
     note: Note,
 }
 
+impl Frame<'_> {
+    /// A frame without hints.
+    fn bare(note: Note) -> Self {
+        Self { hints: None, note }
+    }
+}
+
 struct Search<'a, 'v> {
     subject: Subject<'a>,
     known: &'v RenderContext<'a, 'v>,
     options: &'v RenderOptions,
-    tokens: &'v TokenCounter,
+    context: &'v ContextOptions,
     /// How the parts of a tool result are called.
     parts: Option<String>,
-    context_limit: usize,
     bytes: usize,
     whole_tokens: usize,
 }
@@ -133,15 +136,11 @@ impl<'a> Search<'a, '_> {
                 return Ok(rendered);
             }
         }
-        let bare = Frame {
-            hints: None,
-            note: Note::Short,
-        };
-        let least = self.trial(&plan, 0, &bare, None);
+        let least = self.trial(&plan, 0, &Frame::bare(Note::Short), None);
         Err(RenderError::BudgetTooSmall {
             budget,
             needed: needed.min(least.map_or(usize::MAX, |least| least.tokens)),
-            limit: self.context_limit,
+            limit: self.context.limit(),
         })
     }
 
@@ -176,7 +175,7 @@ impl<'a> Search<'a, '_> {
 
     fn shown(&self, json: String, complete: bool, preview: Option<Preview>) -> Rendered {
         Rendered {
-            tokens: self.tokens.count(&json),
+            tokens: self.context.tokens.count(&json),
             json,
             whole: preview.is_none(),
             complete,
@@ -190,8 +189,7 @@ impl<'a> Search<'a, '_> {
     fn frames<'h>(&self, plan: &Plan<'a, '_>, hints: &'h [String]) -> Vec<Frame<'h>> {
         let budget = self.options.preview_tokens;
         let asked = self.options.hints == ShownHints::Always || self.options.fitting.is_some();
-        let frame = |hints: Option<&'h str>, note: Note| Frame { hints, note };
-        let plain = frame(None, Note::Full);
+        let plain = Frame::bare(Note::Full);
         let mut frames = Vec::new();
         let tokens_of = |frame: &Frame<'_>| {
             let trial = self.trial(plan, 0, frame, None);
@@ -199,7 +197,10 @@ impl<'a> Search<'a, '_> {
         };
         if !hints.is_empty() {
             let without = tokens_of(&plain);
-            let with_hints = hints.iter().map(|hints| frame(Some(hints), Note::Full));
+            let with_hints = hints.iter().map(|hints| Frame {
+                hints: Some(hints),
+                ..plain
+            });
             let has_room = |frame: &Frame<'_>| {
                 let with = tokens_of(frame);
                 let taken = with.saturating_sub(without);
@@ -214,9 +215,9 @@ impl<'a> Search<'a, '_> {
         }
         frames.push(plain);
         if self.known.referable {
-            frames.push(frame(None, Note::Unselected));
+            frames.push(Frame::bare(Note::Unselected));
         }
-        frames.push(frame(None, Note::Short));
+        frames.push(Frame::bare(Note::Short));
         frames
     }
 
@@ -228,7 +229,7 @@ impl<'a> Search<'a, '_> {
         if blanks == Blanks::LeftOut && self.bytes > most.saturating_mul(MOSTLY_BLANK) {
             return None;
         }
-        let ours = InternalFields::of(self.known, self.parts.as_deref(), hints);
+        let ours = InternalFields::new(self.known, self.parts.as_deref(), hints);
         let (json, complete) = whole(self.subject, self.known, &ours, blanks, most)?;
         Some(self.shown(json, complete, None))
     }

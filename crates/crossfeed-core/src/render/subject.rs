@@ -2,7 +2,7 @@
 //!
 //! The kinds are those of the canonical value; what is shown of a tool result of MCP is its envelope.
 
-use super::{parts::binary_data, text::Chars};
+use super::{notice::put_replaced, parts::binary_data, text::Chars};
 use crate::{
     canonical::{Stored, UNKNOWN_MEDIA, ViewError, is_enveloped},
     strip::{StripPolicy, strip},
@@ -133,26 +133,14 @@ pub(crate) fn whole_tokens(stored: &Stored, tokens: &TokenCounter) -> usize {
         let bytes = format!("{{{}}}", described(media_type, raw.len()));
         return tokens.count_bytes(if is_text { raw } else { bytes.as_bytes() });
     };
-    let mut rest = raw;
-    let mut texts = Vec::new();
-    if is_enveloped(root, kind) {
-        for data in binary_data(root).map(Cursor::raw) {
-            // Parts stand in the order of their bytes.
-            let before = (data.as_ptr() as usize).checked_sub(rest.as_ptr() as usize);
-            let cut = before.and_then(|before| {
-                let (text, from) = rest.split_at_checked(before)?;
-                Some((text, from.get(data.len()..)?))
-            });
-            if let Some((text, after)) = cut {
-                texts.extend_from_slice(text);
-                rest = after;
-            }
-        }
-    }
-    if texts.is_empty() {
+    let mut binary = binary_data(root).peekable();
+    if !is_enveloped(root, kind) || binary.peek().is_none() {
         return tokens.count_bytes(raw);
     }
-    texts.extend_from_slice(rest);
+    // Parts stand in the order of their bytes.
+    let cuts = binary.map(|data| (data.offset()..data.offset() + data.raw().len(), &[][..]));
+    let mut texts = Vec::new();
+    put_replaced(raw, cuts, &mut texts);
     tokens.count_bytes(&texts)
 }
 

@@ -15,7 +15,7 @@ pub(super) const BEGINNING: usize = 48;
 /// About how many characters the mark behind the beginning of a text takes.
 const MARK: usize = 20;
 /// How many characters of a text are looked through for JSON.
-const LOOKED_AT: usize = 1 << 16;
+const MAX_JSON_CHARS: usize = 1 << 16;
 
 /// A text, and how it is written.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +72,7 @@ impl<'a> Chars<'a> {
             at += match bytes.get(at) {
                 None => return bytes.len(),
                 Some(b'\\') if matches!(self, Self::Quoted(_)) => escape_len(bytes, at),
-                Some(0..0x80) => 1,
-                Some(0x80..0xe0) => 2,
-                Some(0xe0..0xf0) => 3,
-                Some(_) => 4,
+                Some(first) => char_len(*first),
             };
         }
         at.min(bytes.len())
@@ -110,7 +107,7 @@ impl<'a> Chars<'a> {
     /// Whether a text that is not valid JSON as a whole begins like it, or has lines that are lists or objects
     /// (JSON Lines): a program that takes such lines and leaves out others would read a part as all.
     pub(super) fn has_json_lines(self) -> bool {
-        let text = self.begin(self.advance(0, LOOKED_AT));
+        let text = self.begin(self.advance(0, MAX_JSON_CHARS));
         let begins = |line: &str| {
             let rest = line.trim_start();
             let inside = rest.strip_prefix(['{', '[']).map(str::trim_start);
@@ -138,14 +135,26 @@ impl<'a> Chars<'a> {
 /// Bytes of the escape that begins at `at` in the inside of a JSON string; a pair of surrogates is
 /// one.
 fn escape_len(bytes: &[u8], at: usize) -> usize {
-    let unit = |at: usize| {
-        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    match unit(at) {
+    match escaped_unit(bytes, at) {
         None => 2,
-        Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => 12,
+        Some(0xd800..0xdc00) if matches!(escaped_unit(bytes, at + 6), Some(0xdc00..0xe000)) => 12,
         Some(_) => 6,
+    }
+}
+
+/// The UTF-16 unit that stands at a place as `\u0041`.
+pub(super) fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Bytes of the character of UTF-8 that begins with a byte.
+pub(super) fn char_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
     }
 }
 
@@ -153,6 +162,8 @@ fn escape_len(bytes: &[u8], at: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Text<'a> {
     pub(super) chars: Chars<'a>,
+    /// Whether it is all of the result and shown as it is, else within JSON.
+    pub(super) is_raw: bool,
     /// How many characters it has.
     pub(super) count: usize,
     /// After which step it is shown up to where.
@@ -163,9 +174,10 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// A text of which nothing is shown.
-    pub(super) fn of(chars: Chars<'a>) -> Self {
+    pub(super) fn new(chars: Chars<'a>, is_raw: bool) -> Self {
         Self {
             chars,
+            is_raw,
             count: chars.count(),
             ends: Vec::new(),
             shown: 0,

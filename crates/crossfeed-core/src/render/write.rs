@@ -55,22 +55,18 @@ impl<'a> Writer<'a, '_> {
             Body::Described(text) => put_line(text, &mut self.out),
             Body::Aside(mark) => self.put(mark),
             Body::Text(text) => {
-                let mut json = Vec::new();
                 let end = text.end(self.steps);
-                text.chars.write_begin(end, &mut json);
-                self.put_json(&json);
-                if end < text.chars.len() {
-                    self.put(&characters(text.count));
+                if text.is_raw {
+                    put_text(&text.chars.begin(end), &mut self.out);
+                } else {
+                    let mut json = Vec::new();
+                    text.chars.write_begin(end, &mut json);
+                    self.put_json(&json);
                 }
-            }
-            Body::Raw(text) => {
-                let end = text.end(self.steps);
-                put_text(&text.chars.begin(end), &mut self.out);
                 if end < text.chars.len() {
-                    if end > 0 {
-                        self.put("\n");
-                    }
-                    self.put(&characters(text.count));
+                    let before = if text.is_raw && end > 0 { "\n" } else { "" };
+                    let (count, s) = (text.count, s(text.count));
+                    self.put(&format!("{before}… ({count} character{s})"));
                 }
             }
             Body::Row(row) => {
@@ -139,11 +135,6 @@ impl<'a> Writer<'a, '_> {
             }
         }
     }
-}
-
-/// What stands behind the beginning of a text of so many characters.
-fn characters(count: usize) -> String {
-    format!("… ({count} character{})", s(count))
 }
 
 /// The names of the first hidden keys of an object, as a mark says them.

@@ -240,8 +240,8 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let number = match (known, &reference.default) {
             (Ok(number), _) => number,
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
-                let written = arguments.written_default(planned.ordinal);
-                let value = T::of_written(default, written, &self.context.arena.documents);
+                let documents = &self.context.arena.documents;
+                let value = arguments.default_of(default, planned.ordinal, documents);
                 let mut stand_in = stand_in(reference, default, value, self.context.tally);
                 stand_in.source.trace = self.result(planned)?.as_stored().trace().cloned();
                 self.add(stand_in)

@@ -7,26 +7,21 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 /// The expressions that were used last. Agents repeat themselves: one hit saves a parse.
 #[derive(Debug)]
-pub(crate) struct Selectors {
-    kept: Mutex<LruCache<Box<str>, Arc<Expression>>>,
-}
+pub(crate) struct Selectors(Mutex<LruCache<Box<str>, Arc<Expression>>>);
 
 impl Selectors {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self {
-            kept: Mutex::new(LruCache::new(capacity)),
-        }
+        Self(Mutex::new(LruCache::new(capacity)))
     }
 
     /// The expression of a text, parsed now unless it was used lately.
     pub(crate) fn get(&self, text: &str) -> Result<Arc<Expression>, ParseError> {
-        let kept = || self.kept.lock();
-        if let Some(expression) = kept().get(text) {
+        if let Some(expression) = self.0.lock().get(text) {
             return Ok(Arc::clone(expression));
         }
         // Parsed without the lock; of two that parse the same text at once the later one stays.
         let expression = Arc::new(Expression::parse(text)?);
-        kept().put(text.into(), Arc::clone(&expression));
+        self.0.lock().put(text.into(), Arc::clone(&expression));
         Ok(expression)
     }
 }

@@ -10,7 +10,7 @@ pub enum AnsweringView {
     Canonical,
     /// The envelope around it, as models copy paths from there.
     Envelope,
-    /// The object that a model is shown of a value that is none: `{"value": …}`, `{"text": …}`.
+    /// The object that a model is shown in place of another value: `{"value": …}`, `{"text": …}`.
     Shown,
 }
 
@@ -47,9 +47,8 @@ impl std::fmt::Display for Notice {
             }
             _ => f.write_str("the list is empty")?,
         }
-        for (index, selector) in self.nearest.iter().enumerate() {
-            f.write_str(if index == 0 { "; try: " } else { ", " })?;
-            f.write_str(selector)?;
+        if !self.nearest.is_empty() {
+            write!(f, "; try: {}", self.nearest.join(", "))?;
         }
         Ok(())
     }

@@ -26,8 +26,8 @@ const EXPLANATION_WEIGHT: u64 = 50;
 /// largest, that of JSON Schema, asks less.
 const FOREIGN_STEPS_PER_VALUE: u64 = 200;
 
-/// The steps that the validations of one call may take together.
-#[derive(Debug)]
+/// The steps that the validations of one call may take together. Schemas that are not counted need none.
+#[derive(Debug, Default)]
 pub(crate) struct Steps {
     limit: u64,
     left: u64,
@@ -46,22 +46,15 @@ impl Steps {
         }
     }
 
-    /// For schemas that need no counting.
-    pub(super) fn uncounted() -> Self {
-        Self {
-            limit: MAX_STEPS,
-            left: MAX_STEPS,
-            pairs: 0,
-        }
-    }
-
-    /// Pays for one validation; once the steps do not suffice, none is left.
+    /// Pays for one validation, by a schema that costs something to count; once the steps do not suffice,
+    /// none is left.
     pub(super) fn pay(
         &mut self,
-        graph: &Graph,
+        graph: Option<&Graph>,
         value: &Value,
         explained: bool,
     ) -> Result<(), ValidationCost> {
+        let Some(graph) = graph else { return Ok(()) };
         let weight = if explained { EXPLANATION_WEIGHT } else { 1 };
         let cost = graph.cost(value, self.left / weight, self.pairs);
         self.left = cost.map_or(0, |cost| self.left.saturating_sub(cost * weight));

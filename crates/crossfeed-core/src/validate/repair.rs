@@ -65,10 +65,9 @@ pub(super) fn repair(
             let digits = link
                 .filter(|link| link.at == finding.at)
                 .and_then(|link| link.digits.as_deref());
-            let Some(place) = arguments.pointer_mut(finding.at.as_str()) else {
-                continue;
-            };
-            if let Some(converted) = convert(place, digits) {
+            if let Some(place) = arguments.pointer_mut(finding.at.as_str())
+                && let Some(converted) = convert(place, digits)
+            {
                 let before = std::mem::replace(place, converted);
                 changed.push((finding.at, before));
             }

@@ -96,22 +96,10 @@ impl InputSchema {
 
     /// What judging these arguments may take, all validations together.
     pub(crate) fn steps(&self, arguments: &Value) -> Steps {
-        match self.0.graph {
-            Some(_) => Steps::new(arguments),
-            None => Steps::uncounted(),
-        }
-    }
-
-    fn pay(
-        &self,
-        arguments: &Value,
-        steps: &mut Steps,
-        explained: bool,
-    ) -> Result<(), ValidationCost> {
-        match &self.0.graph {
-            Some(graph) => steps.pay(graph, arguments, explained),
-            None => Ok(()),
-        }
+        let is_counted = self.0.graph.is_some();
+        is_counted
+            .then(|| Steps::new(arguments))
+            .unwrap_or_default()
     }
 
     pub(crate) fn accepts(
@@ -119,7 +107,7 @@ impl InputSchema {
         arguments: &Value,
         steps: &mut Steps,
     ) -> Result<bool, ValidationCost> {
-        self.pay(arguments, steps, false)?;
+        steps.pay(self.0.graph.as_ref(), arguments, false)?;
         Ok(self.0.validator.is_valid(arguments))
     }
 
@@ -156,7 +144,7 @@ impl InputSchema {
         arguments: &'f Value,
         steps: &mut Steps,
     ) -> Result<impl Iterator<Item = Finding> + use<'f>, ValidationCost> {
-        self.pay(arguments, steps, true)?;
+        steps.pay(self.0.graph.as_ref(), arguments, true)?;
         let errors = self.0.validator.iter_errors(arguments);
         Ok(errors.map(|error| Finding::of(&error)))
     }
@@ -174,15 +162,11 @@ impl Finding {
 
 /// The schemas that were used last, by their text: a tool's schema is compiled once.
 #[derive(Debug)]
-pub(crate) struct Schemas {
-    kept: Mutex<LruCache<String, InputSchema>>,
-}
+pub(crate) struct Schemas(Mutex<LruCache<String, InputSchema>>);
 
 impl Schemas {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self {
-            kept: Mutex::new(LruCache::new(capacity)),
-        }
+        Self(Mutex::new(LruCache::new(capacity)))
     }
 
     pub(crate) fn get(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
@@ -190,12 +174,11 @@ impl Schemas {
             return Err(SchemaError::TooDeep);
         }
         let text = schema.to_string();
-        let kept = || self.kept.lock();
-        if let Some(schema) = kept().get(&text) {
+        if let Some(schema) = self.0.lock().get(&text) {
             return Ok(schema.clone());
         }
         let compiled = InputSchema::compile(schema.clone())?;
-        kept().put(text, compiled.clone());
+        self.0.lock().put(text, compiled.clone());
         Ok(compiled)
     }
 }

@@ -171,16 +171,13 @@ pub(crate) fn built_bytes(value: Cursor<'_>) -> usize {
     let length = value.len().unwrap_or_default();
     match value.kind() {
         Kind::Array => length * ITEM_BYTES + inside(value),
-        // Keys, too, are texts.
-        Kind::Object => length * VALUE_BYTES + inside(value) + key_bytes(value),
+        Kind::Object => {
+            let keys = value.members().map(|(key, _)| key.raw().len());
+            length * VALUE_BYTES + inside(value) + keys.sum::<usize>()
+        }
         Kind::String => value.raw().len(),
         _ => 0,
     }
-}
-
-fn key_bytes(object: Cursor<'_>) -> usize {
-    let keys = object.members().map(|(key, _)| key.raw().len());
-    keys.sum()
 }
 
 fn is_long(view: &View<'_>) -> bool {

@@ -74,10 +74,10 @@ impl Walk<'_> {
 
     /// What was looked at, where that was not everything: the cuts nearest to the root.
     pub(crate) fn sampled(&self) -> Option<String> {
-        const TOLD: usize = 2;
-        const PATH_CHARS: usize = 40;
+        const MAX_CUTS: usize = 2;
+        const MAX_PATH_CHARS: usize = 40;
         let mut parts = Vec::new();
-        for cut in self.cuts.iter().take(TOLD) {
+        for cut in self.cuts.iter().take(MAX_CUTS) {
             let (looked, of) = (cut.looked, cut.of);
             let mut part = if cut.is_list {
                 format!("{looked} of {of} items")
@@ -85,26 +85,21 @@ impl Walk<'_> {
                 format!("first {looked} of {of} keys")
             };
             let selector = self.selector(cut.place).filter(|_| cut.place != 0);
-            if let Some(selector) = selector.filter(|s| s.chars().count() <= PATH_CHARS) {
+            if let Some(selector) = selector.filter(|s| s.chars().count() <= MAX_PATH_CHARS) {
                 part.push_str(&format!(" of `{selector}`"));
             }
             parts.push(part);
         }
-        if self.cuts.len() > TOLD {
-            parts.push(format!("parts of {} more", self.cuts.len() - TOLD));
-        }
-        if self.stopped {
-            parts.push(format!("first {} values", self.seen));
-        }
-        if self.too_deep {
-            parts.push(format!("{DEPTH} steps deep"));
-        }
-        if self.long_keys > 0 {
-            parts.push(format!("{} long keys left out", self.long_keys));
-        }
-        if self.unopened > 0 {
-            parts.push(format!("{} texts not opened", self.unopened));
-        }
+        let (seen, long_keys, unopened) = (self.seen, self.long_keys, self.unopened);
+        let more = self.cuts.len().saturating_sub(MAX_CUTS);
+        let rest = [
+            (more > 0).then(|| format!("parts of {more} more")),
+            self.stopped.then(|| format!("first {seen} values")),
+            self.too_deep.then(|| format!("{DEPTH} steps deep")),
+            (long_keys > 0).then(|| format!("{long_keys} long keys left out")),
+            (unopened > 0).then(|| format!("{unopened} texts not opened")),
+        ];
+        parts.extend(rest.into_iter().flatten());
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
