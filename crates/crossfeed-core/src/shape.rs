@@ -1,7 +1,5 @@
 //! The shape of a value: one bounded line that an error may show, such as
-//! `{items: [{title: string(24), url: string(41)}](len=12), total: number}`. Never a value.
-//!
-//! Never a value.
+//! `{items: [{title: string(24), url: string(41)}](len=12), total: number}`. It never holds a value.
 
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::quoted;
@@ -10,11 +8,11 @@ use serde_json::Value;
 use std::{borrow::Cow, fmt};
 
 /// How many levels of lists and objects are opened.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// How many keys of an object are shown.
-const KEYS: usize = 10;
+const MAX_KEYS: usize = 10;
 /// How many characters of a key are shown.
-const KEY_CHARS: usize = 64;
+const MAX_KEY_CHARS: usize = 64;
 
 /// The shape of a value, as text.
 ///
@@ -27,16 +25,18 @@ impl Shape {
     /// The shape of a view.
     #[must_use]
     pub fn of(view: &View<'_>) -> Self {
-        let mut out = String::new();
-        write(view, DEPTH, &mut out);
-        Self(out)
+        Self::new(view)
     }
 
     /// The shape of a `serde_json::Value`.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
+        Self::new(&value)
+    }
+
+    fn new(value: &impl Shaped) -> Self {
         let mut out = String::new();
-        write(&value, DEPTH, &mut out);
+        write(value, MAX_DEPTH, &mut out);
         Self(out)
     }
 
@@ -53,9 +53,11 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What is said of a value.
+/// What a shape shows of a value.
 enum Look<'v, T> {
+    /// How many characters it has.
     Text(usize),
+    /// How many items it has, and the first.
     List(usize, Option<T>),
     /// How many members there are, and the first that are not internal fields.
     Object(usize, Vec<(Cow<'v, str>, T)>),
@@ -74,7 +76,7 @@ impl Shaped for View<'_> {
             Kind::Array => Look::List(len, self.at(0)),
             Kind::Object => {
                 let own = self.members().filter(|(key, _)| !is_internal(key));
-                Look::Object(len, own.take(KEYS + 1).collect())
+                Look::Object(len, own.take(MAX_KEYS + 1).collect())
             }
             scalar => Look::Scalar(scalar),
         }
@@ -101,7 +103,7 @@ impl Shaped for &Value {
             Value::Object(members) => {
                 let own = members.iter().filter(|(key, _)| !is_internal(key));
                 let own = own.map(|(key, value)| (Cow::Borrowed(key.as_str()), value));
-                Look::Object(members.len(), own.take(KEYS + 1).collect())
+                Look::Object(members.len(), own.take(MAX_KEYS + 1).collect())
             }
             scalar => Look::Scalar(kind_of(scalar)),
         }
@@ -127,13 +129,13 @@ fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
         Look::Object(..) if depth == 0 => out.push_str("{...}"),
         Look::Object(_, members) => {
             out.push('{');
-            for (index, (key, value)) in members.iter().take(KEYS).enumerate() {
+            for (index, (key, value)) in members.iter().take(MAX_KEYS).enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
-                out.push_str(&key_text(key, KEY_CHARS, ""));
+                out.push_str(&key_text(key, MAX_KEY_CHARS, ""));
                 out.push_str(": ");
                 write(value, depth - 1, out);
             }
-            if members.len() > KEYS {
+            if members.len() > MAX_KEYS {
                 out.push_str(", ...");
             }
             out.push('}');

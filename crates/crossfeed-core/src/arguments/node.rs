@@ -86,11 +86,8 @@ impl<'a> Items<'a> {
                 None => Child::Came(item),
             }
         });
-        came.chain(
-            self.changed
-                .range(count..)
-                .map(|(_, node)| Child::Changed(node)),
-        )
+        let added = self.changed.range(count..);
+        came.chain(added.map(|(_, node)| Child::Changed(node)))
     }
 
     fn get_mut(&mut self, index: usize) -> Option<&mut Node<'a>> {
@@ -354,15 +351,14 @@ impl<'a> Tree<'a> for Node<'a> {
     }
 
     fn inside(&mut self) -> Inside {
+        if self.is_null() {
+            *self = Self::Object(Members::default());
+        }
         match self.open() {
             Self::List(items) => Inside::Items(items.len),
             Self::Object(_) => Inside::Members,
             Self::View(_) => Inside::Nothing,
         }
-    }
-
-    fn make_object(&mut self) {
-        *self = Self::Object(Members::default());
     }
 
     fn member(&mut self, key: &str) -> Option<&mut Self> {

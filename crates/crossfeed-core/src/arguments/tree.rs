@@ -22,11 +22,8 @@ pub(crate) trait Tree<'a>: Clone {
     /// What is at a place, as `Value::pointer_mut` finds it.
     fn at_mut(&mut self, at: &Pointer) -> Option<&mut Self>;
 
-    /// The inside of a list or object.
+    /// The inside of a list or object; `null` becomes an object without members.
     fn inside(&mut self) -> Inside;
-
-    /// Makes an object without members of it.
-    fn make_object(&mut self);
 
     /// The member of an object, made if it is not there.
     fn member(&mut self, key: &str) -> Option<&mut Self>;
@@ -88,6 +85,9 @@ impl<'a> Tree<'a> for Value {
     }
 
     fn inside(&mut self) -> Inside {
+        if self.is_null() {
+            *self = Value::Object(Map::new());
+        }
         match self {
             Value::Object(_) => Inside::Members,
             Value::Array(items) => Inside::Items(items.len()),
@@ -95,16 +95,8 @@ impl<'a> Tree<'a> for Value {
         }
     }
 
-    fn make_object(&mut self) {
-        *self = Value::Object(Map::new());
-    }
-
     fn member(&mut self, key: &str) -> Option<&mut Self> {
-        let members = self.as_object_mut()?;
-        if !members.contains_key(key) {
-            members.insert(key.to_owned(), Value::Null);
-        }
-        members.get_mut(key)
+        Some(self.as_object_mut()?.entry(key).or_insert(Value::Null))
     }
 
     fn item(&mut self, index: usize) -> Option<&mut Self> {

@@ -1,8 +1,5 @@
 //! Walks over arguments: a `Value`, or a place in a document. Of a document only the object at hand is built,
-//! and no more than there is room for. Members that reading back removed are not there.
-//!
-//! Of a document nothing else is built, and no more than there is room for. What reading back took out of it is
-//! not there.
+//! and no more than there is room for. Members that reading back removed are skipped.
 
 use super::{Node, Tree as _};
 use crate::{error::LimitError, shape::kind_of};
@@ -173,15 +170,12 @@ impl<'v> Came<'v> {
             }
             _ => outside(member),
         };
-        match self.cursor.kind() {
-            Kind::Object => {
-                let members = self.left();
-                let members =
-                    members.map(|(key, member)| (key.text().into_owned(), inside(member)));
-                Value::Object(members.collect())
-            }
-            _ => outside(self.cursor),
+        if self.cursor.kind() != Kind::Object {
+            return outside(self.cursor);
         }
+        let members = self.left();
+        let members = members.map(|(key, member)| (key.text().into_owned(), inside(member)));
+        Value::Object(members.collect())
     }
 }
 
@@ -218,7 +212,8 @@ impl<'v> Walked<'v> for Came<'v> {
                 room.take(value.value_count(), key.len() + value.raw().len())?;
                 value.to_nearest_value()
             } else {
-                room.take(1, key.len() + scalar_len(value))?;
+                let scalar = value.len().map_or_else(|| value.raw().len(), |_| 0);
+                room.take(1, key.len() + scalar)?;
                 outside(value)
             };
             object.insert(key.into_owned(), built);
@@ -233,13 +228,6 @@ impl<'v> Walked<'v> for Came<'v> {
 
     fn ordinal(self) -> Option<u32> {
         Some(self.cursor.ordinal())
-    }
-}
-
-fn scalar_len(value: Cursor<'_>) -> usize {
-    match value.len() {
-        Some(_) => 0,
-        None => value.raw().len(),
     }
 }
 

@@ -89,7 +89,7 @@ impl Comparison {
             return false;
         };
         self.looked_up = left;
-        let found = object.get(&key.text());
-        found.is_some_and(|found| self.is_same(own, found))
+        let member = object.get(&key.text());
+        member.is_some_and(|member| self.is_same(own, member))
     }
 }

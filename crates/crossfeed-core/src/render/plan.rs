@@ -247,25 +247,10 @@ impl<'a, 'v> Plan<'a, 'v> {
         self.nodes.len() - 1
     }
 
-    /// Adds a text, of which nothing is shown and nothing is planned.
-    pub(super) fn add_text(
-        &mut self,
-        chars: Chars<'a>,
-        cursor: Option<Cursor<'a>>,
-        hop: PathStep<'a>,
-    ) -> Id {
-        self.add(Body::Text(Text::new(chars, false)), cursor, hop)
-    }
-
     /// Adds a text that is all of a result: as it is, unless lines of it could be read as data, too.
-    pub(super) fn add_raw(
-        &mut self,
-        chars: Chars<'a>,
-        cursor: Option<Cursor<'a>>,
-        hop: PathStep<'a>,
-    ) -> Id {
+    pub(super) fn add_raw(&mut self, chars: Chars<'a>) -> Id {
         let text = Text::new(chars, !chars.has_json_lines());
-        let id = self.add(Body::Text(text), cursor, hop);
+        let id = self.add(Body::Text(text), None, PathStep::whole());
         self.want(id, 0);
         id
     }
@@ -279,16 +264,14 @@ impl<'a, 'v> Plan<'a, 'v> {
         hop: PathStep<'a>,
         penalty: u32,
     ) -> Id {
-        let mut len = cursor.len().unwrap_or_default();
-        if strip.is_some() && cursor.may_have_underscored_key() {
-            len = cursor
-                .items()
-                .filter(|child| !strips(strip, *child))
-                .count();
-        }
+        let stays = |child: &Cursor<'a>| !strips(strip, *child);
         let branch = Branch {
             form,
-            len,
+            len: if strip.is_some() && cursor.may_have_underscored_key() {
+                cursor.items().filter(stays).count()
+            } else {
+                cursor.len().unwrap_or_default()
+            },
             children: Vec::new(),
             rest: cursor.items(),
             first: 0,
@@ -304,23 +287,24 @@ impl<'a, 'v> Plan<'a, 'v> {
     /// Adds a value as it is shown at first.
     pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let raw = cursor.raw();
-        match cursor.kind() {
+        let body = match cursor.kind() {
             Kind::Array | Kind::Object if raw.len() > SMALL_BYTES && !cursor.is_empty() => {
-                self.add_branch(cursor, Form::inner(cursor), None, hop, penalty)
+                return self.add_branch(cursor, Form::inner(cursor), None, hop, penalty);
             }
             // Quotes are two of its bytes.
             Kind::String if raw.len() - 2 > SHORT => {
-                self.add_text(Chars::of_string(raw), Some(cursor), hop)
+                Body::Text(Text::new(Chars::of_string(raw), false))
             }
             Kind::Number if raw.len() > MAX_DIGITS => {
-                self.add_text(Chars::Digits(raw), Some(cursor), hop)
+                Body::Text(Text::new(Chars::Digits(raw), false))
             }
             _ => {
                 let mut json = Vec::with_capacity(raw.len());
                 cursor.write_compact(&mut json);
-                self.add(Body::Fixed(json), Some(cursor), hop)
+                Body::Fixed(json)
             }
-        }
+        };
+        self.add(body, Some(cursor), hop)
     }
 
     /// Adds a value as it is shown at first, of which more could be shown next.

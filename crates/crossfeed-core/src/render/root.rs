@@ -29,7 +29,7 @@ pub(super) fn plan_of<'a, 'v>(
     let whole = PathStep::whole();
     plan.root = match subject {
         Subject::Value(root) => plan.whole_value(root),
-        Subject::Text(chars) => plan.add_raw(chars, None, whole),
+        Subject::Text(chars) => plan.add_raw(chars),
         Subject::Opened(_, opened) => plan.add_opened(opened, whole, 0),
         Subject::Bytes(media_type, bytes) => {
             let text = format!("{bytes} bytes of {}, not shown", quoted(media_type));
@@ -116,7 +116,7 @@ impl<'a> Plan<'a, '_> {
             Some((text, _)) if text.kind() != Kind::String => self.add_wanted(text, whole, 0),
             Some((text, _)) => match (self.known.open)(text) {
                 Some(opened) => self.add_opened(opened, whole, 0),
-                None => self.add_raw(Chars::of_string(text.raw()), None, whole),
+                None => self.add_raw(Chars::of_string(text.raw())),
             },
         }
     }

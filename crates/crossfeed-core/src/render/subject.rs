@@ -31,17 +31,10 @@ pub(crate) struct RenderContext<'a, 'v> {
 impl RenderContext<'_, '_> {
     /// A reference to the result, as JSON.
     pub(super) fn reference(&self, select: Option<&str>) -> String {
-        let tool = quoted(&self.spelling.key("tool"));
-        let mut json = format!("{{{tool}:{}", quoted(self.call_id.as_str()));
-        if let Some(select) = select {
-            json.push_str(&format!(
-                ",{}:{}",
-                quoted(&self.spelling.key("select")),
-                quoted(select)
-            ));
-        }
-        json.push('}');
-        json
+        let key = |name| quoted(&self.spelling.key(name));
+        let select = select.map(|select| format!(",{}:{}", key("select"), quoted(select)));
+        let (tool, call_id) = (key("tool"), quoted(self.call_id.as_str()));
+        format!("{{{tool}:{call_id}{}}}", select.unwrap_or_default())
     }
 }
 

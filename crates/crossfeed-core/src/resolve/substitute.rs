@@ -132,9 +132,6 @@ fn put<'a, T: Tree<'a>>(holder: &mut T, at: &Pointer, value: T) -> Option<Pointe
     let mut place = holder;
     let mut reached = Pointer::root();
     for token in at.tokens() {
-        if place.is_null() {
-            place.make_object();
-        }
         place = match place.inside() {
             Inside::Members => {
                 reached = reached.key(&token);

@@ -8,11 +8,11 @@ use crate::{
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
-const OFFERED: usize = 3;
+const MAX_OFFERED: usize = 3;
 /// From which likeness on a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
 /// The pairs of characters that are looked at for one miss: some hundredths of a second.
-const PAIRS: usize = 2_000_000;
+const MAX_PAIRS: usize = 2_000_000;
 
 /// The names on the path that an expression follows.
 pub(super) fn names(expression: &Expression) -> Vec<&str> {
@@ -36,11 +36,13 @@ impl<'a> Selector<'a, '_> {
     /// Up to three paths that match and are nearest to the path of the wanted names, best first,
     /// ties in document order; none where too many misses were explained before.
     pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
-        if !self.explains() {
+        let left = self.explanations.get();
+        self.explanations.set(left.saturating_sub(1));
+        if left == 0 {
             return Vec::new();
         }
         let found = paths::candidates(view, self.arena, self.budget);
-        let mut effort = ComparisonBudget::new(PAIRS);
+        let mut effort = ComparisonBudget::new(MAX_PAIRS);
         let mut ranked: Vec<(f64, &Candidate<'a>)> = found
             .iter()
             .filter_map(|candidate| Some((similarity(wanted, candidate, &mut effort)?, candidate)))
@@ -49,10 +51,9 @@ impl<'a> Selector<'a, '_> {
             // Nothing is called alike: what lies where the path left the value.
             let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
             let level = |names: usize| {
-                let found = found.iter();
-                let found =
-                    found.filter(move |c| c.names.len() == names && shared(wanted, c) == deepest);
-                found.map(|c| (0.0, c)).collect()
+                let is_there =
+                    |c: &&Candidate<'a>| c.names.len() == names && shared(wanted, c) == deepest;
+                found.iter().filter(is_there).map(|c| (0.0, c)).collect()
             };
             ranked = level(deepest + 1);
             if ranked.is_empty() && deepest > 0 {
@@ -62,10 +63,10 @@ impl<'a> Selector<'a, '_> {
         }
         // A stable sort keeps document order among equals.
         ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
-        let mut names: Vec<&[String]> = Vec::with_capacity(OFFERED);
+        let mut offered: Vec<String> = Vec::with_capacity(MAX_OFFERED);
+        let mut names: Vec<&[String]> = Vec::with_capacity(MAX_OFFERED);
         for (_, candidate) in ranked {
-            if offered.len() == OFFERED {
+            if offered.len() == MAX_OFFERED {
                 break;
             }
             // One item of a list speaks for the others.

@@ -1,4 +1,4 @@
-//! Selecting: from an expression that a model wrote to the value it meant.
+//! Selects the value that a model meant by an expression.
 //!
 //! The order of steps is normative in `specs/select.md`.
 
@@ -98,7 +98,7 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) budget: &'v Budget,
     /// How often the nearest selectors may still be looked for.
     pub(crate) explanations: &'v Cell<usize>,
-    /// Who wants to know how long it takes.
+    /// Receives how long it takes.
     pub(crate) telemetry: Option<&'v dyn Telemetry>,
 }
 
@@ -336,13 +336,6 @@ impl<'a, 'v> Selector<'a, 'v> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
         let nearest = self.nearest(&miss::names(expression), view);
         Some(Notice { why, nearest })
-    }
-
-    /// Whether the nearest selectors may be looked for once more.
-    fn explains(&self) -> bool {
-        let left = self.explanations.get();
-        self.explanations.set(left.saturating_sub(1));
-        left > 0
     }
 
     /// The expression of a text as it is written, or of its first repair.

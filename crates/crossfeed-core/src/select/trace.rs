@@ -12,7 +12,7 @@ use tracing::{Span, field};
 /// One selector, as a trace has it.
 pub(super) struct SelectTrace<'t> {
     pub(super) span: Span,
-    /// Read only where somebody wants to know.
+    /// Read only where telemetry is received.
     begun: Option<(Instant, &'t dyn Telemetry)>,
 }
 
@@ -67,18 +67,9 @@ impl<'t> SelectTrace<'t> {
 
 /// A selector without its literals: as it was evaluated, since a repair shows what was meant.
 pub(crate) fn masked_selector(written: &str, report: Option<&SelectReport>) -> Option<String> {
-    match report {
-        None => masked(written, false),
-        Some(report) => {
-            let is_repaired = !report.repairs.is_empty();
-            let text = if is_repaired {
-                &report.evaluated
-            } else {
-                written
-            };
-            masked(text, report.notice.is_none())
-        }
-    }
+    let repaired = report.filter(|report| !report.repairs.is_empty());
+    let text = repaired.map_or(written, |report| &report.evaluated);
+    masked(text, report.is_some_and(|report| report.notice.is_none()))
 }
 
 /// The same of one that failed, if it was evaluated.

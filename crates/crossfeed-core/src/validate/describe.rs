@@ -1,6 +1,7 @@
 //! What a schema asks for, in words a model can act on. The schema's own values may be shown; the
 //! data's may not.
 
+use crate::error::cut;
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -60,7 +61,7 @@ pub(super) fn expected(error: &ValidationError<'_>) -> String {
         Kind::UniqueItems => "items that are all different".to_owned(),
         other => format!("what `{}` asks for", other.keyword()),
     };
-    shorten(&text)
+    cut(&text, MAX_CHARS).into_owned()
 }
 
 fn types(kind: &TypeKind) -> String {
@@ -72,12 +73,4 @@ fn types(kind: &TypeKind) -> String {
 
 fn join(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(" or ")
-}
-
-fn shorten(text: &str) -> String {
-    let mut short: String = text.chars().take(MAX_CHARS).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }

@@ -97,12 +97,10 @@ impl Inference<'_> {
     }
 
     fn or_null(&self, found: Inferred) -> Value {
-        match found {
-            Inferred {
-                schema,
-                absent: true,
-            } => self.any([schema, json!({"type": "null"})]),
-            there => there.schema,
+        if found.absent {
+            self.any([found.schema, json!({"type": "null"})])
+        } else {
+            found.schema
         }
     }
 

@@ -1,6 +1,9 @@
 //! Which kinds of values a schema admits.
 
-use super::{inside::MAX_DEPTH, schema::Inference};
+use super::{
+    inside::MAX_DEPTH,
+    schema::{Inference, takes_one},
+};
 use crossfeed_wire::reference::type_name;
 use serde_json::Value;
 
@@ -67,7 +70,7 @@ impl Inference<'_> {
     fn kinds_at(&self, schema: &Value, depth: usize) -> Kinds {
         let object = match schema {
             Value::Bool(false) => return Kinds::NONE,
-            Value::Object(object) if depth < MAX_DEPTH && self.takes_look() => object,
+            Value::Object(object) if depth < MAX_DEPTH && takes_one(&self.looks_left) => object,
             _ => return Kinds::ALL,
         };
         let of = |schema: &Value| self.kinds_at(schema, depth + 1);

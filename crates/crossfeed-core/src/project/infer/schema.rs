@@ -12,7 +12,7 @@ pub(super) struct Inference<'s> {
     flat: &'s Value,
     dialect: Dialect,
     /// How many more schemas may be looked at for their kinds.
-    looks_left: Cell<usize>,
+    pub(super) looks_left: Cell<usize>,
     /// How many more schemas may be read for what is within their values.
     pub(super) reads_left: Cell<usize>,
 }
@@ -28,11 +28,6 @@ impl<'s> Inference<'s> {
             looks_left: Cell::new(MAX_LOOKS),
             reads_left: Cell::new(MAX_READ),
         }
-    }
-
-    /// Takes one look; false where none is left.
-    pub(super) fn takes_look(&self) -> bool {
-        takes_one(&self.looks_left)
     }
 
     /// Whether the items that are listed one by one are in a keyword of their own.
