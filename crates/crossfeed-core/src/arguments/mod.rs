@@ -5,10 +5,10 @@
 mod node;
 mod splice;
 mod tree;
-mod walked;
+mod value;
 
 pub(crate) use node::{Child, Node};
 pub use splice::SplicedJson;
 pub(crate) use splice::spliced;
 pub(crate) use tree::{Documents, Inside, Tree, index_of, unheld, unheld_number};
-pub(crate) use walked::{Came, Removed, Room, VALUE_BYTES, Walked, count_of};
+pub(crate) use value::{ArgumentValue, Came, Removed, Room, VALUE_BYTES, count_of};

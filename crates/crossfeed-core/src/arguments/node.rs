@@ -57,7 +57,7 @@ pub(crate) struct Items<'a> {
     came: View<'a>,
     changed: BTreeMap<usize, Node<'a>>,
     len: usize,
-    /// Of a long list that came, where each [`STRIDE`]th item stands, as far as somebody went.
+    /// Of a long list that came, where each [`STRIDE`]th item stands, as far as it was walked.
     marks: Vec<crossfeed_json::Items<'a>>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Members<'a> {
     /// By their places.
     changed: HashMap<u32, Option<Node<'a>>>,
     added: Vec<(String, Option<Node<'a>>)>,
-    /// Of many members that came, hashes of their keys and their places, once somebody looked.
+    /// Of many members that came, hashes of their keys and their places, once a key was looked up.
     index: Option<Index>,
     /// Where each added key stands, once there are many.
     index_added: HashMap<String, usize>,

@@ -43,12 +43,10 @@ pub(crate) fn candidates<'a>(
     let mut left = WALK_VALUES;
     while let Some((parent, depth)) = queue.pop_front() {
         if depth < WALK_DEPTH {
-            let opened = match parent.view.as_cursor() {
-                Some(cursor) if cursor.kind() == Kind::String => {
-                    arena.open(cursor, budget).ok().flatten().map(View::from)
-                }
-                _ => None,
-            };
+            let text = parent.view.as_cursor();
+            let text = text.filter(|cursor| cursor.kind() == Kind::String);
+            let opened = text.and_then(|text| arena.open(text, budget).ok()?);
+            let opened = opened.map(View::from);
             let container = opened.as_ref().unwrap_or(&parent.view);
             let members = container.members().take(left);
             let members = members.filter(|(key, _)| !is_long(&parent.selector, key));

@@ -16,5 +16,5 @@ pub(crate) use wanted::{differ_by_plural, folded, relevance, words};
 const WALK_VALUES: usize = 5000;
 /// How many items of each list a walk enters: the first ones, because lists are of a kind.
 const WALK_ITEMS: usize = 3;
-/// The most characters of a selector: a longer one is no help to anybody.
+/// The most characters of a selector: longer ones are not offered.
 pub(crate) const SELECTOR_CHARS: usize = 200;

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// How many different keys are collected: more than any record has, less than a large map holds.
-const COLLECTED_KEYS: usize = 50_000;
+const MAX_KEYS: usize = 50_000;
 
 /// What explains a miss: the keys of a value and its shape. Each is found when first asked for,
 /// once for all selectors of a call.
@@ -36,17 +36,14 @@ fn collect_keys(view: &View<'_>) -> HashSet<Box<str>> {
     let mut left = WALK_VALUES;
     let mut keys = HashSet::new();
     while let Some(value) = queue.pop_front() {
-        for (key, _) in value.members().take(COLLECTED_KEYS - keys.len()) {
+        for (key, _) in value.members().take(MAX_KEYS - keys.len()) {
             if !keys.contains(&*key) {
                 keys.insert(Box::from(&*key));
             }
         }
-        for child in value
-            .members()
-            .map(|(_, child)| child)
-            .chain(value.items().take(WALK_ITEMS))
-            .take(left)
-        {
+        let members = value.members().map(|(_, child)| child);
+        let items = value.items().take(WALK_ITEMS);
+        for child in members.chain(items).take(left) {
             if matches!(child.kind(), Kind::Array | Kind::Object) {
                 queue.push_back(child);
                 left = left.saturating_sub(1);

@@ -25,7 +25,7 @@ pub(crate) struct ProjectionContext<'a> {
     pub(crate) rules: &'a Arc<RevealRules>,
 }
 
-/// A schema, or why there is none: it says nothing of what is never revealed.
+/// A schema, or why there is none. The reason does not mention what is never revealed.
 pub(crate) type Announced = Result<Value, Diagnostic>;
 
 /// The schema of a projected value, which is valid by it.
@@ -54,7 +54,7 @@ pub(crate) fn announced(
     }
 }
 
-/// Says why no schema can be told: what a schema says of itself may name what is never revealed.
+/// Tells why no schema is announced, unless that would name what is never revealed.
 fn no_schema(cause: &str, rules: &RevealRules) -> Diagnostic {
     let mut message = "no schema is announced".to_owned();
     if !rules.mentions_never(cause) {
@@ -84,7 +84,7 @@ fn breaks_schema(value: &Value, schema: &InputSchema, steps: &mut Steps) -> Diag
     Diagnostic::new(DiagnosticKind::BreaksSchema, path, message)
 }
 
-/// A place of a value, as paths are written; the root as nothing.
+/// A place of a value, as paths are written; empty for the root.
 fn path_of(value: &Value, at: &Pointer) -> String {
     let mut steps = Vec::new();
     let mut around = Some(value);
@@ -106,7 +106,7 @@ fn path_of(value: &Value, at: &Pointer) -> String {
     Path::from_steps(steps).map_or_else(|_| String::new(), |path| path.to_string())
 }
 
-/// The schema of a projected value, or why none can be told.
+/// The schema of a projected value, or why it is unknown.
 fn projected(schema: &Value, asked: &ProjectionContext<'_>) -> Result<Value, String> {
     let of = |schema: &Value, projection: &Projection| {
         projected_schema(schema, projection).map_err(|error| error.to_string())
@@ -114,16 +114,16 @@ fn projected(schema: &Value, asked: &ProjectionContext<'_>) -> Result<Value, Str
     let Some(selected) = asked.selected else {
         return of(schema, asked.projection);
     };
-    let untold = || "that of what the selector gives cannot be told".to_owned();
+    let unknown = || "that of what the selector gives is unknown".to_owned();
     if selected.view != AnsweringView::Canonical {
-        return Err(untold());
+        return Err(unknown());
     }
     // A selector sees the value without what is never revealed.
     let seen = of(
         schema,
         &Projection::new().with_rules(Arc::clone(asked.rules)),
     )?;
-    let expression = Expression::parse(&selected.evaluated).map_err(|_| untold())?;
-    let given = infer_schema(&seen, &expression).ok_or_else(untold)?;
+    let expression = Expression::parse(&selected.evaluated).map_err(|_| unknown())?;
+    let given = infer_schema(&seen, &expression).ok_or_else(unknown)?;
     of(&given, asked.projection)
 }

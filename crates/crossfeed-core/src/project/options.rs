@@ -47,7 +47,7 @@ pub struct Projected {
     pub json: Vec<u8>,
     /// The schema that the value was found to be valid by, where the output's is known.
     pub schema: Option<Value>,
-    /// What is to be said of the request. It names nothing that is never revealed, but what the
+    /// Remarks on the request. They name nothing that is never revealed, but what the
     /// request itself names.
     pub diagnostics: Diagnostics,
     /// What the value takes of a model's context.

@@ -35,7 +35,7 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<Hidd
 }
 
 impl<'a> Hidden<'a> {
-    /// The selectors of the places, without those that are too long for anybody.
+    /// The selectors of the places, without those that are too long to be offered.
     pub(super) fn selectors(
         &self,
         plan: &Plan<'a, '_>,
@@ -45,7 +45,7 @@ impl<'a> Hidden<'a> {
     }
 }
 
-/// The selector of a place; empty for the whole value, `None` where it is too long for anybody.
+/// The selector of a place; empty for the whole value, `None` where it is too long to be offered.
 fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
     let around = |parent: Id| selector(plan, &plan.node(parent).hop);
     let selector = match hop {

@@ -79,7 +79,7 @@ pub(super) fn one_line(json: &str) -> String {
 }
 
 /// Appends JSON, or parts of it, the same for every reader of JSON: within strings, separators of
-/// lines and the bracket before what reads like one of our lines are written as escapes.
+/// lines and the bracket before an imitation of our lines are written as escapes.
 pub(super) fn put_json(json: &[u8], out: &mut Vec<u8>) {
     let escapes = memchr::memchr3_iter(0xc2, 0xe2, b'[', json).filter_map(|at| {
         let (escape, len): (&[u8], usize) = match json.get(at..)? {
@@ -112,7 +112,7 @@ pub(super) fn put_replaced<'r>(
 /// The bracket as an escape of JSON.
 const BRACKET: &[u8] = b"\\u005b";
 
-/// What stands behind the words of what reads like one of our lines.
+/// What is put behind the words of an imitation of our lines.
 const MARK: &str = " (written by the server)";
 
 /// A text of a tool's in which nothing reads like a line of the engine's; `None` where nothing does.
@@ -178,7 +178,7 @@ fn is_container(text: &str) -> bool {
             .is_ok_and(|root| matches!(root.kind(), Kind::Array | Kind::Object))
 }
 
-/// Appends JSON in which the bracket before what reads like one of our lines is an escape; all other
+/// Appends JSON in which the bracket before an imitation of our lines is an escape; all other
 /// bytes stay.
 pub(super) fn put_escaped(json: &[u8], out: &mut Vec<u8>) {
     put_replaced(json, claims(json).map(|(at, _)| (at..at + 1, BRACKET)), out);
@@ -189,7 +189,7 @@ pub(super) fn is_escaped(json: &[u8]) -> bool {
     claims(json).next().is_some()
 }
 
-/// Where the bracket stands before what reads like one of our lines, and where its words end; without
+/// Where the bracket stands before an imitation of our lines, and where its words end; without
 /// those that are marked.
 fn claims(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     memchr::memchr_iter(b'[', bytes).filter_map(|at| {
@@ -199,7 +199,7 @@ fn claims(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Appends a text in which what reads like one of our lines, wherever it stands, says that it is none.
+/// Appends a text in which imitations of our lines, wherever they stand, are marked.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     let marks = claims(text.as_bytes()).map(|(_, end)| (end..end, MARK.as_bytes()));
     put_replaced(text.as_bytes(), marks, out);
@@ -272,7 +272,7 @@ fn is_blank(c: char) -> bool {
         )
 }
 
-/// A text without what ends a line, and in which nothing reads like one of our lines.
+/// Appends a text as one line, in which imitations of our lines are marked.
 pub(super) fn put_line(text: &str, out: &mut Vec<u8>) {
     let is_end = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     put_text(&text.replace(is_end, " "), out);

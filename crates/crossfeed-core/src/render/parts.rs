@@ -89,7 +89,7 @@ pub(super) fn binary_data<'a>(root: Cursor<'a>) -> impl Iterator<Item = Cursor<'
 /// The most bytes of the address of a resource that is shown.
 const MAX_ADDRESS_BYTES: usize = 200;
 
-/// What is said in place of a part with binary data; `None` for any other part.
+/// The description in place of a part with binary data; `None` for any other part.
 pub(super) fn description(
     part: Cursor<'_>,
     index: usize,

@@ -78,13 +78,12 @@ impl<'a> Plan<'a, '_> {
             let id = self.content(parts, BESIDE_PENALTY);
             row.push(("\n".to_owned(), id));
         }
-        let ends_in_line = row
-            .last()
-            .is_some_and(|(_, id)| match &self.node(*id).body {
-                Body::Text(text) => text.is_raw,
-                Body::Branch(branch) => branch.form == Form::Parts,
-                _ => false,
-            });
+        let last = row.last().map(|(_, id)| &self.node(*id).body);
+        let ends_in_line = match last {
+            Some(Body::Text(text)) => text.is_raw,
+            Some(Body::Branch(branch)) => branch.form == Form::Parts,
+            _ => false,
+        };
         if let Some(id) = self.beside(root) {
             let before = if ends_in_line { "\n" } else { "" };
             row.push((before.to_owned(), id));

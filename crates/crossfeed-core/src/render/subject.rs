@@ -101,7 +101,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What is said of bytes, as members of an object.
+/// The description of bytes, as members of an object.
 pub(super) fn described(media_type: &str, bytes: usize) -> String {
     format!("\"mimeType\":{},\"bytes\":{bytes}", quoted(media_type))
 }

@@ -1,7 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
 use crate::{
-    arguments::{Room, Walked},
+    arguments::{ArgumentValue, Room},
     error::LimitError,
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
@@ -41,7 +41,7 @@ pub(crate) struct Planned {
     order: usize,
 }
 
-/// Something that looks like a reference and is none.
+/// A malformed reference, and where it stands.
 #[derive(Debug)]
 pub(crate) struct MalformedAt {
     pub(crate) at: Pointer,
@@ -78,7 +78,7 @@ pub(crate) struct Plan {
     index: HashMap<LookupKey, usize>,
 }
 
-/// The schema of a tool whose own is not known.
+/// The schema of a tool whose own is unknown.
 const ANYTHING: &Value = &Value::Bool(true);
 
 /// A key or index on the way to the value at hand.
@@ -107,7 +107,7 @@ impl Plan {
     /// The same of arguments that came as bytes and may hold references. No more is built of them than
     /// there is room for.
     pub(crate) fn of_document<'v>(
-        arguments: impl Walked<'v>,
+        arguments: impl ArgumentValue<'v>,
         schema: Option<&Value>,
         room: &mut Room,
     ) -> Result<Self, LimitError> {
@@ -136,7 +136,7 @@ impl Plan {
         self.references.len() + self.malformed.len()
     }
 
-    /// Whether there are no more references than may be, those counted that are malformed.
+    /// Refuses more references than the limit allows, malformed ones included.
     pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
         let found = self.found();
         if found > limit {
@@ -240,7 +240,11 @@ impl<'v> Walk<'v, '_> {
             })
     }
 
-    fn value(&mut self, value: impl Walked<'v>, declared: &Position<'_>) -> Result<(), LimitError> {
+    fn value(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        declared: &Position<'_>,
+    ) -> Result<(), LimitError> {
         match value.kind() {
             Kind::Object => self.object(value, declared),
             Kind::Array => {
@@ -283,7 +287,7 @@ impl<'v> Walk<'v, '_> {
     /// walked over.
     fn enter_all(
         &self,
-        mut values: impl Iterator<Item = impl Walked<'v>>,
+        mut values: impl Iterator<Item = impl ArgumentValue<'v>>,
     ) -> Result<(), LimitError> {
         // The object at hand counts, too.
         let most = MAX_DEPTH.saturating_sub(self.path.len() + 1);
@@ -293,18 +297,18 @@ impl<'v> Walk<'v, '_> {
         Ok(())
     }
 
-    fn refuse(&mut self, value: impl Walked<'v>, malformed: Malformed) {
+    fn refuse(&mut self, value: impl ArgumentValue<'v>, malformed: Malformed) {
         let at = self.at();
         self.plan.refuse(at, value.ordinal(), malformed);
     }
 
-    fn put(&mut self, value: impl Walked<'v>, reference: Reference) {
+    fn put(&mut self, value: impl ArgumentValue<'v>, reference: Reference) {
         let at = self.at();
         let reference = self.plan.add(at.clone(), value.ordinal(), reference);
         self.plan.steps.push(Step::Put { at, reference });
     }
 
-    fn object<V: Walked<'v>>(
+    fn object<V: ArgumentValue<'v>>(
         &mut self,
         object: V,
         declared: &Position<'_>,
@@ -341,7 +345,7 @@ impl<'v> Walk<'v, '_> {
                     self.enter_all(object.children())?;
                     let map = within.tokens().next().and_then(|key| object.member(&key));
                     let at = self.at().join(&within);
-                    let ordinal = map.and_then(Walked::ordinal);
+                    let ordinal = map.and_then(ArgumentValue::ordinal);
                     self.plan.refuse(at, ordinal, malformed);
                     return Ok(());
                 }
@@ -359,11 +363,11 @@ impl<'v> Walk<'v, '_> {
         for map in maps {
             let at_object = self.at();
             let written = object.member(map.key);
-            let mut places = written.into_iter().flat_map(Walked::children);
+            let mut places = written.into_iter().flat_map(ArgumentValue::children);
             let mut entries = Vec::with_capacity(map.entries.len());
             for entry in map.entries {
                 let at = at_object.join(&entry.at);
-                let ordinal = places.next().and_then(Walked::ordinal);
+                let ordinal = places.next().and_then(ArgumentValue::ordinal);
                 match entry.reading {
                     Ok((target, reference)) => {
                         entries.push((target, self.plan.add(at, ordinal, reference)));
@@ -374,7 +378,7 @@ impl<'v> Walk<'v, '_> {
             self.plan.steps.push(Step::Map {
                 object: at_object,
                 key: map.key,
-                ordinal: written.and_then(Walked::ordinal),
+                ordinal: written.and_then(ArgumentValue::ordinal),
                 entries,
             });
         }

@@ -22,16 +22,13 @@ impl<'a, 'v> Selector<'a, 'v> {
         text: &'a str,
         stripped: Option<&'a str>,
     ) -> Vec<Reading<'a, 'v>> {
-        let views = [
-            (AnsweringView::Canonical, Some(&self.views.canonical)),
-            (AnsweringView::Envelope, self.views.envelope.as_ref()),
-        ];
-        let mut readings = Vec::with_capacity(4);
-        for (answered, view) in views {
-            let Some(view) = view else { continue };
-            readings_on(view, answered, text, stripped, &mut readings);
-        }
-        readings
+        let canonical = (AnsweringView::Canonical, &self.views.canonical);
+        let envelope = self.views.envelope.as_ref();
+        let envelope = envelope.map(|view| (AnsweringView::Envelope, view));
+        let views = std::iter::once(canonical).chain(envelope);
+        views
+            .flat_map(|(answered, view)| readings_on(view, answered, text, stripped))
+            .collect()
     }
 
     /// What the expression gives on the object that a model is shown where that is another than the
@@ -55,11 +52,10 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = view else {
             return Ok(None);
         };
-        let mut readings = Vec::with_capacity(2);
-        readings_on(&view, AnsweringView::Shown, text, stripped, &mut readings);
-        match self.first(written, text, &readings) {
+        let readings = readings_on(&view, AnsweringView::Shown, text, stripped);
+        match self.first(written, text, &readings.collect::<Vec<_>>()) {
             Err(error @ SelectError::NoMemory { .. }) => Err(error),
-            found => Ok(found.ok().and_then(Result::ok)),
+            outcome => Ok(outcome.ok().and_then(Result::ok)),
         }
     }
 
@@ -79,29 +75,23 @@ impl<'a, 'v> Selector<'a, 'v> {
     }
 }
 
-/// Adds the readings of an expression on one view, in the order in which they are tried.
+/// The readings of an expression on one view, in the order in which they are tried.
 fn readings_on<'a, 'v>(
     view: &'v View<'a>,
     answered: AnsweringView,
     text: &'a str,
     stripped: Option<&'a str>,
-    readings: &mut Vec<Reading<'a, 'v>>,
-) {
+) -> impl Iterator<Item = Reading<'a, 'v>> {
     let reading = |text, stripped| Reading {
         text,
         view,
         answered,
         stripped,
     };
-    match stripped {
-        None => readings.push(reading(text, false)),
-        Some(rest) => {
-            if view.get("result").is_some() {
-                readings.push(reading(text, false));
-            }
-            readings.push(reading(rest, true));
-        }
-    }
+    let is_read_whole = stripped.is_none() || view.get("result").is_some();
+    let whole = is_read_whole.then(|| reading(text, false));
+    let rest = stripped.map(|rest| reading(rest, true));
+    whole.into_iter().chain(rest)
 }
 
 /// An envelope as a model is shown it, if a selector is about its content.

@@ -45,7 +45,7 @@ pub struct ParameterSchema {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
-    /// The schema is none: `{"type": "objekt"}`.
+    /// The schema is invalid: `{"type": "objekt"}`.
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// The pointer leads to no schema and names no parameter: `/urll`.
@@ -94,7 +94,7 @@ impl ParameterError {
     }
 }
 
-/// One next step for a schema that is none; the message says what is wrong, and where.
+/// One next step for an invalid schema; the message tells what is wrong, and where.
 fn schema_advice(error: &SchemaError) -> String {
     match error {
         SchemaError::NoSchema { .. } => {

@@ -95,14 +95,7 @@ impl Builder<'_> {
                     }
                     Ok(members.into())
                 }
-                (Some(cursor), _) => {
-                    let members = cursor.members();
-                    let members = members.map(|(key, value)| (key.text(), View::from(value)));
-                    self.members(members, state, &|value, at| self.view(&value, at))
-                }
-                (None, _) => {
-                    self.members(view.members(), state, &|value, at| self.view(&value, at))
-                }
+                _ => self.members(view.members(), state, &|value, at| self.view(&value, at)),
             },
             Kind::Number if !state.number => Ok(Value::Null),
             Kind::String if !state.text && is_long(view) => Ok(Value::String(String::new())),

@@ -49,7 +49,7 @@ impl Room {
 }
 
 /// A value of arguments.
-pub(crate) trait Walked<'v>: Copy {
+pub(crate) trait ArgumentValue<'v>: Copy {
     fn kind(self) -> Kind;
 
     /// The items of a list, or the values of an object.
@@ -71,7 +71,7 @@ pub(crate) trait Walked<'v>: Copy {
     fn ordinal(self) -> Option<u32>;
 }
 
-impl<'v> Walked<'v> for &'v Value {
+impl<'v> ArgumentValue<'v> for &'v Value {
     fn kind(self) -> Kind {
         kind_of(self)
     }
@@ -179,7 +179,7 @@ impl<'v> Came<'v> {
     }
 }
 
-impl<'v> Walked<'v> for Came<'v> {
+impl<'v> ArgumentValue<'v> for Came<'v> {
     fn kind(self) -> Kind {
         self.cursor.kind()
     }
