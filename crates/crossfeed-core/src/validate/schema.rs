@@ -96,10 +96,8 @@ impl InputSchema {
 
     /// What judging these arguments may take, all validations together.
     pub(crate) fn steps(&self, arguments: &Value) -> Steps {
-        let is_counted = self.0.graph.is_some();
-        is_counted
-            .then(|| Steps::new(arguments))
-            .unwrap_or_default()
+        let graph = self.0.graph.as_ref();
+        graph.map_or_else(Steps::default, |_| Steps::new(arguments))
     }
 
     pub(crate) fn accepts(
