@@ -57,11 +57,14 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
     a.put("c2", failed()).await;
     assert_same(&*a.found("c2", "just recorded").await, &failed());
 
-    for kind in [ResultKind::Mcp, ResultKind::Text] {
-        let bare = || StoredResult::new(Document::new(""), kind);
-        let id = format!("{kind:?}");
-        a.put(&id, bare()).await;
-        assert_same(&*a.found(&id, "just recorded").await, &bare());
+    for (id, kind, body) in [
+        ("mcp", ResultKind::Mcp, "{}"),
+        ("text", ResultKind::Text, "{}"),
+        ("empty", ResultKind::Text, ""),
+    ] {
+        let bare = || StoredResult::new(Document::new(body), kind);
+        a.put(id, bare()).await;
+        assert_same(&*a.found(id, "just recorded").await, &bare());
     }
 }
 
