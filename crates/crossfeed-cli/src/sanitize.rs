@@ -15,7 +15,8 @@ use crossfeed::{
     ErrorCode,
     json::Document,
     otel::{
-        HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Place, Policy, Redaction, sanitize_json,
+        HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Policy, Redaction, StreamPosition,
+        sanitize_json,
     },
     projection::{Path, Step},
 };
@@ -261,7 +262,7 @@ impl Stream {
     fn refused(
         &self,
         bytes: &Bytes,
-        place: Place,
+        place: StreamPosition,
         error: OtlpJsonError,
         is_ended: bool,
     ) -> CommandError {
@@ -299,7 +300,7 @@ impl Stream {
     }
 
     /// What was printed before a document that is not.
-    fn before(&self, place: Place) -> String {
+    fn before(&self, place: StreamPosition) -> String {
         match place.number {
             1 => "nothing was printed".to_owned(),
             2 => "the document before it was printed".to_owned(),

@@ -3,50 +3,44 @@
 use crate::{
     Reader,
     event::Event,
-    value::{Form, New, Node, Stripped, strip_value},
+    value::{Form, NewValue, Node, StripResult, strip_value},
 };
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use std::borrow::Cow;
 
-/// Strips attributes in place, each of those that share a key; says how many went as a whole.
+/// Strips attributes in place, duplicates of a key included; returns how many were dropped.
 pub(crate) fn strip_attributes(
     reader: &Reader<'_>,
     event: &Event<'_>,
     attributes: &mut Vec<KeyValue>,
 ) -> u32 {
-    let mut dropped = 0u32;
+    let before = attributes.len();
     attributes.retain_mut(|attribute| {
-        let name = event.attribute(attribute.key.as_str());
-        let name = name.filter(|_| !reader.drops_key(attribute.key.as_str()));
-        let stays = name.is_some_and(|name| strip_attribute(reader, &name, &mut attribute.value));
-        dropped = dropped.saturating_add(u32::from(!stays));
-        stays
+        let key = attribute.key.as_str();
+        let name = event.attribute(key).filter(|_| !reader.drops_key(key));
+        name.is_some_and(|name| strip_attribute(reader, &name, &mut attribute.value))
     });
-    dropped
+    u32::try_from(before - attributes.len()).unwrap_or(u32::MAX)
 }
 
-/// Strips one value; says whether it stays.
+/// Strips one value; returns whether it stays.
 fn strip_attribute(reader: &Reader<'_>, name: &str, value: &mut Value) -> bool {
     let new = match strip_value(reader, name, Part::Whole(value)) {
-        Stripped::Unchanged => return true,
-        Stripped::Dropped => return false,
-        Stripped::Changed(new) => new,
-    };
-    *value = match new {
-        New::Same(_) => return true,
-        New::List { items, .. } => {
+        StripResult::Unchanged | StripResult::Changed(NewValue::Same(_)) => return true,
+        StripResult::Dropped => return false,
+        StripResult::Changed(NewValue::List { items, .. }) => {
             let texts: Option<_> = items.into_iter().map(new_text).collect();
-            match texts {
-                Some(texts) => Value::Array(Array::String(texts)),
-                None => return false,
-            }
+            texts.map(|texts| Value::Array(Array::String(texts)))
         }
-        one => match new_text(one) {
-            Some(text) => Value::String(text),
-            None => return false,
-        },
+        StripResult::Changed(one) => new_text(one).map(Value::String),
     };
-    true
+    match new {
+        Some(new) => {
+            *value = new;
+            true
+        }
+        None => false,
+    }
 }
 
 /// A value, or an item of a list.
@@ -61,44 +55,41 @@ enum Part<'v> {
 
 impl<'v> Node<'v> for Part<'v> {
     fn form(self) -> Form<'v, Self> {
-        let list = |items| Form::List(items);
-        match self {
-            Part::Whole(Value::String(text)) | Part::Text(text) => {
-                Form::Text(Cow::Borrowed(text.as_str()))
-            }
-            Part::Whole(Value::Bool(flag)) => Part::Bool(*flag).form(),
-            Part::Whole(Value::I64(number)) => Part::I64(*number).form(),
-            Part::Whole(Value::F64(number)) => Part::F64(*number).form(),
-            Part::Bool(flag) => Form::Scalar(flag.to_string().into()),
-            Part::I64(number) => Form::Scalar(number.to_string().into()),
-            Part::F64(number) => Form::Scalar(number.to_string().into()),
-            Part::Whole(Value::Array(Array::String(texts))) => {
-                list(texts.iter().map(Part::Text).collect())
-            }
-            Part::Whole(Value::Array(Array::Bool(flags))) => {
-                list(flags.iter().copied().map(Part::Bool).collect())
-            }
-            Part::Whole(Value::Array(Array::I64(numbers))) => {
-                list(numbers.iter().copied().map(Part::I64).collect())
-            }
-            Part::Whole(Value::Array(Array::F64(numbers))) => {
-                list(numbers.iter().copied().map(Part::F64).collect())
-            }
-            Part::Whole(_) => Form::Unknown,
+        let value = match self {
+            Part::Text(text) => return Form::Text(Cow::Borrowed(text.as_str())),
+            Part::Bool(flag) => return Form::Scalar(flag.to_string().into()),
+            Part::I64(number) => return Form::Scalar(number.to_string().into()),
+            Part::F64(number) => return Form::Scalar(number.to_string().into()),
+            Part::Whole(value) => value,
+        };
+        match value {
+            Value::String(text) => Part::Text(text).form(),
+            Value::Bool(flag) => Part::Bool(*flag).form(),
+            Value::I64(number) => Part::I64(*number).form(),
+            Value::F64(number) => Part::F64(*number).form(),
+            Value::Array(Array::String(texts)) => list(texts, Part::Text),
+            Value::Array(Array::Bool(flags)) => list(flags, |flag| Part::Bool(*flag)),
+            Value::Array(Array::I64(numbers)) => list(numbers, |number| Part::I64(*number)),
+            Value::Array(Array::F64(numbers)) => list(numbers, |number| Part::F64(*number)),
+            _ => Form::Unknown,
         }
     }
 }
 
-/// The text that leaves; a span has nothing else in its lists that could change.
-fn new_text(new: New<Part<'_>>) -> Option<StringValue> {
+fn list<'v, T>(items: &'v [T], part: fn(&'v T) -> Part<'v>) -> Form<'v, Part<'v>> {
+    Form::List(items.iter().map(part).collect())
+}
+
+/// The text that leaves; nothing else in the lists of a span can change.
+fn new_text(new: NewValue<Part<'_>>) -> Option<StringValue> {
     match new {
-        New::Text(text) => Some(text.into()),
-        New::Same(Part::Text(text)) => Some(text.clone()),
+        NewValue::Text(text) => Some(text.into()),
+        NewValue::Same(Part::Text(text)) => Some(text.clone()),
         _ => None,
     }
 }
 
-/// The attributes that are strings, by which a policy knows what kind a span or record is of.
+/// The string attributes, which determine the kind of a span or record.
 pub(crate) fn hints(attributes: &[KeyValue]) -> impl Iterator<Item = (&str, &str)> {
     attributes
         .iter()

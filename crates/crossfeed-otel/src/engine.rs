@@ -1,8 +1,6 @@
-//! The engine's links and figures in OpenTelemetry.
-//!
-//! Turns what an engine reports to its [`Telemetry`] into links and parents of the spans that
-//! `tracing-opentelemetry` exports, and into metrics of a [`Meter`]. `specs/telemetry.md` lists
-//! every name.
+//! The engine's links and metrics in OpenTelemetry: what an engine reports to its [`Telemetry`] becomes links
+//! and parents of the spans that `tracing-opentelemetry` exports, and metrics of a [`Meter`].
+//! `specs/telemetry.md` lists every name.
 
 mod store_metrics;
 #[cfg(test)]
@@ -20,18 +18,18 @@ use std::{fmt, str::FromStr, sync::Arc};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Seconds that tell selectors apart: a key path takes under a microsecond, a filter over megabytes
-/// some milliseconds, and none more than its time.
-const SECONDS: [f64; 13] = [
+/// Buckets for selectors, in seconds: a key path takes under a microsecond, a filter over megabytes some
+/// milliseconds.
+const SELECT_SECONDS: [f64; 13] = [
     0.000_001, 0.000_005, 0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5,
     1.0,
 ];
 
 /// An engine's [`Telemetry`] over `tracing-opentelemetry` and a meter.
 ///
-/// Make one for each meter, and clone it: one serves any number of engines, and of two that are made
-/// with one meter only one is heard of what stores hold. Links need the `tracing_opentelemetry` layer to be a part of the
-/// subscriber, and one that can be found: not inside a `tracing_subscriber::reload` layer.
+/// Make one for each meter, and clone it: one serves any number of engines, and of two made with one meter only
+/// one reports what stores hold. Links need the `tracing_opentelemetry` layer in the subscriber, outside any
+/// `tracing_subscriber::reload` layer, where it can be found.
 ///
 /// ```
 /// use crossfeed_core::{Engine, EngineOptions};
@@ -45,16 +43,16 @@ const SECONDS: [f64; 13] = [
 /// # drop(engine);
 /// ```
 #[derive(Clone)]
-pub struct EngineTelemetry(Arc<Figures>);
+pub struct EngineTelemetry(Arc<Instruments>);
 
-struct Figures {
+struct Instruments {
     resolutions: Counter<u64>,
     references: Counter<u64>,
     bytes_moved: Counter<u64>,
     tokens_avoided: UpDownCounter<i64>,
     select_duration: Histogram<f64>,
     calls_in_flight: UpDownCounter<i64>,
-    held: Arc<StoreMetrics>,
+    stores: Arc<StoreMetrics>,
 }
 
 impl fmt::Debug for EngineTelemetry {
@@ -64,13 +62,12 @@ impl fmt::Debug for EngineTelemetry {
 }
 
 impl EngineTelemetry {
-    /// Makes the instruments of `specs/telemetry.md`. What becomes of their figures is the meter
-    /// provider's choice.
+    /// Makes the instruments of `specs/telemetry.md`; the meter's provider decides where they report.
     #[must_use]
     pub fn new(meter: &Meter) -> Self {
-        let held = Arc::new(StoreMetrics::default());
-        held.observe(meter);
-        Self(Arc::new(Figures {
+        let stores = Arc::new(StoreMetrics::default());
+        stores.observe(meter);
+        Self(Arc::new(Instruments {
             resolutions: meter
                 .u64_counter("crossfeed.resolutions")
                 .with_unit("{call}")
@@ -95,14 +92,14 @@ impl EngineTelemetry {
                 .f64_histogram("crossfeed.select.duration")
                 .with_unit("s")
                 .with_description("Time that selectors took")
-                .with_boundaries(SECONDS.to_vec())
+                .with_boundaries(SELECT_SECONDS.to_vec())
                 .build(),
             calls_in_flight: meter
                 .i64_up_down_counter("crossfeed.calls.in_flight")
                 .with_unit("{call}")
                 .with_description("Calls that were begun and have not ended")
                 .build(),
-            held,
+            stores,
         }))
     }
 }
@@ -114,45 +111,47 @@ impl Telemetry for EngineTelemetry {
         } else {
             span.context()
         };
-        let found = context.span();
-        let found = found.span_context();
-        let (trace, span) = (found.trace_id().to_bytes(), found.span_id().to_bytes());
-        let place = TraceContext::new(trace, span, found.trace_flags().to_u8()).ok()?;
-        Some(place.with_tracestate(&found.trace_state().header()))
+        let span = context.span();
+        let current = span.span_context();
+        let (trace, span) = (current.trace_id().to_bytes(), current.span_id().to_bytes());
+        let own = TraceContext::new(trace, span, current.trace_flags().to_u8()).ok()?;
+        Some(own.with_tracestate(&current.trace_state().header()))
     }
 
     fn adopt(&self, span: &Span, parent: &TraceContext) {
         let parent = Context::new().with_remote_span_context(span_context(parent));
-        // A span that goes nowhere, or has begun, keeps the parent that it has.
+        // A span that is not exported, or has begun, keeps its parent.
         let _ = span.set_parent(parent);
     }
 
     fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]) -> bool {
-        let is_exported = |place: TraceContext| place.is_sampled();
-        if span.is_disabled() || !self.context(span).is_some_and(is_exported) {
-            return false;
+        let is_exported = !span.is_disabled()
+            && self
+                .context(span)
+                .is_some_and(|context| context.is_sampled());
+        if is_exported {
+            span.add_link_with_attributes(span_context(to), key_values(attributes));
         }
-        span.add_link_with_attributes(span_context(to), key_values(attributes));
-        true
+        is_exported
     }
 
     fn measure(&self, instrument: Instrument, value: f64, attributes: &[Attribute<'_>]) {
         let attributes = key_values(attributes);
-        let figures = &*self.0;
+        let own = &*self.0;
         // Counts are whole numbers below 2^53.
         match instrument {
-            Instrument::Resolutions => figures.resolutions.add(value as u64, &attributes),
-            Instrument::References => figures.references.add(value as u64, &attributes),
-            Instrument::BytesMoved => figures.bytes_moved.add(value as u64, &attributes),
-            Instrument::TokensAvoided => figures.tokens_avoided.add(value as i64, &attributes),
-            Instrument::SelectDuration => figures.select_duration.record(value, &attributes),
-            Instrument::CallsInFlight => figures.calls_in_flight.add(value as i64, &attributes),
+            Instrument::Resolutions => own.resolutions.add(value as u64, &attributes),
+            Instrument::References => own.references.add(value as u64, &attributes),
+            Instrument::BytesMoved => own.bytes_moved.add(value as u64, &attributes),
+            Instrument::TokensAvoided => own.tokens_avoided.add(value as i64, &attributes),
+            Instrument::SelectDuration => own.select_duration.record(value, &attributes),
+            Instrument::CallsInFlight => own.calls_in_flight.add(value as i64, &attributes),
             _ => {}
         }
     }
 
     fn watch(&self, store: StoreWatch) {
-        self.0.held.add(store);
+        self.0.stores.add(store);
     }
 }
 

@@ -1,27 +1,25 @@
-//! The event that a body or attributes belong to.
-//!
-//! Finds the name by which a policy knows what is in a body or in attributes.
+//! The event that a body or attributes belong to, and the name by which a policy knows them.
 
 use crate::Reader;
 use std::borrow::Cow;
 
-/// The attribute by which records said of which event they are before they had a name of their own.
+/// The attribute that named the event of a record before records had an event name.
 pub(crate) const EVENT_NAME: &str = "event.name";
 
-/// Which event it is.
+/// The event that a body or attributes belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event<'e> {
-    /// None, as far as is known.
+    /// No event is known.
     Unnamed,
-    /// One whose parts a policy may know.
+    /// `is_known`: whether the policy knows its parts.
     Named { name: Cow<'e, str>, is_known: bool },
-    /// Several names are there, and readers may take any of them.
+    /// Several names are given, and readers may use any of them.
     Disputed,
 }
 
 impl<'e> Event<'e> {
-    /// By its names; empty names do not count.
-    pub(crate) fn of(reader: &Reader<'_>, names: impl IntoIterator<Item = Cow<'e, str>>) -> Self {
+    /// The event of these names; empty names do not count.
+    pub(crate) fn new(reader: &Reader<'_>, names: impl IntoIterator<Item = Cow<'e, str>>) -> Self {
         let mut names = names.into_iter().filter(|name| !name.is_empty());
         let Some(name) = names.next() else {
             return Self::Unnamed;
@@ -35,19 +33,19 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The event of a record: by the names of its own, else by its attributes [`EVENT_NAME`].
-    pub(crate) fn of_record(
+    /// The event of a record: by its own names, else by its attributes [`EVENT_NAME`].
+    pub(crate) fn from_record(
         reader: &Reader<'_>,
         own: impl IntoIterator<Item = Cow<'e, str>>,
         attributes: impl IntoIterator<Item = Cow<'e, str>>,
     ) -> Self {
-        match Self::of(reader, own) {
-            Self::Unnamed => Self::of(reader, attributes),
+        match Self::new(reader, own) {
+            Self::Unnamed => Self::new(reader, attributes),
             named => named,
         }
     }
 
-    /// The name by which a policy knows the body; `None` for one that may not leave.
+    /// The name by which a policy knows the body; `None` if the body must not leave.
     pub(crate) fn body(&self) -> Option<&str> {
         match self {
             Self::Unnamed => Some(""),
@@ -56,8 +54,8 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The name by which a policy knows an attribute; `None` for one that may not leave. One that has no
-    /// namespace is its event's own: the `content` of `gen_ai.tool.message`.
+    /// The name by which a policy knows an attribute; `None` if the attribute must not leave. A name without
+    /// namespace is the event's own: the `content` of `gen_ai.tool.message`.
     pub(crate) fn attribute<'n>(&self, name: &'n str) -> Option<Cow<'n, str>> {
         match self {
             Self::Named {
@@ -79,7 +77,7 @@ mod tests {
         let policy = Policy::default();
         let names = |names: &[&'static str]| names.iter().map(|name| (*name).into()).collect();
         let (own, attributes): (Vec<_>, Vec<_>) = (names(own), names(attributes));
-        let event = Event::of_record(&policy.reader([]), own, attributes);
+        let event = Event::from_record(&policy.reader([]), own, attributes);
         assert_eq!(event.body(), body, "{event:?}");
         let content = event.attribute("content");
         let expected = match body {

@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `strip` gives; where it panics, what `withhold` gives.
+/// Returns what `strip` returns or, if it panics, what `withhold` returns.
 ///
-/// The policy guards each text by it, and the wrappers what surrounds the texts. Nothing that `strip`
-/// leaves half done may be used afterwards: `withhold` begins anew or clears it.
+/// The policy guards each text by it, and the wrappers what surrounds the texts. What `strip` leaves half done
+/// must not be used: `withhold` starts over or clears it.
 #[inline]
 pub(crate) fn guarded<T>(strip: impl FnOnce() -> T, withhold: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(strip)).unwrap_or_else(|panic| {
-        // To drop it could run code of the host, which could panic again.
+        // Dropping it could run the host's code, which could panic again.
         std::mem::forget(panic);
         withhold()
     })

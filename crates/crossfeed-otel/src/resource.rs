@@ -1,6 +1,5 @@
-//! What stands beside every span and record: the resource and the instrumentation scope.
-//!
-//! Only their attributes are stripped. Names, versions and addresses of schemas are the program's own.
+//! Strips the attributes of resources and instrumentation scopes. Their names, versions and schema URLs are the
+//! program's own.
 
 use crate::{
     Policy,
@@ -11,30 +10,28 @@ use crate::{
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 
-/// The resource as it may leave.
+/// The stripped resource.
 pub(crate) fn stripped_resource(policy: &Policy, resource: &Resource) -> Resource {
     let attributes: Vec<_> = resource
         .iter()
         .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
         .collect();
-    match stripped(policy, attributes) {
-        Some(attributes) => {
-            let builder = Resource::builder_empty();
-            match resource.schema_url() {
-                Some(url) => builder.with_schema_url(attributes, url.to_owned()).build(),
-                None => builder.with_attributes(attributes).build(),
-            }
-        }
-        None => resource.clone(),
+    let Some(attributes) = stripped(policy, attributes) else {
+        return resource.clone();
+    };
+    let builder = Resource::builder_empty();
+    match resource.schema_url() {
+        Some(url) => builder.with_schema_url(attributes, url.to_owned()).build(),
+        None => builder.with_attributes(attributes).build(),
     }
 }
 
-/// The scope as it may leave; `None` where it may leave as it is.
+/// The stripped scope; `None` if it may leave unchanged.
 pub(crate) fn stripped_scope(
     policy: &Policy,
     scope: &InstrumentationScope,
 ) -> Option<InstrumentationScope> {
-    // Most have no attributes, and are met once a span.
+    // A fast path: most have no attributes, and every span has one.
     scope.attributes().next()?;
     let attributes = stripped(policy, scope.attributes().cloned().collect())?;
     let mut builder =
@@ -48,15 +45,12 @@ pub(crate) fn stripped_scope(
     Some(builder.build())
 }
 
-/// The attributes as they may leave; `None` where all may as they are.
+/// The stripped attributes; `None` if all may leave unchanged.
 fn stripped(policy: &Policy, attributes: Vec<KeyValue>) -> Option<Vec<KeyValue>> {
     let strip = || {
         let mut left = attributes.clone();
-        strip_attributes(
-            &policy.reader(hints(&attributes)),
-            &Event::Unnamed,
-            &mut left,
-        );
+        let reader = policy.reader(hints(&attributes));
+        strip_attributes(&reader, &Event::Unnamed, &mut left);
         (left != attributes).then_some(left)
     };
     guarded(strip, || Some(Vec::new()))

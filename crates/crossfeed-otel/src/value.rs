@@ -1,17 +1,17 @@
-//! The value of an attribute, or of a body: the one account of what becomes of it.
+//! Strips the value of an attribute or a body, wherever it comes from.
 //!
-//! A value of a span, of a log record or of OTLP/JSON is a [`Node`]; it leaves as it is, leaves
-//! changed, or does not leave. `policy` decides which text loses what.
+//! A value of a span, of a log record or of OTLP/JSON is a [`Node`]; it leaves unchanged, leaves
+//! changed, or is dropped. `policy` decides what each text loses.
 //!
-//! # What holds
+//! # Rules
 //!
-//! - Texts are asked about, bytes as the text that they are, numbers and flags as they are spelled.
-//! - A list is asked about item by item, each like a text of its own; one of nothing but numbers and flags
-//!   as the JSON that it is. A digest is that of the whole list.
-//! - A map is asked about as the JSON object that it stands for, with sorted keys.
-//! - What was not stripped stays of its kind, and in its order.
-//! - No more than [`MAX_DEPTH`] levels are looked at. What lies deeper is withheld: no receiver of OTLP
-//!   reads that far, and to write it would take a stack without bounds.
+//! - The policy sees texts as they are, bytes as text, and numbers and flags as they are spelled.
+//! - It sees the items of a list one by one; a list of only numbers and flags as its JSON. A digest covers
+//!   the whole list.
+//! - It sees a map as a JSON object with sorted keys.
+//! - What was not stripped keeps its kind and its order.
+//! - Values deeper than [`MAX_DEPTH`] levels are withheld: no receiver of OTLP reads that far, and writing
+//!   them would take an unbounded stack.
 
 use crate::{Outcome, Reader};
 use crossfeed_json::{Cursor, Document, Kind, MAX_DEPTH, is_number, quoted};
@@ -33,26 +33,26 @@ pub(crate) enum Form<'v, N> {
     Empty,
     List(Vec<N>),
     Map(Vec<(Cow<'v, str>, N)>),
-    /// What later versions add, or what is not as it should be: it may hold anything.
+    /// A kind of a later version, or malformed: it may hold anything.
     Unknown,
 }
 
-/// What became of a value.
-pub(crate) enum Stripped<N> {
+/// What stripping makes of a value.
+pub(crate) enum StripResult<N> {
     Unchanged,
-    Changed(New<N>),
+    Changed(NewValue<N>),
     Dropped,
 }
 
-impl<N> Stripped<N> {
+impl<N> StripResult<N> {
     pub(crate) const fn is_unchanged(&self) -> bool {
         matches!(self, Self::Unchanged)
     }
 }
 
-/// What leaves.
-pub(crate) enum New<N> {
-    /// A value as it was.
+/// The value that leaves instead.
+pub(crate) enum NewValue<N> {
+    /// The original value.
     Same(N),
     Text(String),
     Bytes(String),
@@ -60,85 +60,80 @@ pub(crate) enum New<N> {
     Scalar(String),
     Empty,
     List {
-        items: Vec<New<N>>,
-        /// The items are not one for one those that were.
+        items: Vec<NewValue<N>>,
+        /// The items do not match the original ones by position.
         is_cut: bool,
     },
-    Map(Vec<(String, New<N>)>),
+    Map(Vec<(String, NewValue<N>)>),
 }
 
-/// Strips a value that is known by this name.
+/// Strips the value of the attribute with this name.
 pub(crate) fn strip_value<'v, N: Node<'v>>(
     reader: &Reader<'_>,
     attribute: &str,
     value: N,
-) -> Stripped<N> {
+) -> StripResult<N> {
     let form = value.form();
-    if matches!(form, Form::List(_))
-        && let Some(before) = reader.before_digest(attribute)
-    {
-        let mut account = Account {
-            reader: &before,
-            attribute,
-            spelled: Some(String::new()),
-        };
-        return match account.any(value, form, 0) {
-            Some(_) => {
-                let spelled = account.spelled.unwrap_or_default();
-                Stripped::Changed(New::Text(reader.digest(&spelled)))
-            }
-            None => Stripped::Dropped,
-        };
-    }
-    let mut account = Account {
-        reader,
+    let is_list = matches!(form, Form::List(_));
+    let before_digest = is_list.then(|| reader.before_digest(attribute)).flatten();
+    let mut stripper = ValueStripper {
+        reader: before_digest.as_ref().unwrap_or(reader),
         attribute,
-        spelled: None,
+        json: before_digest.is_some().then(String::new),
     };
-    match account.any(value, form, 0) {
-        Some(Left { new: None, .. }) => Stripped::Unchanged,
-        Some(Left { new: Some(new), .. }) => Stripped::Changed(new),
-        None => Stripped::Dropped,
-    }
+    let Some(remainder) = stripper.any(value, form, 0) else {
+        return StripResult::Dropped;
+    };
+    let digest = stripper
+        .json
+        .map(|json| NewValue::Text(reader.digest(&json)));
+    digest
+        .or(remainder.new)
+        .map_or(StripResult::Unchanged, StripResult::Changed)
 }
 
-/// What is left of a value that stays.
-struct Left<N> {
-    /// What leaves instead.
-    new: Option<New<N>>,
-    /// How many bytes its texts have.
+/// A value after stripping.
+struct Remainder<N> {
+    /// What leaves instead; `None` if the value is unchanged.
+    new: Option<NewValue<N>>,
+    /// The bytes of its texts.
     size: usize,
 }
 
-struct Account<'a> {
-    reader: &'a Reader<'a>,
-    attribute: &'a str,
-    /// What is left, as JSON, where that is wanted.
-    spelled: Option<String>,
+impl<N> Remainder<N> {
+    const fn unchanged(size: usize) -> Self {
+        Self { new: None, size }
+    }
 }
 
-impl Account<'_> {
-    /// What is left of a value; `None` where the whole attribute goes. Goes down [`MAX_DEPTH`] levels at
-    /// most.
+struct ValueStripper<'a> {
+    reader: &'a Reader<'a>,
+    attribute: &'a str,
+    /// The stripped value as JSON, for a digest.
+    json: Option<String>,
+}
+
+impl ValueStripper<'_> {
+    /// Strips a value; `None` if the whole attribute must be dropped. Recursion ends at [`MAX_DEPTH`] levels.
     fn any<'v, N: Node<'v>>(
         &mut self,
         value: N,
         form: Form<'v, N>,
         level: usize,
-    ) -> Option<Left<N>> {
+    ) -> Option<Remainder<N>> {
         match form {
             Form::Unknown => None,
             Form::Empty => {
                 self.spell("null");
-                Some(Left { new: None, size: 1 })
+                Some(Remainder::unchanged(1))
             }
-            Form::Text(text) => self.text(&text, quoted, New::Text),
-            Form::Bytes(text) => self.text(&text, quoted, New::Bytes),
-            Form::Scalar(word) => self.text(&word, scalar, New::Text),
+            Form::Text(text) => self.text(&text, quoted, NewValue::Text),
+            Form::Bytes(text) => self.text(&text, quoted, NewValue::Bytes),
+            Form::Scalar(word) => self.text(&word, scalar, NewValue::Text),
             Form::List(_) | Form::Map(_) if level == MAX_DEPTH => {
                 self.spell(&quoted(WITHHELD));
-                Some(Left {
-                    new: Some(New::Text(WITHHELD.to_owned())),
+                Some(Remainder {
+                    new: Some(NewValue::Text(WITHHELD.to_owned())),
                     size: WITHHELD.len(),
                 })
             }
@@ -148,8 +143,8 @@ impl Account<'_> {
     }
 
     fn spell(&mut self, json: &str) {
-        if let Some(spelled) = &mut self.spelled {
-            spelled.push_str(json);
+        if let Some(out) = &mut self.json {
+            out.push_str(json);
         }
     }
 
@@ -157,73 +152,63 @@ impl Account<'_> {
         &mut self,
         text: &str,
         spelled: fn(&str) -> String,
-        new: fn(String) -> New<N>,
-    ) -> Option<Left<N>> {
+        new: fn(String) -> NewValue<N>,
+    ) -> Option<Remainder<N>> {
         let instead = match self.reader.strip(self.attribute, text) {
             Outcome::Unchanged => None,
             Outcome::Text(text) => Some(text),
             Outcome::Dropped => return None,
         };
-        if self.spelled.is_some() {
-            let json = match &instead {
-                Some(text) => quoted(text),
-                None => spelled(text),
-            };
-            self.spell(&json);
+        if self.json.is_some() {
+            self.spell(&instead.as_deref().map_or_else(|| spelled(text), quoted));
         }
-        Some(Left {
+        Some(Remainder {
             size: instead.as_deref().unwrap_or(text).len().max(1),
             new: instead.map(new),
         })
     }
 
-    fn list<'v, N: Node<'v>>(&mut self, items: Vec<N>, level: usize) -> Option<Left<N>> {
+    fn list<'v, N: Node<'v>>(&mut self, items: Vec<N>, level: usize) -> Option<Remainder<N>> {
         if let Some(json) = scalars(&items) {
-            return self.text(&json, str::to_owned, New::Text);
+            return self.text(&json, str::to_owned, NewValue::Text);
         }
         self.spell("[");
-        let mut left = Vec::with_capacity(items.len());
+        let mut stripped = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             self.spell(if index > 0 { "," } else { "" });
-            left.push(self.any(*item, item.form(), level + 1)?);
+            stripped.push(self.any(*item, item.form(), level + 1)?);
         }
         self.spell("]");
-        let size = |left: &[Left<N>]| {
-            let sizes = left.iter().map(|item| item.size);
-            sizes.fold(0, usize::saturating_add)
-        };
-        let note = self.reader.most().and_then(|most| cut(&mut left, most));
+        let note = self
+            .reader
+            .max_bytes()
+            .and_then(|most| cut(&mut stripped, most));
         let is_cut = note.is_some();
-        let size = size(&left).saturating_add(note.as_ref().map_or(0, String::len));
-        if !is_cut && left.iter().all(|item| item.new.is_none()) {
-            return Some(Left { new: None, size });
+        let size = total_size(&stripped).saturating_add(note.as_ref().map_or(0, String::len));
+        if !is_cut && stripped.iter().all(|item| item.new.is_none()) {
+            return Some(Remainder::unchanged(size));
         }
-        let kept = items.into_iter().zip(left);
-        let kept = kept.map(|(item, left)| left.new.unwrap_or(New::Same(item)));
-        let items = kept.chain(note.map(New::Text)).collect();
-        Some(Left {
-            new: Some(New::List { items, is_cut }),
+        let kept = items.into_iter().zip(stripped);
+        let kept = kept.map(|(item, stripped)| stripped.new.unwrap_or(NewValue::Same(item)));
+        let items = kept.chain(note.map(NewValue::Text)).collect();
+        Some(Remainder {
+            new: Some(NewValue::List { items, is_cut }),
             size,
         })
     }
 
-    fn map<'v, N: Node<'v>>(&mut self, value: N, level: usize) -> Option<Left<N>> {
-        let mut json = Json {
-            out: String::new(),
-            differs: false,
-            reader: self.reader,
-        };
-        json.write(value.form(), level)?;
-        let Json { out, differs, .. } = json;
-        let (text, is_same) = match self.reader.strip(self.attribute, &out) {
-            Outcome::Unchanged => (out, !differs),
+    fn map<'v, N: Node<'v>>(&mut self, value: N, level: usize) -> Option<Remainder<N>> {
+        let mut json = String::new();
+        let differs = write_json(self.reader, value.form(), level, &mut json)?;
+        let (text, is_same) = match self.reader.strip(self.attribute, &json) {
+            Outcome::Unchanged => (json, !differs),
             Outcome::Text(text) => (text, false),
             Outcome::Dropped => return None,
         };
         let size = text.len();
         if is_same {
             self.spell(&text);
-            return Some(Left { new: None, size });
+            return Some(Remainder::unchanged(size));
         }
         let document = Document::new(text);
         let text = String::from_utf8_lossy(document.raw());
@@ -232,20 +217,20 @@ impl Account<'_> {
                 self.spell(&text);
                 read(root, Some(value))
             }
-            // What is not valid JSON any more, such as a digest.
+            // No longer valid JSON, such as a digest.
             _ => {
                 self.spell(&quoted(&text));
-                New::Text(text.into_owned())
+                NewValue::Text(text.into_owned())
             }
         };
-        Some(Left {
+        Some(Remainder {
             new: Some(new),
             size,
         })
     }
 }
 
-/// The JSON of a list that holds nothing but numbers and flags.
+/// The JSON of a list of only numbers and flags.
 fn scalars<'v, N: Node<'v>>(items: &[N]) -> Option<String> {
     let mut out = String::from("[");
     for (index, item) in items.iter().enumerate() {
@@ -259,18 +244,22 @@ fn scalars<'v, N: Node<'v>>(items: &[N]) -> Option<String> {
     Some(out)
 }
 
-/// Leaves the first items that fit into `most` bytes, and says how many there were.
-fn cut<N>(items: &mut Vec<Left<N>>, most: usize) -> Option<String> {
-    /// More than what says so takes.
-    const NOTE: usize = 64;
-    let sizes = || items.iter().map(|item| item.size);
-    if sizes().fold(0, usize::saturating_add) <= most {
+fn total_size<N>(items: &[Remainder<N>]) -> usize {
+    let sizes = items.iter().map(|item| item.size);
+    sizes.fold(0, usize::saturating_add)
+}
+
+/// Keeps the first items that fit into `most` bytes, and returns a note of how many were left out.
+fn cut<N>(items: &mut Vec<Remainder<N>>, most: usize) -> Option<String> {
+    /// More than the note takes.
+    const MAX_NOTE_BYTES: usize = 64;
+    if total_size(items) <= most {
         return None;
     }
-    let mut room = most.saturating_sub(NOTE);
-    let fitting = sizes().take_while(|size| {
-        let fits = *size <= room;
-        room = room.saturating_sub(*size);
+    let mut room = most.saturating_sub(MAX_NOTE_BYTES);
+    let fitting = items.iter().take_while(|item| {
+        let fits = item.size <= room;
+        room = room.saturating_sub(item.size);
         fits
     });
     let (kept, all) = (fitting.count(), items.len());
@@ -278,7 +267,7 @@ fn cut<N>(items: &mut Vec<Left<N>>, most: usize) -> Option<String> {
     Some(format!("[cut: left out {} of {all} texts]", all - kept))
 }
 
-/// The JSON of a number or a flag. Infinities and what is not a number JSON has not: they are strings.
+/// The JSON of a number or a flag; infinities and NaN become strings.
 fn scalar(word: &str) -> String {
     if is_number(word) || matches!(word, "true" | "false") {
         word.to_owned()
@@ -287,52 +276,49 @@ fn scalar(word: &str) -> String {
     }
 }
 
-/// Writes a map as JSON, without the members whose very names are internal.
-struct Json<'r> {
-    out: String,
-    /// Whether something was left out, or withheld.
-    differs: bool,
-    reader: &'r Reader<'r>,
-}
-
-impl Json<'_> {
-    /// Goes down [`MAX_DEPTH`] levels at most; `None` where something is not known.
-    fn write<'v, N: Node<'v>>(&mut self, form: Form<'v, N>, level: usize) -> Option<()> {
-        match form {
-            Form::List(_) | Form::Map(_) if level == MAX_DEPTH => {
-                self.differs = true;
-                self.out.push_str(&quoted(WITHHELD));
-            }
-            Form::List(items) => {
-                self.out.push('[');
-                for (index, item) in items.into_iter().enumerate() {
-                    self.out.push_str(if index > 0 { "," } else { "" });
-                    self.write(item.form(), level + 1)?;
-                }
-                self.out.push(']');
-            }
-            Form::Map(mut members) => {
-                let all = members.len();
-                members.retain(|(key, _)| !self.reader.drops_key(key));
-                self.differs |= members.len() < all;
-                // Maps have no order in every language; what is hashed or cut must have one.
-                members.sort_by(|(one, _), (other, _)| one.cmp(other));
-                self.out.push('{');
-                for (index, (key, value)) in members.into_iter().enumerate() {
-                    self.out.push_str(if index > 0 { "," } else { "" });
-                    self.out.push_str(&quoted(&key));
-                    self.out.push(':');
-                    self.write(value.form(), level + 1)?;
-                }
-                self.out.push('}');
-            }
-            leaf => self.out.push_str(&spelled(leaf)?),
+/// Writes a value as JSON, without members whose keys are internal; returns whether something was left out or
+/// withheld, `None` if a value is of an unknown form. Recursion ends at [`MAX_DEPTH`] levels.
+fn write_json<'v, N: Node<'v>>(
+    reader: &Reader<'_>,
+    form: Form<'v, N>,
+    level: usize,
+    out: &mut String,
+) -> Option<bool> {
+    let mut differs = false;
+    match form {
+        Form::List(_) | Form::Map(_) if level == MAX_DEPTH => {
+            differs = true;
+            out.push_str(&quoted(WITHHELD));
         }
-        Some(())
+        Form::List(items) => {
+            out.push('[');
+            for (index, item) in items.into_iter().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                differs |= write_json(reader, item.form(), level + 1, out)?;
+            }
+            out.push(']');
+        }
+        Form::Map(mut members) => {
+            let all = members.len();
+            members.retain(|(key, _)| !reader.drops_key(key));
+            differs |= members.len() < all;
+            // Some languages' maps have no order; what is hashed or cut needs one.
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            out.push('{');
+            for (index, (key, value)) in members.into_iter().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                out.push_str(&quoted(&key));
+                out.push(':');
+                differs |= write_json(reader, value.form(), level + 1, out)?;
+            }
+            out.push('}');
+        }
+        leaf => out.push_str(&spelled(leaf)?),
     }
+    Some(differs)
 }
 
-/// The JSON of what is not a list and no map.
+/// The JSON of a value that is neither a list nor a map.
 fn spelled<N>(leaf: Form<'_, N>) -> Option<String> {
     match leaf {
         Form::Text(text) | Form::Bytes(text) => Some(quoted(&text)),
@@ -342,58 +328,55 @@ fn spelled<N>(leaf: Form<'_, N>) -> Option<String> {
     }
 }
 
-/// The value that `json` spells. What is there as it was is taken from that.
+/// The value that `json` spells; `original` where it is the same.
 ///
 /// A document has [`MAX_DEPTH`] levels at most.
-fn read<'v, N: Node<'v>>(json: Cursor<'_>, was: Option<N>) -> New<N> {
-    let form = was.map_or(Form::Empty, N::form);
-    match json.kind() {
-        Kind::Array => {
-            let was = match form {
-                Form::List(items) => items,
-                _ => Vec::new(),
+fn read<'v, N: Node<'v>>(json: Cursor<'_>, original: Option<N>) -> NewValue<N> {
+    let form = original.map_or(Form::Empty, N::form);
+    match (json.kind(), form) {
+        (Kind::Array, form) => {
+            let originals = if let Form::List(items) = form {
+                items
+            } else {
+                Vec::new()
             };
             let items = json.items().enumerate();
-            let items = items.map(|(index, item)| read(item, was.get(index).copied()));
-            New::List {
+            let items = items.map(|(index, item)| read(item, originals.get(index).copied()));
+            NewValue::List {
                 items: items.collect(),
                 is_cut: true,
             }
         }
-        Kind::Object => {
-            let was = match form {
-                Form::Map(members) => members,
-                _ => Vec::new(),
-            };
-            New::Map(read_members(json, was))
-        }
-        kind => {
+        (Kind::Object, Form::Map(originals)) => NewValue::Map(read_members(json, originals)),
+        (Kind::Object, _) => NewValue::Map(read_members(json, Vec::new())),
+        (kind, form) => {
             let is_bytes = matches!(form, Form::Bytes(_));
             let raw = String::from_utf8_lossy(json.raw());
-            match (was, spelled(form)) {
-                (Some(was), Some(before)) if before == raw => return New::Same(was),
-                _ => {}
+            if let (Some(original), Some(before)) = (original, spelled(form))
+                && before == raw
+            {
+                return NewValue::Same(original);
             }
             let text = json.as_str().map(Cow::into_owned);
             match (kind, text) {
-                (Kind::Null, _) => New::Empty,
-                (_, Some(text)) if is_bytes => New::Bytes(text),
-                (_, Some(text)) => New::Text(text),
-                (_, None) => New::Scalar(raw.into_owned()),
+                (Kind::Null, _) => NewValue::Empty,
+                (_, Some(text)) if is_bytes => NewValue::Bytes(text),
+                (_, Some(text)) => NewValue::Text(text),
+                (_, None) => NewValue::Scalar(raw.into_owned()),
             }
         }
     }
 }
 
-/// The members of an object, in the order in which they were.
+/// The members of an object, in their original order.
 fn read_members<'v, N: Node<'v>>(
     json: Cursor<'_>,
-    was: Vec<(Cow<'v, str>, N)>,
-) -> Vec<(String, New<N>)> {
-    let mut order: Vec<_> = was.iter().enumerate().collect();
-    // It keeps those that share a key in their order, and so did the writer.
+    originals: Vec<(Cow<'v, str>, N)>,
+) -> Vec<(String, NewValue<N>)> {
+    let mut order: Vec<_> = originals.iter().enumerate().collect();
+    // Stable, as the writer's sort is: members with equal keys keep their order.
     order.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
-    let mut members: Vec<(usize, String, New<N>)> = Vec::new();
+    let mut members: Vec<(usize, String, NewValue<N>)> = Vec::new();
     // How many members before this one have its key.
     let mut nth = 0;
     for member in json.written_members() {

@@ -1,12 +1,11 @@
-//! One log record: the same, or another in its place.
+//! Strips one log record.
 
 use super::value::new_value;
 use crate::{
     Outcome, Policy,
     event::{EVENT_NAME, Event},
     guard::guarded,
-    text::strip_name,
-    value::{Stripped, strip_value},
+    value::{StripResult, strip_value},
 };
 use opentelemetry::logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _};
 use opentelemetry_sdk::{
@@ -19,8 +18,8 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(super) struct Stripper {
     policy: Policy,
-    /// Where empty records come from: nothing can be taken out of one, and only a logger makes them. Its
-    /// provider has no processor, and nothing is ever emitted by it.
+    /// Makes empty records: a record cannot lose parts, and only a logger makes new ones. Its provider has no
+    /// processor, and it never emits.
     scratch: SdkLogger,
 }
 
@@ -39,7 +38,7 @@ impl Stripper {
         &self.policy
     }
 
-    /// The record as it may leave; `None` where it may leave as it is.
+    /// The stripped record; `None` if it may leave unchanged.
     pub(super) fn strip(&self, record: &SdkLogRecord) -> Option<SdkLogRecord> {
         guarded(|| self.stripped(record), || Some(self.frame(record)))
     }
@@ -49,34 +48,34 @@ impl Stripper {
         let leaves = |word: &&'static str| reader.strip("", word) == Outcome::Unchanged;
         let event_name = record.event_name().filter(leaves);
         let severity_text = record.severity_text().filter(leaves);
-        let target = record.target().cloned().map(|mut target| {
-            strip_name(&reader, &mut target);
-            target
-        });
+        let mut target = record.target().cloned();
+        if let Some(target) = &mut target {
+            reader.strip_name(target);
+        }
         let own = record.event_name().map(Cow::Borrowed);
         let named = hints(record).filter(|(key, _)| *key == EVENT_NAME);
-        let event = Event::of_record(&reader, own, named.map(|(_, name)| Cow::Borrowed(name)));
-        // The body of an event is known by the event's name, as an attribute is by its own.
-        let body = record.body().map(|body| match event.body() {
-            Some(name) => strip_value(&reader, name, body),
-            None => Stripped::Dropped,
-        });
+        let event = Event::from_record(&reader, own, named.map(|(_, name)| Cow::Borrowed(name)));
+        let strip = |name: Option<Cow<'_, str>>, value| {
+            name.map_or(StripResult::Dropped, |name| {
+                strip_value(&reader, &name, value)
+            })
+        };
+        // A policy knows the body of an event by the event's name, and an attribute by its own.
+        let body_name = event.body().map(Cow::Borrowed);
+        let body = record.body().map(|body| strip(body_name, body));
         let attributes: Vec<_> = record
             .attributes_iter()
             .map(|(key, value)| {
                 let name = event.attribute(key.as_str());
-                let stripped = match name.filter(|_| !reader.drops_key(key.as_str())) {
-                    Some(name) => strip_value(&reader, &name, value),
-                    None => Stripped::Dropped,
-                };
-                (key, value, stripped)
+                let name = name.filter(|_| !reader.drops_key(key.as_str()));
+                (key, value, strip(name, value))
             })
             .collect();
 
         let unchanged = event_name == record.event_name()
             && severity_text == record.severity_text()
             && target.as_ref() == record.target()
-            && body.as_ref().is_none_or(Stripped::is_unchanged)
+            && body.as_ref().is_none_or(StripResult::is_unchanged)
             && attributes.iter().all(|(.., value)| value.is_unchanged());
         if unchanged {
             return None;
@@ -104,7 +103,7 @@ impl Stripper {
         Some(stripped)
     }
 
-    /// A record that stands where `record` does, without a word of it.
+    /// An empty record with the place and time of `record`.
     fn frame(&self, record: &SdkLogRecord) -> SdkLogRecord {
         let mut frame = self.scratch.create_log_record();
         if let Some(time) = record.timestamp() {
@@ -123,7 +122,7 @@ impl Stripper {
     }
 }
 
-/// The attributes that are strings, by which a policy knows what kind a record is of.
+/// The string attributes, which determine the kind of a record.
 fn hints(record: &SdkLogRecord) -> impl Iterator<Item = (&str, &str)> {
     record
         .attributes_iter()

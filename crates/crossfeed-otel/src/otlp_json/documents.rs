@@ -1,17 +1,16 @@
-//! The documents in a stream of bytes.
+//! Splits a stream of bytes into JSON documents, each returned as soon as it is complete, and the blanks between.
 //!
-//! Gives each JSON document as soon as its last byte is there, and the blanks between. The stream
-//! may hold one document, one a line, or one behind the other. What cannot become JSON is given as
-//! soon as that is known, up to the byte at fault, so that reading it reports the error.
+//! The stream may hold one document, one a line, or several one behind the other. Bytes that cannot become
+//! JSON are returned as soon as that is known, up to the byte at fault, so that parsing them reports the error.
 
 use bytes::{Bytes, BytesMut};
 use crossfeed_json::MAX_DEPTH;
 use memchr::memchr3;
 
-/// What may stand at the very beginning.
+/// The byte order mark that a stream may begin with.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Finds the documents in bytes that come in pieces. It keeps the bytes of one document.
+/// Finds the documents in bytes that come in pieces. It holds the bytes of one document.
 ///
 /// ```
 /// use crossfeed_otel::{JsonDocuments, JsonPiece};
@@ -30,24 +29,30 @@ const MARK: &[u8] = "\u{feff}".as_bytes();
 pub struct JsonDocuments {
     buffer: BytesMut,
     max_bytes: usize,
-    /// How much of the document was read.
-    at: usize,
-    /// The lists and objects that are open, a bit each: whether it is an object.
-    open: u128,
-    depth: usize,
-    last: Last,
-    in_string: bool,
-    is_escaped: bool,
+    scan: Scan,
     /// Where the buffer begins.
-    place: Place,
+    place: StreamPosition,
     is_ended: bool,
     is_too_large: bool,
+}
+
+/// How far a document was read.
+#[derive(Debug, Default)]
+struct Scan {
+    at: usize,
+    /// The open lists and objects, a bit each: whether it is an object.
+    open: u128,
+    depth: usize,
+    /// A value or key stood last, but for blanks: a sign must follow.
+    is_after_value: bool,
+    in_string: bool,
+    is_escaped: bool,
 }
 
 /// Where a document begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct StreamPosition {
     /// Which document it is, from 1.
     pub number: usize,
     /// On which line, from 1.
@@ -56,43 +61,30 @@ pub struct Place {
     pub offset: usize,
 }
 
-/// A piece of the stream. All of them, one behind the other, are the stream.
+/// A piece of the stream. All pieces, concatenated, are the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "a program that passes a stream on must know all of its parts"
 )]
 pub enum JsonPiece {
-    /// What stands between documents.
+    /// The blanks between documents.
     Blanks(Bytes),
-    /// What is a document, or cannot become one.
-    Document(Bytes, Place),
+    /// A document, or bytes that cannot become one.
+    Document(Bytes, StreamPosition),
     /// The document that begins here is larger than allowed. Nothing follows.
-    TooLarge(Place),
-}
-
-/// What stood last in a document, but for blanks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
-    /// A bracket, comma or colon: a value or a key may follow.
-    Sign,
-    Value,
+    TooLarge(StreamPosition),
 }
 
 impl JsonDocuments {
-    /// Nothing read yet; of a document at most `max_bytes` are kept.
+    /// A stream of which nothing was read; a document may have at most `max_bytes`.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
             max_bytes,
-            at: 0,
-            open: 0,
-            depth: 0,
-            last: Last::Sign,
-            in_string: false,
-            is_escaped: false,
-            place: Place {
+            scan: Scan::default(),
+            place: StreamPosition {
                 number: 1,
                 line: 1,
                 offset: 0,
@@ -102,36 +94,35 @@ impl JsonDocuments {
         }
     }
 
-    /// Takes what was read next.
+    /// Adds the bytes that were read next.
     pub fn push(&mut self, bytes: &[u8]) {
         if !self.is_too_large {
             self.buffer.extend_from_slice(bytes);
         }
     }
 
-    /// Says that nothing more comes: what is left is the last document, whole or not.
+    /// Ends the stream: what is left is the last document, complete or not.
     pub fn end(&mut self) {
         self.is_ended = true;
     }
 
     /// Where the next piece begins.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StreamPosition {
         self.place
     }
 
-    /// The next piece; `None` until more was read, and at the end.
+    /// The next piece; `None` until more bytes are pushed, and at the end.
     #[expect(
         clippy::should_implement_trait,
-        reason = "what gives `None` may give more once more was read"
+        reason = "after `None` more may follow, once more bytes are pushed"
     )]
     pub fn next(&mut self) -> Option<JsonPiece> {
         let blanks = self.blanks()?;
         if blanks > 0 {
-            let blanks = self.take(blanks);
-            return Some(JsonPiece::Blanks(blanks));
+            return Some(JsonPiece::Blanks(self.take(blanks)));
         }
-        let found = self.find();
+        let found = self.scan.find_end(&self.buffer);
         if found.unwrap_or(self.buffer.len()) > self.max_bytes {
             self.is_too_large = true;
             self.buffer.clear();
@@ -145,102 +136,94 @@ impl JsonDocuments {
         Some(JsonPiece::Document(document, place))
     }
 
-    /// How many bytes at the beginning stand before a document; `None` where that is not known yet.
+    /// How many bytes stand before the next document; `None` if that is not known yet.
     fn blanks(&self) -> Option<usize> {
-        if self.at > 0 {
+        if self.scan.at > 0 {
             return Some(0);
         }
-        let mut from = 0;
-        if self.place.offset == 0 {
-            let here = self.buffer.len().min(MARK.len());
-            if self.buffer[..here] == MARK[..here] {
-                if here < MARK.len() && !self.is_ended {
-                    return None;
-                }
-                from = if here == MARK.len() { here } else { 0 };
-            }
+        let is_start = self.place.offset == 0;
+        let may_be_mark = self.buffer.len() < MARK.len() && MARK.starts_with(&self.buffer);
+        if is_start && may_be_mark && !self.is_ended {
+            return None;
         }
+        let has_mark = is_start && self.buffer.starts_with(MARK);
+        let from = if has_mark { MARK.len() } else { 0 };
         let rest = self.buffer[from..].iter();
         Some(from + rest.take_while(|byte| is_blank(**byte)).count())
     }
 
-    /// The first bytes of the buffer, which are given out.
+    /// Takes the first bytes of the buffer.
     fn take(&mut self, count: usize) -> Bytes {
         let taken = self.buffer.split_to(count).freeze();
         self.place.offset += count;
         self.place.line += memchr::memchr_iter(b'\n', &taken).count();
-        (self.at, self.open, self.depth) = (0, 0, 0);
-        (self.last, self.in_string, self.is_escaped) = (Last::Sign, false, false);
+        self.scan = Scan::default();
         taken
     }
+}
 
-    /// Where the document ends that the buffer begins with, or can no longer become one.
-    fn find(&mut self) -> Option<usize> {
-        while let Some(&byte) = self.buffer.get(self.at) {
+impl Scan {
+    /// Where the document ends with which the buffer begins, or can no longer become one.
+    fn find_end(&mut self, buffer: &[u8]) -> Option<usize> {
+        while let Some(&byte) = buffer.get(self.at) {
             if self.is_escaped {
                 self.is_escaped = false;
                 self.at += 1;
                 continue;
             }
             if self.in_string {
-                if let Some(end) = self.string() {
+                if let Some(end) = self.string(buffer) {
                     return Some(end);
                 }
                 continue;
             }
             self.at += 1;
-            let is_value = self.last == Last::Value;
+            let is_after_value = self.is_after_value;
+            self.is_after_value = !matches!(byte, b'{' | b'[' | b',' | b':');
             match byte {
                 _ if is_blank(byte) => {
-                    // A word or a number that stands alone.
+                    // The end of a word or a number that stands alone.
                     if self.depth == 0 {
                         return Some(self.at - 1);
                     }
+                    self.is_after_value = is_after_value;
                 }
-                b'"' => {
-                    if is_value {
-                        return Some(self.at);
-                    }
-                    self.in_string = true;
-                    self.last = Last::Value;
-                }
+                b'"' if is_after_value => return Some(self.at),
+                b'"' => self.in_string = true,
                 b'{' | b'[' => {
-                    if is_value || self.depth == MAX_DEPTH {
+                    if is_after_value || self.depth == MAX_DEPTH {
                         return Some(self.at);
                     }
                     self.depth += 1;
                     self.open = self.open << 1 | u128::from(byte == b'{');
-                    self.last = Last::Sign;
                 }
                 b'}' | b']' => {
-                    let is_its = self.open & 1 == u128::from(byte == b'}');
-                    if self.depth <= 1 || !is_its {
+                    let is_matching = self.open & 1 == u128::from(byte == b'}');
+                    if self.depth <= 1 || !is_matching {
                         return Some(self.at);
                     }
                     self.depth -= 1;
                     self.open >>= 1;
-                    self.last = Last::Value;
                 }
-                b',' | b':' => self.last = Last::Sign,
-                _ => self.last = Last::Value,
+                _ => {}
             }
         }
         None
     }
 
-    /// Goes on in a string, to its end or the end of the buffer; where no string goes on, gives that
-    /// place. A line may end in no string: so a line that was cut off takes no other along.
-    fn string(&mut self) -> Option<usize> {
-        let rest = &self.buffer[self.at..];
+    /// Continues in a string, to its end or the end of the buffer. Returns the place at which a document
+    /// ends. A string cannot span lines, so a truncated line does not swallow the next one.
+    fn string(&mut self, buffer: &[u8]) -> Option<usize> {
+        let rest = &buffer[self.at..];
         let Some(found) = memchr3(b'"', b'\\', b'\n', rest) else {
-            self.at = self.buffer.len();
+            self.at = buffer.len();
             return None;
         };
         self.at += found + 1;
         match rest[found] {
             b'"' => {
                 self.in_string = false;
-                // Behind a text that stands alone nothing is expected.
+                // A string that stands alone is a document.
                 (self.depth == 0).then_some(self.at)
             }
             b'\\' => {

@@ -1,15 +1,12 @@
-//! Telemetry as it is written down: OTLP/JSON, stripped by a policy.
+//! Strips OTLP/JSON: documents of traces, logs or metrics, as the Collector's file exporter and many SDKs write them.
+//! [`JsonDocuments`] finds the documents in a stream.
 //!
-//! Takes a document of traces, logs or metrics as the Collector's file exporter and many SDKs write
-//! it, and gives the same bytes without what the policy removes. [`JsonDocuments`] finds the
-//! documents in a stream.
+//! # Guarantees
 //!
-//! # What holds
-//!
-//! - Bytes outside what changes stay as they came: blanks, the order of keys, digits, unknown fields.
-//! - Every string of the document is looked at, in unknown fields, too, and of a key that stands twice
-//!   each value: whatever a reader of the document takes for what, nothing internal is in it.
-//! - What is not OTLP is refused, not passed on: nothing says where in it what stands.
+//! - All other bytes stay: blanks, the order of keys, digits, unknown fields.
+//! - Every string of the document is stripped, in unknown fields and all values of duplicate keys as well: no reading
+//!   of the document reveals internal fields.
+//! - Anything but OTLP is refused, because its structure is unknown.
 
 mod documents;
 mod structural_fields;
@@ -19,13 +16,13 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use documents::{JsonDocuments, JsonPiece, Place};
+pub use documents::{JsonDocuments, JsonPiece, StreamPosition};
 
 use crate::Policy;
 use crossfeed_json::{Cursor, Document, JsonError, Kind};
 use std::borrow::Cow;
 
-/// What a document of OTLP/JSON has one of, in the spellings that protobuf's JSON admits.
+/// The possible root fields of a document, in both spellings of protobuf's JSON.
 const ROOTS: [&str; 6] = [
     "resourceSpans",
     "resource_spans",
@@ -35,18 +32,17 @@ const ROOTS: [&str; 6] = [
     "resource_metrics",
 ];
 
-/// Profiles keep what their attributes hold in tables of strings, where nothing says of which attribute a
-/// string is.
+/// Profiles keep the values of attributes in tables of strings, apart from the attributes.
 const PROFILES: [&str; 2] = ["resourceProfiles", "resource_profiles"];
 
-/// Why a document cannot be sanitized. Nothing of it may leave.
+/// Why a document cannot be stripped, so that it must not leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpJsonError {
-    /// It is not valid JSON, or beyond its limits: `{"resourceSpans": [`.
+    /// It is not valid JSON, or exceeds a limit: `{"resourceSpans": [`.
     #[error("not valid JSON: {0}")]
     NotJson(JsonError),
-    /// It is JSON, but no traces, logs or metrics: `{"spans": []}`; or it has profiles.
+    /// It is JSON without traces, logs and metrics: `{"spans": []}`; or it has profiles.
     #[error(
         "not OTLP: it has none of `resourceSpans`, `resourceLogs` and `resourceMetrics`, or has profiles"
     )]
@@ -59,13 +55,13 @@ pub enum OtlpJsonError {
 pub struct SanitizedJson<'d> {
     /// The bytes: borrowed where nothing had to change.
     pub json: Cow<'d, [u8]>,
-    /// How many attributes, names, messages and bodies are others now.
+    /// How many attributes, names, messages and bodies were changed.
     pub changed: usize,
-    /// How many attributes are gone, and members that were internal themselves.
+    /// How many attributes, and members with internal keys, were removed.
     pub dropped: usize,
 }
 
-/// A document of OTLP/JSON without what the policy takes out of it.
+/// Strips a document of OTLP/JSON by a policy.
 ///
 /// Takes traces, logs and metrics, in the spellings of protobuf's JSON (`resourceSpans`,
 /// `resource_spans`), or a list of such documents.
@@ -87,7 +83,7 @@ pub struct SanitizedJson<'d> {
 ///
 /// # Errors
 ///
-/// [`OtlpJsonError`] for what is no such document, or nests deeper than
+/// [`OtlpJsonError`] for anything but such a document, or one that nests deeper than
 /// [`MAX_DEPTH`](crossfeed_json::MAX_DEPTH).
 pub fn sanitize_json<'d>(
     document: &'d Document,
@@ -100,12 +96,12 @@ pub fn sanitize_json<'d>(
     Ok(walk::sanitize(document.raw(), root, policy))
 }
 
-/// Whether this is such a document, or a list of such. One without members holds nothing.
+/// Whether this is such a document, or a list of them. An empty one holds nothing.
 fn is_otlp(root: Cursor<'_>) -> bool {
     let is_one = |value: Cursor<'_>| {
         let is_root = |key: &&str| value.get(key).is_some();
-        let is_sound = value.is_empty() || ROOTS.iter().any(is_root);
-        value.kind() == Kind::Object && is_sound && !PROFILES.iter().any(is_root)
+        let has_root = value.is_empty() || ROOTS.iter().any(is_root);
+        value.kind() == Kind::Object && has_root && !PROFILES.iter().any(is_root)
     };
     match root.kind() {
         Kind::Array => root.items().all(is_one),

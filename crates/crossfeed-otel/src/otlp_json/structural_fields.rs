@@ -1,5 +1,4 @@
-//! Fields that hold no text, and without which a document cannot be read: ids, times, counts, enumerations. Every policy
-//! leaves them as they are.
+//! Fields without text that a document cannot be read without: ids, times, counts, enumerations. No policy changes them.
 
 /// Identifiers: hexadecimal digits, or base64.
 const IDS: &str = "traceId trace_id spanId span_id parentSpanId parent_span_id";
@@ -9,17 +8,17 @@ const NUMBERS: &str = "kind code flags severityNumber severity_number aggregatio
     dropped_events_count droppedLinksCount dropped_links_count asInt as_int asDouble as_double \
     count sum min max scale offset quantile value bucketCounts bucket_counts explicitBounds \
     explicit_bounds zeroCount zero_count zeroThreshold zero_threshold";
-/// Identifiers are 32 digits at most.
-const MAX_ID: usize = 64;
+/// More than the 32 digits of an identifier.
+const MAX_ID_BYTES: usize = 64;
 
 /// Whether the text of this field is structural.
 pub(super) fn is_structural(field: &str, text: &str) -> bool {
     let is_all = |is: fn(&u8) -> bool| text.as_bytes().iter().all(is);
     if is_one_of(IDS, field) {
-        return text.len() <= MAX_ID
+        return text.len() <= MAX_ID_BYTES
             && is_all(|byte| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte));
     }
-    // Without a quote it holds no key.
+    // Without quotes it has no keys.
     if matches!(field, "traceState" | "trace_state") {
         return is_all(|byte| !matches!(byte, b'"' | b'\\'));
     }

@@ -1,12 +1,12 @@
-//! `AnyValue`, as [`crate::value`] sees it, and the changes that leave of it what may leave.
+//! `AnyValue` as a value of [`crate::value`], and the edits that strip it.
 //!
-//! An `AnyValue` has one member, of a kind that is known. One that is odd, within another or by itself,
-//! is not known, and takes its attribute along: readers would not agree on what it holds.
+//! An `AnyValue` has one member, of a known kind. An attribute with a malformed one, at any level, is dropped,
+//! because readers would disagree on its content.
 
 use super::walk::Walk;
 use crate::{
     Reader,
-    value::{Form, New, Node, Stripped, strip_value},
+    value::{Form, NewValue, Node, StripResult, strip_value},
 };
 use base64::{
     Engine as _, alphabet,
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
-/// Protobuf's JSON is read from both alphabets, with padding or without.
+/// Protobuf's JSON may use either alphabet, with or without padding.
 const ALPHABETS: [GeneralPurpose; 2] = [
     GeneralPurpose::new(&alphabet::STANDARD, LENIENT),
     GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT),
@@ -30,36 +30,31 @@ pub(super) struct Any<'d>(Option<Cursor<'d>>);
 
 impl<'d> Node<'d> for Any<'d> {
     fn form(self) -> Form<'d, Self> {
-        let known = match held(self.0) {
-            Ok(Some((key, value))) => known(&key, value),
-            Ok(None) => Some(Form::Empty),
-            Err(Odd) => None,
-        };
-        known.unwrap_or(Form::Unknown)
+        match self.0.filter(|any| !is_empty(*any)).map(member) {
+            None => Form::Empty,
+            Some(member) => member
+                .and_then(|(key, value)| form(&key, value))
+                .unwrap_or(Form::Unknown),
+        }
     }
 }
 
-/// What is not as it should be.
-struct Odd;
+fn is_empty(any: Cursor<'_>) -> bool {
+    any.kind() == Kind::Null || any.kind() == Kind::Object && any.is_empty()
+}
 
-/// The one member that a value has.
-fn held(any: Option<Cursor<'_>>) -> Result<Option<(Cow<'_, str>, Cursor<'_>)>, Odd> {
-    let Some(any) = any.filter(|any| any.kind() != Kind::Null) else {
-        return Ok(None);
-    };
-    if any.kind() != Kind::Object {
-        return Err(Odd);
-    }
+/// The member of a value that has exactly one.
+fn member(any: Cursor<'_>) -> Option<(Cow<'_, str>, Cursor<'_>)> {
     let mut members = any.written_members();
-    let member = members.next();
-    match members.next() {
-        None => Ok(member.map(|member| (member.key.text(), member.value))),
-        Some(_) => Err(Odd),
-    }
+    let member = members.next()?;
+    members
+        .next()
+        .is_none()
+        .then(|| (member.key.text(), member.value))
 }
 
-/// What a member of a value holds, if that is known.
-fn known<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
+/// What a member of a value holds, if its kind is known.
+fn form<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
     let text = value.as_str();
     let form = match key {
         "stringValue" | "string_value" => text.map(Form::Text),
@@ -75,7 +70,7 @@ fn known<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
         "boolValue" | "bool_value" => value
             .as_bool()
             .map(|flag| Form::Scalar(flag.to_string().into())),
-        // Large integers are written as strings, and so is what is not a number in JSON.
+        // Large integers, infinities and NaN are written as strings.
         "intValue" | "int_value" | "doubleValue" | "double_value" => {
             let word = text.as_deref().or(value.as_number());
             word.and_then(|word| number(word, key.starts_with("int")))
@@ -89,11 +84,11 @@ fn known<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
     }
 }
 
-/// A number as every account of it spells it.
+/// A number, spelled as spans and log records spell it.
 fn number(word: &str, is_int: bool) -> Option<String> {
     match word.parse::<i64>() {
         Ok(number) if is_int => Some(number.to_string()),
-        _ => Some(word.parse::<f64>().ok()?.to_string()),
+        _ => word.parse::<f64>().ok().map(|number| number.to_string()),
     }
 }
 
@@ -113,36 +108,43 @@ fn values(list: Cursor<'_>) -> Option<impl Iterator<Item = Cursor<'_>>> {
 
 /// An entry of a `KeyValueList`.
 fn entry(entry: Cursor<'_>) -> Option<(Cow<'_, str>, Any<'_>)> {
-    if entry.kind() != Kind::Object {
+    let [name, value, None] = unique_members(entry)? else {
         return None;
-    }
-    let (mut name, mut held) = (None, None);
-    for member in entry.written_members() {
-        let place = match &*member.key.text() {
-            "key" => &mut name,
-            "value" => &mut held,
-            _ => return None,
-        };
-        if place.replace(member.value).is_some() {
-            return None;
-        }
-    }
+    };
     let name = match name.filter(|name| name.kind() != Kind::Null) {
         Some(name) => name.as_str()?,
         None => Cow::Borrowed(""),
     };
-    Some((name, Any(held)))
+    Some((name, Any(value)))
 }
 
-/// The text of an `AnyValue` that is one.
+/// The values of an object's `key`, of its `value` and of another member, if it has the first two once at most.
+pub(super) fn unique_members(object: Cursor<'_>) -> Option<[Option<Cursor<'_>>; 3]> {
+    if object.kind() != Kind::Object {
+        return None;
+    }
+    let mut found = [None; 3];
+    for member in object.written_members() {
+        let place = match &*member.key.text() {
+            "key" => 0,
+            "value" => 1,
+            _ => 2,
+        };
+        if found[place].replace(member.value).is_some() && place < 2 {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The text of an `AnyValue` that holds one.
 pub(super) fn text_of(any: Cursor<'_>) -> Option<Cursor<'_>> {
-    let (key, value) = held(Some(any)).ok()??;
+    let (key, value) = member(any)?;
     let is_text = matches!(&*key, "stringValue" | "string_value");
     (is_text && value.kind() == Kind::String).then_some(value)
 }
 
-/// The text that base64 stands for, if it is any. What is not UTF-8 may still be read as JSON by someone
-/// lenient.
+/// The text that is written as base64. A lenient reader may take even invalid UTF-8 for JSON.
 fn decoded(written: &str) -> Option<String> {
     let bytes = ALPHABETS
         .iter()
@@ -151,70 +153,69 @@ fn decoded(written: &str) -> Option<String> {
 }
 
 impl<'d> Walk<'d, '_> {
-    /// The value of the attribute that is known by this name; whether it stays.
+    /// Strips the value of the attribute with this name; returns whether the attribute stays.
     pub(super) fn value(&mut self, name: &str, any: Cursor<'d>, reader: &Reader<'_>) -> bool {
         match strip_value(reader, name, Any(Some(any))) {
-            Stripped::Unchanged => true,
-            Stripped::Changed(new) => {
+            StripResult::Unchanged => true,
+            StripResult::Changed(new) => {
                 self.renew(any, new);
                 true
             }
-            Stripped::Dropped => false,
+            StripResult::Dropped => false,
         }
     }
 
-    /// Puts another value in a value's place, with as few bytes as do. It is as deep as the document.
-    fn renew(&mut self, any: Cursor<'d>, new: New<Any<'d>>) {
-        let was = held(Some(any)).ok().flatten().map(|(_, value)| value);
-        let form = Any(Some(any)).form();
-        match (new, form, was) {
-            (New::Same(_), ..) => {}
-            (New::Text(text), Form::Text(_), Some(was)) => {
-                self.replace(was, quoted(&text).into_bytes());
+    /// Replaces a value, changing as few bytes as possible. Recurses as deep as the document.
+    fn renew(&mut self, any: Cursor<'d>, new: NewValue<Any<'d>>) {
+        let content = member(any).map(|(_, value)| value);
+        match (new, Any(Some(any)).form(), content) {
+            (NewValue::Same(_), ..) => {}
+            (NewValue::Text(text), Form::Text(_), Some(content)) => {
+                self.replace(content, quoted(&text));
             }
-            (New::Bytes(text), Form::Bytes(_), Some(was)) => {
-                self.replace(was, quoted(&STANDARD.encode(text)).into_bytes());
+            (NewValue::Bytes(text), Form::Bytes(_), Some(content)) => {
+                self.replace(content, quoted(&STANDARD.encode(text)));
             }
             (
-                New::List {
+                NewValue::List {
                     items,
                     is_cut: false,
                 },
-                Form::List(was),
+                Form::List(originals),
                 _,
             ) => {
-                for (Any(was), new) in was.into_iter().zip(items) {
-                    if let Some(was) = was {
-                        self.renew(was, new);
+                for (original, new) in originals.into_iter().zip(items) {
+                    if let Any(Some(original)) = original {
+                        self.renew(original, new);
                     }
                 }
             }
             (new, ..) => {
                 let mut out = String::new();
                 write(new, &mut out);
-                self.replace(any, out.into_bytes());
+                self.replace(any, out);
             }
         }
     }
 }
 
 /// Writes a value as an `AnyValue`.
-fn write(new: New<Any<'_>>, out: &mut String) {
+fn write(new: NewValue<Any<'_>>, out: &mut String) {
     match new {
-        New::Same(Any(Some(any))) => out.push_str(&String::from_utf8_lossy(any.raw())),
-        New::Same(Any(None)) | New::Empty => out.push_str("{}"),
-        New::Text(text) => out.push_str(&format!("{{\"stringValue\":{}}}", quoted(&text))),
-        New::Bytes(text) => {
+        NewValue::Same(Any(Some(any))) => out.push_str(&String::from_utf8_lossy(any.raw())),
+        NewValue::Same(Any(None)) | NewValue::Empty => out.push_str("{}"),
+        NewValue::Text(text) => out.push_str(&format!("{{\"stringValue\":{}}}", quoted(&text))),
+        NewValue::Bytes(text) => {
             out.push_str(&format!("{{\"bytesValue\":\"{}\"}}", STANDARD.encode(text)));
         }
-        New::Scalar(word) if matches!(&*word, "true" | "false") => {
+        NewValue::Scalar(word) if matches!(&*word, "true" | "false") => {
             out.push_str(&format!("{{\"boolValue\":{word}}}"));
         }
-        New::Scalar(word) if word.parse::<i64>().is_ok() => {
+        NewValue::Scalar(word) if word.parse::<i64>().is_ok() => {
             out.push_str(&format!("{{\"intValue\":\"{word}\"}}"));
         }
-        New::Scalar(word) => out.push_str(&format!("{{\"doubleValue\":{word}}}")),
-        New::List { items, .. } => {
+        NewValue::Scalar(word) => out.push_str(&format!("{{\"doubleValue\":{word}}}")),
+        NewValue::List { items, .. } => {
             out.push_str("{\"arrayValue\":{\"values\":[");
             for (index, item) in items.into_iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });
@@ -222,7 +223,7 @@ fn write(new: New<Any<'_>>, out: &mut String) {
             }
             out.push_str("]}}");
         }
-        New::Map(members) => {
+        NewValue::Map(members) => {
             out.push_str("{\"kvlistValue\":{\"values\":[");
             for (index, (key, value)) in members.into_iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });

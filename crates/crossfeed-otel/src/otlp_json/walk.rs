@@ -1,10 +1,14 @@
-//! The walk over a document: which of its strings is what.
+//! Walks over a document and strips each of its strings.
 //!
-//! It knows objects by what they have, not by where they stand: an object with a `key` is an
-//! attribute, in `attributes`, `filteredAttributes` and lists that are not thought of yet. Of spans and
-//! records it knows the names of their lists, since there the attributes of one say what the others hold.
+//! Recognises objects by their members, not by their place: an object with a `key` is an attribute, in
+//! `attributes`, `filteredAttributes` and any future list. It knows spans and records by the names of their
+//! lists, because some attributes there determine what the others hold.
 
-use super::{SanitizedJson, structural_fields::is_structural, value::text_of};
+use super::{
+    SanitizedJson,
+    structural_fields::is_structural,
+    value::{text_of, unique_members},
+};
 use crate::{
     Outcome, Policy, Reader,
     event::{EVENT_NAME, Event},
@@ -14,25 +18,17 @@ use crossfeed_projection::WITHHELD;
 use crossfeed_wire::internal::is_internal;
 use std::borrow::Cow;
 
-/// What has attributes that say of which kind it is.
+/// Fields of objects whose attributes determine their kind.
 const KINDS: [&str; 5] = ["spans", "logRecords", "log_records", "resource", "scope"];
-/// What has attributes, and says how many were dropped.
-const COUNTED: [&str; 7] = [
-    "spans",
-    "logRecords",
-    "log_records",
-    "resource",
-    "scope",
-    "events",
-    "links",
-];
+/// Fields of other objects that, like those, count their dropped attributes.
+const COUNTED: [&str; 2] = ["events", "links"];
 const RECORDS: [&str; 2] = ["logRecords", "log_records"];
 const EVENT_NAMES: [&str; 2] = ["eventName", "event_name"];
-/// Texts of a record that are left out where they may not leave as they are.
+/// Texts of a record that are emptied where they may not leave unchanged.
 const OPTIONAL: [&str; 4] = ["eventName", "event_name", "severityText", "severity_text"];
 const DROPPED: [&str; 2] = ["droppedAttributesCount", "dropped_attributes_count"];
-/// The most bytes of a string, as it is written, that may say of which kind a span is.
-const MAX_HINT: usize = 256;
+/// The most bytes of a string, as it is written, that may determine the kind of a span.
+const MAX_HINT_BYTES: usize = 256;
 
 pub(super) fn sanitize<'d>(raw: &'d [u8], root: Cursor<'d>, policy: &Policy) -> SanitizedJson<'d> {
     let mut walk = Walk {
@@ -41,11 +37,11 @@ pub(super) fn sanitize<'d>(raw: &'d [u8], root: Cursor<'d>, policy: &Policy) -> 
         changed: 0,
         dropped: 0,
     };
-    let within = Within {
+    let context = Context {
         reader: policy.reader([]),
         event: Event::Unnamed,
     };
-    walk.any(root, "", &within);
+    walk.any(root, "", &context);
     SanitizedJson {
         json: walk.edits.done(),
         changed: walk.changed,
@@ -60,37 +56,35 @@ pub(super) struct Walk<'d, 'p> {
     dropped: usize,
 }
 
-/// What is known of what a value stands in.
+/// The span, record or event that a value belongs to.
 #[derive(Clone)]
-struct Within<'p, 'd> {
+struct Context<'p, 'd> {
     reader: Reader<'p>,
     event: Event<'d>,
 }
 
 impl<'d, 'p> Walk<'d, 'p> {
-    /// A value of which nothing is known but the field in which it, or the list of it, stands. A
-    /// document is at most 127 levels deep, and so is this.
-    ///
-    /// Gives how many attributes were dropped, if it is a list of them.
-    fn any(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
+    /// Strips the value of a field, or an item of that field's list. Recurses as deep as the document, which
+    /// has at most 127 levels. Returns how many attributes were dropped from a list.
+    fn any(&mut self, value: Cursor<'d>, field: &str, context: &Context<'p, 'd>) -> usize {
         match value.kind() {
-            Kind::Object if is_attribute(value) => self.lone(value, within),
-            Kind::Object => self.object(value, field, within),
-            Kind::Array => return self.list(value, field, within),
-            Kind::String => self.plain(value, field, within),
+            Kind::Object if is_attribute(value) => self.lone_attribute(value, context),
+            Kind::Object => self.object(value, field, context),
+            Kind::Array => return self.list(value, field, context),
+            Kind::String => self.plain(value, field, context),
             _ => {}
         }
         0
     }
 
-    fn list(&mut self, list: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
+    fn list(&mut self, list: Cursor<'d>, field: &str, context: &Context<'p, 'd>) -> usize {
         let mut removals = Removals::new(list);
         let mut dropped = 0;
         for item in list.items() {
             let goes = if is_attribute(item) {
-                self.attribute(item, within)
+                self.attribute(item, context)
             } else {
-                self.any(item, field, within);
+                self.any(item, field, context);
                 false
             };
             dropped += usize::from(goes);
@@ -101,46 +95,55 @@ impl<'d, 'p> Walk<'d, 'p> {
         dropped
     }
 
-    fn object(&mut self, object: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
-        let own = self.own(object, field, within);
-        let within = own.as_ref().unwrap_or(within);
-        let mut removals = Removals::new(object);
-        let mut lists = None;
+    fn object(&mut self, object: Cursor<'d>, field: &str, context: &Context<'p, 'd>) {
+        let own = self.own(object, field, context);
+        let context = own.as_ref().unwrap_or(context);
+        let is_record = RECORDS.contains(&field);
+        let mut attributes = None;
         let mut dropped = 0;
-        for member in object.written_members() {
-            let key = member.key.text();
-            let goes = is_internal(&key);
-            if goes {
-                self.dropped += 1;
-            } else if key == "body" && RECORDS.contains(&field) {
-                self.body(member.value, within);
-            } else if RECORDS.contains(&field) && OPTIONAL.contains(&&*key)
-                || field == "status" && key == "message"
+        self.members(object, |walk, key, value| {
+            if key == "body" && is_record {
+                walk.body(value, context);
+            } else if is_record && OPTIONAL.contains(&key) || field == "status" && key == "message"
             {
-                self.optional(member.value, field, within);
+                walk.optional(value, field, context);
             } else {
-                let gone = self.any(member.value, &key, within);
+                let dropped_here = walk.any(value, key, context);
                 if key == "attributes" {
-                    lists = Some(member.value);
-                    dropped += gone;
+                    attributes = Some(value);
+                    dropped += dropped_here;
                 }
             }
-            removals.next(member.end, goes, &mut self.edits);
-        }
-        if let Some(list) = lists.filter(|_| dropped > 0)
-            && COUNTED.contains(&field)
+        });
+        if let Some(list) = attributes.filter(|_| dropped > 0)
+            && (KINDS.contains(&field) || COUNTED.contains(&field))
         {
             self.count(object, list, dropped);
         }
     }
 
-    /// What an object says of what stands in it.
+    /// Visits the members of an object, and removes internal ones.
+    fn members(&mut self, object: Cursor<'d>, mut visit: impl FnMut(&mut Self, &str, Cursor<'d>)) {
+        let mut removals = Removals::new(object);
+        for member in object.written_members() {
+            let key = member.key.text();
+            let is_removed = is_internal(&key);
+            if is_removed {
+                self.dropped += 1;
+            } else {
+                visit(self, &key, member.value);
+            }
+            removals.next(member.end, is_removed, &mut self.edits);
+        }
+    }
+
+    /// The context that an object gives its members; `None` if it adds nothing.
     fn own(
         &self,
         object: Cursor<'d>,
         field: &str,
-        within: &Within<'p, 'd>,
-    ) -> Option<Within<'p, 'd>> {
+        context: &Context<'p, 'd>,
+    ) -> Option<Context<'p, 'd>> {
         let names = |keys: &'static [&str]| {
             let named = object
                 .written_members()
@@ -148,10 +151,9 @@ impl<'d, 'p> Walk<'d, 'p> {
             named.filter_map(|member| member.value.as_str())
         };
         if field == "events" {
-            let event = Event::of(&within.reader, names(&["name"]));
-            return Some(Within {
-                reader: within.reader.clone(),
-                event,
+            return Some(Context {
+                reader: context.reader.clone(),
+                event: Event::new(&context.reader, names(&["name"])),
             });
         }
         if !KINDS.contains(&field) {
@@ -164,122 +166,118 @@ impl<'d, 'p> Walk<'d, 'p> {
             let named =
                 attributes(object).filter(|(key, _)| key.as_str().as_deref() == Some(EVENT_NAME));
             let named = named.filter_map(|(_, name)| name.as_str());
-            Event::of_record(&reader, names(&EVENT_NAMES), named)
+            Event::from_record(&reader, names(&EVENT_NAMES), named)
         } else {
             Event::Unnamed
         };
-        Some(Within { reader, event })
+        Some(Context { reader, event })
     }
 
-    /// Says beside a list that attributes of it were dropped.
+    /// Adds to an object's count of dropped attributes, which stands behind its list of attributes if it is new.
     fn count(&mut self, object: Cursor<'d>, list: Cursor<'d>, dropped: usize) {
-        let is_count = |key: &str| DROPPED.contains(&key);
-        let counts: Vec<_> = object
-            .written_members()
-            .filter(|member| is_count(&member.key.text()))
-            .collect();
-        for member in &counts {
+        let mut has_count = false;
+        for member in object.written_members() {
+            if !DROPPED.contains(&&*member.key.text()) {
+                continue;
+            }
+            has_count = true;
             let text = String::from_utf8_lossy(member.value.raw());
-            let before = match member.value.kind() {
-                Kind::Null => 0,
-                // Numbers may be written as strings.
-                _ => match text.trim_matches('"').parse::<u32>() {
-                    Ok(before) => before,
-                    Err(_) => continue,
-                },
+            // Numbers may be written as strings.
+            let before = match text.trim_matches('"') {
+                "null" => Some(0),
+                number => number.parse::<u32>().ok(),
             };
-            let count = before.saturating_add(u32::try_from(dropped).unwrap_or(u32::MAX));
-            self.edits
-                .replace(member.value, count.to_string().into_bytes());
+            if let Some(before) = before {
+                let count = before.saturating_add(u32::try_from(dropped).unwrap_or(u32::MAX));
+                self.edits.replace(member.value, count.to_string());
+            }
         }
-        if counts.is_empty() {
+        if !has_count {
             let member = format!(",\"{}\":{dropped}", DROPPED[0]);
-            self.edits.insert_behind(list, member.into_bytes());
+            self.edits.insert_behind(list, member);
         }
     }
 
-    /// An attribute; whether it goes. One that has a key or a value twice does: readers would not agree
-    /// on what it is.
-    fn attribute(&mut self, attribute: Cursor<'d>, within: &Within<'p, 'd>) -> bool {
+    /// Strips an attribute; returns whether it must be removed. One with two keys or values is removed, because
+    /// readers would disagree on its meaning.
+    fn attribute(&mut self, attribute: Cursor<'d>, context: &Context<'p, 'd>) -> bool {
         let Some((name, value)) = key_value(attribute) else {
             return true;
         };
         let name = name.as_str().unwrap_or_default();
-        let reader = &within.reader;
-        let known = within.event.attribute(&name);
+        let reader = &context.reader;
+        let known = context.event.attribute(&name);
         let Some(known) = known.filter(|_| !reader.drops_key(&name)) else {
             return true;
         };
         if value.is_some_and(|value| !self.value(&known, value, reader)) {
             return true;
         }
-        let mut removals = Removals::new(attribute);
-        for member in attribute.written_members() {
-            let key = member.key.text();
-            let goes = is_internal(&key);
-            if goes {
-                self.dropped += 1;
-            } else if !matches!(&*key, "key" | "value") {
-                self.any(member.value, &key, within);
+        self.members(attribute, |walk, key, value| {
+            if !matches!(key, "key" | "value") {
+                walk.any(value, key, context);
             }
-            removals.next(member.end, goes, &mut self.edits);
-        }
+        });
         false
     }
 
-    /// An attribute that stands in no list, and so cannot be taken out of one.
-    fn lone(&mut self, attribute: Cursor<'d>, within: &Within<'p, 'd>) {
-        if self.attribute(attribute, within) {
-            self.edits.replace(attribute, b"{}".to_vec());
-            self.dropped += 1;
+    /// Strips an attribute outside a list, from which it cannot be removed.
+    fn lone_attribute(&mut self, attribute: Cursor<'d>, context: &Context<'p, 'd>) {
+        if self.attribute(attribute, context) {
+            self.empty(attribute);
         }
     }
 
-    /// The body of a log record. Of an event its name says what it holds.
-    fn body(&mut self, body: Cursor<'d>, within: &Within<'p, 'd>) {
-        let name = within.event.body();
-        if !name.is_some_and(|name| self.value(name, body, &within.reader)) {
-            self.edits.replace(body, b"{}".to_vec());
-            self.dropped += 1;
+    /// Strips the body of a log record; the name of an event determines what its body holds.
+    fn body(&mut self, body: Cursor<'d>, context: &Context<'p, 'd>) {
+        let name = context.event.body();
+        if !name.is_some_and(|name| self.value(name, body, &context.reader)) {
+            self.empty(body);
         }
     }
 
-    /// A text that need not stand: where all of it may not leave, nothing does; of a message, what may.
-    fn optional(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
+    /// Empties an object that cannot be removed from a list.
+    fn empty(&mut self, object: Cursor<'d>) {
+        self.edits.replace(object, "{}");
+        self.dropped += 1;
+    }
+
+    /// Strips an optional text: if it may not leave unchanged, it is emptied; a message keeps what may leave.
+    fn optional(&mut self, value: Cursor<'d>, field: &str, context: &Context<'p, 'd>) {
         let Some(text) = value.as_str() else {
-            self.any(value, "", within);
+            self.any(value, "", context);
             return;
         };
-        let text = match within.reader.strip("", &text) {
+        let text = match context.reader.strip("", &text) {
             Outcome::Unchanged => return,
             Outcome::Text(text) if field == "status" => text,
             Outcome::Text(_) | Outcome::Dropped => String::new(),
         };
-        self.replace(value, quoted(&text).into_bytes());
+        self.replace(value, quoted(&text));
     }
 
-    /// A text that is not an attribute: a name, a field that is not known.
-    fn plain(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
+    /// Strips a text that is not an attribute: a name, or an unknown field.
+    fn plain(&mut self, value: Cursor<'d>, field: &str, context: &Context<'p, 'd>) {
         let text = value.as_str().unwrap_or_default();
         if is_structural(field, &text) {
             return;
         }
-        let text = match within.reader.strip("", &text) {
+        let text = match context.reader.strip("", &text) {
             Outcome::Unchanged => return,
             Outcome::Text(text) => text,
             Outcome::Dropped => WITHHELD.to_owned(),
         };
-        self.replace(value, quoted(&text).into_bytes());
+        self.replace(value, quoted(&text));
     }
 
-    /// Another value in a value's place, and one more change.
-    pub(super) fn replace(&mut self, value: Cursor<'d>, with: Vec<u8>) {
+    /// Replaces a value, and counts the change.
+    pub(super) fn replace(&mut self, value: Cursor<'d>, with: String) {
         self.edits.replace(value, with);
         self.changed += 1;
     }
 }
 
-/// Whether this is a `KeyValue`. One without a value is one, too.
+/// Whether this is a `KeyValue`, which may lack a value.
 fn is_attribute(item: Cursor<'_>) -> bool {
     item.written_members()
         .any(|member| member.key.text() == "key" && member.value.kind() == Kind::String)
@@ -287,17 +285,7 @@ fn is_attribute(item: Cursor<'_>) -> bool {
 
 /// The key and the value of an attribute that has each once at most.
 fn key_value(attribute: Cursor<'_>) -> Option<(Cursor<'_>, Option<Cursor<'_>>)> {
-    let (mut key, mut value) = (None, None);
-    for member in attribute.written_members() {
-        let place = match &*member.key.text() {
-            "key" => &mut key,
-            "value" => &mut value,
-            _ => continue,
-        };
-        if place.replace(member.value).is_some() {
-            return None;
-        }
-    }
+    let [key, value, _] = unique_members(attribute)?;
     Some((key?, value))
 }
 
@@ -314,9 +302,9 @@ fn attributes(object: Cursor<'_>) -> impl Iterator<Item = (Cursor<'_>, Cursor<'_
         })
 }
 
-/// What they say of the kind. No name and no kind is long: what is, is another.
+/// The attributes by which a policy knows the kind. Names and kinds are short: a long value is another kind.
 fn hints(object: Cursor<'_>) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
-    let is_short = |text: Cursor<'_>| text.raw().len() <= MAX_HINT;
+    let is_short = |text: Cursor<'_>| text.raw().len() <= MAX_HINT_BYTES;
     attributes(object)
         .filter(|(key, _)| is_short(*key))
         .filter_map(|(key, text)| {

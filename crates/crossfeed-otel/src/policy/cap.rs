@@ -1,37 +1,31 @@
-//! Cutting a text to a number of bytes.
-//!
-//! Keeps the beginning of a text and says how much was left out. JSON stays JSON: long strings are
-//! cut first, then the text ends at the last member or item that fits, and what is open is closed.
+//! Cuts a text to a number of bytes: keeps its beginning and notes how much was left out. JSON stays JSON:
+//! long strings are cut first, then the text ends at the last member or item that fits, and open containers
+//! are closed.
 
 use crossfeed_json::{JsonError, Quoted, TokenVisitor, read_tokens};
 
-/// What a text may be cut to at least: a note that says so needs room.
-pub(crate) const LEAST: usize = 96;
+/// The least that a text is cut to: the note needs room.
+pub(crate) const MIN_BYTES: usize = 96;
 
 /// The share of the room that one string may have where not everything fits.
 const STRING_SHARE: usize = 4;
 
-/// The text in no more than `most` bytes, which are at least [`LEAST`]; `None` if it fits.
+/// The text in no more than `most` bytes, which are at least [`MIN_BYTES`]; `None` if it fits.
 pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
-    let most = most.max(LEAST);
+    let most = most.max(MIN_BYTES);
     if text.len() <= most {
         return None;
     }
     Some(cut_json(text, most).unwrap_or_else(|_| {
-        let note = note(text.len(), text.len());
-        let mut end = most - note.len();
+        let mut end = most - note(text.len(), text.len()).len();
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        format!(
-            "{}{}",
-            &text[..end],
-            self::note(text.len() - end, text.len())
-        )
+        let note = note(text.len() - end, text.len());
+        format!("{}{note}", &text[..end])
     }))
 }
 
-/// What says how much is not there.
 fn note(left_out: usize, of: usize) -> String {
     format!("[cut: left out {left_out} of {of} bytes]")
 }
@@ -42,13 +36,12 @@ fn cut_json(text: &str, most: usize) -> Result<String, JsonError> {
         // `,"cut":` at most, and quotes.
         room: most - note(text.len(), text.len()).len() - KEY.len() - 3,
         most,
-        longest: most / STRING_SHARE,
         out: String::with_capacity(most),
         copied: 0,
         closers: Vec::new(),
         is_full: false,
         owes_quote: false,
-        safe: Safe::default(),
+        checkpoint: Checkpoint::default(),
     };
     read_tokens(text, &mut cutter)?;
     Ok(cutter.finish())
@@ -59,11 +52,11 @@ const KEY: &str = "\"[cut]\":";
 
 /// The last place at which the text may end.
 #[derive(Clone, Copy, Default)]
-struct Safe {
-    /// How much of what is written counts, and how much of the text that is.
+struct Checkpoint {
+    /// The bytes written so far, and the bytes of the text that they represent.
     out: usize,
     copied: usize,
-    /// Whether something stands in the innermost container.
+    /// Whether the innermost container has a member or an item.
     follows: bool,
 }
 
@@ -73,37 +66,37 @@ struct Cutter<'t> {
     room: usize,
     /// Bytes that may be written with it.
     most: usize,
-    /// The most bytes of a string.
-    longest: usize,
     out: String,
     /// How much of the text is written, or left out of strings.
     copied: usize,
-    /// What closes what is open, innermost last.
-    closers: Vec<u8>,
+    /// The closing brackets of open containers, innermost last.
+    closers: Vec<char>,
     /// Nothing more fits.
     is_full: bool,
     /// The text is a string that was cut, whose closing quote comes next.
     owes_quote: bool,
-    safe: Safe,
+    checkpoint: Checkpoint,
 }
 
 impl Cutter<'_> {
-    /// Writes the text up to `end`, if it fits and `closers` bytes behind it.
+    /// Writes the text up to `end`, if it fits with `closers` bytes behind it, and nothing failed to fit before.
     fn write(&mut self, end: usize, closers: usize) -> bool {
-        let fits = self.out.len() + (end - self.copied) + closers <= self.room;
-        if fits {
-            self.out
-                .push_str(self.text.get(self.copied..end).unwrap_or_default());
+        self.is_full |= self.out.len() + (end - self.copied) + closers > self.room;
+        if !self.is_full {
+            self.copy(end);
             self.copied = end;
-        } else {
-            self.is_full = true;
         }
-        fits
+        !self.is_full
     }
 
-    /// The text may end here.
-    fn is_safe(&mut self, follows: bool) {
-        self.safe = Safe {
+    fn copy(&mut self, end: usize) {
+        let text = self.text.get(self.copied..end).unwrap_or_default();
+        self.out.push_str(text);
+    }
+
+    /// Marks that the text may end here.
+    fn set_checkpoint(&mut self, follows: bool) {
+        self.checkpoint = Checkpoint {
             out: self.out.len(),
             copied: self.copied,
             follows,
@@ -111,59 +104,52 @@ impl Cutter<'_> {
     }
 
     fn finish(mut self) -> String {
-        let left_out_of_end = self.text.len() - self.safe.copied;
-        if !self.is_full && self.text[self.copied..].len() + self.out.len() <= self.room {
-            self.out.push_str(&self.text[self.copied..]);
+        if self.write(self.text.len(), 0) {
             return self.out;
         }
-        let note = note(left_out_of_end, self.text.len());
-        if self.safe.copied == 0 {
-            // Not even a bracket fits behind the blanks, or it is a number, of which no part is one.
+        let note = note(self.text.len() - self.checkpoint.copied, self.text.len());
+        if self.checkpoint.copied == 0 {
+            // Not even a bracket fits behind the blanks, or the text is a number, which cannot be cut.
             return format!("\"{note}\"");
         }
-        self.out.truncate(self.safe.out);
+        self.out.truncate(self.checkpoint.out);
         if let Some(closer) = self.closers.last() {
-            if self.safe.follows {
+            if self.checkpoint.follows {
                 self.out.push(',');
             }
-            if *closer == b'}' {
+            if *closer == '}' {
                 self.out.push_str(KEY);
             }
             self.out.push_str(&format!("\"{note}\""));
         }
-        for closer in self.closers.iter().rev() {
-            self.out.push(char::from(*closer));
-        }
+        self.out.extend(self.closers.iter().rev());
         self.out
     }
 }
 
 impl TokenVisitor for Cutter<'_> {
     fn open(&mut self, at: usize) {
-        if self.is_full {
-            return;
-        }
         if self.write(at + 1, self.closers.len() + 1) {
-            let opener = self.text.as_bytes().get(at);
-            self.closers
-                .push(if opener == Some(&b'{') { b'}' } else { b']' });
-            self.is_safe(false);
+            let is_object = self.text.as_bytes().get(at) == Some(&b'{');
+            self.closers.push(if is_object { '}' } else { ']' });
+            self.set_checkpoint(false);
         }
     }
 
     fn string(&mut self, string: Quoted<'_>) {
         let raw = string.raw();
         let note_len = note(raw.len(), raw.len()).len();
-        // With its note it must not be longer than it was.
-        if self.is_full || raw.len() <= self.longest + note_len {
+        let longest = self.most / STRING_SHARE;
+        // With its note it must not become longer.
+        if self.is_full || raw.len() <= longest + note_len {
             return;
         }
         let before = self.out.len() + (string.start() - self.copied);
-        // The text's own value has no other note behind it.
+        // No other note follows a string that is the whole text.
         let (room, longest) = if self.closers.is_empty() {
             (self.most, self.most.saturating_sub(before + note_len + 1))
         } else {
-            (self.room, self.longest)
+            (self.room, longest)
         };
         if before + longest + note_len + self.closers.len() + 1 > room {
             self.is_full = true;
@@ -171,9 +157,7 @@ impl TokenVisitor for Cutter<'_> {
         }
         let kept = boundary(raw, longest);
         let note = note(raw.len() - kept, raw.len());
-        let kept = string.start() + kept;
-        self.out
-            .push_str(self.text.get(self.copied..kept).unwrap_or_default());
+        self.copy(string.start() + kept);
         self.out.push_str(&note);
         self.copied = string.start() + raw.len();
         self.owes_quote = self.closers.is_empty();
@@ -181,39 +165,36 @@ impl TokenVisitor for Cutter<'_> {
 
     fn value_end(&mut self, end: usize) {
         if std::mem::take(&mut self.owes_quote) {
-            // The quote behind a string that was cut, for which there is room.
+            // There is room for the quote behind a string that was cut.
             self.out.push('"');
             self.copied = end;
-            self.is_safe(true);
-        } else if !self.is_full && self.write(end, self.closers.len()) {
-            self.is_safe(true);
+            self.set_checkpoint(true);
+        } else if self.write(end, self.closers.len()) {
+            self.set_checkpoint(true);
         }
     }
 
     fn close(&mut self, at: usize) {
-        if !self.is_full && self.write(at + 1, self.closers.len() - 1) {
+        if self.write(at + 1, self.closers.len().saturating_sub(1)) {
             self.closers.pop();
         }
     }
 }
 
-/// The last boundary of characters within the first `most` bytes of a string as it is written.
+/// The last character boundary within the first `most` bytes of a string as it is written.
 fn boundary(raw: &str, most: usize) -> usize {
     let bytes = raw.as_bytes();
     let mut at = 0;
     loop {
         let step = match bytes.get(at) {
             Some(b'\\') if bytes.get(at + 1) == Some(&b'u') => {
-                // Halves of one character are not parted.
-                let first = matches!(
+                // Surrogate pairs stay together.
+                let is_high = matches!(
                     bytes.get(at + 2..at + 4),
                     Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
                 );
-                if first && bytes.get(at + 6..at + 8) == Some(b"\\u") {
-                    12
-                } else {
-                    6
-                }
+                let is_pair = is_high && bytes.get(at + 6..at + 8) == Some(b"\\u");
+                if is_pair { 12 } else { 6 }
             }
             Some(b'\\') => 2,
             Some(_) => {
@@ -231,14 +212,14 @@ fn boundary(raw: &str, most: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST, cut};
+    use super::{MIN_BYTES, cut};
     use crate::policy::tests::nesting;
     use proptest::prelude::*;
 
     fn check(text: &str, most: usize, expected: &str) {
         let found = cut(text, most);
         assert_eq!(found.as_deref().unwrap_or(text), expected);
-        assert!(expected.len() <= most.max(LEAST) || found.is_none());
+        assert!(expected.len() <= most.max(MIN_BYTES) || found.is_none());
     }
 
     #[test]
@@ -322,9 +303,9 @@ mod tests {
         fn what_was_json_is_json_and_fits(nesting in nesting(), most in 0..400_usize) {
             let text = nesting.text;
             match cut(&text, most) {
-                None => prop_assert!(text.len() <= most.max(LEAST)),
+                None => prop_assert!(text.len() <= most.max(MIN_BYTES)),
                 Some(cut) => {
-                    prop_assert!(cut.len() <= most.max(LEAST), "{} > {}: {}", cut.len(), most, cut);
+                    prop_assert!(cut.len() <= most.max(MIN_BYTES), "{} > {}: {}", cut.len(), most, cut);
                     let read = crossfeed_json::read_tokens(&cut, &mut Nothing);
                     prop_assert!(read.is_ok(), "{}", cut);
                     prop_assert!(cut.contains("left out"));
@@ -336,7 +317,7 @@ mod tests {
         fn any_text_fits(text in any::<String>(), times in 1..50_usize, most in 0..400_usize) {
             let text = text.repeat(times);
             let found = cut(&text, most);
-            prop_assert!(found.unwrap_or(text).len() <= most.max(LEAST));
+            prop_assert!(found.unwrap_or(text).len() <= most.max(MIN_BYTES));
         }
     }
 

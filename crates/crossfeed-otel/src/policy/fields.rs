@@ -1,33 +1,19 @@
-//! Removes internal fields from a text.
-//!
-//! Removes internal fields wherever they stand, and from the result of a tool top-level keys that
-//! begin with `_`. Gives `None` if nothing changes. A text that is not valid JSON is left alone.
+//! Removes internal fields from a text, wherever they stand, and from the result of a tool top-level keys
+//! that begin with `_`. A text that is not valid JSON is left alone.
 
 use super::{
-    nested_json::{Embedded, Level, Stage, apply, could_be_json, edits},
+    nested_json::{Embedded, Level, apply, could_be_json, edits},
     prefilter::is_suspect,
 };
-use crossfeed_json::{JsonError, Prune, Quoted, cuts};
+use crossfeed_json::{Prune, Quoted, cuts};
 use crossfeed_wire::internal::is_internal;
 use std::collections::HashSet;
 
-/// The text without internal fields; `None` if it may stay as it is. Keys to keep are of results.
+/// The text without internal fields; `None` if it stays as it is. `kept` are keys of results.
 pub(crate) fn strip(text: &str, is_result: bool, kept: &HashSet<Box<str>>) -> Option<String> {
-    let edits = edits(&mut Fields { kept }, text, is_result).ok()?;
-    apply(text, &edits)
-}
-
-struct Fields<'k> {
-    kept: &'k HashSet<Box<str>>,
-}
-
-impl Stage for Fields<'_> {
-    /// Whether an object that stands here is the result of a tool.
-    type Carry = bool;
-
-    fn read(&mut self, text: &str, is_result: bool) -> Result<Level<bool>, JsonError> {
+    let read = |text: &str, is_result| {
         let mut one = OneLevel {
-            kept: self.kept,
+            kept,
             is_result,
             embedded: Vec::new(),
         };
@@ -36,11 +22,14 @@ impl Stage for Fields<'_> {
             embedded: one.embedded,
             withheld: Vec::new(),
         })
-    }
+    };
+    let edits = edits(text, is_result, &read, &|_| false).ok()?;
+    apply(text, &edits)
 }
 
 struct OneLevel<'k> {
     kept: &'k HashSet<Box<str>>,
+    /// Whether an object at the root is the result of a tool.
     is_result: bool,
     embedded: Vec<Embedded<bool>>,
 }
@@ -60,7 +49,7 @@ impl Prune for OneLevel<'_> {
                 return true;
             }
         }
-        // A key may hold JSON, too.
+        // A key may hold JSON as well.
         self.open_later(key, false);
         false
     }

@@ -1,11 +1,12 @@
-//! A digest in place of a payload.
+//! A digest in place of a payload; equal texts have equal digests.
 //!
-//! Equal texts have equal digests.
-//!
-//! Payloads are often few (a city, a yes or no, a document that many have), so that whoever sees a plain
-//! digest can try them all. A key that the trace's readers do not have makes that impossible, and equal
-//! payloads can still be told from different ones.
+//! Payloads often have few possible values (a city, a yes or no, a document that many have), so anyone who
+//! sees a plain digest can try them all. A key that readers of the trace do not have makes that impossible,
+//! and equal payloads still have equal digests.
 
+use super::FAILED;
+use data_encoding::HEXLOWER;
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::{fmt, sync::Arc};
 
@@ -27,38 +28,21 @@ impl fmt::Debug for HashKey {
     }
 }
 
-/// `sha256:` and 64 digits.
+/// `sha256:` and 64 hexadecimal digits.
 pub(super) fn plain(text: &str) -> String {
-    spelled("sha256:", &Sha256::digest(text))
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(text)))
 }
 
-/// `hmac-sha256:` and 64 digits, by RFC 2104.
+/// `hmac-sha256:` and 64 hexadecimal digits, by RFC 2104.
 pub(super) fn keyed(key: &HashKey, text: &str) -> String {
-    const BLOCK: usize = 64;
-    let mut block = [0; BLOCK];
-    if key.0.len() > BLOCK {
-        block[..32].copy_from_slice(&Sha256::digest(&key.0));
-    } else {
-        block[..key.0.len()].copy_from_slice(&key.0);
+    match Hmac::<Sha256>::new_from_slice(&key.0) {
+        Ok(hmac) => {
+            let digest = hmac.chain_update(text).finalize();
+            format!("hmac-sha256:{}", HEXLOWER.encode(&digest.into_bytes()))
+        }
+        // Not reached: HMAC takes keys of any length.
+        Err(_) => FAILED.to_owned(),
     }
-    let inner = Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x36))
-        .chain_update(text)
-        .finalize();
-    let outer = Sha256::new()
-        .chain_update(block.map(|byte| byte ^ 0x5c))
-        .chain_update(inner)
-        .finalize();
-    spelled("hmac-sha256:", &outer)
-}
-
-fn spelled(name: &str, digest: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |four: u8| char::from(DIGITS[usize::from(four & 15)]);
-    let digits = digest
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(*byte)]);
-    name.chars().chain(digits).collect()
 }
 
 #[cfg(test)]

@@ -1,29 +1,27 @@
-//! What is stripped, what is redacted, and in which order.
+//! The policy: decides by the name of an attribute whether its text leaves unchanged, leaves changed, or is
+//! dropped. [`crate::table`] knows the attributes.
 //!
-//! Decides by the name of an attribute whether its text leaves as it is, leaves changed, or does
-//! not leave. [`crate::table`] knows the attributes.
+//! # The stages, in order
 //!
-//! # The stages, in their order
-//!
-//! 1. An attribute whose own name is internal goes.
-//! 2. The host's rule, if it has one. What it gives passes through all that follows.
+//! 1. An attribute whose own name is internal is dropped.
+//! 2. The host's rule, if there is one; its output passes through all later stages.
 //! 3. Internal fields are stripped.
-//! 4. What is never revealed is taken out.
-//! 5. Payload is dropped or hashed, if the policy says so.
-//! 6. The text is cut to the most bytes.
+//! 4. What is never revealed is removed.
+//! 5. Payload is dropped or hashed, if the policy asks for it.
+//! 6. The text is cut to the maximum number of bytes.
 //!
 //! # Invariants
 //!
-//! - A text that holds nothing to strip leaves byte for byte. Without the last three stages, one that
-//!   could not hold anything costs the two scans of [`prefilter`].
-//! - A panic in any stage, the host's rule included, does not leave: the text is replaced by
+//! - A text with nothing to strip leaves byte for byte. Without the last three stages, a text that cannot
+//!   hold an internal field costs only the two scans of [`prefilter`].
+//! - A panic in any stage, the host's rule included, does not propagate: the text is replaced by
 //!   [`FAILED`].
 
 mod cap;
 mod fields;
 mod hash;
+mod hidden_paths;
 mod nested_json;
-mod never;
 mod prefilter;
 
 #[cfg(test)]
@@ -35,18 +33,18 @@ use crate::{
     guard::guarded,
     table::{KNOWN, Kind, SpanKind, Table, segments},
 };
-use crossfeed_projection::PathError;
+use crossfeed_projection::{PathError, WITHHELD};
 use crossfeed_wire::internal::is_internal;
-use never::Never;
-use std::{collections::HashSet, fmt, sync::Arc};
+use hidden_paths::HiddenPaths;
+use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 
-/// What leaves instead of a text for which the policy failed.
+/// Replaces a text on which the policy panicked.
 pub const FAILED: &str = "[withheld: the policy failed]";
 
 /// What is stripped from telemetry, and what else may not leave. Cloning is cheap.
 ///
-/// By default the named internal fields go wherever they stand, and from results of tools every
-/// top-level key that begins with `_`. Nothing else changes.
+/// By default it strips the named internal fields everywhere, and from results of tools every top-level key that begins
+/// with `_`. Nothing else changes.
 ///
 /// ```
 /// use crossfeed_otel::{Outcome, Policy};
@@ -74,8 +72,8 @@ struct Rules {
     /// Attributes beside those of the conventions.
     own: Table,
     redaction: Redaction,
-    most: Option<usize>,
-    never: Never,
+    max_bytes: Option<usize>,
+    never: HiddenPaths,
     rule: Option<Arc<Rule>>,
 }
 
@@ -86,21 +84,21 @@ impl fmt::Debug for Rules {
         f.debug_struct("Rules")
             .field("kept", &self.kept)
             .field("redaction", &self.redaction)
-            .field("most", &self.most)
+            .field("max_bytes", &self.max_bytes)
             .field("never", &self.never)
             .field("rule", &self.rule.is_some())
             .finish_non_exhaustive()
     }
 }
 
-/// What becomes of an attribute.
+/// The outcome of stripping an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "an exporter must know everything that can become of an attribute"
+    reason = "an exporter must handle every outcome"
 )]
 pub enum Outcome {
-    /// It may leave as it is, byte for byte.
+    /// It may leave byte for byte.
     Unchanged,
     /// This text leaves instead.
     Text(String),
@@ -108,7 +106,7 @@ pub enum Outcome {
     Dropped,
 }
 
-/// What becomes of attributes that carry payload: messages, arguments, results.
+/// How attributes with payload leave: messages, arguments, results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Redaction {
@@ -117,18 +115,18 @@ pub enum Redaction {
     None,
     /// They do not leave.
     Drop,
-    /// Their SHA-256 leaves instead. Whoever can guess a payload can check the guess.
+    /// Their SHA-256 leaves instead, which confirms a correctly guessed payload.
     Hash,
-    /// Their HMAC-SHA-256 leaves instead: without the key no guess can be checked.
+    /// Their HMAC-SHA-256 leaves instead, which confirms guesses only to holders of the key.
     KeyedHash(HashKey),
 }
 
-/// A policy that knows of which kind a span is: made once for a span, asked for each of its texts.
+/// A policy for one kind of span: made once per span, and used for each of its texts.
 #[derive(Clone, Debug)]
 pub struct Reader<'p> {
     rules: &'p Rules,
     span: SpanKind,
-    /// Only as far as the digest of payload, without it and without the cut.
+    /// Stops before payload is hashed and texts are cut.
     is_partial: bool,
 }
 
@@ -138,8 +136,8 @@ impl Policy {
         self
     }
 
-    /// Top-level keys of tool results that stay although they begin with `_`, such as `_id`; by default
-    /// none. The engine's own fields go even if they are named here.
+    /// Keeps top-level keys of tool results that begin with `_`, such as `_id`; by default none. The engine's own fields
+    /// are stripped even if they are named here.
     #[must_use]
     pub fn with_kept(self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with(|rules| {
@@ -148,15 +146,15 @@ impl Policy {
         })
     }
 
-    /// Further attributes that carry tool results: names, or patterns in which `*` is one segment and
-    /// a last `**` all that follow.
+    /// Adds attributes with tool results: names, or patterns in which `*` is one segment and a last `**` all that
+    /// follow.
     #[must_use]
     pub fn with_tool_results(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with_attributes(names, Kind::ToolResult)
     }
 
-    /// Further attributes that carry other payload, such as messages and arguments. A known attribute of
-    /// tool results is one no more if it is named here itself; patterns and longer names do not say that.
+    /// Adds attributes with other payload, such as messages and arguments. A known attribute of tool results becomes
+    /// payload only if this names it itself, rather than by a pattern or a longer name.
     #[must_use]
     pub fn with_payloads(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with_attributes(names, Kind::Payload)
@@ -174,30 +172,29 @@ impl Policy {
         })
     }
 
-    /// What becomes of attributes that carry payload; by default they leave, stripped.
+    /// Sets how attributes with payload leave; by default stripped.
     #[must_use]
     pub fn with_redaction(self, redaction: Redaction) -> Self {
         self.with(|rules| rules.redaction = redaction)
     }
 
-    /// The most bytes that a text may have, of any attribute; by default any. What was JSON is JSON
-    /// after the cut, and says how much was left out. Less than 96 bytes are 96, which that takes.
+    /// Sets the most bytes of a text, of any attribute; by default there is no limit. JSON stays JSON after the cut, and
+    /// notes how much was left out. The least are the 96 bytes that the note takes.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
-        self.with(|rules| rules.most = Some(bytes.max(cap::LEAST)))
+        self.with(|rules| rules.max_bytes = Some(bytes.max(cap::MIN_BYTES)))
     }
 
-    /// What is never revealed, as paths of the path language of projection: `password`, `owner.mail`,
-    /// `items[].token`. They replace those of an earlier call.
+    /// Sets what is never revealed, as paths in projection's path language: `password`, `owner.mail`, `items[].token`.
+    /// Replaces the paths of an earlier call.
     ///
-    /// A path begins at any object of a text, JSON in its strings included, and hides whatever it names.
-    /// Lists are crossed, an index hides what any item has, and a path that ends in a list hides the list.
-    /// A string or text that is not valid JSON and mentions a hidden name is replaced by `[withheld]`; a member
-    /// whose key is a text that does so goes.
+    /// A path begins at any object of a text, JSON in its strings included, and hides whatever it names. Lists are
+    /// crossed, an index hides what any item has, and a path that ends in a list hides the list. A string or text that
+    /// is not valid JSON and mentions a hidden name is replaced by `[withheld]`; a member whose key is such a text is
+    /// removed.
     ///
-    /// An attribute that a path names from its first part goes, and so does what is flattened below an
-    /// attribute of payload. What is not known by its name stays: other texts that repeat what is hidden,
-    /// and bytes in base64.
+    /// An attribute that a path names from its first part is dropped, and so is one that is flattened below an attribute
+    /// of payload. What its name does not reveal stays: other texts that repeat what is hidden, and bytes in base64.
     ///
     /// # Errors
     ///
@@ -206,21 +203,19 @@ impl Policy {
         self,
         paths: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, PathError> {
-        let never = Never::parse(paths)?;
+        let never = HiddenPaths::parse(paths)?;
         Ok(self.with(|rules| rules.never = never))
     }
 
-    /// A rule of the host's own, asked first with the name of an attribute and its text. What it gives
-    /// instead passes the rest of the policy like any text. Where it panics, the text is replaced by
-    /// [`FAILED`].
+    /// Sets a rule of the host, which runs first, on the name and the text of an attribute. Its output passes the rest of
+    /// the policy like any text. If it panics, the text is replaced by [`FAILED`].
     #[must_use]
     pub fn with_rule(self, rule: impl Fn(&str, &str) -> Outcome + Send + Sync + 'static) -> Self {
         self.with(|rules| rules.rule = Some(Arc::new(rule)))
     }
 
-    /// The policy for one span or record, of which these are the attributes that are strings: by some
-    /// of them it is known whether it is the span of a tool. Where none says so, what could be the result
-    /// of a tool is taken for one.
+    /// The policy for one span or record with these string attributes, some of which tell whether it is the span of a
+    /// tool. If none does, what could be the result of a tool is taken for one.
     ///
     /// ```
     /// use crossfeed_otel::{Outcome, Policy};
@@ -235,30 +230,29 @@ impl Policy {
     pub fn reader<'a>(&self, hints: impl IntoIterator<Item = (&'a str, &'a str)>) -> Reader<'_> {
         Reader {
             rules: &self.0,
-            span: SpanKind::of(hints),
+            span: SpanKind::new(hints),
             is_partial: false,
         }
     }
 
-    /// What becomes of the text of an attribute, where nothing is known of its span.
+    /// Strips the text of an attribute of an unknown span.
     ///
-    /// `attribute` is the name of the attribute, by which it is known what the text holds; empty for a
-    /// text that is none, such as the body of a log record. Never panics.
+    /// `attribute` is the name of the attribute, which determines its content; empty for other texts, such as the body
+    /// of a log record. Never panics.
     #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
         self.reader([]).strip(attribute, text)
     }
 
-    /// Whether an attribute of this name goes, whatever its value: an internal field by itself, or one
-    /// of an object that was flattened into attributes. In tool results that were flattened, so goes each
-    /// top-level key that begins with `_`.
+    /// Whether an attribute of this name is dropped, whatever its value: an internal field, by itself or of an object that
+    /// was flattened into attributes, and each top-level key that begins with `_` of a flattened tool result.
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
         self.reader([]).drops_key(key)
     }
 }
 
-/// Whether some part of a name begins with `_`: most do not, and every name is asked for.
+/// Whether some part of a name begins with `_`: a fast test, since most names have none.
 #[inline]
 fn begins_with_underscore(name: &str) -> bool {
     let name = name.as_bytes();
@@ -270,7 +264,7 @@ fn begins_with_underscore(name: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// As [`Policy::strip`], knowing the kind of the span.
+    /// As [`Policy::strip`], for this kind of span.
     #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
         guarded(
@@ -279,7 +273,16 @@ impl Reader<'_> {
         )
     }
 
-    /// As [`Policy::drops_key`], knowing the kind of the span.
+    /// Strips the name of a span or an event in place; a dropped one is replaced, since they need a name.
+    pub(crate) fn strip_name(&self, name: &mut Cow<'static, str>) {
+        match self.strip("", name) {
+            Outcome::Unchanged => {}
+            Outcome::Text(stripped) => *name = stripped.into(),
+            Outcome::Dropped => *name = WITHHELD.into(),
+        }
+    }
+
+    /// As [`Policy::drops_key`], for this kind of span.
     #[inline]
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
@@ -296,18 +299,18 @@ impl Reader<'_> {
         member.is_some_and(|member| member.starts_with('_') && !self.rules.kept.contains(member))
     }
 
-    /// Whether it is known what attributes of this name carry.
+    /// Whether attributes of this name are known.
     pub(crate) fn knows(&self, attribute: &str) -> bool {
         self.kind(attribute).is_some()
     }
 
     /// The most bytes that a text may have.
-    pub(crate) fn most(&self) -> Option<usize> {
-        self.rules.most.filter(|_| !self.is_partial)
+    pub(crate) fn max_bytes(&self) -> Option<usize> {
+        self.rules.max_bytes.filter(|_| !self.is_partial)
     }
 
-    /// Where a digest leaves instead of this attribute: the policy up to there, for what consists of
-    /// several texts. Of what it leaves [`digest`](Self::digest) is to be taken.
+    /// Where this attribute leaves as a digest: the policy without its last two stages, for values of
+    /// several texts. Their [`digest`](Self::digest) is then taken at once.
     pub(crate) fn before_digest(&self, attribute: &str) -> Option<Self> {
         let hashes = matches!(
             self.rules.redaction,
@@ -319,7 +322,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What leaves instead of payload that is hashed.
+    /// Replaces payload that is hashed.
     pub(crate) fn digest(&self, text: &str) -> String {
         match &self.rules.redaction {
             Redaction::Hash => hash::plain(text),
@@ -333,15 +336,12 @@ impl Reader<'_> {
         if self.drops_key(attribute) {
             return Outcome::Dropped;
         }
-        // What leaves instead, once something does.
-        let mut instead: Option<String> = None;
-        if let Some(rule) = &rules.rule {
-            match rule(attribute, text) {
-                Outcome::Unchanged => {}
-                Outcome::Text(text) => instead = Some(text),
-                Outcome::Dropped => return Outcome::Dropped,
-            }
-        }
+        // The text that leaves instead, once a stage has changed it.
+        let mut instead = match rules.rule.as_ref().map(|rule| rule(attribute, text)) {
+            None | Some(Outcome::Unchanged) => None,
+            Some(Outcome::Text(text)) => Some(text),
+            Some(Outcome::Dropped) => return Outcome::Dropped,
+        };
         let now = instead.as_deref().unwrap_or(text);
         if prefilter::is_suspect(now) {
             let is_result = matches!(self.kind(attribute), Some((Kind::ToolResult, _)));
@@ -349,26 +349,22 @@ impl Reader<'_> {
         }
         if !rules.never.is_empty() {
             let now = instead.as_deref().unwrap_or(text);
-            let Some(ways) = rules
-                .never
-                .ways_of(attribute, self.kind(attribute).map(|(_, len)| len))
-            else {
+            let known = self.kind(attribute).map(|(_, len)| len);
+            let Some(progress) = rules.never.progress_at(attribute, known) else {
                 return Outcome::Dropped;
             };
-            instead = rules.never.hide(now, ways).or(instead);
+            instead = rules.never.hide(now, progress).or(instead);
         }
         if self.is_partial {
             return instead.map_or(Outcome::Unchanged, Outcome::Text);
         }
         if rules.redaction != Redaction::None && self.is_payload(attribute) {
-            let now = instead.as_deref().unwrap_or(text);
-            instead = match &rules.redaction {
-                Redaction::None => instead,
-                Redaction::Drop => return Outcome::Dropped,
-                Redaction::Hash | Redaction::KeyedHash(_) => Some(self.digest(now)),
-            };
+            if rules.redaction == Redaction::Drop {
+                return Outcome::Dropped;
+            }
+            instead = Some(self.digest(instead.as_deref().unwrap_or(text)));
         }
-        if let Some(most) = rules.most {
+        if let Some(most) = rules.max_bytes {
             let now = instead.as_deref().unwrap_or(text);
             instead = cap::cut(now, most).or(instead);
         }
@@ -382,31 +378,26 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether an attribute of results that is known is one although the host says payload: not by the
-    /// same name, nor by one below it.
+    /// Whether a known attribute of results stays one although the host declares payload: unless the host
+    /// does so by the same name, or by one below it.
     fn is_result_beside_own(&self, attribute: &str, (kind, len): (Kind, usize)) -> bool {
         let named = self.rules.own.named(attribute);
         matches!(kind, Kind::ToolResult | Kind::Output) && named.is_none_or(|(_, own)| own < len)
     }
 
-    /// The kind of an attribute on this span, and how much of its name says so.
+    /// The kind of an attribute on this span, and how many bytes of its name determine it.
     fn kind(&self, attribute: &str) -> Option<(Kind, usize)> {
-        let own = if self.rules.own.is_empty() {
-            None
-        } else {
-            self.rules.own.find(attribute)
-        };
         let known = || KNOWN.find(attribute);
-        let found = match own {
-            // Results are not hidden among payload by a name that says more than they.
-            Some((Kind::Payload, _)) => known()
+        let (kind, len) = match self.rules.own.find(attribute) {
+            // A longer name of the host's does not turn a known result into payload.
+            Some(own @ (Kind::Payload, _)) => known()
                 .filter(|known| self.is_result_beside_own(attribute, *known))
-                .or(own),
-            own => own.or_else(known),
+                .unwrap_or(own),
+            Some(own) => own,
+            None => known()?,
         };
-        let (kind, len) = found?;
         let kind = match (kind, self.span) {
-            (Kind::Output, SpanKind::Tool | SpanKind::Unsaid) => Kind::ToolResult,
+            (Kind::Output, SpanKind::Tool | SpanKind::Unknown) => Kind::ToolResult,
             (Kind::Output, SpanKind::Other) => Kind::Payload,
             (kind, _) => kind,
         };

@@ -1,4 +1,4 @@
-//! One span, in place.
+//! Strips one span in place.
 
 use crate::{
     Outcome, Policy, Reader,
@@ -6,48 +6,45 @@ use crate::{
     event::Event,
     guard::guarded,
     resource::stripped_scope,
-    text::strip_name,
 };
-use opentelemetry::trace::Status;
-use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
+use opentelemetry::{KeyValue, trace::Status};
+use opentelemetry_sdk::trace::SpanData;
 use std::borrow::Cow;
 
-/// Strips every text of a span. Ids, times, kind and counts stay; what was dropped is counted.
+/// Strips every text of a span. Ids, times, kind and counts stay; dropped attributes are counted.
 pub(super) fn strip_span(policy: &Policy, span: &mut SpanData) {
-    let done = guarded(
+    let is_stripped = guarded(
         || {
             strip_parts(policy, span);
             true
         },
         || false,
     );
-    if !done {
+    if !is_stripped {
         withhold(span);
     }
 }
 
 fn strip_parts(policy: &Policy, span: &mut SpanData) {
     let reader = policy.reader(hints(&span.attributes));
-    count(
-        &mut span.dropped_attributes_count,
-        strip_attributes(&reader, &Event::Unnamed, &mut span.attributes),
-    );
+    let strip = |event: &Event<'_>, attributes: &mut Vec<KeyValue>, counter: &mut u32| {
+        let dropped = strip_attributes(&reader, event, attributes);
+        *counter = counter.saturating_add(dropped);
+    };
+    let dropped = &mut span.dropped_attributes_count;
+    strip(&Event::Unnamed, &mut span.attributes, dropped);
     for event in &mut span.events.events {
-        let name = Event::of(&reader, [Cow::Borrowed(&*event.name)]);
-        count(
-            &mut event.dropped_attributes_count,
-            strip_attributes(&reader, &name, &mut event.attributes),
-        );
-        strip_name(&reader, &mut event.name);
+        let named = Event::new(&reader, [Cow::Borrowed(&*event.name)]);
+        let dropped = &mut event.dropped_attributes_count;
+        strip(&named, &mut event.attributes, dropped);
+        reader.strip_name(&mut event.name);
     }
     for link in &mut span.links.links {
-        count(
-            &mut link.dropped_attributes_count,
-            strip_attributes(&reader, &Event::Unnamed, &mut link.attributes),
-        );
+        let dropped = &mut link.dropped_attributes_count;
+        strip(&Event::Unnamed, &mut link.attributes, dropped);
     }
     strip_status(&reader, &mut span.status);
-    strip_name(&reader, &mut span.name);
+    reader.strip_name(&mut span.name);
     if let Some(scope) = stripped_scope(policy, &span.instrumentation_scope) {
         span.instrumentation_scope = scope;
     }
@@ -58,29 +55,23 @@ fn strip_status(reader: &Reader<'_>, status: &mut Status) {
         match reader.strip("", description) {
             Outcome::Unchanged => {}
             Outcome::Text(stripped) => *description = stripped.into(),
-            // That it failed is not payload.
+            // The failure itself is not payload.
             Outcome::Dropped => *description = "".into(),
         }
     }
 }
 
-fn count(counter: &mut u32, dropped: u32) {
-    *counter = counter.saturating_add(dropped);
-}
-
-/// What is left of a span that could not be stripped: where it stands in its trace, and when it was.
+/// Reduces a span that could not be stripped to its place in the trace and its times.
 pub(super) fn withhold(span: &mut SpanData) {
-    let attributes = u32::try_from(span.attributes.len()).unwrap_or(u32::MAX);
-    count(&mut span.dropped_attributes_count, attributes);
-    span.attributes = Vec::new();
-    let events = u32::try_from(span.events.len()).unwrap_or(u32::MAX);
-    let dropped_before = span.events.dropped_count;
-    span.events = SpanEvents::default();
-    span.events.dropped_count = dropped_before.saturating_add(events);
-    let links = u32::try_from(span.links.len()).unwrap_or(u32::MAX);
-    let dropped_before = span.links.dropped_count;
-    span.links = SpanLinks::default();
-    span.links.dropped_count = dropped_before.saturating_add(links);
+    let sum =
+        |dropped: u32, len: usize| dropped.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+    span.dropped_attributes_count = sum(span.dropped_attributes_count, span.attributes.len());
+    span.attributes.clear();
+    let (events, links) = (&mut span.events, &mut span.links);
+    events.dropped_count = sum(events.dropped_count, events.events.len());
+    events.events.clear();
+    links.dropped_count = sum(links.dropped_count, links.links.len());
+    links.links.clear();
     if let Status::Error { description } = &mut span.status {
         *description = "".into();
     }

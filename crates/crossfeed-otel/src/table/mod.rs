@@ -1,7 +1,4 @@
-//! What an attribute carries, by its name.
-//!
-//! Finds the kind of an attribute. For attributes that carry results of tools only on the span of
-//! one, it asks what the span says about itself. [`attributes`] has the names.
+//! The kinds of attributes, by their names, which [`attributes`] lists; some depend on the kind of the span.
 
 pub(crate) mod attributes;
 
@@ -21,28 +18,28 @@ pub(crate) enum Kind {
     Plain,
 }
 
-/// What a span says of itself.
+/// The kind of a span, by its own attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanKind {
     Tool,
     Other,
-    /// Nothing: what could be the result of a tool is taken for one.
-    Unsaid,
+    /// No attribute says: what could be the result of a tool is taken for one.
+    Unknown,
 }
 
 impl SpanKind {
     /// By attributes of the span. One that says "a tool" decides; spans carry several conventions.
-    pub(crate) fn of<'a>(attributes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut kind = Self::Unsaid;
+    pub(crate) fn new<'a>(attributes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut kind = Self::Unknown;
         for (name, value) in attributes {
             let known = SPAN_KINDS.iter().find(|(known, ..)| *known == name);
-            let Some((_, tool, unsaid)) = known else {
+            let Some((_, tool, neutral)) = known else {
                 continue;
             };
             if value.eq_ignore_ascii_case(tool) {
                 return Self::Tool;
             }
-            if !unsaid.iter().any(|word| value.eq_ignore_ascii_case(word)) {
+            if !neutral.iter().any(|word| value.eq_ignore_ascii_case(word)) {
                 kind = Self::Other;
             }
         }
@@ -81,15 +78,14 @@ impl Table {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.patterns.is_empty()
-    }
-
     /// The kind of an attribute, and how much of its name that is: attributes of objects may be
     /// flattened, so that what begins with a name and a joint is a part of it. The longest counts.
     pub(crate) fn find(&self, attribute: &str) -> Option<(Kind, usize)> {
+        if self.names.is_empty() && self.patterns.is_empty() {
+            return None;
+        }
         let name = self.named(attribute);
-        // Later patterns win over earlier ones, and none over a name that is as long.
+        // Later patterns win over earlier ones, and none over a name of the same length.
         let patterns = self.patterns.iter().rev().filter_map(|(pattern, kind)| {
             let len = matched(pattern, attribute)?;
             Some((*kind, len))
@@ -111,7 +107,7 @@ impl Table {
     }
 }
 
-/// Whether it joins the segments of a name: however a flattened object spells the way to a member.
+/// Whether a character separates the segments of a name, in any spelling of flattened objects.
 pub(crate) fn is_joint(c: char) -> bool {
     !(c.is_alphanumeric() || c == '_')
 }
@@ -121,15 +117,15 @@ pub(crate) fn segments(name: &str) -> impl Iterator<Item = &str> {
     name.split(is_joint).filter(|segment| !segment.is_empty())
 }
 
-/// A name, and the names that it is a part of, the longest first.
+/// A name, and its parents, the longest first.
 fn prefixes(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| {
         name.rfind(is_joint).and_then(|at| name.get(..at))
     })
 }
 
-/// How many bytes of a name a pattern matches, up to its end or a joint. What stands for all that
-/// follow, or for a segment that begins with `_` at the end, stands for members, and counts for none.
+/// How many bytes of a name a pattern matches, up to its end or a joint. A `**`, and a last `*` that matches
+/// a segment that begins with `_`, match members, and add no bytes.
 fn matched(pattern: &str, name: &str) -> Option<usize> {
     let mut at = 0;
     let is_separator = |c: char| is_joint(c) && c != '*';
@@ -240,14 +236,14 @@ mod tests {
     #[test]
     fn a_span_says_of_which_kind_it_is() {
         let check = |said: &[(&str, &str)], expected: SpanKind| {
-            assert_eq!(SpanKind::of(said.iter().copied()), expected, "{said:?}");
+            assert_eq!(SpanKind::new(said.iter().copied()), expected, "{said:?}");
         };
-        check(&[], SpanKind::Unsaid);
-        check(&[("http.method", "GET")], SpanKind::Unsaid);
+        check(&[], SpanKind::Unknown);
+        check(&[("http.method", "GET")], SpanKind::Unknown);
         check(&[("openinference.span.kind", "TOOL")], SpanKind::Tool);
         check(&[("openinference.span.kind", "tool")], SpanKind::Tool);
         check(&[("openinference.span.kind", "LLM")], SpanKind::Other);
-        check(&[("langfuse.observation.type", "span")], SpanKind::Unsaid);
+        check(&[("langfuse.observation.type", "span")], SpanKind::Unknown);
         let both = [
             ("traceloop.span.kind", "workflow"),
             ("gen_ai.operation.name", "execute_tool"),

@@ -1,25 +1,23 @@
-//! What a host never reveals, wherever in a payload it stands.
-//!
-//! Removes the members that paths name. A path begins at any object of the text, JSON in its
-//! strings included, and crosses lists without saying so. The path language is that of projection.
+//! Removes the members that a host never reveals. A path, in projection's path language, begins at any
+//! object of the text, JSON in its strings included, and crosses lists implicitly.
 //!
 //! # Fail closed
 //!
-//! Telemetry is cut, copied and reordered on its way, so a path hides more here than it would in the
-//! tool's result: it begins anywhere, an index hides what any item has, and a path that ends in a list
-//! hides the list. A string or text that is not valid JSON and mentions a name is withheld as a whole. What only
-//! the whole result tells is not known here: that a text repeats what is hidden elsewhere in it, or that
-//! bytes are JSON. JSON that was cut off stays if it mentions no name.
+//! Telemetry is cut, copied and reordered on its way, so a path hides more here than in the tool's result:
+//! it begins anywhere, an index hides what any item has, and a path that ends in a list hides the list.
+//! A string or text that is not valid JSON and mentions a name is withheld as a whole. Only the whole result
+//! would show that a text repeats what is hidden elsewhere, or that bytes are JSON: both stay. Truncated
+//! JSON stays if it mentions no name.
 
-use super::nested_json::{Embedded, Level, Stage, apply, could_be_json, edits};
+use super::nested_json::{Embedded, Level, apply, could_be_json, edits};
 use crate::table::segments;
-use crossfeed_json::{JsonError, Prune, Quoted, cuts};
+use crossfeed_json::{Prune, Quoted, cuts};
 use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD, fold_case};
 use std::{collections::HashMap, fmt};
 
 /// Paths of what is never revealed.
 #[derive(Clone, Default)]
-pub(crate) struct Never {
+pub(crate) struct HiddenPaths {
     /// The steps of each path that name members, folded; `None` is any name.
     paths: Vec<Vec<Option<Box<str>>>>,
     /// The paths that begin with a name.
@@ -31,29 +29,25 @@ pub(crate) struct Never {
     rules: RevealRules,
 }
 
-/// What is never revealed is not named in logs.
-impl fmt::Debug for Never {
+/// Hidden names stay out of logs.
+impl fmt::Debug for HiddenPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Never")
+        f.debug_struct("HiddenPaths")
             .field("paths", &self.paths.len())
             .finish_non_exhaustive()
     }
 }
 
 /// A path, and how many of its steps were taken.
-pub(crate) type Way = (u32, u32);
+pub(crate) type Progress = (u32, u32);
 
-impl Never {
-    /// These paths.
+impl HiddenPaths {
     pub(crate) fn parse(
         paths: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, PathError> {
-        let paths: Result<Vec<Path>, _> = paths
-            .into_iter()
-            .map(|path| Path::parse(path.as_ref()))
-            .collect();
+        let paths = paths.into_iter().map(|path| Path::parse(path.as_ref()));
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
         let mut never = Self::default();
-        let paths = paths?;
         for path in &paths {
             let steps = path.steps().iter();
             let steps = steps.filter_map(|step| match step {
@@ -78,54 +72,67 @@ impl Never {
         self.paths.is_empty()
     }
 
-    /// The ways to the value of an attribute, of whose name the first `known` bytes say that it carries
-    /// payload; `None` if the attribute is hidden itself. In payload a path begins at any part of what
-    /// follows. Other names are their own beginning: `service.name` is not a `name`.
-    pub(crate) fn ways_of(&self, attribute: &str, known: Option<usize>) -> Option<Vec<Way>> {
+    /// The progress of paths at the value of an attribute, the first `known` bytes of whose name say that
+    /// it carries payload; `None` if the attribute itself is hidden. In payload a path begins at any segment
+    /// that follows. Elsewhere it begins with the name: `service.name` is not a `name`.
+    pub(crate) fn progress_at(
+        &self,
+        attribute: &str,
+        known: Option<usize>,
+    ) -> Option<Vec<Progress>> {
         let rest = attribute.get(known.unwrap_or_default()..);
-        let (mut ways, mut next) = (Vec::new(), Vec::new());
+        let (mut here, mut next) = (Vec::new(), Vec::new());
         for (nth, segment) in segments(rest.unwrap_or_default()).enumerate() {
             let begins = nth == 0 || known.is_some();
-            if self.step(&ways, segment, begins, &mut next) {
+            if self.step(&here, segment, begins, &mut next) {
                 return None;
             }
             if segment.bytes().all(|byte| byte.is_ascii_digit()) {
-                // An item of a list, which has the ways to the list.
-                next.append(&mut ways);
+                // An item of a list is reached wherever its list is.
+                next.append(&mut here);
                 next.sort_unstable();
                 next.dedup();
             }
-            std::mem::swap(&mut ways, &mut next);
+            std::mem::swap(&mut here, &mut next);
         }
-        Some(ways)
+        Some(here)
     }
 
-    /// The text without what is never revealed, where these ways lead to it; `None` if it may stay as it
-    /// is.
-    pub(crate) fn hide(&self, text: &str, ways: Vec<Way>) -> Option<String> {
+    /// The text without what these paths reach; `None` if it stays as it is.
+    pub(crate) fn hide(&self, text: &str, progress: Vec<Progress>) -> Option<String> {
         if self.everything {
             return Some(WITHHELD.to_owned());
         }
-        let mut hiding = Hiding { never: self };
-        match edits(&mut hiding, text, ways) {
+        let read = |text: &str, progress| {
+            let mut one = OneLevel {
+                never: self,
+                next: progress,
+                open: Vec::new(),
+                begins: Vec::new(),
+                embedded: Vec::new(),
+                withheld: Vec::new(),
+            };
+            Ok(Level {
+                cuts: cuts(text, &mut one)?,
+                embedded: one.embedded,
+                withheld: one.withheld,
+            })
+        };
+        let withholds = |text: &str| self.rules.mentions_never(text);
+        match edits(text, progress, &read, &withholds) {
             Ok(edits) => apply(text, &edits),
-            Err(_) => hiding.withholds(text).then(|| WITHHELD.to_owned()),
+            Err(_) => withholds(text).then(|| WITHHELD.to_owned()),
         }
     }
 
-    /// The ways on from a member of this name, and whether one has come to its end.
-    fn step(&self, ways: &[Way], name: &str, begins: bool, next: &mut Vec<Way>) -> bool {
+    /// Steps into a member of this name: fills `next`, and returns whether a path ends there.
+    fn step(&self, here: &[Progress], name: &str, begins: bool, next: &mut Vec<Progress>) -> bool {
         next.clear();
         let name = &*fold_case(name);
-        let begun = self
-            .begins
-            .get(name)
-            .filter(|_| begins)
-            .into_iter()
-            .flatten();
-        let anyhow = self.begins_anyhow.iter().filter(|_| begins);
-        let begun = begun.chain(anyhow).map(|path| (*path, 0));
-        for (path, taken) in ways.iter().copied().chain(begun) {
+        let named = self.begins.get(name).into_iter().flatten();
+        let begun = named.chain(&self.begins_anyhow).filter(|_| begins);
+        let begun = begun.map(|path| (*path, 0));
+        for (path, taken) in here.iter().copied().chain(begun) {
             let steps = &self.paths[path as usize];
             match steps.get(taken as usize) {
                 Some(step) if step.as_deref().is_none_or(|step| step == name) => {
@@ -141,43 +148,14 @@ impl Never {
     }
 }
 
-struct Hiding<'n> {
-    never: &'n Never,
-}
-
-impl Stage for Hiding<'_> {
-    /// The ways that lead to what stands here.
-    type Carry = Vec<Way>;
-
-    fn read(&mut self, text: &str, ways: Vec<Way>) -> Result<Level<Vec<Way>>, JsonError> {
-        let mut one = OneLevel {
-            never: self.never,
-            next: ways,
-            ways: Vec::new(),
-            begins: Vec::new(),
-            embedded: Vec::new(),
-            withheld: Vec::new(),
-        };
-        Ok(Level {
-            cuts: cuts(text, &mut one)?,
-            embedded: one.embedded,
-            withheld: one.withheld,
-        })
-    }
-
-    fn withholds(&mut self, text: &str) -> bool {
-        self.never.rules.mentions_never(text)
-    }
-}
-
 struct OneLevel<'n> {
-    never: &'n Never,
-    /// The ways to the value that comes next.
-    next: Vec<Way>,
-    /// The ways to what is open, one after the other, and where those of each begin.
-    ways: Vec<Way>,
+    never: &'n HiddenPaths,
+    /// The progress of paths at the value that comes next.
+    next: Vec<Progress>,
+    /// The progress at each open container, one after the other, and where each begins.
+    open: Vec<Progress>,
     begins: Vec<usize>,
-    embedded: Vec<Embedded<Vec<Way>>>,
+    embedded: Vec<Embedded<Vec<Progress>>>,
     withheld: Vec<std::ops::Range<usize>>,
 }
 
@@ -188,9 +166,9 @@ impl OneLevel<'_> {
         !key.chars().all(is_part) && self.never.rules.mentions_never(key)
     }
 
-    fn innermost(&self) -> &[Way] {
+    fn innermost(&self) -> &[Progress] {
         let begin = self.begins.last().copied().unwrap_or_default();
-        self.ways.get(begin..).unwrap_or_default()
+        self.open.get(begin..).unwrap_or_default()
     }
 }
 
@@ -224,23 +202,23 @@ impl Prune for OneLevel<'_> {
     }
 
     fn open(&mut self) {
-        self.begins.push(self.ways.len());
-        self.ways.extend_from_slice(&self.next);
+        self.begins.push(self.open.len());
+        self.open.extend_from_slice(&self.next);
     }
 
     fn close(&mut self) {
         let begin = self.begins.pop().unwrap_or_default();
-        self.ways.truncate(begin);
+        self.open.truncate(begin);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Never;
+    use super::HiddenPaths;
     use crossfeed_projection::WITHHELD;
 
     fn check(paths: &[&str], text: &str, expected: &str) {
-        let never = Never::parse(paths).unwrap();
+        let never = HiddenPaths::parse(paths).unwrap();
         let found = never
             .hide(text, Vec::new())
             .unwrap_or_else(|| text.to_owned());
