@@ -1,7 +1,5 @@
-//! Accounting: what a session's results cost a model's context, and what they would have cost. Hints,
-//! references and errors count on the same side as what is shown.
-//!
-//! They are honest: what hints, references and errors cost is counted on the same side as what is shown.
+//! Accounts for the tokens that a session's results took in a model's context, and would have taken. Hints,
+//! references and errors count as costs.
 
 use crate::{
     canonical::Stored,
@@ -9,8 +7,8 @@ use crate::{
     telemetry::{Telemetry, avoided},
 };
 use crossfeed_wire::Scope;
-// Seeded, and some times as fast as the standard one, on what may be megabytes. Who knew the seed could make
-// another content pass for one that was shown.
+// Seeded, and several times as fast as the standard hasher on megabytes. The seed stays secret: with it, other
+// content could be made to pass for what was shown.
 use foldhash::quality::RandomState;
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -22,44 +20,43 @@ use std::{
     },
 };
 
-/// Of how many sessions the sums are kept: those that were used last.
-const SESSIONS: usize = 10_000;
-/// Of how many results and artifacts of a session it is remembered that they were shown: as many as
-/// it holds of each by default.
-const SHOWN: usize = 2000;
-/// The same of all sessions together. Beyond, those that were used longest ago forget what they
-/// showed; their sums stay.
-const SHOWN_IN_ALL: usize = 100_000;
-/// The most bytes of what is told apart by all of them: it is far more than may be shown whole, but
-/// in a context of many million tokens.
+/// The most sessions with sums: those that were used last.
+const MAX_SESSIONS: usize = 10_000;
+/// The most results and artifacts of a session that are remembered as shown: as many as it holds of each by
+/// default.
+const MAX_SHOWN: usize = 2000;
+/// The same of all sessions together. Beyond, the sessions that were used longest ago forget what they showed;
+/// their sums stay.
+const MAX_SHOWN_IN_ALL: usize = 100_000;
+/// The most bytes whose fingerprint covers all of them: far more than can be shown whole, unless the context has
+/// many million tokens.
 const MARKED_BYTES: usize = 4 << 20;
-/// How many bytes are read at the beginning and at the end of what is larger.
+/// How many bytes a fingerprint covers at each end of what is larger.
 const READ_BYTES: usize = 64 << 10;
 
-/// What a session's results took of a model's context, and what they would have taken without
-/// references, in tokens.
+/// The tokens that a session's results took in a model's context, and would have taken without references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenUsage {
-    /// What was shown of results and artifacts: whole ones, previews, hints, summaries, parts that
-    /// were brought into the context, and what the host notes itself, each as often as it was.
+    /// Shown of results and artifacts: whole ones, previews, hints, summaries, parts brought into the context, and
+    /// what the host adds itself, each time it was shown.
     pub shown: u64,
-    /// What the shown results would have taken as a whole, each once. Of binary data only what
-    /// describes it is counted, and nothing of artifacts, which were made of results.
+    /// What the shown results would have taken as a whole, each once. Binary data counts only as its description;
+    /// artifacts, which are made from results, do not count.
     pub whole: u64,
-    /// What the references cost that the model wrote, as it wrote them.
+    /// The references, as the model wrote them.
     pub references: u64,
-    /// What the values cost that came in their places: the model would have written them.
+    /// The values that replaced them, which the model would have written.
     pub referred: u64,
-    /// What errors cost that the model was told: those that it can mend.
+    /// The errors shown to the model: those that it can fix.
     pub errors: u64,
     /// Bytes of JSON that references moved from results into arguments.
     pub bytes_moved: u64,
 }
 
 impl TokenUsage {
-    /// How many tokens did not enter the context, all costs taken off. It is negative where
-    /// references did not pay: for results that are small and never passed on.
+    /// How many tokens did not enter the context, less all costs. Negative if references did not pay off: for
+    /// small results that are never passed on.
     #[must_use]
     pub fn avoided(&self) -> i64 {
         let sum = |parts: &[u64]| {
@@ -70,17 +67,17 @@ impl TokenUsage {
     }
 }
 
-/// What was shown of something.
+/// What was shown of a result or an artifact.
 pub(crate) struct Showing {
     pub(crate) tokens: usize,
-    /// What its result would have taken.
+    /// The tokens of the whole result.
     pub(crate) whole: usize,
-    /// Whether it was all of it.
+    /// Whether all of it was shown.
     pub(crate) is_whole: bool,
 }
 
-/// What tells the content of an id from what it named before: a result that has gone can be recorded
-/// again with other bytes, here or by another process.
+/// Distinguishes the contents that one id named at different times: a result that is gone can be recorded again
+/// with other bytes, here or by another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     len: usize,
@@ -88,26 +85,25 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Whether all bytes were read, so that no two contents have one mark but by chance.
+    /// Whether it covers all bytes, so that two contents share it only by chance.
     fn is_sure(self) -> bool {
         self.len <= MARKED_BYTES
     }
 }
 
-/// The books of one session.
+/// The usage of one session.
 #[derive(Debug)]
 pub(crate) struct SessionUsage {
-    books: Mutex<UsageState>,
-    all: Arc<OfAll>,
+    state: Mutex<UsageState>,
+    shared: Arc<SharedUsage>,
 }
 
-/// What the books of all sessions share.
+/// What the accounts of all sessions share.
 #[derive(Debug, Default)]
-struct OfAll {
-    /// Of how many results and artifacts all sessions remember that they were shown.
+struct SharedUsage {
+    /// How many results and artifacts all sessions remember as shown.
     remembered: AtomicUsize,
     hasher: RandomState,
-    /// Who wants to know what is avoided.
     telemetry: Option<Arc<dyn Telemetry>>,
 }
 
@@ -118,32 +114,29 @@ struct UsageState {
 }
 
 impl SessionUsage {
-    fn new(all: Arc<OfAll>) -> Self {
-        let books = UsageState {
+    fn new(shared: Arc<SharedUsage>) -> Self {
+        let state = Mutex::new(UsageState {
             sums: TokenUsage::default(),
             // Grows as it is filled: most sessions show little.
             shown: LruCache::unbounded(),
-        };
-        Self {
-            books: Mutex::new(books),
-            all,
-        }
+        });
+        Self { state, shared }
     }
 
-    /// Changes the sums, and tells who wants to know what is avoided thereby.
+    /// Changes the sums, and reports the tokens that the change avoids.
     fn update(&self, change: impl FnOnce(&mut UsageState)) {
-        let mut books = self.books.lock();
-        let before = books.sums.avoided();
-        change(&mut books);
-        let after = books.sums.avoided();
-        // A host's code runs under no lock.
-        drop(books);
-        if let Some(telemetry) = &self.all.telemetry {
+        let mut state = self.state.lock();
+        let before = state.sums.avoided();
+        change(&mut state);
+        let after = state.sums.avoided();
+        // The host's code runs outside the lock.
+        drop(state);
+        if let Some(telemetry) = &self.shared.telemetry {
             avoided(&**telemetry, before, after);
         }
     }
 
-    /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
+    /// The fingerprint of what is stored: of its kind and bytes, or of the beginning and the end of many.
     pub(crate) fn mark(&self, stored: &Stored) -> Fingerprint {
         let raw = stored.document().raw();
         let (begin, end) = if raw.len() <= MARKED_BYTES {
@@ -158,68 +151,69 @@ impl SessionUsage {
         };
         Fingerprint {
             len: raw.len(),
-            hash: self.all.hasher.hash_one((kind, media_type, begin, end)),
+            hash: self.shared.hasher.hash_one((kind, media_type, begin, end)),
         }
     }
 
-    /// The sums.
     pub(crate) fn sums(&self) -> TokenUsage {
-        self.books.lock().sums
+        self.state.lock().sums
     }
 
-    /// Notes that something was shown.
-    pub(crate) fn show(&self, what: LookupKey, mark: Fingerprint, showing: &Showing) {
-        self.update(|books| {
-            add(&mut books.sums.shown, showing.tokens);
-            let known = books.shown.get(&what).copied();
+    /// Counts what was shown of a result or an artifact.
+    pub(crate) fn show(&self, key: LookupKey, mark: Fingerprint, showing: &Showing) {
+        self.update(|state| {
+            add(&mut state.sums.shown, showing.tokens);
+            let known = state.shown.get(&key).copied();
             let before = known.filter(|(shown, _)| *shown == mark);
             // The result of an artifact was counted when it was shown.
-            if before.is_none() && what.artifact_id.is_none() {
-                add(&mut books.sums.whole, showing.whole);
+            if before.is_none() && key.artifact_id.is_none() {
+                add(&mut state.sums.whole, showing.whole);
             }
             if known.is_none() {
-                if books.shown.len() >= SHOWN {
-                    books.shown.pop_lru();
+                if state.shown.len() >= MAX_SHOWN {
+                    state.shown.pop_lru();
                 } else {
-                    self.all.remembered.fetch_add(1, Ordering::Relaxed);
+                    self.shared.remembered.fetch_add(1, Ordering::Relaxed);
                 }
             }
             if before.is_none_or(|(_, is_whole)| !is_whole) {
-                books.shown.put(what, (mark, showing.is_whole));
+                state.shown.put(key, (mark, showing.is_whole));
             }
         });
     }
 
-    /// Whether all of something was shown, and it is the same still.
-    pub(crate) fn was_shown_whole(&self, what: &LookupKey, mark: Fingerprint) -> bool {
-        mark.is_sure() && self.books.lock().shown.get(what) == Some(&(mark, true))
+    /// Whether all of this was shown, and it is still the same.
+    pub(crate) fn was_shown_whole(&self, key: &LookupKey, mark: Fingerprint) -> bool {
+        mark.is_sure() && self.state.lock().shown.get(key) == Some(&(mark, true))
     }
 
-    /// Notes that something else was shown.
+    /// Counts anything else that was shown.
     pub(crate) fn show_more(&self, tokens: usize) {
-        self.update(|books| add(&mut books.sums.shown, tokens));
+        self.update(|state| add(&mut state.sums.shown, tokens));
     }
 
-    /// Forgets what was shown, but not what it took.
+    /// Forgets what was shown, but keeps the sums.
     fn forget(&self) {
-        let mut books = self.books.lock();
-        let forgotten = books.shown.len();
-        books.shown.clear();
-        self.all.remembered.fetch_sub(forgotten, Ordering::Relaxed);
+        let mut state = self.state.lock();
+        let forgotten = state.shown.len();
+        state.shown.clear();
+        self.shared
+            .remembered
+            .fetch_sub(forgotten, Ordering::Relaxed);
     }
 
-    /// Notes what references cost, what came in their places, and its bytes.
+    /// Counts references, the values that replaced them, and the bytes of these.
     pub(crate) fn refer(&self, references: usize, referred: usize, bytes: usize) {
-        self.update(|books| {
-            add(&mut books.sums.references, references);
-            add(&mut books.sums.referred, referred);
-            add(&mut books.sums.bytes_moved, bytes);
+        self.update(|UsageState { sums, .. }| {
+            add(&mut sums.references, references);
+            add(&mut sums.referred, referred);
+            add(&mut sums.bytes_moved, bytes);
         });
     }
 
-    /// Notes what an error cost.
+    /// Counts an error.
     pub(crate) fn fail(&self, tokens: usize) {
-        self.update(|books| add(&mut books.sums.errors, tokens));
+        self.update(|state| add(&mut state.sums.errors, tokens));
     }
 }
 
@@ -233,54 +227,53 @@ fn add(sum: &mut u64, n: usize) {
     *sum = sum.saturating_add(n as u64);
 }
 
-/// The books of all sessions that were used lately.
+/// The accounts of the sessions that were used last.
 #[derive(Debug)]
 pub(crate) struct Accounts {
-    kept: Mutex<LruCache<Scope, Arc<SessionUsage>>>,
-    all: Arc<OfAll>,
+    sessions: Mutex<LruCache<Scope, Arc<SessionUsage>>>,
+    shared: Arc<SharedUsage>,
 }
 
 impl Accounts {
     pub(crate) fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Self {
-        let all = OfAll {
-            telemetry,
-            ..OfAll::default()
-        };
         Self {
-            kept: Mutex::new(LruCache::unbounded()),
-            all: Arc::new(all),
+            sessions: Mutex::new(LruCache::unbounded()),
+            shared: Arc::new(SharedUsage {
+                telemetry,
+                ..SharedUsage::default()
+            }),
         }
     }
 
-    /// The books of a session, opened if need be.
-    pub(crate) fn of(&self, scope: &Scope) -> Arc<SessionUsage> {
-        let mut kept = self.kept.lock();
-        if self.all.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
-            // Half of it, so that this is rare.
-            let too_many = || self.all.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL / 2;
-            let oldest = kept.iter().rev().map(|(_, account)| account);
-            oldest.take_while(|_| too_many()).for_each(|a| a.forget());
+    /// The account of a session, opened if there is none.
+    pub(crate) fn open(&self, scope: &Scope) -> Arc<SessionUsage> {
+        let mut sessions = self.sessions.lock();
+        let exceeds = |limit| self.shared.remembered.load(Ordering::Relaxed) > limit;
+        if exceeds(MAX_SHOWN_IN_ALL) {
+            // Half of them, so that this is rare.
+            let oldest = sessions.iter().rev().map(|(_, account)| account);
+            let oldest = oldest.take_while(|_| exceeds(MAX_SHOWN_IN_ALL / 2));
+            oldest.for_each(|account| account.forget());
         }
-        if let Some(account) = kept.get(scope) {
+        if let Some(account) = sessions.get(scope) {
             return Arc::clone(account);
         }
-        if kept.len() >= SESSIONS {
-            kept.pop_lru();
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.pop_lru();
         }
-        let account = Arc::new(SessionUsage::new(Arc::clone(&self.all)));
-        kept.put(scope.clone(), Arc::clone(&account));
+        let account = Arc::new(SessionUsage::new(Arc::clone(&self.shared)));
+        sessions.put(scope.clone(), Arc::clone(&account));
         account
     }
 
-    /// The sums of a session, without opening books for it.
+    /// The sums of a session, without opening an account for it.
     pub(crate) fn sums(&self, scope: &Scope) -> TokenUsage {
-        let account = self.kept.lock().peek(scope).cloned();
-        account.map_or_else(TokenUsage::default, |account| account.sums())
+        let account = self.sessions.lock().peek(scope).cloned();
+        account.map(|account| account.sums()).unwrap_or_default()
     }
 
-    /// Closes the books of a session.
     pub(crate) fn close(&self, scope: &Scope) {
-        self.kept.lock().pop(scope);
+        self.sessions.lock().pop(scope);
     }
 }
 
@@ -401,20 +394,22 @@ mod tests {
         let accounts = Accounts::new(None);
         for n in 0..2001 {
             let what = result(&format!("c{n}"));
-            accounts.of(&scope(0)).show(what, FINGERPRINT, &whole(1, 1));
+            accounts
+                .open(&scope(0))
+                .show(what, FINGERPRINT, &whole(1, 1));
         }
-        let account = accounts.of(&scope(0));
+        let account = accounts.open(&scope(0));
         assert!(!account.was_shown_whole(&result("c0"), FINGERPRINT));
         assert!(account.was_shown_whole(&result("c2000"), FINGERPRINT));
-        assert_eq!(accounts.all.remembered.load(Ordering::Relaxed), 2000);
+        assert_eq!(accounts.shared.remembered.load(Ordering::Relaxed), 2000);
         drop(account);
         accounts.close(&scope(0));
-        assert_eq!(accounts.all.remembered.load(Ordering::Relaxed), 0);
+        assert_eq!(accounts.shared.remembered.load(Ordering::Relaxed), 0);
         for n in 0..10_001 {
-            accounts.of(&scope(n)).fail(1);
+            accounts.open(&scope(n)).fail(1);
         }
-        assert_eq!(accounts.of(&scope(0)).sums().errors, 0);
-        assert_eq!(accounts.of(&scope(9999)).sums().errors, 1);
+        assert_eq!(accounts.open(&scope(0)).sums().errors, 0);
+        assert_eq!(accounts.open(&scope(9999)).sums().errors, 1);
         assert_eq!(accounts.sums(&scope(9998)).errors, 1);
         accounts.close(&scope(9999));
         assert_eq!(accounts.sums(&scope(9999)).errors, 0);
@@ -426,14 +421,14 @@ mod tests {
         for session in 0..60 {
             for n in 0..2000 {
                 let what = result(&format!("c{n}"));
-                let account = accounts.of(&scope(session));
+                let account = accounts.open(&scope(session));
                 account.show(what, FINGERPRINT, &whole(1, 1));
             }
-            assert!(accounts.all.remembered.load(Ordering::Relaxed) <= 100_001);
+            assert!(accounts.shared.remembered.load(Ordering::Relaxed) <= 100_001);
         }
         let knows = |session| {
             accounts
-                .of(&scope(session))
+                .open(&scope(session))
                 .was_shown_whole(&result("c0"), FINGERPRINT)
         };
         assert!(!knows(0) && knows(59));

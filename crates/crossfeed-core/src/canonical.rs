@@ -1,11 +1,10 @@
-//! What a recorded result means: the value that references and selectors see.
-//!
-//! The rules are normative in `specs/canonical-value.md`.
+//! The canonical value of a recorded result, which references and selectors see, by the rules of
+//! `specs/canonical-value.md`.
 
 use crate::error::LimitError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
-use crossfeed_json::{Cursor, Document, JsonError};
+use crossfeed_json::{Cursor, Document};
 use crossfeed_store::{ResultKind, StoredArtifact, StoredResult};
 use crossfeed_wire::{
     TraceContext,
@@ -13,17 +12,17 @@ use crossfeed_wire::{
 };
 use std::{borrow::Cow, sync::Arc};
 
-/// The media type of bytes of which nothing is known.
+/// The media type of bytes of an unknown kind.
 pub(crate) const UNKNOWN_MEDIA: &str = "application/octet-stream";
 
-/// What a reference can mean: a result, or an artifact of one.
+/// What a reference can refer to: a result, or an artifact of one.
 #[derive(Clone, Debug)]
 pub(crate) enum Stored {
     Result(Arc<StoredResult>),
     Artifact(Arc<StoredArtifact>),
 }
 
-/// What a result and an artifact both have.
+/// Calls a method that results and artifacts both have.
 macro_rules! either {
     ($stored:expr, $method:ident) => {
         match $stored {
@@ -38,7 +37,6 @@ impl Stored {
         either!(self, document)
     }
 
-    /// Bytes held now.
     pub(crate) fn resident_bytes(&self) -> usize {
         either!(self, resident_bytes)
     }
@@ -52,12 +50,12 @@ impl Stored {
         either!(self, tool)
     }
 
-    /// Where in a trace the call stands that gave it.
+    /// The place of its call in a trace.
     pub(crate) fn trace(&self) -> Option<&TraceContext> {
         either!(self, trace)
     }
 
-    /// The message of a call that failed; `None` for one that did not.
+    /// The message of a failed call; `None` if the call succeeded.
     pub(crate) fn failure(&self) -> Option<String> {
         match self {
             Self::Result(result) => failure(result),
@@ -65,15 +63,15 @@ impl Stored {
         }
     }
 
-    /// The views; what is opened on the way is kept in `arena`.
+    /// The views; `arena` owns the JSON that is opened for them.
     pub(crate) fn views<'a>(
         &'a self,
         arena: &'a Arena,
         budget: &Budget,
-    ) -> Result<Views<'a>, ViewError> {
+    ) -> Result<Views<'a>, LimitError> {
         match self {
-            Self::Result(result) => Views::of(result, arena, budget),
-            Self::Artifact(artifact) => Views::of_json(artifact.document(), arena, budget),
+            Self::Result(result) => Views::from_result(result, arena, budget),
+            Self::Artifact(artifact) => Views::from_json(artifact.document(), arena, budget),
         }
     }
 }
@@ -81,32 +79,12 @@ impl Stored {
 /// The views of one result.
 #[derive(Clone, Debug)]
 pub(crate) struct Views<'a> {
-    /// What hints describe and selectors run on: JSON that a text holds is opened.
+    /// What hints describe and selectors run on: JSON in a text is opened.
     pub(crate) canonical: View<'a>,
     /// What a reference without a selector passes on: text stays text.
     pub(crate) bare: View<'a>,
-    /// The envelope around the canonical value, where there is one.
+    /// The envelope around the canonical value, if there is one.
     pub(crate) envelope: Option<View<'a>>,
-}
-
-/// Why a result has no views.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ViewError {
-    /// JSON beyond a limit.
-    #[error(transparent)]
-    Limit(JsonError),
-    /// The budget does not cover it.
-    #[error(transparent)]
-    Cost(#[from] Cost),
-}
-
-impl From<ViewError> for LimitError {
-    fn from(error: ViewError) -> Self {
-        match error {
-            ViewError::Limit(error) => Self::Unreadable(error),
-            ViewError::Cost(cost) => cost.into(),
-        }
-    }
 }
 
 impl<'a> Views<'a> {
@@ -118,74 +96,78 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The views of JSON that has no envelope.
-    pub(crate) fn of_json(
+    /// The views of a text, and of the JSON that it holds.
+    fn from_text(
+        bare: View<'a>,
+        opened: Option<Cursor<'a>>,
+        arena: &Arena,
+    ) -> Result<Self, LimitError> {
+        Ok(Self {
+            canonical: match opened {
+                Some(opened) => without_internal(opened, arena)?,
+                None => bare.clone(),
+            },
+            bare,
+            envelope: None,
+        })
+    }
+
+    /// The views of JSON without an envelope.
+    pub(crate) fn from_json(
         document: &'a Document,
         arena: &'a Arena,
         budget: &Budget,
-    ) -> Result<Self, ViewError> {
-        let root = document.root().map_err(ViewError::Limit)?;
+    ) -> Result<Self, LimitError> {
+        let root = document.root().map_err(LimitError::Unreadable)?;
         plain(root, arena, budget)
     }
 
-    fn of(result: &'a StoredResult, arena: &'a Arena, budget: &Budget) -> Result<Self, ViewError> {
-        let document = result.document();
-        if result.kind() == ResultKind::Bytes {
-            let binary = binary(document.raw(), result.media_type(), arena)?;
-            return Ok(Self::alone(binary));
+    fn from_result(
+        result: &'a StoredResult,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Result<Self, LimitError> {
+        let (document, kind) = (result.document(), result.kind());
+        let binary = || binary(document.raw(), result.media_type(), arena);
+        if kind == ResultKind::Bytes {
+            return Ok(Self::alone(binary()?));
         }
+        let text = || std::str::from_utf8(document.raw());
         let root = match document.root() {
             Ok(root) => root,
-            Err(error) if error.is_limit() && result.kind() != ResultKind::Text => {
-                return Err(ViewError::Limit(error));
+            Err(error) if error.is_limit() && kind != ResultKind::Text => {
+                return Err(LimitError::Unreadable(error));
             }
             Err(_) => {
-                return Ok(Self::alone(match std::str::from_utf8(document.raw()) {
-                    Ok(text) => View::borrowed(text),
-                    Err(_) => binary(document.raw(), result.media_type(), arena)?,
-                }));
+                let text = text().map(View::borrowed);
+                return Ok(Self::alone(text.or_else(|_| binary())?));
             }
         };
-        if result.kind() == ResultKind::Text {
-            // The document is the text itself.
-            let text = std::str::from_utf8(document.raw()).unwrap_or_default();
-            let bare = View::borrowed(text);
-            return Ok(Self {
-                canonical: match root.kind() {
-                    Kind::Array | Kind::Object => without_internal(root, arena)?,
-                    _ => bare.clone(),
-                },
-                bare,
-                envelope: None,
-            });
+        match kind {
+            ResultKind::Text => {
+                let opened = matches!(root.kind(), Kind::Array | Kind::Object).then_some(root);
+                Self::from_text(View::borrowed(text().unwrap_or_default()), opened, arena)
+            }
+            ResultKind::Mcp | ResultKind::Undeclared => {
+                match enveloped(root, kind == ResultKind::Mcp, arena, budget)? {
+                    Some(views) => Ok(views),
+                    None => plain(root, arena, budget),
+                }
+            }
+            _ => plain(root, arena, budget),
         }
-        let declared = result.kind() == ResultKind::Mcp;
-        if (declared || result.kind() == ResultKind::Undeclared)
-            && let Some(views) = enveloped(root, declared, arena, budget)?
-        {
-            return Ok(views);
-        }
-        plain(root, arena, budget)
     }
 }
 
 /// The views of a value without an envelope.
-fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<Views<'a>, ViewError> {
+fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<Views<'a>, LimitError> {
     if root.kind() != Kind::String {
         return Ok(Views::alone(without_internal(root, arena)?));
     }
-    let bare = View::from(root);
-    Ok(Views {
-        canonical: match arena.open(root, budget)? {
-            Some(opened) => without_internal(opened, arena)?,
-            None => bare.clone(),
-        },
-        bare,
-        envelope: None,
-    })
+    Views::from_text(View::from(root), arena.open(root, budget)?, arena)
 }
 
-/// An object without its internal fields; anything else as it is.
+/// An object without its internal fields; anything else unchanged.
 fn without_internal<'a>(cursor: Cursor<'a>, arena: &Arena) -> Result<View<'a>, Cost> {
     let internal =
         cursor.may_have_underscored_key() && FIELDS.iter().any(|field| cursor.get(field).is_some());
@@ -208,7 +190,7 @@ fn without_internal<'a>(cursor: Cursor<'a>, arena: &Arena) -> Result<View<'a>, C
 }
 
 fn binary<'a>(bytes: &[u8], media_type: Option<&str>, arena: &Arena) -> Result<View<'a>, Cost> {
-    // It is copied once.
+    // Base64, and one copy of it.
     arena
         .reservation()
         .reserve(bytes.len().saturating_mul(8) / 3)?;
@@ -232,43 +214,49 @@ fn enveloped<'a>(
     declared: bool,
     arena: &'a Arena,
     budget: &Budget,
-) -> Result<Option<Views<'a>>, ViewError> {
-    if let Some(value) = wrapped_value(root) {
-        let mut views = plain(value, arena, budget)?;
-        views.envelope = Some(without_internal(root, arena)?);
-        return Ok(Some(views));
-    }
-    if !(is_mcp(root) || declared && root.kind() == Kind::Object) {
+) -> Result<Option<Views<'a>>, LimitError> {
+    let is_result = || is_mcp(root) || declared && root.kind() == Kind::Object;
+    let mut views = if let Some(value) = wrapped_value(root) {
+        plain(value, arena, budget)?
+    } else if !is_result() {
         return Ok(None);
-    }
-    let mut views = if let Some(structured) = root.get("structuredContent") {
+    } else if let Some(structured) = root.get("structuredContent") {
         plain(structured, arena, budget)?
     } else if let Some(content) = root.get("content") {
-        let first = content.at(0).filter(|_| content.kind() == Kind::Array);
-        match first.filter(|_| content.len() == Some(1)) {
-            Some(part) => part_views(part, arena, budget)?,
-            None => {
-                let (mut canonical, mut bare) = (Vec::new(), Vec::new());
-                for part in content.items() {
-                    budget.spend(4)?;
-                    let views = part_views(part, arena, budget)?;
-                    arena.reservation().grow_by(&mut canonical, 1)?;
-                    arena.reservation().grow_by(&mut bare, 1)?;
-                    canonical.push(views.canonical);
-                    bare.push(views.bare);
-                }
-                Views {
-                    canonical: View::list(canonical),
-                    bare: View::list(bare),
-                    envelope: None,
-                }
-            }
-        }
+        content_views(content, arena, budget)?
     } else {
         return Ok(None);
     };
     views.envelope = Some(without_internal(root, arena)?);
     Ok(Some(views))
+}
+
+/// The views of MCP content: of its one part, or lists of all parts.
+fn content_views<'a>(
+    content: Cursor<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Views<'a>, LimitError> {
+    if content.kind() == Kind::Array
+        && content.len() == Some(1)
+        && let Some(part) = content.at(0)
+    {
+        return part_views(part, arena, budget);
+    }
+    let (mut canonical, mut bare) = (Vec::new(), Vec::new());
+    for part in content.items() {
+        budget.spend(4)?;
+        let views = part_views(part, arena, budget)?;
+        arena.reservation().grow_by(&mut canonical, 1)?;
+        arena.reservation().grow_by(&mut bare, 1)?;
+        canonical.push(views.canonical);
+        bare.push(views.bare);
+    }
+    Ok(Views {
+        canonical: View::list(canonical),
+        bare: View::list(bare),
+        envelope: None,
+    })
 }
 
 /// Whether a result of this kind is a tool result of MCP, which is shown as its envelope.
@@ -289,11 +277,11 @@ pub(crate) fn wrapped_value(root: Cursor<'_>) -> Option<Cursor<'_>> {
     wrapper.then(|| root.get("value"))?
 }
 
-/// Whether an undeclared result is an MCP tool result: `content` is a list of parts, and no key is
-/// foreign to a tool result. An empty list needs another key of a tool result beside it, because a
-/// document may have an empty `content`, too.
+/// Whether an undeclared result is an MCP tool result: `content` is a list of parts, and all keys are those of a
+/// tool result. An empty list needs another of these keys beside it, because other documents may have an empty
+/// `content` as well.
 fn is_mcp(root: Cursor<'_>) -> bool {
-    // Five keys, and the internal ones: a look at the others of a large map would take long.
+    // Five keys, and the internal ones: reading those of a large map would take long.
     if root.len().is_none_or(|keys| keys > 5 + FIELDS.len()) {
         return false;
     }
@@ -325,12 +313,12 @@ fn is_part(part: Cursor<'_>) -> bool {
     }
 }
 
-/// What one part of MCP content stands for.
+/// The views of one part of MCP content.
 fn part_views<'a>(
     part: Cursor<'a>,
     arena: &'a Arena,
     budget: &Budget,
-) -> Result<Views<'a>, ViewError> {
+) -> Result<Views<'a>, LimitError> {
     let kind = part.get("type").and_then(|kind| kind.as_str());
     let (text, data, of) = match kind.as_deref() {
         Some("text") => (part.get("text"), None, part),
@@ -353,13 +341,13 @@ fn part_views<'a>(
 }
 
 /// The most characters of a failure's own message that are passed on.
-const FAILURE_CHARS: usize = 500;
+const MAX_FAILURE_CHARS: usize = 500;
 
-/// The message of a failed call: recorded as failed, or an MCP result with `isError: true`. `None`
-/// for a call that did not fail.
+/// The message of a failed call: recorded as failed, or an MCP result with `isError: true`. `None` if the call
+/// succeeded.
 pub(crate) fn failure(result: &StoredResult) -> Option<String> {
     let document = result.document();
-    let says_so = || {
+    let is_error = || {
         let root = document.root().ok()?;
         let is_mcp = match result.kind() {
             ResultKind::Mcp => true,
@@ -367,33 +355,35 @@ pub(crate) fn failure(result: &StoredResult) -> Option<String> {
         };
         root.get("isError").filter(|_| is_mcp)?.as_bool()
     };
-    if !result.failed() && says_so() != Some(true) {
+    if !result.failed() && is_error() != Some(true) {
         return None;
     }
     let line = document.root().ok().and_then(failure_line);
     let line = line.unwrap_or_else(|| one_line([String::from_utf8_lossy(document.raw())]));
-    Some(line)
-        .filter(|line| !line.is_empty())
-        .or_else(|| Some("no message".to_owned()))
+    Some(if line.is_empty() {
+        "no message".to_owned()
+    } else {
+        line
+    })
 }
 
-/// The most bytes of a result that is looked at when it is recorded.
-const SHORT_BYTES: usize = 4 << 10;
+/// The most bytes of a result that is read when it is recorded.
+const MAX_MARKED_BYTES: usize = 4 << 10;
 
-/// A result as it is recorded: one that says itself that its call failed is marked as failed, so that
-/// it need not be looked at to know. Long ones, which are no errors as a rule, are not looked at.
+/// A result as it is recorded: marked as failed if its content says so, so that look-ups need not read it. Long
+/// results are not read; they are rarely errors.
 pub(crate) fn marked(result: StoredResult) -> StoredResult {
     let raw = result.document().raw();
-    let may_fail = raw.len() <= SHORT_BYTES && memchr::memmem::find(raw, b"isError").is_some();
+    let may_fail = raw.len() <= MAX_MARKED_BYTES && memchr::memmem::find(raw, b"isError").is_some();
     if !may_fail || result.failed() {
         return result;
     }
-    // Read on a copy: what is stored is indexed when it is used.
+    // Read on a copy: the stored document is indexed when it is used.
     let copy = StoredResult::new(Document::new(raw.clone()), result.kind());
     result.with_failed(failure(&copy).is_some())
 }
 
-/// The text of a failure, wherever it usually stands, as one line.
+/// The text of a failure, at any of its usual places, as one line.
 fn failure_line(root: Cursor<'_>) -> Option<String> {
     if let Some(text) = root.as_str() {
         return Some(one_line([text]));
@@ -411,11 +401,10 @@ fn failure_line(root: Cursor<'_>) -> Option<String> {
     })
 }
 
-/// The words of texts with one blank between them, as far as a failure's message goes: what comes
-/// behind is not looked at.
+/// The words of texts with one blank between them, cut to the length of a failure's message; the rest is not read.
 fn one_line<'t>(texts: impl IntoIterator<Item = Cow<'t, str>>) -> String {
     let mut line = String::new();
-    let mut room = FAILURE_CHARS;
+    let mut room = MAX_FAILURE_CHARS;
     for text in texts {
         for word in text.split_whitespace() {
             let blank = if line.is_empty() { "" } else { " " };

@@ -29,6 +29,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The most compiled selectors in the cache, which then takes some hundreds of kilobytes.
+const MAX_SELECTORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
+/// The most compiled schemas in the cache: more than the tools of most agents.
+const MAX_SCHEMAS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
+/// The most learned output schemas of all tenants, which then take some megabytes.
+const MAX_LEARNED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
+
 /// How an engine works; the defaults are those of the specification.
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
@@ -38,7 +45,7 @@ pub struct EngineOptions {
     pub select: SelectOptions,
     /// Which types may be repaired: by default only of what a reference brought in.
     pub repairs: RepairScope,
-    /// The most references in one call: 10,000, so that arguments cannot become a load of work.
+    /// The most references in one call: 10,000, so that arguments cannot cause unbounded work.
     pub max_references: usize,
     /// The most bytes of JSON that references may bring into one call: 128 MiB, half of what a
     /// session holds.
@@ -59,26 +66,15 @@ pub struct EngineOptions {
     pub context: ContextOptions,
     /// What of results is never revealed to a model; nothing is hidden by default.
     pub reveal: RevealPolicy,
-    /// Compiled selectors that are kept: 512, some hundreds of kilobytes.
-    #[setters(skip)]
-    pub kept_selectors: NonZeroUsize,
-    /// Compiled schemas that are kept: 256, more than the tools of most agents.
-    #[setters(skip)]
-    pub kept_schemas: NonZeroUsize,
-    /// Output schemas that are learned and kept, of all tenants together: 1000, some megabytes.
-    #[setters(skip)]
-    pub kept_learned: NonZeroUsize,
     /// How much is learned of a tool's output.
     pub learn: LearnOptions,
-    /// Where figures and the links between calls go; nowhere by default. Spans are those of `tracing`,
-    /// with it or without.
+    /// Receives metrics and the links between calls; nothing does by default. Spans go to `tracing` in any case.
     #[setters(strip_option)]
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        let at_least_one = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
         Self {
             select: SelectOptions::default(),
             repairs: RepairScope::default(),
@@ -90,9 +86,6 @@ impl Default for EngineOptions {
             max_in_flight: 256,
             context: ContextOptions::default(),
             reveal: RevealPolicy::default(),
-            kept_selectors: at_least_one(512),
-            kept_schemas: at_least_one(256),
-            kept_learned: at_least_one(1000),
             learn: LearnOptions::default(),
             telemetry: None,
         }
@@ -145,19 +138,19 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// An engine over a store.
     ///
-    /// Several may share one, each with options of its own. What may be shown of a result by the rules
-    /// of [`EngineOptions::reveal`] is kept with it only for the engine that asked first, or one with a
-    /// clone of the same policy; any other makes it anew each time.
+    /// Several engines may share one, each with its own options. The redacted form of a result by the rules of
+    /// [`EngineOptions::reveal`] is cached only for the engine that asked first, and for those with a clone of
+    /// its policy; any other redacts the result each time.
     #[must_use]
     pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
         if let Some(telemetry) = &options.telemetry {
-            telemetry.watch(StoreWatch::of(&store));
+            telemetry.watch(StoreWatch::new(&store));
         }
         let store = Arc::new(TracedStore(store));
         Self(Arc::new(Inner {
-            selectors: Selectors::new(options.kept_selectors),
-            schemas: Schemas::new(options.kept_schemas),
-            learned: LearnedSchemas::new(options.kept_learned, options.learn.clone()),
+            selectors: Selectors::new(MAX_SELECTORS),
+            schemas: Schemas::new(MAX_SCHEMAS),
+            learned: LearnedSchemas::new(MAX_LEARNED, options.learn.clone()),
             accounts: Accounts::new(options.telemetry.clone()),
             flights: Arc::new(Flights::new()),
             options,
@@ -172,8 +165,8 @@ impl Engine {
         Self::new(options, Arc::new(store))
     }
 
-    /// Drops results that have expired. They read as expired without it: this frees what they take while nobody
-    /// asks for them, and a host that runs for long calls it on a timer.
+    /// Drops results that have expired, to free their memory; they read as expired in any case. A host that runs
+    /// for long calls it on a timer.
     ///
     /// # Errors
     ///
@@ -184,7 +177,7 @@ impl Engine {
 
     /// A tool's own input schema, compiled now unless it was used lately.
     ///
-    /// A host that keeps its tools can keep the outcome as well, and so save a look-up a call.
+    /// A host that keeps its tools can keep the compiled schema as well, and save a look-up per call.
     ///
     /// # Errors
     ///
@@ -199,7 +192,6 @@ impl Engine {
 }
 
 impl Inner {
-    /// Where figures and links go.
     pub(crate) fn telemetry(&self) -> Option<&dyn Telemetry> {
         self.options.telemetry.as_deref()
     }
@@ -213,7 +205,7 @@ impl Inner {
         }
     }
 
-    /// What a selector that stands alone gives.
+    /// Evaluates one selector.
     pub(crate) fn select_in<'a>(
         &self,
         views: &Views<'a>,

@@ -9,13 +9,13 @@ use crossfeed_schema::SchemaError;
 use crossfeed_store::{Budget as StoreBudget, StoreError};
 use crossfeed_tools::ReadError;
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
-/// Whatever can be wrong with the arguments of a call.
+/// What can be wrong with the arguments of a call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Something that looks like a reference is none.
+    /// Something that looks like a reference and is not valid.
     #[error(transparent)]
     Reference(#[from] MalformedReference),
     /// There is no result to refer to.
@@ -36,25 +36,25 @@ pub enum Error {
     /// Arguments that cannot be read back from what the model was shown.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A call with references of a tool whose own schema is none: nothing could judge it.
+    /// A call with references to a tool with an invalid schema, which cannot judge the arguments.
     #[error("the tool cannot take references, because its input schema is not valid: {0}")]
     Schema(#[from] SchemaError),
     /// Arguments that take too much to be judged.
     #[error(transparent)]
     Validation(#[from] ValidationCost),
-    /// A result that makes no artifact as it was asked for.
+    /// A result from which the requested artifact cannot be made.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    /// The store did not take what was to be stored.
+    /// The store refused an artifact.
     #[error("{}", not_stored(.0))]
     Store(#[source] Arc<StoreError>),
-    /// A result that cannot be shown as it was asked for.
+    /// A result that cannot be shown as requested.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// A result of which it cannot be told what may be shown.
+    /// A result that cannot be redacted.
     #[error(transparent)]
     Reveal(#[from] RevealError),
-    /// A projection that cannot be made as it was asked for.
+    /// A projection that cannot be made as requested.
     #[error(transparent)]
     Projection(#[from] ProjectionError),
 }
@@ -88,8 +88,7 @@ impl Error {
             // Only the host sets budgets.
             Self::Render(_) => Fault::Host,
             Self::Store(error) if error.fault() == Fault::Backend => Fault::Backend,
-            // It is a model that asked for an artifact, under its id; and it can still call a tool
-            // without references.
+            // A model chose the id of an artifact, and it can still call a tool without references.
             _ => Fault::Model,
         }
     }
@@ -116,8 +115,7 @@ impl Error {
     }
 }
 
-/// Why something is not stored, as a model may know it: what is the matter with a backend is for
-/// whoever runs it.
+/// Why an artifact is not stored, without details of the backend, which are for its operator.
 fn not_stored(error: &StoreError) -> String {
     match error.fault() {
         Fault::Backend => "artifacts cannot be stored at the moment".to_owned(),
@@ -125,8 +123,7 @@ fn not_stored(error: &StoreError) -> String {
     }
 }
 
-/// What a model can do when something is not stored. What the store itself advises is for whoever
-/// runs it.
+/// What a model can do when an artifact is not stored; the store's own advice is for its operator.
 fn store_something_else(error: &StoreError) -> &'static str {
     match error {
         StoreError::DuplicateArtifact { .. } => {
@@ -158,7 +155,7 @@ pub struct Failure {
     pub expression: Option<String>,
     /// What is wrong.
     pub error: Error,
-    /// What is advised in place of what the error advises: where that would not work.
+    /// Replaces the error's own advice where that would not work.
     pub(crate) advice: Option<String>,
 }
 
@@ -176,13 +173,11 @@ impl Failure {
 
     /// What was there, and one next step.
     fn advice(&self) -> String {
-        let own = self.advice.clone();
-        own.unwrap_or_else(|| self.error.advice())
+        self.advice.clone().unwrap_or_else(|| self.error.advice())
     }
 
-    /// What is wrong with a call's result or artifact, or with what was asked of it: nothing of any
-    /// arguments.
-    pub(crate) fn of(
+    /// What is wrong with a call's result or artifact, or with a request for it, rather than with arguments.
+    pub(crate) fn with_ids(
         call_id: &CallId,
         artifact_id: Option<&ArtifactId>,
         error: impl Into<Error>,
@@ -205,11 +200,9 @@ impl Failure {
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.error.code(), self.line());
         body.call_id = self.call_id.as_ref().map(ToString::to_string);
-        body.expression = self
-            .expression
-            .as_deref()
-            .map(|text| quotable(text).into_owned());
-        body.at = Some(cut(self.at.as_str(), AT_CHARS).into_owned());
+        let expression = self.expression.as_deref().map(quotable);
+        body.expression = expression.map(Cow::into_owned);
+        body.at = Some(cut(self.at.as_str(), MAX_AT_CHARS).into_owned());
         body.advice = Some(self.advice());
         body
     }
@@ -218,21 +211,25 @@ impl Failure {
     fn line(&self) -> String {
         let mut line = self.error.to_string();
         let mut place = Vec::new();
-        let named = matches!(self.error, Error::Select(_) | Error::Limit(_));
-        if let Some(call_id) = self.call_id.as_ref().filter(|_| named) {
-            let (within, result) = match &self.artifact_id {
+        if let (Some(call_id), Error::Select(_) | Error::Limit(_)) = (&self.call_id, &self.error) {
+            let (source, result) = match &self.artifact_id {
                 Some(id) => (format!("artifact `{id}` of call `{call_id}`"), ""),
                 None => (format!("call `{call_id}`"), "the result of "),
             };
-            match self.error {
-                Error::Select(SelectError::MatchedNothing { .. }) => {
-                    line.push_str(&format!(" in {result}{within}"));
-                }
-                _ => place.push(within),
+            if matches!(
+                self.error,
+                Error::Select(SelectError::MatchedNothing { .. })
+            ) {
+                line.push_str(&format!(" in {result}{source}"));
+            } else {
+                place.push(source);
             }
         }
         if !self.at.as_str().is_empty() {
-            place.push(format!("argument `{}`", cut(self.at.as_str(), PLACE_CHARS)));
+            place.push(format!(
+                "argument `{}`",
+                cut(self.at.as_str(), MAX_LINE_AT_CHARS)
+            ));
         }
         if !place.is_empty() {
             line.push_str(&format!(" ({})", place.join(", ")));
@@ -241,23 +238,23 @@ impl Failure {
     }
 }
 
-/// The most characters of a place that a line says.
-const PLACE_CHARS: usize = 200;
-/// The most characters of a place in JSON, where programs read it.
-const AT_CHARS: usize = 1000;
-/// How many failures are written in full; of the others, the line.
-const IN_FULL: usize = 20;
-/// How many failures have advice in JSON.
-const ADVISED: usize = 100;
+/// The most characters of a place in a line.
+const MAX_LINE_AT_CHARS: usize = 200;
+/// The most characters of a place in JSON, which programs read.
+const MAX_AT_CHARS: usize = 1000;
+/// The most failures that are written in full; of the others only the line is.
+const MAX_IN_FULL: usize = 20;
+/// The most failures that have advice in JSON.
+const MAX_ADVISED: usize = 100;
 
-/// As a model reads it: what is wrong, what was there, one next step.
-/// Of no place and no call: who asked knows them. It is large to be handed through.
+/// A failure without a place and a call, which the caller adds. Boxed, because it is large.
 impl<E: Into<Error>> From<E> for Box<Failure> {
     fn from(error: E) -> Self {
         Box::new(Failure::new(Pointer::root(), error))
     }
 }
 
+/// As a model reads it: what is wrong, what was there, one next step.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.line(), self.advice())
@@ -266,7 +263,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // What is wrong is in the message already; its cause is not.
+        // The message contains the error itself, but not its cause.
         self.error.source()
     }
 }
@@ -288,19 +285,17 @@ impl ResolveError {
         &self.failures
     }
 
-    /// Who can act: a backend's fault outweighs a model's, because nothing that the model changes
-    /// would help.
+    /// Who can act: a backend's fault outweighs a host's, and that a model's, because nothing that the model
+    /// changes would help.
     #[must_use]
     pub fn fault(&self) -> Fault {
-        let faults = || self.failures.iter().map(|failure| failure.error.fault());
-        match (
-            faults().any(|fault| fault == Fault::Backend),
-            faults().any(|fault| fault == Fault::Host),
-        ) {
-            (true, _) => Fault::Backend,
-            (_, true) => Fault::Host,
-            _ => Fault::Model,
-        }
+        let has = |fault| {
+            self.failures
+                .iter()
+                .any(|failure| failure.error.fault() == fault)
+        };
+        let mut faults = [Fault::Backend, Fault::Host].into_iter();
+        faults.find(|fault| has(*fault)).unwrap_or(Fault::Model)
     }
 
     /// The failures in the shape in which they are written: all of them, beyond the first 100 without
@@ -308,13 +303,13 @@ impl ResolveError {
     #[must_use]
     pub fn bodies(&self) -> Vec<ErrorBody> {
         let mut bodies: Vec<_> = self.failures.iter().map(Failure::body).collect();
-        for body in bodies.iter_mut().skip(ADVISED) {
+        for body in bodies.iter_mut().skip(MAX_ADVISED) {
             body.advice = None;
         }
         bodies
     }
 
-    /// The same with the first of them once more.
+    /// The same, with the first of them repeated at the top level.
     #[must_use]
     pub fn report(&self) -> Option<ErrorReport> {
         let mut bodies = self.bodies().into_iter();
@@ -322,7 +317,6 @@ impl ResolveError {
     }
 }
 
-/// As a model reads it: the first 20 failures in full, the others by their line.
 impl<E: Into<Error>> From<E> for ResolveError {
     fn from(error: E) -> Self {
         Failure::new(Pointer::root(), error).into()
@@ -335,13 +329,14 @@ impl From<Failure> for ResolveError {
     }
 }
 
+/// As a model reads it: the first 20 failures in full, the others by their line.
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, failure) in self.failures.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            if index < IN_FULL {
+            if index < MAX_IN_FULL {
                 write!(f, "{failure}")?;
             } else {
                 f.write_str(&failure.line())?;

@@ -1,4 +1,4 @@
-//! Lineage: which argument came from which call, and how.
+//! Lineage: the call that each argument came from, and how.
 
 use crate::select::SelectReport;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
@@ -10,22 +10,22 @@ use std::collections::HashSet;
 pub struct ReferenceSource {
     /// The call whose result it is.
     pub call_id: CallId,
-    /// The artifact, if it was one.
+    /// The artifact, if it is one.
     pub artifact_id: Option<ArtifactId>,
     /// The tool that was called, where it is known.
     pub tool: Option<String>,
     /// The selector as it was written.
     pub select: Option<String>,
-    /// How the selector was understood; `None` without one, and where the default stood in.
+    /// How the selector was understood; `None` without one, and if the default was used.
     pub report: Option<SelectReport>,
     /// Whether the reference's `$default` was used.
     pub used_default: bool,
-    /// Bytes of the result that was referred to; 0 where the default stood in.
+    /// Bytes of the result that was referred to; 0 if the default was used.
     pub bytes_in: usize,
-    /// Bytes of JSON that were put into the arguments: as they came for what was copied from the
-    /// result, without blanks for what a selector built and for a default.
+    /// Bytes of JSON that were put into the arguments: unchanged if copied from the result, without blanks if a
+    /// selector built them or they are a default.
     pub bytes_out: usize,
-    /// Where in a trace the call stands that gave it, where that is known.
+    /// The place of the call in a trace, if it is known.
     pub trace: Option<TraceContext>,
 }
 
@@ -33,28 +33,26 @@ pub struct ReferenceSource {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LineageEntry {
-    /// Where the value was put, in the resolved arguments.
+    /// The place of the value in the resolved arguments.
     pub at: Pointer,
     /// Where it came from.
     pub source: ReferenceSource,
-    /// Keys that stood beside the reference and were ignored.
+    /// Keys beside the reference that were ignored.
     pub ignored: Vec<String>,
     /// The digits of a number that is the whole value.
     pub(crate) digits: Option<Box<str>>,
-    /// What the value would have taken if the model had written it.
+    /// The tokens of the value if the model had written it.
     pub(crate) tokens: usize,
 }
 
-/// The links whose values no later one has overwritten.
+/// The entries whose values were not overwritten by a later one.
 pub(crate) fn still_there(lineage: Vec<LineageEntry>) -> Vec<LineageEntry> {
     let mut later = HashSet::new();
-    let mut kept: Vec<LineageEntry> = Vec::with_capacity(lineage.len());
-    for link in lineage.into_iter().rev() {
-        if !link.at.and_around().any(|place| later.contains(place)) {
-            later.insert(link.at.as_str().to_owned());
-            kept.push(link);
-        }
-    }
+    let kept = lineage.into_iter().rev().filter(|link| {
+        let is_overwritten = link.at.and_around().any(|place| later.contains(place));
+        !is_overwritten && later.insert(link.at.as_str().to_owned())
+    });
+    let mut kept: Vec<LineageEntry> = kept.collect();
     kept.reverse();
     kept
 }

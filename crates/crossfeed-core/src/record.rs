@@ -1,10 +1,8 @@
-//! Recording: what a tool returned, on its way into the store.
-//!
-//! Recording never fails on content; what the content means is found out when it is first referred to.
+//! What a tool returned, on its way into the store. Content never makes recording fail; it is interpreted when it
+//! is first referred to.
 
 use bytes::Bytes;
-use crossfeed_json::is_deeper;
-use crossfeed_json::{Document, quoted};
+use crossfeed_json::{Document, is_deeper, quoted};
 use crossfeed_store::{ResultKind, StoredResult};
 use crossfeed_wire::TraceContext;
 use serde_json::Value;
@@ -24,62 +22,57 @@ use std::sync::Arc;
 pub struct ToolResult(StoredResult);
 
 impl ToolResult {
-    fn new(bytes: impl Into<Bytes>, kind: ResultKind) -> Self {
-        Self(StoredResult::new(Document::new(bytes), kind))
+    fn new(document: Document, kind: ResultKind) -> Self {
+        Self(StoredResult::new(document, kind))
     }
 
-    /// Bytes of undeclared kind: a tool result of MCP if it looks like one and like nothing else,
-    /// else JSON, else text.
+    /// Bytes of undeclared kind: an MCP tool result if they can only be that, else JSON, else text.
     #[must_use]
     pub fn undeclared(bytes: impl Into<Bytes>) -> Self {
-        Self::new(bytes, ResultKind::Undeclared)
+        Self::undeclared_document(Document::new(bytes))
     }
 
-    /// JSON. What turns out to be none is text.
+    /// JSON; text if it is not valid JSON.
     #[must_use]
     pub fn json(bytes: impl Into<Bytes>) -> Self {
-        Self::new(bytes, ResultKind::Json)
+        Self::json_document(Document::new(bytes))
     }
 
-    /// A tool result of MCP, as JSON.
+    /// An MCP tool result, as JSON.
     #[must_use]
     pub fn mcp(bytes: impl Into<Bytes>) -> Self {
-        Self::new(bytes, ResultKind::Mcp)
+        Self::mcp_document(Document::new(bytes))
     }
 
-    /// A tool result of MCP whose document somebody has looked into: the index that was built then
-    /// serves whoever refers to it.
+    /// An MCP tool result as a document, whose index serves references if it was built.
     #[must_use]
     pub fn mcp_document(document: Document) -> Self {
-        Self(StoredResult::new(document, ResultKind::Mcp))
+        Self::new(document, ResultKind::Mcp)
     }
 
-    /// A document of undeclared kind that somebody has looked into, like [`Self::undeclared`].
+    /// A document of undeclared kind, like [`Self::undeclared`].
     #[must_use]
     pub fn undeclared_document(document: Document) -> Self {
-        Self(StoredResult::new(document, ResultKind::Undeclared))
+        Self::new(document, ResultKind::Undeclared)
     }
 
-    /// JSON that somebody has looked into, like [`Self::json`].
+    /// JSON as a document, like [`Self::json`].
     #[must_use]
     pub fn json_document(document: Document) -> Self {
-        Self(StoredResult::new(document, ResultKind::Json))
+        Self::new(document, ResultKind::Json)
     }
 
-    /// A text. A reference without a selector passes it on as it is, even if it is JSON.
+    /// A text. A reference without a selector passes it on unchanged, even if it is JSON.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::new(text.into(), ResultKind::Text)
+        Self::new(Document::new(text.into()), ResultKind::Text)
     }
 
     /// Anything else, such as an image.
     #[must_use]
     pub fn bytes(bytes: impl Into<Bytes>, media_type: impl Into<Arc<str>>) -> Self {
-        Self(
-            Self::new(bytes, ResultKind::Bytes)
-                .0
-                .with_media_type(media_type),
-        )
+        let result = StoredResult::new(Document::new(bytes), ResultKind::Bytes);
+        Self(result.with_media_type(media_type))
     }
 
     /// A `serde_json::Value`, of undeclared kind.
@@ -88,7 +81,7 @@ impl ToolResult {
         Self::undeclared(json_of(value))
     }
 
-    /// Says that the call failed; the content is then what it failed with.
+    /// Marks the call as failed; the content is then its error.
     #[must_use]
     pub fn failed(self) -> Self {
         Self(self.0.with_failed(true))
@@ -100,29 +93,29 @@ impl ToolResult {
         Self(self.0.with_tool(tool))
     }
 
-    /// Says whether the call may be made again without harm: its tool only reads, or doing it twice does
-    /// no more than doing it once. Unless this says so, no advice is to make the call again.
+    /// Sets whether the call can be repeated without harm: its tool only reads, or is idempotent. By default no
+    /// error advises to repeat it.
     #[must_use]
     pub fn with_repeatable(self, repeatable: bool) -> Self {
         Self(self.0.with_repeatable(repeatable))
     }
 
-    /// Names the server that the tool is of. Where results must be evicted, each server's that cannot be had
-    /// again are kept longest, as long as they hold at most half of the bytes.
+    /// Names the tool's server. When results must be evicted, each server's unrepeatable ones are kept longest, as
+    /// long as they hold at most half of the bytes.
     #[must_use]
     pub fn with_server(self, server: impl Into<Arc<str>>) -> Self {
         Self(self.0.with_server(server))
     }
 
-    /// Keeps the arguments of the call as raw JSON, so that a result that has gone can say how to
-    /// get it again.
+    /// Keeps the arguments of the call as raw JSON, so that the error for a result that is gone can say how to get
+    /// it again.
     #[must_use]
     pub fn with_arguments(self, arguments: impl Into<Bytes>) -> Self {
         Self(self.0.with_arguments(arguments))
     }
 
-    /// Says where in a trace the call stands, where that is neither the call in flight nor the current
-    /// span: what refers to the result links to it.
+    /// Sets the call's place in a trace, to which references link, if that is neither the call in flight nor the
+    /// current span.
     #[must_use]
     pub fn with_trace(self, trace: TraceContext) -> Self {
         Self(self.0.with_trace(trace))
@@ -146,51 +139,51 @@ impl ToolResult {
     }
 }
 
-/// From how many levels on a value is not written by recursion.
-const DEEP: usize = 500;
+/// The most levels of a value that is written by recursion.
+const MAX_RECURSION: usize = 500;
 
 /// A value as JSON, however deep it nests.
 fn json_of(value: &Value) -> String {
-    if !is_deeper(value, DEEP) {
+    if !is_deeper(value, MAX_RECURSION) {
         return value.to_string();
     }
-    // What is written next: a value, or text between values.
-    enum Next<'v> {
-        Value(&'v Value),
-        Key(&'v str),
-        Text(char),
+    // The next pieces of the text: a value behind a sign or a key, or the end of a container.
+    enum Piece<'v> {
+        Value(&'static str, Option<&'v str>, &'v Value),
+        End(char),
     }
+    let comma = |index| if index > 0 { "," } else { "" };
     let mut out = String::new();
-    let mut next = vec![Next::Value(value)];
-    while let Some(piece) = next.pop() {
-        match piece {
-            Next::Text(text) => out.push(text),
-            Next::Key(key) => {
-                out.push_str(&quoted(key));
-                out.push(':');
+    let mut pieces = vec![Piece::Value("", None, value)];
+    while let Some(piece) = pieces.pop() {
+        let (comma_before, key, value) = match piece {
+            Piece::Value(comma, key, value) => (comma, key, value),
+            Piece::End(bracket) => {
+                out.push(bracket);
+                continue;
             }
-            Next::Value(Value::Array(items)) => {
+        };
+        out.push_str(comma_before);
+        if let Some(key) = key {
+            out.push_str(&quoted(key));
+            out.push(':');
+        }
+        match value {
+            Value::Array(items) => {
                 out.push('[');
-                next.push(Next::Text(']'));
-                for (index, item) in items.iter().enumerate().rev() {
-                    next.push(Next::Value(item));
-                    if index > 0 {
-                        next.push(Next::Text(','));
-                    }
-                }
+                pieces.push(Piece::End(']'));
+                let items = items.iter().enumerate().rev();
+                pieces.extend(items.map(|(at, item)| Piece::Value(comma(at), None, item)));
             }
-            Next::Value(Value::Object(members)) => {
+            Value::Object(members) => {
                 out.push('{');
-                next.push(Next::Text('}'));
-                for (index, (key, value)) in members.iter().enumerate().rev() {
-                    next.push(Next::Value(value));
-                    next.push(Next::Key(key));
-                    if index > 0 {
-                        next.push(Next::Text(','));
-                    }
-                }
+                pieces.push(Piece::End('}'));
+                let members = members.iter().enumerate().rev();
+                pieces.extend(
+                    members.map(|(at, (key, value))| Piece::Value(comma(at), Some(key), value)),
+                );
             }
-            Next::Value(scalar) => out.push_str(&scalar.to_string()),
+            scalar => out.push_str(&scalar.to_string()),
         }
     }
     out

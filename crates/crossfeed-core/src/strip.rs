@@ -1,4 +1,4 @@
-//! Stripping: a result without the fields that the engine added to it.
+//! A result without the fields that the engine added to it.
 
 use crossfeed_json::{Cursor, Document, Prune, Quoted, cuts, without};
 use crossfeed_wire::internal::is_internal;
@@ -10,7 +10,7 @@ pub enum StripPolicy {
     /// The named internal fields. Every other key is domain data.
     #[default]
     Internal,
-    /// Every key that begins with `_`: for places where law and order outweigh completeness.
+    /// Every key that begins with `_`, data included.
     AllUnderscore,
 }
 
@@ -22,21 +22,21 @@ impl StripPolicy {
         }
     }
 
-    /// Whether a member of an object goes. Most are told by the first byte of their key: wide objects
-    /// are walked over for this.
+    /// Whether it strips a member of an object. The first byte of the key decides for most, since objects can be
+    /// wide.
     pub(crate) fn strips_member(self, member: Cursor<'_>) -> bool {
         let key = member.key();
         matches!(key.raw().first(), Some(b'_' | b'\\')) && self.strips(&key.text())
     }
 
-    /// Whether what goes is data of the result's own.
+    /// Whether it strips a member that is the result's own data.
     pub(crate) fn strips_data(self, member: Cursor<'_>) -> bool {
         self.strips_member(member) && !is_internal(&member.key().text())
     }
 }
 
-/// The bytes of `result` without the top-level members that the policy strips; every other byte as
-/// it was. `None` when there is nothing to strip, or the result is not a JSON object.
+/// The bytes of `result` without the top-level members that the policy strips; every other byte stays. `None` if
+/// there is nothing to strip, or the result is not a JSON object.
 ///
 /// ```
 /// use crossfeed_core::{StripPolicy, strip};
@@ -57,13 +57,12 @@ pub fn strip(result: &Document, policy: StripPolicy) -> Option<Vec<u8>> {
     (!cuts.is_empty()).then(|| without(text, &cuts).into_bytes())
 }
 
-/// Every occurrence of a key goes, so members are taken as they stand, duplicates included. A result
-/// may nest as deep as it will: what cannot be indexed must be stripped, too.
+/// Strips every occurrence of a key, at any depth of nesting: even a result that cannot be indexed is stripped.
 struct TopLevel(StripPolicy);
 
 impl Prune for TopLevel {
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
-        // Most keys are told by their first byte.
+        // The first byte decides for most keys.
         depth == 1
             && matches!(key.raw().as_bytes().first(), Some(b'_' | b'\\'))
             && self.0.strips(&key.text())

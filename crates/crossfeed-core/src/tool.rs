@@ -1,12 +1,12 @@
-//! A tool as it is called: the way back from what the model was shown, and its own schema.
+//! A tool ready to be called: restores the arguments that the tool's own schema expects, and judges by it.
 //!
-//! A tool whose own schema is none is kept, too: it can be called, but never with references, since nothing
-//! could judge what they bring in.
+//! A tool with an invalid schema can be called as well, but not with references, since nothing could judge the
+//! values that they bring in.
 
 use crate::{
     engine::Engine,
     error::LimitError,
-    failure::{Error, Failure, ResolveError},
+    failure::{Failure, ResolveError},
     resolve::Plan,
     validate::InputSchema,
 };
@@ -19,22 +19,22 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Its own schema is compiled when it is first needed: of a long list few tools are ever called.
 #[derive(Clone, Debug)]
-pub struct PreparedTool(Arc<Prepared>);
+pub struct PreparedTool(Arc<ToolState>);
 
 #[derive(Debug)]
-struct Prepared {
+struct ToolState {
     listed: ListedTool,
     schema: OnceLock<Result<InputSchema, SchemaError>>,
     engine: Engine,
 }
 
 impl Engine {
-    /// A tool of a rewritten list, ready for [`Session::resolve_call`](crate::Session::resolve_call). Its own schema is compiled by
-    /// its first call.
+    /// A tool of a rewritten list, ready for [`Session::resolve_call`](crate::Session::resolve_call), whose first
+    /// call compiles its own schema.
     #[must_use]
     pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
         let invalid = tool.error().cloned().map(Err);
-        PreparedTool(Arc::new(Prepared {
+        PreparedTool(Arc::new(ToolState {
             schema: invalid.map_or_else(OnceLock::new, OnceLock::from),
             listed: tool,
             engine: self.clone(),
@@ -43,12 +43,12 @@ impl Engine {
 }
 
 impl PreparedTool {
-    /// Whether the tool's own schema was compiled, or is known to be none.
+    /// Whether the tool's own schema was compiled, or is known to be invalid.
     pub(crate) fn is_compiled(&self) -> bool {
         self.0.schema.get().is_some()
     }
 
-    /// The tool as it is listed: its names, its schemas, what was done with it.
+    /// The tool as it is listed: its names, its schemas, and how it was rewritten.
     #[must_use]
     pub fn listed(&self) -> &ListedTool {
         &self.0.listed
@@ -58,33 +58,21 @@ impl PreparedTool {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] says why it is none.
+    /// [`SchemaError`] says why the schema is invalid.
     pub fn input_schema(&self) -> Result<&InputSchema, &SchemaError> {
-        let Prepared {
-            listed,
-            schema,
-            engine,
-        } = &*self.0;
-        schema
-            .get_or_init(|| engine.input_schema(listed.input_schema()))
-            .as_ref()
+        let schema = self.listed().input_schema();
+        let compile = || self.0.engine.input_schema(schema);
+        self.0.schema.get_or_init(compile).as_ref()
     }
 
-    /// The arguments as they are meant for the tool's own schema, references and all, and that
-    /// schema; none for a tool whose schema is none and whose arguments hold no reference.
+    /// The arguments for the tool's own schema, with references, and that schema; without it if it is invalid and
+    /// the arguments hold no reference.
     pub(crate) fn read(
         &self,
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
-        let arguments = self
-            .listed()
-            .read(arguments)
-            .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
-        let refers = || {
-            let plan = Plan::of(&arguments, None)?;
-            Ok(!plan.is_empty())
-        };
-        match self.schema_for(refers) {
+        let arguments = self.listed().read(arguments).map_err(not_readable)?;
+        match self.schema_for(|| Ok(!Plan::of(&arguments, None)?.is_empty())) {
             Ok(schema) => Ok((arguments, schema)),
             Err(error) => {
                 // They may nest to any depth.
@@ -94,22 +82,21 @@ impl PreparedTool {
         }
     }
 
-    /// The tool's own schema; none for a tool whose schema is none, if its arguments refer to nothing.
+    /// The tool's own schema; `None` if it is invalid and its arguments hold no reference.
     pub(crate) fn schema_for(
         &self,
         refers: impl FnOnce() -> Result<bool, LimitError>,
     ) -> Result<Option<&InputSchema>, ResolveError> {
-        let error = match self.input_schema() {
-            Ok(schema) => return Ok(Some(schema)),
-            Err(error) => error,
-        };
-        if refers()? {
-            return Err(error.clone().into());
+        match self.input_schema() {
+            Ok(schema) => Ok(Some(schema)),
+            Err(error) if refers()? => Err(error.clone().into()),
+            Err(_) => Ok(None),
         }
-        Ok(None)
     }
 }
 
-pub(crate) fn failure(error: ReadError) -> Failure {
-    Failure::new(error.at(), Error::Read(error))
+/// Why arguments cannot be read back from what the model was shown.
+pub(crate) fn not_readable(errors: impl IntoIterator<Item = ReadError>) -> ResolveError {
+    let failure = |error: ReadError| Failure::new(error.at(), error);
+    ResolveError::new(errors.into_iter().map(failure).collect())
 }

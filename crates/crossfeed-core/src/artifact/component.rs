@@ -1,4 +1,4 @@
-//! Components: what an artifact is made for.
+//! Components: the schemas that artifacts are made for.
 
 use crate::{shape::Shape, validate::InputSchema};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
@@ -7,7 +7,7 @@ use crossfeed_wire::{ErrorCode, Pointer};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
-/// What an artifact is made for: the JSON Schema of an object. Cloning shares it.
+/// The JSON Schema of an object that an artifact is made for. Cloning shares it.
 ///
 /// Its properties are the full data; those that carry `"inPreview": true` are the summary.
 ///
@@ -31,34 +31,29 @@ use std::{fmt, sync::Arc};
 #[derive(Clone)]
 pub struct Component {
     schema: InputSchema,
-    /// Where in the schema the object is described: its root, or what that refers to.
+    /// The place in the schema that describes the object: its root, or what that refers to.
     object: Pointer,
-    properties: Arc<[Property]>,
+    /// Their names, and whether they are preview fields.
+    properties: Arc<[(String, bool)]>,
 }
 
-#[derive(Clone, Debug)]
-struct Property {
-    name: String,
-    in_preview: bool,
-}
-
-/// Why a schema describes no component.
+/// Why a schema does not describe a component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComponentError {
     /// It is not a schema.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// It has no `properties` at its root, or where a `$ref` there leads, or none that may be there:
-    /// `{"type": "object"}`, `{"allOf": [‥]}`.
+    /// It has no possible `properties`, neither at its root nor where a `$ref` there leads: `{"type": "object"}`,
+    /// `{"allOf": [‥]}`.
     #[error("a component needs `properties` of its own, at least one, and this schema has none")]
     NoProperties,
-    /// The mark of a preview field is neither true nor false: `"inPreview": "yes"`.
+    /// The mark of a preview field is not a boolean: `"inPreview": "yes"`.
     #[error("`inPreview` is true or false, at `{at}` it is {found}")]
     Mark {
         /// Where in the schema.
         at: Pointer,
-        /// The shape of what is there.
+        /// The shape of the mark.
         found: Shape,
     },
 }
@@ -73,27 +68,27 @@ impl ComponentError {
     /// One next step.
     #[must_use]
     pub fn advice(&self) -> String {
-        match self {
-            Self::Schema(_) => "give the component a valid JSON Schema".to_owned(),
+        let advice = match self {
+            Self::Schema(_) => "give the component a valid JSON Schema",
             Self::NoProperties => {
                 "name what the component shows under `properties` at the root of its schema"
-                    .to_owned()
             }
             Self::Mark { .. } => {
-                "write `\"inPreview\": true`, without quotation marks, or leave it out".to_owned()
+                "write `\"inPreview\": true`, without quotation marks, or leave it out"
             }
-        }
+        };
+        advice.to_owned()
     }
 }
 
 impl Component {
-    /// Reads the schema of a component. A property that is `false` can never be there and is none.
+    /// Reads the schema of a component. A property that is `false` is ignored, since it can never be present.
     ///
     /// # Errors
     ///
-    /// [`ComponentError`] when it is not a schema of its dialect, refers to what is not there, nests too
-    /// deep, has no `properties` of its own, since without them nothing could be picked, or marks a
-    /// preview field with anything but a boolean.
+    /// [`ComponentError`] if it is not a schema of its dialect, has a dangling reference, nests too deep, has no
+    /// `properties` of its own, without which nothing could be picked, or marks a preview field with anything
+    /// but a boolean.
     pub fn parse(schema: &Value) -> Result<Self, ComponentError> {
         if is_deeper(schema, MAX_DEPTH) {
             return Err(SchemaError::TooDeep.into());
@@ -117,10 +112,7 @@ impl Component {
                     });
                 }
             };
-            properties.push(Property {
-                name: name.clone(),
-                in_preview,
-            });
+            properties.push((name.clone(), in_preview));
         }
         if properties.is_empty() {
             return Err(ComponentError::NoProperties);
@@ -132,56 +124,46 @@ impl Component {
         })
     }
 
-    /// The component with other preview fields than its schema says; a name that is not a property is
-    /// passed over.
+    /// Replaces the preview fields of the schema; names that are not properties are ignored.
     #[must_use]
     pub fn with_preview_fields<N: AsRef<str>>(
         mut self,
         names: impl IntoIterator<Item = N>,
     ) -> Self {
         let names: Vec<N> = names.into_iter().collect();
-        self.properties = self
-            .properties
-            .iter()
-            .map(|property| Property {
-                name: property.name.clone(),
-                in_preview: names.iter().any(|name| name.as_ref() == property.name),
-            })
+        let is_named = |property: &String| names.iter().any(|name| name.as_ref() == property);
+        let properties = self.properties.iter();
+        self.properties = properties
+            .map(|(name, _)| (name.clone(), is_named(name)))
             .collect();
         self
     }
 
     /// The names of its properties, in the schema's order.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(|property| &*property.name)
+        self.properties.iter().map(|(name, _)| name.as_str())
     }
 
     /// The names of its preview fields, in the schema's order.
     pub fn preview_fields(&self) -> impl Iterator<Item = &str> {
-        let shown = self
-            .properties
-            .iter()
-            .filter(|property| property.in_preview);
-        shown.map(|property| &*property.name)
+        let shown = self.properties.iter().filter(|(_, in_preview)| *in_preview);
+        shown.map(|(name, _)| name.as_str())
     }
 
-    fn object(&self) -> Option<&Value> {
-        self.schema.as_value().pointer(self.object.as_str())
-    }
-
-    /// Where in its schema a property is described.
+    /// The place in the schema that describes a property.
     pub(super) fn place(&self, name: &str) -> Pointer {
         self.object.key("properties").key(name)
     }
 
-    /// The properties that it requires.
+    /// The required properties.
     pub(super) fn required(&self) -> impl Iterator<Item = &str> {
-        let required = self.object().and_then(|object| object.get("required"));
+        let object = self.schema.as_value().pointer(self.object.as_str());
+        let required = object.and_then(|object| object.get("required"));
         let names = required.and_then(Value::as_array).into_iter().flatten();
         names.filter_map(Value::as_str)
     }
 
-    /// What a property asks for, in a word: its type where it names one.
+    /// What a property expects, in a word: its type if it names one.
     pub(super) fn expected(&self, name: &str) -> String {
         let schema = self.schema.as_value();
         let property = schema.pointer(self.place(name).as_str());
@@ -200,7 +182,7 @@ impl Component {
     }
 }
 
-/// Shapes only: a schema may hold examples and defaults.
+/// Prints shapes only: a schema may contain examples and defaults.
 impl fmt::Debug for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Component")
@@ -209,25 +191,19 @@ impl fmt::Debug for Component {
     }
 }
 
-/// How many references are followed to the object. Whoever wants more is going round in circles.
-const FOLLOWED: usize = 16;
+/// The most references that are followed to the object; more are a cycle.
+const MAX_REFERENCES: usize = 16;
 
 /// Where a schema describes its object: where the references at its root lead, within the document.
 fn object(schema: &Value) -> Pointer {
-    let mut at = Pointer::root();
-    for _ in 0..FOLLOWED {
-        let here = schema.pointer(at.as_str());
-        if here.is_some_and(|here| here.get("properties").is_some()) {
-            break;
-        }
-        let reference = here.and_then(|here| here.get("$ref"));
-        let next = reference
-            .and_then(Value::as_str)
-            .and_then(Pointer::from_fragment);
-        match next {
-            Some(next) if schema.pointer(next.as_str()).is_some() => at = next,
-            _ => break,
-        }
-    }
-    at
+    let next = |at: &Pointer| {
+        let here = schema.pointer(at.as_str())?;
+        let reference = here
+            .get("$ref")
+            .filter(|_| here.get("properties").is_none())?;
+        let next = Pointer::from_fragment(reference.as_str()?)?;
+        schema.pointer(next.as_str()).map(|_| next)
+    };
+    let places = std::iter::successors(Some(Pointer::root()), next);
+    places.take(MAX_REFERENCES + 1).last().unwrap_or_default()
 }

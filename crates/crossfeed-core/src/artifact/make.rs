@@ -1,4 +1,4 @@
-//! From a recorded result to full data and a summary.
+//! Makes the full data and the summary of an artifact from a recorded result.
 
 use super::{Component, NewArtifact};
 use crate::{
@@ -18,10 +18,10 @@ use crossfeed_store::StoredArtifact;
 use crossfeed_wire::Pointer;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-/// The most places that are reported.
-const REPORTED: usize = 20;
-/// For how many of them it is looked for what would fit.
-const EXPLAINED: usize = 3;
+/// The most mismatches that are reported.
+const MAX_REPORTED: usize = 20;
+/// The most mismatches for which fitting selectors are searched.
+const MAX_EXPLAINED: usize = 3;
 
 /// Makes artifacts within limits: of each selector, and of the time for all of them.
 pub(crate) struct ArtifactBuilder<'m> {
@@ -46,9 +46,9 @@ impl<'m> ArtifactBuilder<'m> {
         }
     }
 
-    /// Makes the artifact that is wanted from a result that did not fail: selectors work on what may
-    /// be shown of it. Full data that nothing picks from is all of its value, which is for tools, if
-    /// what a model may see of it then, by the same rules, is what it may see of the result.
+    /// Makes an artifact from the result of a successful call, whose redacted form the selectors run on. Without
+    /// selectors the full data, which is for tools, is the unredacted value, if the same rules redact it to what
+    /// a model may see of the result.
     pub(crate) fn make(
         &self,
         whole: &Unredacted,
@@ -66,13 +66,9 @@ impl<'m> ArtifactBuilder<'m> {
             Some(data) => data,
             None if wanted.base.is_none() && whole.hides_from(stored) => {
                 let all = self.base(whole.as_stored(), wanted, &mut reports)?;
-                // Without its envelope less may be known of what it holds.
-                if self
-                    .inner
-                    .options
-                    .reveal
-                    .shows_as(stored.tool(), &all, &base)
-                {
+                let reveal = &self.inner.options.reveal;
+                // Without its envelope less may be known of its content.
+                if reveal.shows_as(stored.tool(), &all, &base) {
                     all
                 } else {
                     base
@@ -81,27 +77,27 @@ impl<'m> ArtifactBuilder<'m> {
             None => base,
         };
         let (artifact_id, call_id) = (wanted.artifact_id.clone(), wanted.call_id.clone());
-        let mut made =
+        let mut artifact =
             StoredArtifact::new(artifact_id, call_id, data).with_repeatable(stored.repeatable());
         if let Some(summary) = summary {
-            made = made.with_summary(summary);
+            artifact = artifact.with_summary(summary);
         }
         if let Some(tool) = stored.tool() {
-            made = made.with_tool(tool);
+            artifact = artifact.with_tool(tool);
         }
         if let Some(trace) = whole.as_stored().trace() {
-            made = made.with_trace(trace.clone());
+            artifact = artifact.with_trace(trace.clone());
         }
         if let Some(base) = &wanted.base {
-            made = made.with_base(base.as_str());
+            artifact = artifact.with_base(base.as_str());
         }
         for (name, selector) in last_of_each_name(&wanted.details) {
-            made = made.with_detail(name, selector);
+            artifact = artifact.with_detail(name, selector);
         }
-        Ok((made, reports))
+        Ok((artifact, reports))
     }
 
-    /// The JSON of what the base selector picks.
+    /// The value that the base selector picks, as JSON.
     fn base(
         &self,
         stored: &Stored,
@@ -110,42 +106,39 @@ impl<'m> ArtifactBuilder<'m> {
     ) -> Result<Document, Box<Failure>> {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(stored.document(), &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let views = stored.views(&arena, &budget)?;
+        let limit = budget.output_bytes();
         let mut json = Vec::new();
         let Some(text) = &wanted.base else {
-            let limit = budget.output_bytes();
-            views
-                .canonical
-                .write(&mut json, limit)
-                .map_err(|_| ArtifactError::TooLarge { limit })?;
+            let written = views.canonical.write(&mut json, limit);
+            written.map_err(|_| ArtifactError::TooLarge { limit })?;
             return Ok(Document::new(json));
         };
-        let trouble = |error: SelectError| {
+        let mut select = || -> Result<_, SelectError> {
+            let too_costly = |why| SelectError::TooCostly {
+                expression: text.clone(),
+                why,
+            };
+            let selection = self.inner.select_in(&views, &arena, &budget, text)?;
+            let written = selection.view.write(&mut json, limit);
+            written.map_err(|why| too_costly(why.to_string()))?;
+            let document = Document::new(std::mem::take(&mut json));
+            if selection.view.as_cursor().is_none() && is_too_deep(&document) {
+                let why = format!("the value nests deeper than {MAX_DEPTH}");
+                return Err(too_costly(why));
+            }
+            Ok((document, selection.report))
+        };
+        let (document, report) = select().map_err(|error| {
             let failure: Box<Failure> = error.into();
             Box::new(failure.with_expression(Some(text)))
-        };
-        let selection = self.inner.select_in(&views, &arena, &budget, text);
-        let selection = selection.map_err(trouble)?;
-        let limit = budget.output_bytes();
-        selection.view.write(&mut json, limit).map_err(|why| {
-            trouble(SelectError::TooCostly {
-                expression: text.clone(),
-                why: why.to_string(),
-            })
         })?;
-        let document = Document::new(json);
-        if selection.view.as_cursor().is_none() && is_too_deep(&document) {
-            return Err(trouble(SelectError::TooCostly {
-                expression: text.clone(),
-                why: format!("the value nests deeper than {MAX_DEPTH}"),
-            }));
-        }
-        reports.push((text.clone(), selection.report));
+        reports.push((text.clone(), report));
         Ok(document)
     }
 
-    /// The full data, if it is not what the base picked, and the summary. Details are read from what
-    /// was picked as a reference to it would be.
+    /// The full data, if it differs from the base, and the summary. Details select from the base as a reference to
+    /// it would.
     fn parts(
         &self,
         base: &Document,
@@ -154,16 +147,16 @@ impl<'m> ArtifactBuilder<'m> {
     ) -> Result<(Option<Document>, Option<Document>), Box<Failure>> {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(base, &arena);
-        let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
-        let wished = last_of_each_name(&wanted.details);
-        let mut details: Members<'_> = Vec::with_capacity(wished.len());
-        for (name, text) in wished {
-            // Each selector has a budget of its own; the time is one for all.
+        let views = Views::from_json(base, &arena, &budget)?;
+        let selectors = last_of_each_name(&wanted.details);
+        let mut details: Members<'_> = Vec::with_capacity(selectors.len());
+        for (name, text) in selectors {
+            // Each selector has its own budget; they share the time.
             let budget = self.limits.budget(base, &arena);
             let selection = self.inner.select_in(&views, &arena, &budget, text);
             let selection = selection.map_err(|error| {
                 let (call_id, id) = (&wanted.call_id, &wanted.artifact_id);
-                Box::new(Failure::of(call_id, Some(id), error).with_expression(Some(text)))
+                Box::new(Failure::with_ids(call_id, Some(id), error).with_expression(Some(text)))
             })?;
             reports.push((text.to_owned(), selection.report));
             details.push((Cow::Borrowed(name), selection.view));
@@ -171,9 +164,8 @@ impl<'m> ArtifactBuilder<'m> {
         let limit = budget.output_bytes();
         let write = |members: Members<'_>| {
             let mut json = Vec::new();
-            View::object(members)
-                .write(&mut json, limit)
-                .map_err(|_| ArtifactError::TooLarge { limit })?;
+            let written = View::object(members).write(&mut json, limit);
+            written.map_err(|_| ArtifactError::TooLarge { limit })?;
             let document = Document::new(json);
             if is_too_deep(&document) {
                 return Err(ArtifactError::TooDeep);
@@ -210,33 +202,27 @@ impl<'m> ArtifactBuilder<'m> {
         if schema.accepts(&value, &mut steps)? {
             return Ok(());
         }
+        let misfit = |at, expected, found| ComponentMismatch {
+            at,
+            expected,
+            found,
+            fitting: Vec::new(),
+        };
         let missing = component
             .required()
             .filter(|name| value.get(*name).is_none());
-        let mut misfits: Vec<ComponentMismatch> = missing
-            .take(REPORTED)
-            .map(|name| ComponentMismatch {
-                at: Pointer::root().key(name),
-                expected: component.expected(name),
-                found: None,
-                fitting: Vec::new(),
-            })
-            .collect();
-        let named = !misfits.is_empty();
-        for finding in schema.findings(&value, &mut steps)? {
-            let place = value.pointer(finding.at.as_str());
-            // What is missing at the root has been named.
-            if misfits.len() >= REPORTED || named && finding.at.as_str().is_empty() {
-                continue;
-            }
-            misfits.push(ComponentMismatch {
-                at: finding.at,
-                expected: finding.expected,
-                found: place.map(Shape::of_value),
-                fitting: Vec::new(),
-            });
+        let missing =
+            missing.map(|name| misfit(Pointer::root().key(name), component.expected(name), None));
+        let mut misfits: Vec<ComponentMismatch> = missing.take(MAX_REPORTED).collect();
+        // Missing properties are reported once, not also at the root.
+        let has_missing = !misfits.is_empty();
+        let findings = schema.findings(&value, &mut steps)?;
+        let findings = findings.filter(|it| !(has_missing && it.at.as_str().is_empty()));
+        for finding in findings.take(MAX_REPORTED - misfits.len()) {
+            let found = value.pointer(finding.at.as_str()).map(Shape::of_value);
+            misfits.push(misfit(finding.at, finding.expected, found));
         }
-        for misfit in misfits.iter_mut().take(EXPLAINED) {
+        for misfit in misfits.iter_mut().take(MAX_EXPLAINED) {
             if let Some(name) = misfit.property() {
                 misfit.fitting = self.fitting(component, base, &name);
             }
@@ -245,15 +231,14 @@ impl<'m> ArtifactBuilder<'m> {
         Err(ArtifactError::Unfit { misfits, base }.into())
     }
 
-    /// Selectors on what the base picked whose values fit a property of the component.
+    /// Selectors on the base whose values fit a property of the component.
     fn fitting(&self, component: &Component, base: &Document, name: &str) -> Vec<String> {
         let schema = component.schema().as_value();
-        let place = component.place(name);
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(base, &arena);
         let (Ok(property), Ok(views)) = (
-            ParameterSchema::at(schema, &place),
-            Views::of_json(base, &arena, &budget),
+            ParameterSchema::at(schema, &component.place(name)),
+            Views::from_json(base, &arena, &budget),
         ) else {
             return Vec::new();
         };
@@ -269,7 +254,7 @@ impl<'m> ArtifactBuilder<'m> {
     }
 }
 
-/// Of details of one name the last, where the first stood.
+/// The last detail of each name, at the place of the first.
 fn last_of_each_name(details: &[(String, String)]) -> Vec<(&str, &str)> {
     let mut places = HashMap::new();
     let mut last: Vec<(&str, &str)> = Vec::with_capacity(details.len());
@@ -283,7 +268,7 @@ fn last_of_each_name(details: &[(String, String)]) -> Vec<(&str, &str)> {
     last
 }
 
-/// The component's properties: each what its detail picked, else the base's own member.
+/// The component's properties: each from its detail, else from the base.
 fn full_data<'a>(
     component: &Component,
     details: Members<'a>,
@@ -291,13 +276,11 @@ fn full_data<'a>(
 ) -> Result<Members<'a>, ArtifactError> {
     let properties = || component.fields().map(str::to_owned).collect();
     let mut details: HashMap<Cow<'a, str>, View<'a>> = details.into_iter().collect();
-    let full: Members<'a> = component
-        .fields()
-        .filter_map(|name| {
-            let value = details.remove(name).or_else(|| base.get(name))?;
-            Some((Cow::Owned(name.to_owned()), value))
-        })
-        .collect();
+    let full = component.fields().filter_map(|name| {
+        let value = details.remove(name).or_else(|| base.get(name))?;
+        Some((Cow::Owned(name.to_owned()), value))
+    });
+    let full: Members<'a> = full.collect();
     if let Some(name) = details.into_keys().min() {
         return Err(ArtifactError::NoProperty {
             name: name.into_owned(),

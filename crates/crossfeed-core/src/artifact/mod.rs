@@ -1,7 +1,5 @@
-//! Making artifacts: a named part of a result that outlives it. Every selector runs as any other: repaired,
-//! guarded, bounded, its miss explained.
-//!
-//! Every selector runs as any other: repaired, guarded, bounded, its miss explained.
+//! Artifacts: named parts of a result that outlive it. Their selectors run like any other: repaired, guarded,
+//! bounded, with misses explained.
 
 mod component;
 mod make;
@@ -15,6 +13,7 @@ pub(crate) use make::ArtifactBuilder;
 use crate::select::SelectReport;
 use crossfeed_store::{Recorded, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId};
+use derive_setters::Setters;
 use std::{fmt, sync::Arc};
 
 /// An artifact to be made from a recorded result.
@@ -29,18 +28,22 @@ use std::{fmt, sync::Arc};
 ///     .with_detail("authors", "length(authors)");
 /// # Ok::<(), crossfeed_wire::IdError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", strip_option, into)]
 #[non_exhaustive]
 pub struct NewArtifact {
     /// The artifact's own id.
+    #[setters(skip)]
     pub artifact_id: ArtifactId,
     /// The call whose result it is made from.
+    #[setters(skip)]
     pub call_id: CallId,
     /// The selector that picks the full data; without one it is the whole canonical value.
     pub base: Option<String>,
     /// The details: each a name and a selector on what the base picked. Of one name the last counts.
+    #[setters(skip)]
     pub details: Vec<(String, String)>,
-    /// What the artifact is made for.
+    /// The component it is made for: its properties are the full data, its preview fields the summary.
     pub component: Option<Component>,
 }
 
@@ -57,13 +60,6 @@ impl NewArtifact {
         }
     }
 
-    /// Picks the full data.
-    #[must_use]
-    pub fn with_base(mut self, selector: impl Into<String>) -> Self {
-        self.base = Some(selector.into());
-        self
-    }
-
     /// Adds a detail; one of the same name is replaced where it stands.
     #[must_use]
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
@@ -74,16 +70,9 @@ impl NewArtifact {
         }
         self
     }
-
-    /// Makes it for a component: its properties are the full data, its preview fields the summary.
-    #[must_use]
-    pub fn with_component(mut self, component: Component) -> Self {
-        self.component = Some(component);
-        self
-    }
 }
 
-/// Shapes only: a selector may hold values that it compares with.
+/// Prints shapes only: a selector may contain values to compare with.
 impl fmt::Debug for NewArtifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewArtifact")
@@ -96,22 +85,22 @@ impl fmt::Debug for NewArtifact {
     }
 }
 
-/// An artifact that was made and stored.
+/// A stored artifact.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CreatedArtifact {
     /// What is stored.
     pub artifact: Arc<StoredArtifact>,
-    /// Whether it is new, or the same was there already.
+    /// Whether it is new, or was stored before.
     pub recorded: Recorded,
-    /// What the full data takes of a model's context, in tokens.
+    /// The tokens of the full data.
     pub tokens: usize,
     /// Each selector as it was written, and how it was understood: the base, if there is one, then
     /// the details in order.
     pub reports: Vec<(String, SelectReport)>,
 }
 
-/// Shapes only, as for [`NewArtifact`].
+/// Prints shapes only, like [`NewArtifact`].
 impl fmt::Debug for CreatedArtifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CreatedArtifact")

@@ -4,20 +4,20 @@ use crate::shape::Shape;
 use crossfeed_json::JsonError;
 use crossfeed_wire::CallId;
 
-/// One place of the arguments that does not fit.
+/// One part of the arguments that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found}")]
 #[non_exhaustive]
 pub struct ArgumentError {
     /// What the schema asks for.
     pub expected: String,
-    /// The shape of what came.
+    /// The shape of the value.
     pub found: Shape,
-    /// The call that the value came from, if a reference brought it in.
+    /// The call that the value came from, if it was referenced.
     pub brought_by: Option<CallId>,
-    /// Selectors on that call's result whose values would fit where the reference stands.
+    /// Selectors on that call's result whose values would fit in place of the reference.
     pub fitting: Vec<String>,
-    /// Whether it was looked for such.
+    /// Whether such selectors were searched for.
     pub(crate) looked: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Why a result makes no artifact.
+//! Why an artifact cannot be made from a result.
 
 use crate::shape::Shape;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Pointer};
 
-/// The most misfits that are listed.
-const LISTED: usize = 5;
+/// The most mismatches or names that are listed.
+const MAX_LISTED: usize = 5;
 
 /// One place of the full data that the component's schema refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,11 +45,11 @@ impl std::fmt::Display for ComponentMismatch {
     }
 }
 
-/// Why a result makes no artifact, beside its selectors.
+/// Why an artifact cannot be made from a result, apart from its selectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArtifactError {
-    /// The full data is not what the component's schema asks for: a title that is a number.
+    /// The full data does not fit the component's schema: a title that is a number.
     #[error("the data does not fit the component: {}", listed(misfits))]
     Unfit {
         /// What does not fit, in the schema's order.
@@ -57,7 +57,7 @@ pub enum ArtifactError {
         /// The shape of what the base picked.
         base: Shape,
     },
-    /// Nothing that the base picked is a property of the component: a list was picked.
+    /// The base has none of the component's properties: it is a list.
     #[error("the component's properties are missing: found {base}")]
     Nothing {
         /// The shape of what the base picked.
@@ -65,7 +65,7 @@ pub enum ArtifactError {
         /// The component's properties.
         properties: Vec<String>,
     },
-    /// A detail that the component has no property for.
+    /// A detail that is not a property of the component.
     #[error("the component has no property for the detail `{name}`")]
     NoProperty {
         /// The detail.
@@ -73,8 +73,7 @@ pub enum ArtifactError {
         /// The component's properties.
         properties: Vec<String>,
     },
-    /// Details that nest so deep that they could not be read again: lists within lists that an
-    /// expression built.
+    /// Details that nest too deep to be read again: lists within lists that an expression built.
     #[error("the data nests deeper than {MAX_DEPTH}")]
     TooDeep,
     /// More data than an artifact may take: a whole result of 100 MiB.
@@ -86,25 +85,19 @@ pub enum ArtifactError {
 }
 
 fn listed(misfits: &[ComponentMismatch]) -> String {
-    let mut lines: Vec<String> = misfits
-        .iter()
-        .take(LISTED)
-        .map(ComponentMismatch::to_string)
-        .collect();
-    if misfits.len() > LISTED {
-        lines.push(format!("and {} more", misfits.len() - LISTED));
-    }
-    lines.join("; ")
+    let more = misfits.len().saturating_sub(MAX_LISTED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let listed = misfits.iter().take(MAX_LISTED).map(ToString::to_string);
+    listed.chain(more).collect::<Vec<_>>().join("; ")
 }
 
 fn names(names: &[String]) -> String {
-    let listed: Vec<String> = names
+    let more = (names.len() > MAX_LISTED).then(|| "…".to_owned());
+    let listed = names
         .iter()
-        .take(LISTED)
-        .map(|n| format!("`{n}`"))
-        .collect();
-    let more = if names.len() > LISTED { ", …" } else { "" };
-    format!("{}{more}", listed.join(", "))
+        .take(MAX_LISTED)
+        .map(|name| format!("`{name}`"));
+    listed.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 impl ArtifactError {
@@ -124,9 +117,23 @@ impl ArtifactError {
     pub fn advice(&self) -> String {
         match self {
             Self::Unfit { misfits, base } => {
-                let next = match misfits.first() {
-                    Some(misfit) => step(misfit),
+                let property = misfits
+                    .first()
+                    .and_then(|misfit| Some((misfit, misfit.property()?)));
+                let next = match property {
                     None => "try: detail selectors that pick what fits".to_owned(),
+                    Some((misfit, name)) if misfit.fitting.is_empty() => {
+                        format!(
+                            "try: a detail selector for `{name}` that gives {}",
+                            misfit.expected
+                        )
+                    }
+                    Some((misfit, name)) => {
+                        format!(
+                            "try: for the detail `{name}`: {}",
+                            misfit.fitting.join(", ")
+                        )
+                    }
                 };
                 format!("found: {base}\n{next}")
             }
@@ -139,20 +146,6 @@ impl ArtifactError {
             }
             Self::TooDeep => "try: detail selectors that build fewer levels".to_owned(),
             Self::TooLarge { .. } => "try: a base selector that picks what is needed".to_owned(),
-        }
-    }
-}
-
-/// What to do about one misfit.
-fn step(misfit: &ComponentMismatch) -> String {
-    match (misfit.property(), misfit.fitting.as_slice()) {
-        (None, _) => "try: detail selectors that pick what fits".to_owned(),
-        (Some(name), []) => format!(
-            "try: a detail selector for `{name}` that gives {}",
-            misfit.expected
-        ),
-        (Some(name), fitting) => {
-            format!("try: for the detail `{name}`: {}", fitting.join(", "))
         }
     }
 }

@@ -23,10 +23,10 @@ pub enum LimitError {
     /// A result that nests too deep, or is too large to be indexed.
     #[error("the result cannot be read: {0}")]
     Unreadable(JsonError),
-    /// A result that takes more to be opened than a selection may cost.
+    /// A result that costs more to open than a selection may.
     #[error("the result cannot be read: {0}")]
     Costly(Cost),
-    /// Arguments or a result that find no memory now: many calls at once that each build 60 MB.
+    /// Not enough memory for arguments or a result: many calls at once that each build 60 MB.
     #[error("the host has no memory left for what the call builds")]
     NoMemory,
     /// More references in one call than allowed.
@@ -52,8 +52,7 @@ pub enum LimitError {
     /// A number that 64-bit floats cannot hold: `1e400`.
     #[error("the referenced value holds a number that cannot be passed on: {0}")]
     Number(NumberOutOfRange),
-    /// A number of the arguments themselves that 64-bit floats cannot hold, where the tool's schema
-    /// is to judge it.
+    /// A number in the arguments that 64-bit floats cannot hold, where the tool's schema must judge it.
     #[error("the arguments hold a number that cannot be judged: {0}")]
     WrittenNumber(NumberOutOfRange),
 }
@@ -68,7 +67,7 @@ impl LimitError {
                 "write fewer values: pass large data by reference to the call that returned it"
             }
             Self::Unreadable(_) => "try: a call that returns less, or flatter, data",
-            // What is in the result costs no steps to read, so it is time that was short.
+            // Reading a result takes no steps, so the time was short.
             Self::Costly(_) => "try the same again, or fewer references in one call",
             Self::NoMemory => NO_MEMORY,
             Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
@@ -99,7 +98,7 @@ pub struct ValidationCost {
     pub limit: u64,
 }
 
-/// Why nothing of a result is shown, although it is there.
+/// Why a result that exists is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevealError {
@@ -113,7 +112,7 @@ pub enum RevealError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
-    /// A budget that does not hold even the call id and the note that the rest is hidden: 1.
+    /// A budget too small even for the call id and the note that the rest is hidden: 1.
     #[error(
         "a budget of {budget} cannot hold what must be said of a result: that takes {needed} tokens"
     )]

@@ -64,7 +64,7 @@ pub enum LookupError {
     },
     /// The call waits for the one that refers to it, by itself or by others: nothing would ever
     /// return.
-    #[error("{}", circle(path))]
+    #[error("{}", cycle(path))]
     Cycle {
         /// The call.
         call_id: CallId,
@@ -97,7 +97,7 @@ pub enum LookupError {
 }
 
 impl LookupError {
-    /// The error for a result that nothing is known of.
+    /// The error for an unknown result.
     pub(crate) fn unknown(call_id: CallId) -> Self {
         let offer = Alternatives::default();
         Self::Unknown { call_id, offer }
@@ -167,28 +167,17 @@ impl LookupError {
                 "results",
                 "use the `_toolCallId` of a result of this session, exactly as it was shown",
             ),
-            Self::Expired { tombstone, .. }
-            | Self::Evicted { tombstone, .. }
-            | Self::GivenUp { tombstone, .. }
-                if tombstone.repeatable() =>
-            {
-                run_again(tombstone)
-            }
             Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => {
-                do_not_repeat("the call was made and only its result is gone", tombstone.tool())
+                repeat(tombstone, "the call was made and only its result is gone")
             }
-            Self::GivenUp { tombstone, .. } => do_not_repeat("the call may have run", tombstone.tool()),
+            Self::GivenUp { tombstone, .. } => repeat(tombstone, "the call may have run"),
+            Self::ArtifactExpired { tombstone, .. } => {
+                repeat(tombstone, "the call was made and only the artifact is gone")
+            }
             Self::Pending { .. } => "refer to that call when it has returned".to_owned(),
             Self::Cycle { .. } => {
                 "make these calls one after another, the first of them without a reference to the others"
                     .to_owned()
-            }
-            Self::ArtifactExpired { tombstone, .. } => {
-                if tombstone.repeatable() {
-                    run_again(tombstone)
-                } else {
-                    do_not_repeat("the call was made and only the artifact is gone", tombstone.tool())
-                }
             }
             Self::Failed { tool, repeatable, .. } => {
                 let call = call_again(tool.as_deref());
@@ -205,7 +194,7 @@ impl LookupError {
                 "artifacts",
                 "use the artifact id and call id of an artifact of this session, exactly as they were shown",
             ),
-            // What the store itself advises is for whoever runs it.
+            // The store's own advice is for its operator.
             Self::Store(error) if error.may_retry() => "try again".to_owned(),
             Self::Store(_) => "trying again does not help: go on without stored results".to_owned(),
         }
@@ -218,27 +207,26 @@ fn after(waited: Option<Duration>) -> String {
     waited.unwrap_or_default()
 }
 
-/// The most calls of a circle that are said.
-const CIRCLE_CALLS: usize = 8;
+/// The most calls of a cycle that are listed.
+const MAX_CYCLE_CALLS: usize = 8;
 
-/// Who waits for whom: `a` -> `b` -> `a`.
-fn circle(path: &[CallId]) -> String {
+/// The calls of a cycle: `a` -> `b` -> `a`.
+fn cycle(path: &[CallId]) -> String {
     let quoted = |id: &CallId| format!("`{id}`");
     match path {
         [one, same] if one == same => format!("call `{one}` refers to itself"),
         [ahead @ .., last] => {
-            let said = ahead.iter().take(CIRCLE_CALLS).map(quoted);
-            let more = ahead.len().saturating_sub(CIRCLE_CALLS);
+            let listed = ahead.iter().take(MAX_CYCLE_CALLS).map(quoted);
+            let more = ahead.len().saturating_sub(MAX_CYCLE_CALLS);
             let more = (more > 0).then(|| format!("{more} more"));
-            let all = said.chain(more).chain([quoted(last)]);
-            let all = all.collect::<Vec<_>>().join(" -> ");
-            format!("the calls wait for each other: {all}")
+            let all: Vec<_> = listed.chain(more).chain([quoted(last)]).collect();
+            format!("the calls wait for each other: {}", all.join(" -> "))
         }
         [] => "the calls wait for each other".to_owned(),
     }
 }
 
-/// What a model is told to do: `call X again`.
+/// The next step for a model: `call X again`.
 fn call_again(tool: Option<&str>) -> String {
     match tool {
         Some(tool) => format!("call `{tool}` again"),
@@ -246,20 +234,17 @@ fn call_again(tool: Option<&str>) -> String {
     }
 }
 
-/// The advice for a call that may be made again without harm.
-fn run_again(tombstone: &Tombstone) -> String {
+/// The advice to repeat a call, or, of one that may do harm then, not to. The latter omits the arguments, which
+/// would invite repeating it.
+fn repeat(tombstone: &Tombstone, what_is_known: &str) -> String {
     let call = call_again(tombstone.tool());
-    match (tombstone.tool(), tombstone.arguments()) {
-        (Some(_), Some(arguments)) => format!(
-            "{call} with {}, then refer to that call",
-            String::from_utf8_lossy(arguments)
-        ),
-        _ => format!("{call}, then refer to that call"),
+    if !tombstone.repeatable() {
+        return format!("{what_is_known}: do not {call} unless repeating it is intended");
     }
-}
-
-/// The advice for any other call. Its arguments are left out: they would invite to make it again.
-fn do_not_repeat(what_is_known: &str, tool: Option<&str>) -> String {
-    let call = call_again(tool);
-    format!("{what_is_known}: do not {call} unless repeating it is intended")
+    let arguments = tombstone.arguments().filter(|_| tombstone.tool().is_some());
+    let arguments = arguments.map(|json| format!(" with {}", String::from_utf8_lossy(json)));
+    format!(
+        "{call}{}, then refer to that call",
+        arguments.unwrap_or_default()
+    )
 }

@@ -1,32 +1,29 @@
-//! The ids that a session has in place of one that it does not know. Ids of other sessions never come here.
-//!
-//! Ids of other sessions never come here.
+//! The ids of a session that are offered in place of an unknown one. Ids of other sessions never appear here.
 
 use crate::similarity::ComparisonBudget;
 use std::sync::Arc;
 
-/// How many ids are offered.
-const OFFERED: usize = 3;
-/// How many are looked at: those that were used last.
-const LOOKED_AT: usize = 1000;
-/// From which likeness on an id is taken for a misspelling of another: one slip in four characters.
-const ALIKE: f64 = 0.75;
+/// The most ids that are offered.
+const MAX_OFFERED: usize = 3;
+/// The most ids that are compared: those that were used last.
+const MAX_COMPARED: usize = 1000;
+/// The similarity from which on an id is taken for a misspelling of another: one slip in four characters.
+const MIN_SIMILARITY: f64 = 0.75;
 /// The most characters of a tool's name that are shown.
-const TOOL_CHARS: usize = 64;
+const MAX_TOOL_CHARS: usize = 64;
 
 /// Before the id of an artifact's call.
 const OF_CALL: &str = "of call ";
 
-/// The pairs of characters that are looked at for all unknown ids of one call: some hundredths of a
-/// second.
-const PAIRS: usize = 2_000_000;
+/// The most pairs of characters that are compared for all unknown ids of one call: some hundredths of a second.
+const MAX_PAIRS: usize = 2_000_000;
 
 /// Something of the session that has an id.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownId {
     /// The id as the model has to write it.
     id: String,
-    /// The id, whatever the case.
+    /// The id in lower case.
     folded: String,
     /// What it is: the tool of a call, the call of an artifact.
     of: Option<Arc<str>>,
@@ -41,73 +38,58 @@ impl KnownId {
         }
     }
 
-    /// An artifact, which takes the id of its call to be named: all of it.
+    /// An artifact, which is named by its id and its call's.
     pub(crate) fn of_call(id: &str, call_id: &str) -> Self {
         Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))
     }
 }
 
-/// The effort for all unknown ids of one call.
+/// The budget for all unknown ids of one call.
 pub(crate) fn comparison_budget() -> ComparisonBudget {
-    ComparisonBudget::new(PAIRS)
+    ComparisonBudget::new(MAX_PAIRS)
 }
 
-/// The ids that a session has in place of one that it has not.
+/// The ids of a session that are offered in place of an unknown one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Alternatives {
-    /// How many there are in all; `None` where nobody looked.
+    /// How many ids there are in all; `None` if they were not listed.
     pub in_all: Option<usize>,
-    /// The nearest ones, or, where none is alike, those used last: each with what it is of, at most
-    /// three.
+    /// At most three: the most similar ones or, without any, those used last. Each with its tool, or the call
+    /// of an artifact.
     pub ids: Vec<(String, Option<String>)>,
-    /// Whether they are alike.
+    /// Whether they are similar.
     pub alike: bool,
 }
 
 impl Alternatives {
-    /// What to offer for `wanted` of what is there, the most recently used last.
-    /// Where no effort is left, none is alike.
-    pub(crate) fn of(
-        wanted: &str,
-        there: &[KnownId],
-        comparison_budget: &mut ComparisonBudget,
-    ) -> Self {
-        let latest = there.iter().rev().take(LOOKED_AT);
+    /// What to offer for `wanted` of the known ids, the most recently used of which are last. Where the budget
+    /// is spent, none is similar.
+    pub(crate) fn new(wanted: &str, known: &[KnownId], budget: &mut ComparisonBudget) -> Self {
+        let latest = known.iter().rev().take(MAX_COMPARED);
         let wanted = wanted.to_lowercase();
-        let mut alike: Vec<(f64, &KnownId)> = latest
-            .clone()
-            .filter_map(|one| {
-                Some((
-                    comparison_budget.similarity(&wanted, &one.folded, ALIKE)?,
-                    one,
-                ))
-            })
-            .collect();
-        // Stable: of those that are equally alike the latest come first.
-        alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let is_alike = !alike.is_empty();
-        let chosen: Vec<&KnownId> = if is_alike {
-            alike.into_iter().map(|(_, one)| one).collect()
-        } else {
-            latest.collect()
-        };
-        let line = |one: &KnownId| {
-            let of = one.of.as_deref();
-            let of = of.map(|of| {
-                let chars = if of.starts_with(OF_CALL) {
-                    usize::MAX
-                } else {
-                    TOOL_CHARS
-                };
+        let similar = latest.clone().filter_map(|one| {
+            let similarity = budget.similarity(&wanted, &one.folded, MIN_SIMILARITY)?;
+            Some((similarity, one))
+        });
+        let mut similar: Vec<(f64, &KnownId)> = similar.collect();
+        // Stable: of equally similar ones the latest come first.
+        similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let offered = |one: &KnownId| {
+            let of = one.of.as_deref().map(|of| {
+                let is_call = of.starts_with(OF_CALL);
+                let chars = if is_call { usize::MAX } else { MAX_TOOL_CHARS };
                 of.chars().filter(|c| !c.is_control()).take(chars).collect()
             });
             (one.id.clone(), of)
         };
+        let alike = !similar.is_empty();
+        let fallback = latest.filter(|_| !alike);
+        let chosen = similar.into_iter().map(|(_, one)| one).chain(fallback);
         Self {
-            in_all: Some(there.len()),
-            ids: chosen.into_iter().take(OFFERED).map(line).collect(),
-            alike: is_alike,
+            in_all: Some(known.len()),
+            ids: chosen.take(MAX_OFFERED).map(offered).collect(),
+            alike,
         }
     }
 
@@ -127,9 +109,9 @@ impl Alternatives {
         let ids = self.ids.iter().map(|(id, of)| named(id, of.as_deref()));
         let ids = ids.collect::<Vec<_>>().join(", ");
         if self.alike {
-            let call = |of: &&str| of.starts_with(OF_CALL);
+            let is_call = |of: &&str| of.starts_with(OF_CALL);
             let first = self.ids.first();
-            let first = first.map(|(id, of)| named(id, of.as_deref().filter(call)));
+            let first = first.map(|(id, of)| named(id, of.as_deref().filter(is_call)));
             return format!("found: {ids}\ntry: {}", first.unwrap_or_default());
         }
         let more = match in_all - self.ids.len() {

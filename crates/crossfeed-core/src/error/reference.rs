@@ -1,21 +1,21 @@
-//! What a malformed reference should have been, where it can be told from what was written.
+//! Malformed references, with the correct form where it can be inferred.
 
 use crossfeed_wire::{CallId, reference::Malformed};
 use serde_json::{Map, Value};
 
-/// The most characters of a corrected form: a longer one is no help.
-const CORRECTED_CHARS: usize = 300;
-/// What stands where only the model knows what belongs there.
+/// The most characters of a corrected form: a longer one does not help.
+const MAX_CORRECTED_CHARS: usize = 300;
+/// A placeholder for what only the model knows.
 const CALL_ID: &str = "<call id>";
 
-/// Something that looks like a reference and is none: `{"$tool": 7}`.
+/// Something that looks like a reference and is not valid: `{"$tool": 7}`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed reference: {malformed}")]
 #[non_exhaustive]
 pub struct MalformedReference {
     /// What is wrong with it.
     pub malformed: Malformed,
-    /// What it should have been, as JSON, where that can be told: `{"$tool":"7"}`.
+    /// The correct form as JSON, where it can be inferred: `{"$tool":"7"}`.
     pub corrected: Option<String>,
 }
 
@@ -23,9 +23,9 @@ impl MalformedReference {
     /// What is wrong with `written`.
     pub(crate) fn new(malformed: Malformed, written: Option<&Value>) -> Self {
         let corrected = written.and_then(|written| corrected(&malformed, written));
-        let short = |text: &String| text.chars().nth(CORRECTED_CHARS).is_none();
+        let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
         Self {
-            corrected: corrected.filter(short),
+            corrected: corrected.filter(is_short),
             malformed,
         }
     }
@@ -53,25 +53,24 @@ impl MalformedReference {
 }
 
 fn corrected(malformed: &Malformed, written: &Value) -> Option<String> {
-    // A reference that was written as a string is corrected as the object that it is.
-    let parsed: Value;
-    let written = match (malformed, written) {
-        (Malformed::NoEntry { .. }, _) => written,
-        (_, Value::String(text)) => {
-            parsed = serde_json::from_str(text).ok()?;
-            &parsed
-        }
-        _ => written,
-    };
+    if let Malformed::NoEntry { expected, .. } = malformed {
+        // The id of a call stands where a reference to it should.
+        let call_id = written.as_str().filter(|id| is_like_an_id(id))?;
+        let is_reference = expected.starts_with("a reference");
+        return is_reference.then(|| format!("{{\"$tool\":{}}}", Value::from(call_id)));
+    }
+    // A reference that was written as a string is corrected to the object in it.
+    let parsed = written.as_str().map(serde_json::from_str::<Value>);
+    let parsed = parsed.transpose().ok()?;
+    let object = parsed.as_ref().unwrap_or(written).as_object()?;
     match malformed {
         Malformed::TwoSpellings(dollar, underscore) => {
-            let object = written.as_object()?;
-            let same = object.get(*dollar)? == object.get(*underscore)?;
-            let once = || object.iter().filter(|(key, _)| key != underscore);
-            same.then(|| text(once())).flatten()
+            if object.get(*dollar)? != object.get(*underscore)? {
+                return None;
+            }
+            text(object.iter().filter(|(key, _)| key != underscore))
         }
         Malformed::NoTool => {
-            let object = written.as_object()?;
             let underscore = object.keys().any(|key| key.starts_with('_'));
             let tool = if underscore { "_tool" } else { "$tool" };
             let call_id = Value::String(CALL_ID.to_owned());
@@ -80,32 +79,27 @@ fn corrected(malformed: &Malformed, written: &Value) -> Option<String> {
             text(std::iter::once((&tool.to_owned(), &call_id)).chain(named))
         }
         Malformed::NoString { key, .. } => {
-            let object = written.as_object()?;
             let meant = Value::String(meant(object.get(key)?)?);
-            let corrected = object
-                .iter()
-                .map(|(name, value)| (name, if name == key { &meant } else { value }));
-            text(corrected)
+            let correct = |name, value| if name == key { &meant } else { value };
+            text(
+                object
+                    .iter()
+                    .map(|(name, value)| (name, correct(name, value))),
+            )
         }
         Malformed::LiteralNotAlone(literal) => {
-            let object = written.as_object()?;
-            let named = ["$tool", "_tool"].iter().any(|key| {
-                let id = object.get(*key).and_then(Value::as_str);
-                id.is_some_and(|id| CallId::parse(id).is_ok())
-            });
+            let mut ids = ["$tool", "_tool"]
+                .iter()
+                .filter_map(|key| object.get(*key)?.as_str());
+            let named = ids.any(|id| CallId::parse(id).is_ok());
             let reference = || object.iter().filter(|(key, _)| key != literal);
             named.then(|| text(reference())).flatten()
-        }
-        // The id of a call stands where a reference to it should.
-        Malformed::NoEntry { expected, .. } if expected.starts_with("a reference") => {
-            let call_id = written.as_str().filter(|id| is_like_an_id(id))?;
-            Some(format!("{{\"$tool\":{}}}", Value::from(call_id)))
         }
         _ => None,
     }
 }
 
-/// An object of the grammar as JSON; `None` where it holds data, which no message shows.
+/// A reference as JSON; `None` if it holds data, which no message shows.
 fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<String> {
     let mut object = Map::new();
     for (key, value) in members {
@@ -120,12 +114,9 @@ fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<St
 
 /// The text that a value of another type stands for.
 fn meant(value: &Value) -> Option<String> {
-    match value {
-        Value::Number(number) => Some(number.to_string()),
-        Value::Array(items) => match items.as_slice() {
-            [Value::String(text)] => Some(text.clone()),
-            _ => None,
-        },
+    match (value, value.as_array().map(Vec::as_slice)) {
+        (Value::Number(number), _) => Some(number.to_string()),
+        (_, Some([Value::String(text)])) => Some(text.clone()),
         _ => None,
     }
 }

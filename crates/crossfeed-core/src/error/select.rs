@@ -9,10 +9,10 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// Nothing but blanks: `""`.
+    /// Only blanks: `""`.
     #[error("the selector is blank")]
     Blank,
-    /// No expression: `items[`.
+    /// Not a JMESPath expression: `items[`.
     #[error("selector `{expression}` is not a JMESPath expression: {source}")]
     Invalid {
         /// The expression as it was written.
@@ -24,12 +24,12 @@ pub enum SelectError {
         /// The nearest selectors that match.
         nearest: Vec<String>,
     },
-    /// A function was given what it cannot take: `length(total)`.
+    /// An argument of a type that the function does not take: `length(total)`.
     #[error("selector `{expression}` cannot be evaluated on this result: {source}")]
     Mismatch {
         /// The expression as it was written.
         expression: String,
-        /// What was given, and what is taken.
+        /// The type given, and the types taken.
         source: Box<TypeMismatch>,
         /// The shape of the value.
         shape: Shape,
@@ -72,7 +72,7 @@ pub enum SelectError {
         /// What it would have taken.
         why: String,
     },
-    /// What it builds finds no memory now: many calls at once that each build 60 MB.
+    /// Not enough memory for what it builds: many calls at once that each build 60 MB.
     #[error("the host has no memory left for what selector `{expression}` builds")]
     NoMemory {
         /// The expression as it was written.
@@ -94,7 +94,7 @@ impl SelectError {
         }
     }
 
-    /// Whether the selector was right but nothing is there, so that a default may stand in.
+    /// Whether the selector was valid but matched nothing, so that a default may replace it.
     pub(crate) fn is_miss(&self) -> bool {
         matches!(self, Self::MatchedNothing { .. })
     }
@@ -115,26 +115,21 @@ impl SelectError {
         match self {
             Self::Blank => "leave the selector out to pass the whole result".to_owned(),
             Self::Invalid {
-                source,
-                shape,
-                nearest,
+                source:
+                    ParseError::UnknownFunction {
+                        nearest: Some(function),
+                        ..
+                    },
                 ..
-            } => {
-                if let ParseError::UnknownFunction {
-                    nearest: Some(function),
-                    ..
-                } = source
-                {
-                    return format!("try: {function}");
-                }
+            } => format!("try: {function}"),
+            Self::Invalid { shape, nearest, .. } | Self::Mismatch { shape, nearest, .. } => {
                 found(shape, nearest)
             }
-            Self::Mismatch { shape, nearest, .. } => found(shape, nearest),
             Self::MatchedNothing {
                 expression,
                 shape,
                 nearest,
-            } => found(shape, &told_apart(nearest, expression)),
+            } => found(shape, &distinguished(nearest, expression)),
             Self::TooLong { limit, .. } => {
                 format!(
                     "try: a selector of at most {limit} characters, such as one path to what is needed"
@@ -145,7 +140,7 @@ impl SelectError {
                 source.pattern
             ),
             Self::NoMemory { .. } => NO_MEMORY.to_owned(),
-            // A path builds nothing: only what it gives can be too much.
+            // A path builds nothing, so its value is too large.
             Self::TooCostly { expression, .. } if is_path(expression) => {
                 "try: a longer path, or a slice such as `[0:100]` of a list, which selects less"
                     .to_owned()
@@ -161,31 +156,27 @@ impl SelectError {
 /// What to do where the host has no memory left.
 pub(super) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
 
-/// Whether an expression is fields and indexes, or all of the value.
+/// Whether an expression has only fields and indexes, or is the whole value.
 fn is_path(expression: &str) -> bool {
     matches!(expression.trim(), "@" | "result")
         || Expression::parse(expression).is_ok_and(|expression| expression.is_plain_path())
 }
 
-/// Selectors that can be told from the expression: where one writes accents as characters of their own and the other
-/// does not (Unicode's NFD and NFC), they look the same, so what is beyond ASCII is escaped.
-fn told_apart(selectors: &[String], expression: &str) -> Vec<String> {
+/// Selectors that look different from the expression: where only one of both writes accents as characters of
+/// their own (Unicode's NFD and NFC), characters beyond ASCII are escaped.
+fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
     let combines = |text: &str| text.contains(|c| ('\u{300}'..='\u{36f}').contains(&c));
     let is_odd = combines(expression);
     let selectors = selectors.iter().map(|selector| {
         if combines(selector) == is_odd || selector.is_ascii() {
             return selector.clone();
         }
-        let mut escaped = String::new();
-        for c in selector.chars() {
-            if c.is_ascii() {
-                escaped.push(c);
-            } else {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
-        }
-        escaped
+        let units = selector.encode_utf16();
+        let escaped = units.map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+            _ => format!("\\u{unit:04x}"),
+        });
+        escaped.collect()
     });
     selectors.collect()
 }
@@ -198,15 +189,15 @@ fn found(shape: &Shape, nearest: &[String]) -> String {
     format!("found: {shape}\n{next}")
 }
 
-/// The most characters of a selector that are quoted: as many as it may have by default.
-const QUOTED_CHARS: usize = 1000;
+/// The most characters of a selector that are quoted: the default limit of its length.
+const MAX_QUOTED_CHARS: usize = 1000;
 
-/// An expression as it was written; of one that is far too long, the beginning without blanks.
+/// An expression as it was written; the beginning without blanks if it is far too long.
 pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
-    if written.chars().nth(QUOTED_CHARS).is_none() {
+    if written.chars().nth(MAX_QUOTED_CHARS).is_none() {
         return Cow::Borrowed(written);
     }
-    cut(written.trim(), QUOTED_CHARS)
+    cut(written.trim(), MAX_QUOTED_CHARS)
 }
 
 /// The beginning of a text that is too long.

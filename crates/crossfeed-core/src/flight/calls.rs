@@ -1,12 +1,15 @@
 //! The calls of one session that are in flight, and the waits for them.
 
-use super::cycle::{Cycle, find_cycles};
+use super::{
+    cycle::{Cycle, find_cycles},
+    error::BeginError,
+};
 use crate::trace::CallTrace;
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
 use foldhash::quality::RandomState;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
     sync::{Arc, Weak},
     task::{Poll, Waker},
 };
@@ -14,58 +17,47 @@ use std::{
 /// Why a wait is over.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// The call has left: what it returned is in the store.
+    /// The call has returned: its result is in the store.
     Completed,
-    /// The call was given up: nothing is in the store, unless that happened while it was being put
-    /// there.
+    /// The call was given up: the store has no result, unless it was given up while storing one.
     GivenUp(Tombstone),
-    /// The call waits for the one that waits: from that one round to itself.
+    /// The call waits for the waiting call: the path from that one round to itself.
     Cycle(Cycle),
     /// The time is over.
     TimedOut,
-    /// It is of no use to wait any longer.
+    /// Waiting any longer is useless.
     Aborted,
 }
 
-/// Why a call does not begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// A call of this id is in flight.
-    Taken,
-    /// As many as there may be are in flight.
-    Full,
-}
-
-/// A call in flight, as it is offered in place of an id that is not known.
+/// A call in flight, as it is offered in place of an unknown id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Running {
+pub(crate) struct RunningCall {
     pub(crate) call_id: CallId,
     pub(crate) tool: Option<Arc<str>>,
-    /// Whether waiting for it would close a circle.
+    /// Whether waiting for it would close a cycle.
     pub(crate) is_circular: bool,
 }
 
 #[derive(Debug)]
-struct Call {
-    call_id: CallId,
-    /// Until then it holds its id, and nobody else sees it.
+pub(super) struct Call {
+    pub(super) call_id: CallId,
+    /// Before it has begun, a call only reserves its id.
     has_begun: bool,
-    /// How to make it again.
-    tombstone: Tombstone,
-    /// Where it stands in a trace.
-    trace: Weak<CallTrace>,
+    /// How to repeat it.
+    pub(super) tombstone: Tombstone,
+    pub(super) trace: Weak<CallTrace>,
     /// The waits for it.
     awaited: BTreeSet<u64>,
-    /// The calls for which something is resolved that waits for it.
+    /// The calls whose arguments wait for it.
     needed_by: BTreeSet<u64>,
-    /// The waits of what is resolved for it, by the call that each waits for.
+    /// The waits for its own arguments, by the call that each waits for.
     needs: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 #[derive(Debug)]
 struct Wait {
     on: u64,
-    /// The call in flight for which it waits.
+    /// The call in flight whose arguments wait.
     of: Option<u64>,
     outcome: Option<Outcome>,
     waker: Option<Waker>,
@@ -74,8 +66,7 @@ struct Wait {
 /// The calls of a session that are in flight, and the waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// By their serials, which tell each from another call of the same id, before or after: the last
-    /// one begun is the last.
+    /// By their serials, which ascend and distinguish calls that use one id in turn.
     calls: BTreeMap<u64, Call>,
     serials: HashMap<CallId, u64, RandomState>,
     waits: BTreeMap<u64, Wait>,
@@ -84,7 +75,6 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Whether there is nothing to keep.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.waits.is_empty()
     }
@@ -99,12 +89,12 @@ impl Calls {
         self.calls.get(&serial).is_some_and(|call| call.has_begun)
     }
 
-    /// The calls in flight as they look to what is resolved for `actor`, the last one begun last.
-    pub(super) fn all_running(&self, actor: Option<u64>) -> Vec<Running> {
+    /// The calls in flight, as seen by the call `actor`, the latest last.
+    pub(super) fn all_running(&self, actor: Option<u64>) -> Vec<RunningCall> {
         let circular = actor.filter(|actor| self.has_begun(*actor));
         let circular = circular.map_or_else(BTreeSet::new, |actor| self.all_needing(actor));
         let begun = self.calls.iter().filter(|(_, call)| call.has_begun);
-        let running = begun.map(|(serial, call)| Running {
+        let running = begun.map(|(serial, call)| RunningCall {
             call_id: call.call_id.clone(),
             tool: call.tombstone.tool().map(Arc::from),
             is_circular: circular.contains(serial),
@@ -112,7 +102,7 @@ impl Calls {
         running.collect()
     }
 
-    /// A call, and those that wait for it, by however many.
+    /// A call, and those that wait for it, directly or through others.
     fn all_needing(&self, serial: u64) -> BTreeSet<u64> {
         let mut found = BTreeSet::from([serial]);
         let mut next = vec![serial];
@@ -122,19 +112,19 @@ impl Calls {
         found
     }
 
-    /// Holds an id, so that no other call of it begins. It counts when it has
-    /// [begun](Self::confirm).
+    /// Reserves an id, so that no other call can use it. The call counts once it is
+    /// [active](Self::activate).
     pub(super) fn reserve(
         &mut self,
         call_id: &CallId,
         serial: u64,
         limit: usize,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), BeginError> {
         if self.serials.contains_key(call_id) {
-            return Err(Refusal::Taken);
+            return Err(BeginError::duplicate(call_id));
         }
         if self.begun >= limit {
-            return Err(Refusal::Full);
+            return Err(BeginError::TooMany { limit });
         }
         let call = Call {
             call_id: call_id.clone(),
@@ -150,31 +140,25 @@ impl Calls {
         Ok(())
     }
 
-    /// A call whose id is held has begun. One that has left meanwhile did so after it began.
-    pub(super) fn activate(&mut self, serial: u64, limit: usize) -> Result<(), Refusal> {
+    /// Begins a call that has reserved its id; does nothing if the call has left already.
+    pub(super) fn activate(&mut self, serial: u64, limit: usize) -> Result<(), BeginError> {
         let Some(call) = self.calls.get_mut(&serial) else {
             return Ok(());
         };
         if self.begun >= limit {
-            return Err(Refusal::Full);
+            return Err(BeginError::TooMany { limit });
         }
         call.has_begun = true;
         self.begun += 1;
         Ok(())
     }
 
-    /// Notes how to make a call again.
-    pub(super) fn describe(&mut self, serial: u64, tombstone: Tombstone) {
-        if let Some(call) = self.calls.get_mut(&serial) {
-            call.tombstone = tombstone;
-        }
+    pub(super) fn call(&self, serial: u64) -> Option<&Call> {
+        self.calls.get(&serial)
     }
 
-    /// Keeps where a call stands in a trace.
-    pub(super) fn keep_trace(&mut self, serial: u64, trace: Weak<CallTrace>) {
-        if let Some(call) = self.calls.get_mut(&serial) {
-            call.trace = trace;
-        }
+    pub(super) fn call_mut(&mut self, serial: u64) -> Option<&mut Call> {
+        self.calls.get_mut(&serial)
     }
 
     /// The trace of a call, if it has begun.
@@ -183,21 +167,20 @@ impl Calls {
         call.trace.upgrade()
     }
 
-    /// Whichever call has this id leaves.
+    /// Removes the call with this id; returns whom to wake.
     pub(super) fn leave_id(&mut self, call_id: &CallId) -> Vec<Waker> {
         let serial = self.serials.get(call_id).copied();
         serial.map_or_else(Vec::new, |serial| self.leave(serial, false))
     }
 
-    /// A call leaves. Everybody who waits for it is told that it has landed, or how to make it again
-    /// if it was given up.
+    /// Removes a call and ends the waits for it; returns whom to wake.
     pub(super) fn leave(&mut self, serial: u64, is_given_up: bool) -> Vec<Waker> {
         let Some(call) = self.calls.remove(&serial) else {
             return Vec::new();
         };
         self.serials.remove(&call.call_id);
         self.begun -= usize::from(call.has_begun);
-        // What is resolved for it may still wait, but now for nobody who could be waited for.
+        // Its own arguments may still wait, but no other call waits for it any more.
         for (on, numbers) in call.needs {
             if let Some(on) = self.calls.get_mut(&on) {
                 on.needed_by.remove(&serial);
@@ -213,21 +196,21 @@ impl Calls {
         } else {
             Outcome::Completed
         };
-        let told = call.awaited.into_iter();
-        told.filter_map(|number| self.finish(number, outcome.clone()))
-            .collect()
+        let waits = call.awaited.into_iter();
+        let wakers = waits.filter_map(|number| self.finish(number, outcome.clone()));
+        wakers.collect()
     }
 
-    /// Every call leaves.
+    /// Removes every call; returns whom to wake.
     pub(super) fn leave_all(&mut self) -> Vec<Waker> {
         let serials: Vec<_> = self.calls.keys().copied().collect();
         let left = serials.into_iter().map(|serial| self.leave(serial, false));
         left.flatten().collect()
     }
 
-    /// Begins to wait for those of the calls that are in flight, all at once; `of` is the call for
-    /// which it waits. Gives the number of each wait, and whom to wake: where one closes a circle,
-    /// everybody on it is told, this one too.
+    /// Begins to wait for those of the calls that are in flight, all at once; `of` is the call whose arguments
+    /// wait. Returns the number of each wait, and whom to wake: where a wait closes a cycle, all waits on
+    /// the cycle end, this one included.
     pub(super) fn wait<'i>(
         &mut self,
         of: Option<u64>,
@@ -243,14 +226,15 @@ impl Calls {
             Some(number)
         });
         let numbers = numbers.collect();
-        let closed = of.map_or_else(Vec::new, |of| find_cycles(self, of));
-        let told = closed.into_iter();
-        let wakers = told.filter_map(|(number, round)| self.finish(number, Outcome::Cycle(round)));
-        let wakers = wakers.collect();
-        (numbers, wakers)
+        let cycles = of
+            .map_or_else(Vec::new, |of| find_cycles(self, of))
+            .into_iter();
+        let wakers =
+            cycles.filter_map(|(number, cycle)| self.finish(number, Outcome::Cycle(cycle)));
+        (numbers, wakers.collect())
     }
 
-    /// Tells a wait how it ended, unless it has. Whoever is told waits no longer.
+    /// Ends a wait, unless it has ended; returns its waker.
     pub(super) fn finish(&mut self, number: u64, outcome: Outcome) -> Option<Waker> {
         let wait = self.waits.get_mut(&number)?;
         if wait.outcome.is_some() {
@@ -262,7 +246,7 @@ impl Calls {
         waker
     }
 
-    /// Asks how a wait ended. Who was told is forgotten.
+    /// How a wait ended; a wait that has answered is forgotten.
     pub(super) fn poll_wait(&mut self, number: u64, waker: &Waker) -> Poll<Outcome> {
         let Some(wait) = self.waits.get_mut(&number) else {
             return Poll::Ready(Outcome::Completed);
@@ -284,7 +268,7 @@ impl Calls {
         self.waits.remove(&number);
     }
 
-    /// Puts a wait between the calls.
+    /// Adds a wait, and links it to the calls on both ends.
     fn attach(&mut self, number: u64, of: Option<u64>, on: u64) {
         if let Some(call) = self.calls.get_mut(&on) {
             call.awaited.insert(number);
@@ -302,7 +286,7 @@ impl Calls {
         self.waits.insert(number, wait);
     }
 
-    /// Takes a wait off the calls between which it is.
+    /// Unlinks a wait from the calls on both ends.
     fn detach(&mut self, number: u64) {
         let Some(Wait { on, of, .. }) = self.waits.get(&number) else {
             return;
@@ -310,26 +294,19 @@ impl Calls {
         if let Some(call) = self.calls.get_mut(on) {
             call.awaited.remove(&number);
         }
-        let Some(of) = of else {
+        let Some((of, call)) = of.and_then(|of| Some((of, self.calls.get_mut(&of)?))) else {
             return;
         };
-        let Some(needs) = self.calls.get_mut(of).map(|call| &mut call.needs) else {
-            return;
-        };
-        // The same call may wait more than once, for what is resolved for it at once.
-        if let Some(numbers) = needs.get_mut(on) {
-            numbers.remove(&number);
-            if numbers.is_empty() {
-                needs.remove(on);
+        // A call may wait for another more than once, where several of its resolutions run at once.
+        if let Entry::Occupied(mut waits) = call.needs.entry(*on) {
+            waits.get_mut().remove(&number);
+            if waits.get().is_empty() {
+                waits.remove();
                 if let Some(call) = self.calls.get_mut(on) {
-                    call.needed_by.remove(of);
+                    call.needed_by.remove(&of);
                 }
             }
         }
-    }
-
-    pub(super) fn call_id(&self, serial: u64) -> Option<&CallId> {
-        self.calls.get(&serial).map(|call| &call.call_id)
     }
 
     /// The calls that a call waits for, each with the waits.
@@ -338,7 +315,7 @@ impl Calls {
         needs.flat_map(|call| call.needs.iter().map(|(on, numbers)| (*on, numbers)))
     }
 
-    /// The calls in flight that wait for a call.
+    /// The calls that wait for a call.
     pub(super) fn needed_by(&self, serial: u64) -> impl Iterator<Item = u64> {
         let call = self.calls.get(&serial).into_iter();
         call.flat_map(|call| call.needed_by.iter().copied())

@@ -7,24 +7,30 @@ use crossfeed_wire::{CallId, ErrorCode, Fault};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeginError {
-    /// The id is taken: of a call that is in flight, or of one that has a result.
+    /// The id is taken by a call that is in flight or has a result.
     #[error("call `{call_id}` was begun or recorded before")]
     Duplicate {
         /// The call.
         call_id: CallId,
     },
     /// Too many calls of the session are in flight.
-    #[error("{limit} calls of this session are in flight, and no more may be")]
+    #[error("{limit} calls of this session are in flight, which is the limit")]
     TooMany {
         /// How many there may be.
         limit: usize,
     },
-    /// The store does not say whether the id is taken.
-    #[error("the call cannot begin, since the store does not answer")]
+    /// The store failed to tell whether the id is taken.
+    #[error("the call cannot begin, because the store does not answer")]
     Store(#[from] StoreError),
 }
 
 impl BeginError {
+    pub(super) fn duplicate(call_id: &CallId) -> Self {
+        Self::Duplicate {
+            call_id: call_id.clone(),
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -49,9 +55,10 @@ impl BeginError {
     pub fn advice(&self) -> String {
         match self {
             Self::Duplicate { .. } => "give each call an id of its own".to_owned(),
-            Self::TooMany { limit: 0 } => "raise the limit, which lets no call begin".to_owned(),
+            Self::TooMany { limit: 0 } => "raise the limit: with 0 no call can begin".to_owned(),
             Self::TooMany { .. } => {
-                "begin it when others have returned or were given up, or raise the limit".to_owned()
+                "begin it when other calls have returned or were given up, or raise the limit"
+                    .to_owned()
             }
             Self::Store(error) => error.advice(),
         }

@@ -1,7 +1,7 @@
-//! Looking up what is wanted at once, where some of it is still in flight.
+//! Looks up several results at once, some of which are still in flight.
 //!
-//! All waits are under one deadline; as soon as something cannot be had, nothing is waited for any longer,
-//! because the call will not run.
+//! All waits share one deadline. As soon as one result is known to be missing, all waits end, because the call
+//! will not run.
 
 use super::{
     Lock,
@@ -17,13 +17,14 @@ use futures_util::{
 use std::pin::pin;
 
 /// How many results are looked up at once.
-const LOOKUPS: usize = 32;
+const MAX_PARALLEL_LOOKUPS: usize = 32;
 
-/// Looks up what is wanted, each in its place; `None` is wanted of the store only. `find` asks the
-/// store: also where a call was given up, because that happens while its result is being put.
-/// It is told how a wait ended, or `None` of what was not in flight; `dooms` says whether what it
-/// found keeps the call from running; it is asked only if something is waited for. `deadline` is asked for a future only if something is waited
-/// for; where there is none, nothing is.
+/// Looks up each of `wanted`, in order; for `None` it asks only the store.
+///
+/// `find` reads the store, even for a call that was given up, which may happen while its result is being stored.
+/// It gets how a wait ended, or `None` for what was not in flight. `dooms` says whether an answer keeps the call
+/// from running. `dooms` and `deadline` are used only if something is in flight; without a deadline nothing is
+/// waited for.
 pub(crate) async fn look_up<L: Lock, T, F, D, J>(
     registry: &Registry<L>,
     scope: &Scope,
@@ -40,8 +41,8 @@ where
 {
     let waits = registry.wait(scope, actor, wanted);
     let places = 0..wanted.len();
-    // Made before they are streamed: a closure over a borrowed item would keep this future from
-    // being `Send`, which the compiler says only where it is spawned.
+    // Collected before they are streamed: a closure over a borrowed item would make this future not `Send`,
+    // which the compiler reports only where it is spawned.
     let at_hand: Vec<_> = places
         .clone()
         .filter(|place| !waits.has(*place))
@@ -49,11 +50,14 @@ where
         .collect();
     let in_flight = waits.each();
     if in_flight.is_empty() {
-        return stream::iter(at_hand).buffered(LOOKUPS).collect().await;
+        return stream::iter(at_hand)
+            .buffered(MAX_PARALLEL_LOOKUPS)
+            .collect()
+            .await;
     }
-    let deadline = deadline();
-    let at_hand: Vec<T> = stream::iter(at_hand).buffered(LOOKUPS).collect().await;
-    let mut deadline = pin!(deadline);
+    let mut deadline = pin!(deadline());
+    let at_hand = stream::iter(at_hand).buffered(MAX_PARALLEL_LOOKUPS);
+    let at_hand: Vec<T> = at_hand.collect().await;
     for found in &at_hand {
         if deadline.is_some() && dooms(found).await {
             deadline.set(None);
@@ -64,12 +68,15 @@ where
     }
     let landing: FuturesUnordered<_> = in_flight
         .into_iter()
-        .map(|(place, wait)| landed(place, wait, &find))
+        .map(|(place, wait)| {
+            let find = &find;
+            async move { (place, find(place, Some(wait.await)).await) }
+        })
         .collect();
     let mut landing = pin!(landing);
     let mut landed: Vec<Option<T>> = places.map(|_| None).collect();
     loop {
-        // Those that landed come before the deadline.
+        // Completed calls take precedence over the deadline.
         let next = match deadline.as_mut().as_pin_mut() {
             None => landing.next().await,
             Some(over) => match select(landing.next(), over).await {
@@ -93,16 +100,7 @@ where
         }
     }
     let mut at_hand = at_hand.into_iter();
-    let each = landed.into_iter();
-    each.filter_map(|landed| landed.or_else(|| at_hand.next()))
+    let all = landed.into_iter();
+    all.filter_map(|landed| landed.or_else(|| at_hand.next()))
         .collect()
-}
-
-async fn landed<T, F: Future<Output = T>>(
-    place: usize,
-    wait: impl Future<Output = Outcome>,
-    find: &impl Fn(usize, Option<Outcome>) -> F,
-) -> (usize, T) {
-    let outcome = wait.await;
-    (place, find(place, Some(outcome)).await)
 }

@@ -1,22 +1,19 @@
-//! Calls in flight: those that were begun and have not returned, and who waits for them.
-//!
-//! They are kept in this process and nowhere else: a call that runs has a host that runs it.
+//! Calls in flight: begun and not yet returned, with the waits for them. They exist in this process only.
 //!
 //! # Order
 //!
-//! - Whoever wants a result looks here first, then in the store.
-//! - A call that returns is put into the store first, then leaves, and whoever waits is woken.
+//! - A look-up checks the calls in flight first, then the store.
+//! - A result is stored first; then its call leaves, and its waiters are woken.
 //!
-//! So between the two looks no result is missed. A call that begins takes its id first and then asks
-//! the store whether it is taken; what is recorded in between is seen by one of the two. Until the
-//! store has answered, nobody who wants a result sees it.
+//! So no look-up misses a result. A call that begins reserves its id first and then asks the store whether the
+//! id is taken, so one of the two sees a result that is recorded in between. Until the store has answered,
+//! look-ups do not see the call.
 //!
 //! # Invariants
 //!
-//! - Nothing is kept of a session in which no call is in flight and nobody waits.
-//! - No wait is on a circle: a wait that closes one is told so when it begins, and with it every
-//!   other that is on it.
-//! - Nobody is woken under the lock.
+//! - A session without calls in flight and without waits takes no memory.
+//! - No wait is on a cycle: when a wait closes one, all waits on the cycle end.
+//! - Wakers run outside the lock.
 
 mod calls;
 mod cycle;
@@ -46,12 +43,11 @@ pub(crate) type Flights = Registry<Mutex<Shard>>;
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
     sessions: HashMap<Scope, Calls, RandomState>,
-    /// The next number of a call or a wait. No number is given twice.
+    /// The next number of a call or a wait; numbers are unique.
     next: u64,
 }
 
-/// A lock around some of the sessions. There are two: the one that runs, and that of the models that
-/// try its interleavings.
+/// A lock around some of the sessions: a mutex, or in tests the model that tries its interleavings.
 pub(crate) trait Lock: Default {
     /// Acts under the lock.
     fn with<R>(&self, act: impl FnOnce(&mut Shard) -> R) -> R;

@@ -1,11 +1,8 @@
-//! The calls in flight of all sessions, behind locks, and the order of looking and leaving. A future that is
-//! dropped half-way leaves nothing behind.
-//!
-//! What is dropped half-way leaves nothing behind.
+//! The calls in flight of all sessions, behind locks. A future that is dropped half-way leaves nothing behind.
 
 use super::{
     Lock,
-    calls::{Calls, Outcome, Refusal, Running},
+    calls::{Call, Calls, Outcome, RunningCall},
     error::BeginError,
 };
 use crate::trace::CallTrace;
@@ -19,9 +16,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// How many locks there are. Sessions that share one wait for each other for as long as it takes to
-/// put down waits. Where somebody begins to wait who is waited for himself, it takes a walk over the
-/// calls behind those that he waits for; and where that closes circles, telling all that are on them.
+/// How many locks there are. Sessions that share one wait for each other while a wait is registered. A wait of a
+/// call that others wait for takes a walk over the calls that it depends on; where it closes cycles, all waits on
+/// them end.
 const SHARDS: usize = 16;
 
 /// A call in flight for which something is done.
@@ -56,14 +53,10 @@ impl<L: Lock> Registry<L> {
     }
 
     fn shard(&self, scope: &Scope) -> &L {
-        let at = match self.shards.len() {
-            1 => 0,
-            many => self.hasher.hash_one(scope) as usize % many,
-        };
-        &self.shards[at]
+        &self.shards[self.hasher.hash_one(scope) as usize % self.shards.len()]
     }
 
-    /// Acts on the calls of a session, if there are any, and forgets the session if none are left.
+    /// Acts on the calls of a session, if there are any, and forgets the session once it is empty.
     fn with<R: Default>(&self, scope: &Scope, act: impl FnOnce(&mut Calls) -> R) -> R {
         self.shard(scope).with(|shard| {
             let Some(calls) = shard.sessions.get_mut(scope) else {
@@ -78,9 +71,8 @@ impl<L: Lock> Registry<L> {
     }
 
     /// Begins a call, unless its id is taken or `limit` calls of the session are in flight.
-    /// `is_recorded` asks the store; it is asked when the id is held already, so that what is recorded
-    /// meanwhile is found by it, or finds this. Until it has answered, the call is not in flight: whoever
-    /// wants its result looks into the store.
+    /// `is_recorded` asks the store once the id is reserved, so that one of the two sees a result that is recorded
+    /// in between. Until it has answered, the call is not in flight: look-ups go to the store.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         scope: &Scope,
@@ -88,23 +80,16 @@ impl<L: Lock> Registry<L> {
         limit: usize,
         is_recorded: impl Future<Output = Result<bool, StoreError>>,
     ) -> Result<Entry<L>, BeginError> {
-        let refused = |refused| match refused {
-            Refusal::Taken => BeginError::Duplicate {
-                call_id: call_id.clone(),
-            },
-            Refusal::Full => BeginError::TooMany { limit },
-        };
-        let held = self.shard(scope).with(|shard| {
+        let serial = self.shard(scope).with(|shard| {
             let calls = shard.sessions.entry(scope.clone()).or_default();
             let serial = shard.next;
             shard.next += 1;
-            let held = calls.reserve(call_id, serial, limit);
+            let reserved = calls.reserve(call_id, serial, limit);
             if calls.is_empty() {
                 shard.sessions.remove(scope);
             }
-            held.map(|()| serial)
-        });
-        let serial = held.map_err(refused)?;
+            reserved.map(|()| serial)
+        })?;
         let entry = Entry {
             registry: Arc::clone(self),
             scope: scope.clone(),
@@ -114,17 +99,16 @@ impl<L: Lock> Registry<L> {
             },
         };
         if is_recorded.await? {
-            return Err(refused(Refusal::Taken));
+            return Err(BeginError::duplicate(call_id));
         }
-        let begun = self.with(scope, |calls| Some(calls.activate(serial, limit)));
-        // Where nothing is kept, the call has left meanwhile.
-        begun.unwrap_or(Ok(())).map_err(refused)?;
+        // `None`: the session was closed meanwhile, and the call has left.
+        let activated = self.with(scope, |calls| Some(calls.activate(serial, limit)));
+        activated.unwrap_or(Ok(()))?;
         Ok(entry)
     }
 
-    /// Puts the result of a call, then lets the call leave if it is in flight: `actor`, or whichever has
-    /// that id. Where it cannot be put, the call stays, unless `is_there` says of the error that a
-    /// result is there all the same.
+    /// Stores the result of a call, then removes the call if it is in flight: `actor`, or the one with that id. If
+    /// storing fails, the call stays, unless the error is one by `is_there`: there is a result already.
     pub(crate) async fn complete<T, E>(
         &self,
         scope: &Scope,
@@ -143,7 +127,7 @@ impl<L: Lock> Registry<L> {
         done
     }
 
-    /// Lets all calls of a session leave.
+    /// Removes all calls of a session.
     pub(crate) fn close(&self, scope: &Scope) {
         wake(self.with(scope, Calls::leave_all));
     }
@@ -158,21 +142,20 @@ impl<L: Lock> Registry<L> {
         self.with(scope, |calls| calls.trace(call_id))
     }
 
-    /// Whether another call is in flight by the id of this one, which has left then.
+    /// Whether another call has taken over the id of this one, which has left then.
     pub(crate) fn is_superseded(&self, scope: &Scope, actor: &CallHandle) -> bool {
         let running = self.with(scope, |calls| calls.running(&actor.call_id));
         running.is_some_and(|serial| serial != actor.serial)
     }
 
-    /// The calls of a session that are in flight as they look to what is resolved for `actor`, the
-    /// last one begun last.
-    pub(crate) fn running(&self, scope: &Scope, actor: Option<&CallHandle>) -> Vec<Running> {
+    /// The calls of a session that are in flight, as seen by the call `actor`, the latest last.
+    pub(crate) fn running(&self, scope: &Scope, actor: Option<&CallHandle>) -> Vec<RunningCall> {
         let actor = actor.map(|actor| actor.serial);
         self.with(scope, |calls| calls.all_running(actor))
     }
 
-    /// Begins to wait for those of the calls that are in flight, all at once: for `actor`, if that is
-    /// a call in flight.
+    /// Begins to wait for those of the calls that are in flight, all at once, on behalf of `actor` if that is in
+    /// flight.
     pub(super) fn wait<'r>(
         &'r self,
         scope: &'r Scope,
@@ -186,7 +169,7 @@ impl<L: Lock> Registry<L> {
             let actor = actor.map(|actor| actor.serial);
             calls.wait(actor, on.iter().copied(), &mut shard.next)
         });
-        // From here on they are forgotten when this is dropped.
+        // Before anything can panic: dropping this forgets the waits.
         let waits = Waits {
             registry: self,
             scope,
@@ -217,7 +200,7 @@ fn wake(wakers: Vec<Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-/// A call in flight. Dropped, it is given up, unless it has left.
+/// A call in flight. Dropping it gives the call up, unless it has left.
 pub(crate) struct Entry<L: Lock> {
     registry: Arc<Registry<L>>,
     scope: Scope,
@@ -233,29 +216,31 @@ impl<L: Lock> Entry<L> {
         &self.actor
     }
 
-    /// Notes how to make the call again.
+    /// Sets how to repeat the call.
     pub(crate) fn describe(&self, tombstone: Tombstone) {
-        let serial = self.actor.serial;
-        let describe = |calls: &mut Calls| calls.describe(serial, tombstone);
-        self.registry.with(&self.scope, describe);
+        self.update(|call| call.tombstone = tombstone);
     }
 
-    /// Keeps at hand where the call stands in a trace, but does not keep the span from ending.
+    /// Sets the trace of the call, without keeping its span from ending.
     pub(crate) fn trace(&self, trace: &Arc<CallTrace>) {
-        let (serial, trace) = (self.actor.serial, Arc::downgrade(trace));
-        let keep = |calls: &mut Calls| calls.keep_trace(serial, trace);
-        self.registry.with(&self.scope, keep);
+        self.update(|call| call.trace = Arc::downgrade(trace));
+    }
+
+    fn update(&self, update: impl FnOnce(&mut Call)) {
+        let serial = self.actor.serial;
+        self.registry
+            .with(&self.scope, |calls| calls.call_mut(serial).map(update));
     }
 }
 
 impl<L: Lock> Drop for Entry<L> {
     fn drop(&mut self) {
-        let left = |calls: &mut Calls| calls.leave(self.actor.serial, true);
-        wake(self.registry.with(&self.scope, left));
+        let leave = |calls: &mut Calls| calls.leave(self.actor.serial, true);
+        wake(self.registry.with(&self.scope, leave));
     }
 }
 
-/// The waits of one resolution. Dropped, they are forgotten.
+/// The waits of one resolution. Dropping this forgets them.
 pub(super) struct Waits<'r, L: Lock> {
     registry: &'r Registry<L>,
     scope: &'r Scope,
@@ -263,32 +248,35 @@ pub(super) struct Waits<'r, L: Lock> {
 }
 
 impl<L: Lock> Waits<'_, L> {
-    /// Whether it waits for the call that was wanted in this place.
+    /// Whether there is a wait for the call wanted at this index.
     pub(super) fn has(&self, place: usize) -> bool {
         self.numbers.get(place).is_some_and(Option::is_some)
     }
 
-    /// The waits, each with its place among what is wanted.
+    /// The waits, each with the index of its call.
     pub(super) fn each(&self) -> Vec<(usize, Wait<'_, L>)> {
+        let (registry, scope) = (self.registry, self.scope);
         let numbers = self.numbers.iter().enumerate();
-        let each = numbers.filter_map(|(place, number)| {
-            let wait = Wait {
-                registry: self.registry,
-                scope: self.scope,
-                number: (*number)?,
-            };
-            Some((place, wait))
+        let waits = numbers.filter_map(|(place, number)| {
+            let number = (*number)?;
+            Some((
+                place,
+                Wait {
+                    registry,
+                    scope,
+                    number,
+                },
+            ))
         });
-        each.collect()
+        waits.collect()
     }
 
-    /// Tells those that have not ended how they end. They are asked by whoever does this, so nobody is
-    /// woken but by himself.
+    /// Ends those that have not ended. The task that calls this polls them, so it wakes only itself.
     pub(super) fn end(&self, outcome: &Outcome) {
         wake(self.registry.with(self.scope, |calls| {
             let numbers = self.numbers.iter().flatten();
-            let told = numbers.filter_map(|number| calls.finish(*number, outcome.clone()));
-            told.collect()
+            let wakers = numbers.filter_map(|number| calls.finish(*number, outcome.clone()));
+            wakers.collect()
         }));
     }
 }
@@ -315,11 +303,10 @@ impl<L: Lock> Future for Wait<'_, L> {
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
-        let asked = self.registry.with(self.scope, |calls| {
+        let polled = self.registry.with(self.scope, |calls| {
             Some(calls.poll_wait(self.number, context.waker()))
         });
-        // A session is kept as long as a wait that was not answered: whoever asks once more is told to
-        // look into the store.
-        asked.unwrap_or(Poll::Ready(Outcome::Completed))
+        // A session exists as long as an unanswered wait; a wait that is polled again looks into the store.
+        polled.unwrap_or(Poll::Ready(Outcome::Completed))
     }
 }

@@ -1,8 +1,8 @@
 //! The laws of calls in flight, against a model that knows nothing of how they are kept.
 
-use super::calls::{Calls, Outcome, Refusal};
+use super::calls::{Calls, Outcome};
 use crossfeed_store::Tombstone;
-use crossfeed_wire::CallId;
+use crossfeed_wire::{CallId, ErrorCode};
 use proptest::prelude::*;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,9 +50,10 @@ fn id(call: usize) -> CallId {
     CallId::parse(&format!("c{call}")).unwrap()
 }
 
-fn begin(calls: &mut Calls, id: &CallId, serial: u64, limit: usize) -> Result<(), Refusal> {
-    calls.reserve(id, serial, limit)?;
-    calls.activate(serial, limit)
+fn begin(calls: &mut Calls, id: &CallId, serial: u64, limit: usize) -> Result<(), ErrorCode> {
+    let begun = calls.reserve(id, serial, limit);
+    let begun = begun.and_then(|()| calls.activate(serial, limit));
+    begun.map_err(|error| error.code())
 }
 
 fn number(id: &CallId) -> usize {
@@ -117,16 +118,18 @@ proptest! {
                 Act::Begin(call) => {
                     let begun = begin(&mut calls, &id(call), next, LIMIT);
                     let expected = if model.serials.contains_key(&call) {
-                        Err(Refusal::Taken)
+                        Err(ErrorCode::RecordDuplicate)
                     } else if model.serials.len() == LIMIT {
-                        Err(Refusal::Full)
+                        Err(ErrorCode::LimitExceeded)
                     } else {
                         model.serials.insert(call, next);
                         Ok(())
                     };
                     prop_assert_eq!(begun, expected);
                     let tombstone = Tombstone::new(Some(format!("tool {call}").into()), None);
-                    calls.describe(next, tombstone);
+                    if let Some(call) = calls.call_mut(next) {
+                        call.tombstone = tombstone;
+                    }
                     next += 1;
                 }
                 Act::Leave { call, is_given_up } => {

@@ -28,7 +28,7 @@ mod write;
 mod tests;
 
 pub use notice::{may_hold_notices, without_notices};
-pub(crate) use search::{ShowError, show};
+pub(crate) use search::show;
 pub(crate) use subject::{RenderContext, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};

@@ -16,11 +16,7 @@ use super::{
     write::write,
     {RenderOptions, Rendered, ShownHints},
 };
-use crate::{
-    canonical::{Stored, ViewError},
-    context::ContextOptions,
-    error::RenderError,
-};
+use crate::{canonical::Stored, context::ContextOptions, error::RenderError, failure::Error};
 
 /// The most bytes of a token, on average over what is shown: an estimate of four characters, of four
 /// bytes each. What is longer is not shown, whatever counts it, so that what is written is bounded.
@@ -38,13 +34,6 @@ const DATA_SHARE: usize = 25;
 /// How much hints that were asked for may take of what a preview's first and last lines leave.
 const ASKED_HINTS_SHARE: usize = 80;
 
-/// Why nothing is shown.
-#[derive(Debug)]
-pub(crate) enum ShowError {
-    View(ViewError),
-    Render(RenderError),
-}
-
 /// Hints as JSON, the most telling first.
 type Hints<'h> = dyn Fn() -> Vec<String> + 'h;
 
@@ -55,8 +44,8 @@ pub(crate) fn show<'a>(
     options: &RenderOptions,
     context: &ContextOptions,
     hints: &Hints<'_>,
-) -> Result<Rendered, ShowError> {
-    let subject = Subject::of(stored, known).map_err(ShowError::View)?;
+) -> Result<Rendered, Error> {
+    let subject = Subject::of(stored, known)?;
     let parts = match subject {
         Subject::Mcp(root) => EnvelopeInfo::of(root, known).legend(known),
         _ => None,
@@ -70,7 +59,7 @@ pub(crate) fn show<'a>(
         bytes: stored.document().raw().len(),
         whole_tokens: whole_tokens(stored, &context.tokens),
     };
-    search.show(hints).map_err(ShowError::Render)
+    Ok(search.show(hints)?)
 }
 
 /// The most bytes that so many tokens may have.

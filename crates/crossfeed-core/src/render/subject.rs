@@ -4,7 +4,8 @@
 
 use super::{notice::put_replaced, parts::binary_data, text::Chars};
 use crate::{
-    canonical::{Stored, UNKNOWN_MEDIA, ViewError, is_enveloped},
+    canonical::{Stored, UNKNOWN_MEDIA, is_enveloped},
+    error::LimitError,
     strip::{StripPolicy, strip},
 };
 use crossfeed_json::{Cursor, Document, Kind, quoted};
@@ -54,7 +55,10 @@ pub(super) enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// What of a result is shown.
-    pub(super) fn of(stored: &'a Stored, known: &RenderContext<'a, '_>) -> Result<Self, ViewError> {
+    pub(super) fn of(
+        stored: &'a Stored,
+        known: &RenderContext<'a, '_>,
+    ) -> Result<Self, LimitError> {
         let document = stored.document();
         let raw = document.raw();
         let (kind, media_type) = match stored {
@@ -68,7 +72,7 @@ impl<'a> Subject<'a> {
         let root = match document.root() {
             Ok(root) => root,
             Err(error) if error.is_limit() && kind != ResultKind::Text => {
-                return Err(ViewError::Limit(error));
+                return Err(LimitError::Unreadable(error));
             }
             Err(_) => {
                 let text = std::str::from_utf8(raw).map(Chars::Plain);

@@ -1,15 +1,14 @@
-//! What of a result may never be revealed to a model.
+//! Redaction: results without what the host's rules withhold from models, by the rules of `specs/projection.md`.
 //!
-//! Everything that a model may see, and every expression that a model wrote, works on that; what is stored is
-//! for hosts, and for references without a selector, which pass it on unseen. The rules are normative in
-//! `specs/projection.md`.
+//! Models see, and their expressions run on, redacted results. What is stored is for hosts, and for references
+//! without a selector, which pass it on unseen.
 //!
 //! # Invariants
 //!
-//! - What the engine shows or evaluates of what is stored, it reaches by [`Unredacted`] only, whose one way
-//!   to what may be shown is through the rules. Hosts are given it as it is.
+//! - The engine reaches stored results only through [`Unredacted`], which shows them only through the rules.
+//!   Hosts get them unredacted.
 //! - What cannot be judged is withheld.
-//! - Where no rule hides anything, nothing is made and nothing is read.
+//! - Where no rule hides anything, redaction reads and builds nothing.
 
 mod policy;
 mod redact;

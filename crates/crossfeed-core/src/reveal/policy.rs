@@ -1,6 +1,6 @@
-//! Which rules hold for which tool.
+//! The rules of each tool.
 
-use super::redact::shown_json;
+use super::redact::redact_json;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_projection::RevealRules;
@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// What is always kept and what is never revealed of the results of each tool.
 ///
-/// A result whose tool is not known may be that of any: the never-rules of all tools hold for it.
+/// A result of an unknown tool may be of any: the never-rules of all tools apply to it.
 ///
 /// ```
 /// use crossfeed_core::RevealPolicy;
@@ -21,30 +21,18 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 /// assert!(policy.hides());
 /// # Ok::<(), crossfeed_projection::PathError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct RevealPolicy {
     every: Arc<RevealRules>,
-    /// Those of every tool and its own, together.
+    /// For each tool, the rules of every tool and its own together.
     tools: BTreeMap<String, Arc<RevealRules>>,
     own: BTreeMap<String, RevealRules>,
     /// The never-rules of all tools together.
     unnamed: Arc<RevealRules>,
 }
 
-impl Default for RevealPolicy {
-    fn default() -> Self {
-        let none = Arc::new(RevealRules::default());
-        Self {
-            every: Arc::clone(&none),
-            tools: BTreeMap::new(),
-            own: BTreeMap::new(),
-            unnamed: none,
-        }
-    }
-}
-
-/// What is never revealed has no place in logs, nor its names.
+/// What is never revealed stays out of logs, names included.
 impl fmt::Debug for RevealPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RevealPolicy")
@@ -55,14 +43,14 @@ impl fmt::Debug for RevealPolicy {
 }
 
 impl RevealPolicy {
-    /// The policy with these rules for every tool.
+    /// Sets the rules for every tool.
     #[must_use]
     pub fn with_every_tool(mut self, rules: RevealRules) -> Self {
         self.every = Arc::new(rules);
         self.merged()
     }
 
-    /// The policy with rules for one tool, beside those for every tool.
+    /// Sets the rules for one tool, in addition to those for every tool.
     #[must_use]
     pub fn with_tool(mut self, tool: impl Into<String>, rules: RevealRules) -> Self {
         self.own.insert(tool.into(), rules);
@@ -79,7 +67,7 @@ impl RevealPolicy {
         self
     }
 
-    /// The rules for the results of a tool; of one that is not known, those of all.
+    /// The rules for the results of a tool; for an unknown one, those of all tools.
     #[must_use]
     pub fn rules(&self, tool: Option<&str>) -> &Arc<RevealRules> {
         match tool {
@@ -100,8 +88,8 @@ impl RevealPolicy {
         (!rules.never_is_empty()).then_some(rules)
     }
 
-    /// What is remembered of a result that has gone, without arguments that name what is never
-    /// revealed: of whichever tool, since references bring the results of any into arguments.
+    /// What is remembered of a result that is gone, without arguments that name what is never revealed of any
+    /// tool: references may have brought any tool's results into them.
     pub(crate) fn forget(&self, missing: Missing) -> Missing {
         match missing {
             Missing::Unknown => Missing::Unknown,
@@ -110,24 +98,21 @@ impl RevealPolicy {
         }
     }
 
-    /// What of an artifact's summary may be shown.
+    /// The redacted summary of an artifact.
     pub(crate) fn summary(&self, tool: Option<&str>, summary: Bytes) -> Option<Bytes> {
         let Some(rules) = self.hiding(tool) else {
             return Some(summary);
         };
-        match shown_json(&Document::new(summary.clone()), rules) {
-            Ok(Some(shown)) => Some(shown.into()),
-            Ok(None) => Some(summary),
-            Err(_) => None,
-        }
+        let redacted = redact_json(&Document::new(summary.clone()), rules).ok()?;
+        Some(redacted.map_or(summary, Bytes::from))
     }
 
-    /// Whether what may be shown of a document, as of an artifact of a tool, is `shown`.
+    /// Whether a document, as an artifact of a tool, is redacted to `shown`.
     pub(crate) fn shows_as(&self, tool: Option<&str>, whole: &Document, shown: &Document) -> bool {
         let Some(rules) = self.hiding(tool) else {
             return false;
         };
-        let Ok(Some(judged)) = shown_json(whole, rules) else {
+        let Ok(Some(redacted)) = redact_json(whole, rules) else {
             return false;
         };
         let compact = |document: &Document| {
@@ -135,15 +120,15 @@ impl RevealPolicy {
             document.root().ok()?.write_compact(&mut json);
             Some(json)
         };
-        let judged = compact(&Document::new(judged));
-        judged.is_some() && judged == compact(shown)
+        let redacted = compact(&Document::new(redacted));
+        redacted.is_some() && redacted == compact(shown)
     }
 
-    /// Whether what is recorded of one tool is shown by rules that hide all that those of another do.
-    /// A tool that is not known is that of the record.
+    /// Whether the rules of the recorded tool hide all that those of another hide. An unknown tool is that of the
+    /// record.
     pub(crate) fn covers(&self, recorded: Option<&str>, tool: Option<&str>) -> bool {
-        let (held, asked) = (self.rules(recorded), self.rules(tool.or(recorded)));
-        Arc::ptr_eq(held, asked) || asked.never().iter().all(|path| held.never().contains(path))
+        let (own, other) = (self.rules(recorded), self.rules(tool.or(recorded)));
+        Arc::ptr_eq(own, other) || other.never().iter().all(|path| own.never().contains(path))
     }
 
     /// What is remembered of a call, without arguments that name what is never revealed.
@@ -161,20 +146,23 @@ impl RevealPolicy {
     }
 }
 
-/// Whether something of remembered arguments is never revealed. A reference without a selector may
-/// have brought any part of them from the root of a result, so that each is judged as one. They are
-/// short.
+/// Whether any part of remembered arguments is never revealed. A reference without a selector may have brought any
+/// part from the root of a result, so each part is judged as a result. Remembered arguments are short.
 fn is_hidden_in(cursor: Cursor<'_>, rules: &RevealRules) -> bool {
     let is_named = |text: &str| rules.mentions_never(text);
-    // Of keys that stand twice only one value is seen here, but all are remembered.
+    // Of duplicate keys only one value is judged here, but all are remembered.
     if cursor.document_has_duplicates() || rules.redact(cursor, &mut Vec::new()).any() {
         return true;
     }
     match cursor.kind() {
         Kind::String => {
-            let text = cursor.as_str().unwrap_or_default().into_owned();
-            let inner = Document::new(text.clone());
-            is_named(&text) || inner.root().is_ok_and(|root| is_hidden_in(root, rules))
+            let text = cursor.as_str().unwrap_or_default();
+            let is_hidden = |text| {
+                Document::new(text)
+                    .root()
+                    .is_ok_and(|root| is_hidden_in(root, rules))
+            };
+            is_named(&text) || is_hidden(text.into_owned())
         }
         Kind::Object => {
             let mut members = cursor.items();

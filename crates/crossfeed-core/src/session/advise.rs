@@ -1,4 +1,4 @@
-//! What would fit in place of a value that does not, or of one that is not there.
+//! Suggests selectors in place of values that do not fit, or are missing.
 
 use super::job::ResolveJob;
 use crate::{
@@ -14,15 +14,14 @@ use crossfeed_wire::{ArtifactId, CallId, Pointer};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// For how many values of one call it is looked for what would fit in their places.
-const SUGGESTED: usize = 5;
+/// The most values of one call for which fitting selectors are searched.
+const MAX_SUGGESTIONS: usize = 5;
 /// The most bytes that references may have brought in beside such a value.
-const SUGGESTED_BESIDE: usize = 1 << 20;
+const MAX_BYTES_BESIDE: usize = 1 << 20;
 
 impl ResolveJob {
-    /// Of the selectors nearest to one that missed, keeps those whose values fit the parameter; where
-    /// none does, the best ones that fit take their places. Where nothing fits, or nothing is known
-    /// of the parameter, they stay.
+    /// Of the selectors nearest to one that missed, keeps those whose values fit the parameter; without any, the best
+    /// fitting ones replace them. If nothing fits, or the parameter is unknown, they stay.
     pub(super) fn advise_misses(&self, failures: &mut [Failure]) {
         let Some(schema) = &self.schema else { return };
         let targets = self.targets();
@@ -33,25 +32,25 @@ impl ResolveJob {
             };
             Some((&failure.at, error.nearest_mut()?))
         });
-        for (at, nearest) in missed.take(SUGGESTED) {
+        for (at, nearest) in missed.take(MAX_SUGGESTIONS) {
             let planned = self.plan.references.iter().find(|found| found.at == *at);
             let stored = planned.and_then(|planned| self.looked.get(planned.wanted));
             let (Some(Ok(stored)), Some(target)) = (stored, targets.get(at)) else {
                 continue;
             };
-            let parameter = parameters.entry(target).or_insert_with(|| {
-                let found = ParameterSchema::of_argument(schema.as_value(), target);
-                found.ok().flatten()
-            });
+            let parameter = || ParameterSchema::of_argument(schema.as_value(), target).ok()?;
+            let parameter = parameters.entry(target).or_insert_with(parameter);
             let Some(parameter) = parameter else { continue };
             let mut steps = parameter.steps();
             let mut is_fit = |value: Value| parameter.accepts(&value, &mut steps);
             let mut fits =
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
-                match trial.those_that_fit(nearest, &mut fits) {
-                    none if none.is_empty() => offer(trial, &parameter.intent, &mut fits),
-                    fitting => fitting,
+                let fitting = trial.those_that_fit(nearest, &mut fits);
+                if fitting.is_empty() {
+                    offer(trial, &parameter.intent, &mut fits)
+                } else {
+                    fitting
                 }
             });
             if let Some(better) = better.filter(|better| !better.is_empty()) {
@@ -60,7 +59,7 @@ impl ResolveJob {
         }
     }
 
-    /// Where the value of each reference belongs, by where the reference stands.
+    /// The place of the value of each reference, by the place of the reference.
     fn targets(&self) -> HashMap<&Pointer, Pointer> {
         let at = |reference: &usize| self.plan.references.get(*reference).map(|found| &found.at);
         let mut targets = HashMap::new();
@@ -80,7 +79,7 @@ impl ResolveJob {
         targets
     }
 
-    /// Adds to the first mismatch of each referenced value the selectors that would fit its place.
+    /// Adds fitting selectors to the first mismatch of each referenced value.
     pub(super) fn advise_misfits(
         &self,
         failures: &mut [Failure],
@@ -95,19 +94,15 @@ impl ResolveJob {
         // For all tries together.
         let mut steps = schema.steps(arguments);
         for failure in failures {
-            let link = failure
-                .at
-                .and_around()
-                .find_map(|at| links.get(at).copied());
+            let mut places = failure.at.and_around();
+            let link = places.find_map(|at| links.get(at).copied());
             let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
                 continue;
             };
-            // Each try judges all arguments, so there must not be much beside the place itself.
-            let beside = brought - link.source.bytes_out;
-            if beside > SUGGESTED_BESIDE
-                || suggested.len() == SUGGESTED
-                || !suggested.insert(&link.at)
-            {
+            // Each try validates all arguments, so the others must be small.
+            let is_small = brought - link.source.bytes_out <= MAX_BYTES_BESIDE;
+            let is_left = suggested.len() < MAX_SUGGESTIONS;
+            if !(is_small && is_left && suggested.insert(&link.at)) {
                 continue;
             }
             if let Some(fitting) = self.fitting(link, arguments, schema, &mut steps) {
@@ -116,7 +111,7 @@ impl ResolveJob {
         }
     }
 
-    /// Selectors on a link's result whose values fit where the link's own value stands.
+    /// Selectors on a link's result whose values fit in place of the link's own value.
     fn fitting(
         &self,
         link: &LineageEntry,
@@ -143,17 +138,15 @@ impl ResolveJob {
         fitting
     }
 
-    /// Whether a value fits as it is, or as it would be repaired.
+    /// Whether a value fits, repaired or not.
     fn fits(
         &self,
         value: Value,
         digits: Option<&str>,
         is_fit: &mut dyn FnMut(Value) -> bool,
     ) -> bool {
-        let repaired = self
-            .repairs()
-            .then(|| validate::lossless(&value, digits))
-            .flatten();
+        let repair = || validate::lossless(&value, digits);
+        let repaired = self.repairs().then(repair).flatten();
         is_fit(value) || repaired.is_some_and(is_fit)
     }
 
@@ -161,7 +154,7 @@ impl ResolveJob {
         self.inner.options.repairs != RepairScope::Off
     }
 
-    /// What a trial on what may be shown of a result gives; nothing where that cannot be read.
+    /// Runs a trial on the redacted form of a result; `None` if that cannot be read.
     fn on<T>(&self, stored: &Unredacted, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
         let stored = &stored.redacted(&self.inner.options.reveal).ok()?;
         let arena = Arena::with_memory(self.memory.clone());

@@ -1,4 +1,4 @@
-//! A session's artifacts: made, listed, found, and brought into the context.
+//! A session's artifacts: creates, lists and finds them, and brings them into the context.
 
 use super::{
     Retrieved, Session,
@@ -19,18 +19,16 @@ use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
 
 impl Session {
-    /// Makes an artifact from a recorded result and stores it. The same again changes nothing.
+    /// Makes an artifact from a recorded result and stores it. Repeating it changes nothing.
     ///
-    /// The base selector picks the full data, detail selectors on it make the summary; with a
-    /// component the full data has its properties and the summary its preview fields. What takes
-    /// more of a model's context than one artifact may is marked as
-    /// [blocked](StoredArtifact::retrieval_blocked). The summary is counted as shown to the model.
+    /// The base selector picks the full data, and detail selectors on it the summary; with a component the full data
+    /// has its properties and the summary its preview fields. Data that takes more of a model's context than one
+    /// artifact may is [blocked](StoredArtifact::retrieval_blocked). The summary counts as shown to the model.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result or the call failed, a selector picks nothing or is
-    /// refused, the data does not fit the component, or the store does not take it: its ids are
-    /// taken by other data, or a limit stands in the way.
+    /// [`Failure`] if there is no such result or the call failed, a selector picks nothing or is refused, the data
+    /// does not fit the component, or the store refuses it: its ids are taken by other data, or a limit is reached.
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, NewArtifact, ToolResult};
@@ -70,7 +68,41 @@ impl Session {
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
         );
-        let creating = self.try_create(wanted);
+        let creating = async {
+            let key = LookupKey::new(&wanted.call_id, None);
+            let stored = self.found(&key).await?;
+            let details = wanted.details.iter().map(|(_, selector)| selector);
+            let mut selectors = wanted.base.iter().chain(details);
+            let small = wanted.component.is_none()
+                && wanted.details.len() <= 1
+                && selectors.all(|selector| is_plain_path(selector));
+            let memory = self.memory.clone();
+            let making = self.work_on(&key, stored, small, move |on| {
+                on.succeeded()?;
+                let builder = ArtifactBuilder::new(on.inner, memory);
+                let (artifact, reports) = builder.make(on.whole, &on.shown, &wanted)?;
+                let tokens = on.count(artifact.document().raw());
+                let is_blocked = tokens > on.inner.options.context.limit();
+                Ok((artifact.with_retrieval_blocked(is_blocked), reports, tokens))
+            });
+            let (artifact, reports, tokens) = making.await?;
+            let call_id = key.call_id;
+            let artifact_id = artifact.artifact_id().clone();
+            let refused = |error: Error| Failure::with_ids(&call_id, Some(&artifact_id), error);
+            let recorded = self.record_artifact(artifact).await;
+            let recorded = recorded.map_err(|error| refused(Error::Store(Arc::new(error))))?;
+            let artifact = self.artifact(&artifact_id, &call_id).await;
+            let artifact = artifact.map_err(|error| refused(error.into()))?;
+            if let Some(summary) = artifact.summary() {
+                self.note_shown(&String::from_utf8_lossy(summary.raw()));
+            }
+            Ok(CreatedArtifact {
+                artifact,
+                recorded,
+                tokens,
+                reports,
+            })
+        };
         let created = staged(span, creating, |span, created| {
             let bytes = created.artifact.document().raw().len();
             span.record("crossfeed.bytes.out", number(bytes));
@@ -80,59 +112,12 @@ impl Session {
         created.inspect_err(|failure| self.note_told(failure))
     }
 
-    async fn try_create(&self, wanted: NewArtifact) -> Result<CreatedArtifact, Failure> {
-        let key = LookupKey::new(&wanted.call_id, None);
-        let stored = self.found(&key).await?;
-        let mut selectors = wanted.base.iter();
-        let small = wanted.component.is_none()
-            && wanted.details.len() <= 1
-            && selectors.all(|selector| is_plain_path(selector))
-            && wanted
-                .details
-                .iter()
-                .all(|(_, selector)| is_plain_path(selector));
-        let memory = self.memory.clone();
-        let making = self.work_on(&key, stored, small, move |on| {
-            on.succeeded()?;
-            let (artifact, reports) =
-                ArtifactBuilder::new(on.inner, memory).make(on.whole, &on.shown, &wanted)?;
-            let tokens = on.count(artifact.document().raw());
-            let most = on.inner.options.context.limit();
-            Ok((
-                artifact.with_retrieval_blocked(tokens > most),
-                reports,
-                tokens,
-            ))
-        });
-        let (artifact, reports, tokens) = making.await?;
-        let call_id = key.call_id;
-        let artifact_id = artifact.artifact_id().clone();
-        let refused = |error: Error| Failure::of(&call_id, Some(&artifact_id), error);
-        let recorded = self
-            .record_artifact(artifact)
-            .await
-            .map_err(|error| refused(Error::Store(Arc::new(error))))?;
-        let artifact = self
-            .artifact(&artifact_id, &call_id)
-            .await
-            .map_err(|error| refused(error.into()))?;
-        if let Some(summary) = artifact.summary() {
-            self.note_shown(&String::from_utf8_lossy(summary.raw()));
-        }
-        Ok(CreatedArtifact {
-            artifact,
-            recorded,
-            tokens,
-            reports,
-        })
-    }
-
-    /// The artifacts of this session, oldest first, as a model may see them: a summary is without what
-    /// may never be revealed, and is left out where that cannot be told.
+    /// The artifacts of this session, oldest first, with redacted summaries; a summary that cannot be redacted is
+    /// left out.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] when the store cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     pub async fn artifacts(&self) -> Result<Vec<ListedArtifact>, StoreError> {
         let mut listed = self.inner().store.list_artifacts(&self.scope).await?;
         if !self.inner().options.reveal.hides() {
@@ -176,8 +161,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Failure`] when the selector picks nothing or is refused. That there is no such artifact, or
-    /// that it is too large, is not an error but an [answer](Retrieved).
+    /// [`Failure`] if the selector picks nothing or is refused. A missing or too large artifact is not an error but
+    /// an [answer](Retrieved).
     pub async fn retrieve_artifact(
         &self,
         artifact_id: &ArtifactId,

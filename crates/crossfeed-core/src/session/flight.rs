@@ -1,4 +1,4 @@
-//! Calls in flight: the guard that a host holds while a call runs, and waiting for such calls.
+//! The guard that a host holds while a call is in flight, and waiting for such calls.
 
 use super::{
     Session,
@@ -20,11 +20,10 @@ use parking_lot::Mutex;
 use std::{fmt, panic::catch_unwind, sync::Arc, time::Duration};
 use tracing::Span;
 
-/// A call that was begun and has not returned. While it is, references to it wait.
+/// A call in flight, which references to it wait for.
 ///
-/// It is in flight until its result is recorded, by [`complete`](Self::complete),
-/// [`fail`](Self::fail) or [`Session::record`]. Dropped before, it is given up: whoever waits is told
-/// at once, and nothing is left behind.
+/// It is in flight until its result is recorded, by [`complete`](Self::complete), [`fail`](Self::fail) or
+/// [`Session::record`]. Dropping it before gives it up: waits end at once, and nothing is left behind.
 ///
 /// ```
 /// use crossfeed_core::{Engine, EngineOptions, ToolResult};
@@ -72,37 +71,34 @@ impl fmt::Debug for InFlight {
 }
 
 impl Session {
-    /// Begins a call, so that references to it wait for its result instead of being errors.
+    /// Begins a call, so that references to it wait for its result instead of failing.
     ///
-    /// Begin all calls of a turn before any of them runs: then each may refer to any other, in
-    /// whichever order they were written. Arguments are to be resolved by [`InFlight::session`], which
-    /// knows which call they are for: calls that wait for each other are told so at once.
+    /// Begin all calls of a turn before any of them runs: then each may refer to any other, in any order. Resolve their
+    /// arguments by [`InFlight::session`], which knows the call: calls that wait for each other then fail at once.
     ///
-    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where one
-    /// of them cannot be had: it is malformed, its selector is empty, too long or forbidden, or what it
-    /// refers to is not there or failed. (What a selector finds is seen only when all is there: one that
-    /// matches nothing ends no wait.) Everything else that reads a result does not wait. Calls in
-    /// flight are known to this engine and its clones only: another engine over the same store, here
-    /// or in another process, knows of a call when it has a result.
+    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all if one of them must fail:
+    /// it is malformed, its selector is empty, too long or forbidden, or its result is missing or failed. (Selectors run
+    /// only when all results are there: one that matches nothing does not end a wait.) Nothing else that reads a result
+    /// waits. Calls in flight are known only to this engine and its clones: another engine over the same store, here or
+    /// in another process, knows a call once it has a result.
     ///
-    /// Waiting takes the timer of the tokio runtime at hand; without a runtime, or with one that was
-    /// built without [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait.
-    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it. With
-    /// `panic = "abort"` it cannot be caught: such a program gives its runtime a timer, or sets a wait of
-    /// zero.) The deadline holds where the runtime is driven: with one that is entered, but run by nobody,
-    /// references wait until the call returns or is given up. A wait that is polled when its runtime has
+    /// Waiting uses the timer of the current tokio runtime; without a runtime, or with one built without
+    /// [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait. (In the latter case tokio panics;
+    /// the panic is caught here, but reaches a panic hook. With `panic = "abort"` it cannot be caught: such a program
+    /// gives its runtime a timer, or sets a wait of zero.) The deadline needs a runtime that is driven: with one that is
+    /// only entered, references wait until the call returns or is given up. A wait that is polled after its runtime has
     /// shut down panics, as tokio's timer does.
     ///
-    /// Beginning reads the id from the store, which counts as a use of what is there. Until the store
-    /// has answered, the call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its
-    /// id until its result is recorded or the session is [closed](Session::close).
+    /// Beginning reads the id from the store, which counts as a use of its result. Until the store has answered, the
+    /// call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its id until its result is recorded or
+    /// the session is [closed](Session::close).
     ///
     /// [`EngineOptions::wait`]: crate::EngineOptions::wait
     ///
     /// # Errors
     ///
-    /// [`BeginError`]: the id is taken by a call in flight or by a result that is there, too many calls
-    /// are in flight, or the store is away.
+    /// [`BeginError`]: the id is taken by a call in flight or by a result, too many calls are in flight, or the store is
+    /// unavailable.
     pub async fn begin(&self, call_id: &CallId) -> Result<InFlight, BeginError> {
         let inner = self.inner();
         let is_recorded = async {
@@ -110,9 +106,10 @@ impl Session {
             Ok(matches!(found, Lookup::Found(_)))
         };
         let limit = inner.options.max_in_flight;
-        let flights = &inner.flights;
-        let entry = flights.begin(&self.scope, call_id, limit, is_recorded);
-        let entry = entry.await?;
+        let beginning = inner
+            .flights
+            .begin(&self.scope, call_id, limit, is_recorded);
+        let entry = beginning.await?;
         let trace = Arc::new(CallTrace::begin(call_id, inner.options.telemetry.clone()));
         entry.trace(&trace);
         let mut session = self.clone();
@@ -129,14 +126,11 @@ impl Session {
         })
     }
 
-    /// What a plan wants, each in its place. What is in flight is waited for.
-    pub(super) async fn find_all(&self, plan: &Plan) -> Vec<LookupResult> {
+    /// Looks up all that a plan wants, in order, and waits for calls in flight.
+    pub(super) async fn find_all<'p>(&self, plan: &'p Plan) -> Vec<LookupResult> {
         // Artifacts are not in flight.
-        let results = plan.wanted.iter().map(|wanted| match wanted.artifact_id {
-            None => Some(&wanted.call_id),
-            Some(_) => None,
-        });
-        let wanted: Vec<_> = results.collect();
+        let call_id = |key: &'p LookupKey| key.artifact_id.is_none().then_some(&key.call_id);
+        let wanted: Vec<_> = plan.wanted.iter().map(call_id).collect();
         let wait = self.inner().options.wait;
         let mut waiting = None;
         let timer = || {
@@ -152,12 +146,12 @@ impl Session {
         let actor = self.actor.as_ref();
         let looked =
             flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await;
-        // It ends with the wait.
+        // The span ends with the wait.
         drop(waiting);
         looked
     }
 
-    /// Whether the references of a plan are not at fault for what they are, whatever they refer to.
+    /// Whether the references of a plan can succeed, depending on their results.
     fn can_come_true(&self, plan: &Plan) -> bool {
         let options = &self.inner().options.select;
         let selectors = plan.references.iter();
@@ -165,41 +159,34 @@ impl Session {
         plan.malformed.is_empty() && !selectors.any(|selector| options.refuses(selector))
     }
 
-    /// What is wanted of a call that was not in flight, or that was waited for.
+    /// The result of a call that was not in flight, or was waited for.
     async fn find_landed(&self, wanted: &LookupKey, outcome: Option<Outcome>) -> LookupResult {
         let call_id = wanted.call_id.clone();
-        match outcome {
-            None | Some(Outcome::Completed) => self.find_wanted(wanted).await,
-            Some(Outcome::GivenUp(tombstone)) => match self.find_wanted(wanted).await {
-                Err(LookupError::Unknown { .. }) => {
-                    let reveal = &self.inner().options.reveal;
-                    let tombstone = reveal.without_arguments(tombstone);
-                    Err(LookupError::GivenUp { call_id, tombstone })
+        let options = &self.inner().options;
+        let waited = match outcome {
+            None | Some(Outcome::Completed) => return self.find_wanted(wanted).await,
+            Some(Outcome::GivenUp(tombstone)) => {
+                let found = self.find_wanted(wanted).await;
+                if !matches!(found, Err(LookupError::Unknown { .. })) {
+                    return found;
                 }
-                looked => looked,
-            },
-            Some(Outcome::Cycle(round)) => {
-                let path = round.path();
-                Err(LookupError::Cycle { call_id, path })
+                let tombstone = options.reveal.without_arguments(tombstone);
+                return Err(LookupError::GivenUp { call_id, tombstone });
             }
-            Some(Outcome::TimedOut) => {
-                let waited = Some(self.inner().options.wait);
-                self.find_recorded(call_id, waited).await
+            Some(Outcome::Cycle(cycle)) => {
+                let path = cycle.path();
+                return Err(LookupError::Cycle { call_id, path });
             }
-            Some(Outcome::Aborted) => self.find_recorded(call_id, None).await,
-        }
-    }
-
-    /// The result of a call in flight, which another engine over the same store may have recorded.
-    async fn find_recorded(&self, call_id: CallId, waited: Option<Duration>) -> LookupResult {
-        match self.find_stored(&call_id).await {
-            Ok(result) => Ok(Stored::Result(result).into()),
-            Err(_) => Err(LookupError::Pending { call_id, waited }),
-        }
+            Some(Outcome::TimedOut) => Some(options.wait),
+            Some(Outcome::Aborted) => None,
+        };
+        // Another engine over the same store may have recorded the result.
+        let found = self.find_wanted(wanted).await;
+        found.map_err(|_| LookupError::Pending { call_id, waited })
     }
 }
 
-/// Whether what was found keeps a call from running.
+/// Whether a look-up keeps a call from running.
 fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + use<> {
     let found = found.ok().cloned();
     async move {
@@ -214,12 +201,12 @@ fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + u
     }
 }
 
-/// The end of a wait, where there is a timer.
+/// The end of a wait, if there is a timer.
 fn timer(wait: Duration) -> Option<tokio::time::Sleep> {
     if wait.is_zero() || tokio::runtime::Handle::try_current().is_err() {
         return None;
     }
-    // There is no other way to ask a runtime whether it has a timer.
+    // The only way to find out whether a runtime has a timer.
     catch_unwind(|| tokio::time::sleep(wait)).ok()
 }
 
@@ -232,46 +219,44 @@ impl InFlight {
         self.described()
     }
 
-    /// Names the server that the tool is of, as [`ToolResult::with_server`].
+    /// Names the tool's server, as [`ToolResult::with_server`].
     pub fn with_server(mut self, server: impl Into<Arc<str>>) -> Self {
         self.server = Some(server.into());
         self
     }
 
-    /// Makes the span of the call the child of one elsewhere: what a client sent as `traceparent`. To be
-    /// said first of all, and once; the span keeps the parent that it has once anything was done for the
-    /// call.
+    /// Makes the span of the call the child of a remote one: what a client sent as `traceparent`. Call this first, and
+    /// once; after anything else was done for the call, the span keeps its parent.
     pub fn with_parent(self, parent: &TraceContext) -> Self {
         self.trace.adopt(parent);
         self
     }
 
-    /// The span of the call, to run the tool in. It ends when this guard is dropped, or the last clone
-    /// of the span.
+    /// The span of the call, to run the tool in. It ends when this guard and all clones of the span are dropped.
     #[must_use]
     pub fn span(&self) -> &Span {
         &self.trace.span
     }
 
-    /// Where in a trace the call stands: what the tool is to be sent as `traceparent`. Where the span goes
-    /// nowhere, or there is no [`EngineOptions::telemetry`](crate::EngineOptions::telemetry) that knows,
-    /// it is the [parent](Self::with_parent) itself, which is so passed on.
+    /// The context of the call in a trace, to send to the tool as `traceparent`. If the span is not exported, or
+    /// [`EngineOptions::telemetry`](crate::EngineOptions::telemetry) does not know it, this is the
+    /// [parent](Self::with_parent).
     ///
-    /// From then on the span has its name: [name the tool](Self::with_tool) before.
+    /// This fixes the name of the span: [name the tool](Self::with_tool) before.
     #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
         self.trace.context()
     }
 
-    /// Says whether the call may be made again without harm, see
-    /// [`ToolResult::with_repeatable`]. Unless this says so, no advice is to make it again.
+    /// Sets whether the call can be repeated without harm, see [`ToolResult::with_repeatable`]. By default no error
+    /// advises to repeat it.
     pub fn with_repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
         self.described()
     }
 
-    /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again. Arguments of
-    /// more than 4 KiB are not kept: no error says them.
+    /// Keeps the arguments of the call as raw JSON, so that an error can say how to repeat it. Arguments of more than
+    /// 4 KiB are not kept.
     pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
         let arguments = arguments.into();
         self.arguments = Some(arguments).filter(|own| own.len() <= Tombstone::MAX_ARGUMENTS);
@@ -291,44 +276,36 @@ impl InFlight {
         self.entry.call_id()
     }
 
-    /// The session in which the call runs, on its behalf: what is resolved by it waits for this call's
-    /// sake.
+    /// The session of the call: what it resolves waits on behalf of this call.
     #[must_use]
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Records what the call returned: from then on it is no longer in flight, and whoever waits for
-    /// it goes on. Where the result does not say its tool and arguments, they are added, and it is
-    /// repeatable if the call is.
+    /// Records what the call returned: it is no longer in flight, and waits for it end. A result without tool, server
+    /// and arguments gets the call's, and it is repeatable if the call is.
     ///
     /// # Errors
     ///
-    /// [`StoreError`], as for [`Session::record`]. The call is then still in flight, so that this may
-    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up. Not so with
-    /// [`StoreError::Duplicate`]: the id has another result, so that the call is in flight no longer, or
-    /// it is that of a later call in flight, of which nothing is changed.
+    /// [`StoreError`], as for [`Session::record`]. The call is then still in flight, so this can be tried again, or the
+    /// call can [fail](Self::fail) or be dropped, which gives it up. The exception is [`StoreError::Duplicate`]: the id
+    /// has another result, and the call is no longer in flight, or a later call in flight has taken over the id.
     pub async fn complete(&self, result: ToolResult) -> Result<Recorded, StoreError> {
-        let result = self.named(result);
+        let repeatable = result.stored().repeatable() || self.repeatable;
+        let (tool, server) = (self.tool.clone(), self.server.clone());
+        let result =
+            result
+                .with_repeatable(repeatable)
+                .with_unsaid(tool, server, self.arguments.clone());
         self.session.record(self.call_id(), result).await
     }
 
-    /// Records that the call failed: references to it are then refused with this message.
+    /// Records that the call failed: references to it then fail with this message.
     ///
     /// # Errors
     ///
     /// [`StoreError`], as for [`Self::complete`].
     pub async fn fail(&self, message: impl Into<String>) -> Result<Recorded, StoreError> {
         self.complete(ToolResult::text(message).failed()).await
-    }
-
-    /// The result with what is known of the call.
-    fn named(&self, result: ToolResult) -> ToolResult {
-        let repeatable = result.stored().repeatable() || self.repeatable;
-        result.with_repeatable(repeatable).with_unsaid(
-            self.tool.clone(),
-            self.server.clone(),
-            self.arguments.clone(),
-        )
     }
 }

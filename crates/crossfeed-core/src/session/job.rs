@@ -1,8 +1,8 @@
-//! One resolution, after its look-ups: work that does not wait.
+//! One resolution after its look-ups: work that does not wait.
 
 use super::{
     Resolved,
-    json::{ResolvedJson, Written},
+    json::{ResolvedJson, WrittenArguments},
     offload::counted_bytes,
 };
 use crate::{
@@ -24,39 +24,41 @@ use crossfeed_wire::{CallId, Pointer};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
-/// One resolution, after its look-ups.
+/// One resolution after its look-ups.
 pub(super) struct ResolveJob {
     pub(super) inner: Arc<Inner>,
     pub(super) plan: Plan,
     pub(super) looked: Vec<LookupResult>,
     pub(super) schema: Option<InputSchema>,
-    /// Whether it is done on the async thread.
+    /// Whether it runs on the async thread.
     pub(super) small: bool,
     /// What selectors build is charged to it.
     pub(super) memory: Option<Arc<dyn Memory>>,
 }
 
-/// What came of one resolution, and what its references cost and brought.
-pub(super) struct ResolveOutcome<R> {
-    pub(super) resolved: Result<R, ResolveError>,
-    /// Tokens of the references as they were written.
+/// The outcome of one resolution, and the tokens of its references as they were written.
+pub(super) struct ResolveOutcome<A> {
+    resolved: Result<Resolved<A>, ResolveError>,
     written: usize,
-    /// Tokens of what came in their places.
-    referred: usize,
-    /// Bytes of what came from results.
-    moved: usize,
 }
 
-impl<R> ResolveOutcome<R> {
-    /// Notes it in the books of the session: only when the caller gets the answer, because what is
-    /// dropped half-way brought nothing.
+impl<A> ResolveOutcome<A> {
+    /// Counts the resolution in the session's account. Called once the caller gets the answer: a resolution that is
+    /// dropped half-way does not count.
     pub(super) fn record_usage(
         self,
         account: impl FnOnce() -> Arc<SessionUsage>,
-    ) -> Result<R, ResolveError> {
-        let (written, referred, moved) = (self.written, self.referred, self.moved);
-        if (written, referred, moved) != (0, 0, 0) {
-            account().refer(written, referred, moved);
+    ) -> Result<Resolved<A>, ResolveError> {
+        // A call that does not run uses no values.
+        let lineage = self
+            .resolved
+            .as_ref()
+            .map_or(&[][..], |resolved| &resolved.lineage);
+        let referred = sum(lineage.iter().map(|link| link.tokens));
+        let moved = lineage.iter().filter(|link| !link.source.used_default);
+        let moved = sum(moved.map(|link| link.source.bytes_out));
+        if (self.written, referred, moved) != (0, 0, 0) {
+            account().refer(self.written, referred, moved);
         }
         self.resolved
     }
@@ -64,20 +66,22 @@ impl<R> ResolveOutcome<R> {
 
 impl ResolveJob {
     /// Resolves arguments to a value.
-    pub(super) fn resolve(&self, arguments: Value) -> ResolveOutcome<Resolved> {
+    pub(super) fn resolve(&self, arguments: Value) -> ResolveOutcome<Value> {
         let tally = self.tally();
         let text = |at: &Pointer, _| Some(arguments.pointer(at.as_str())?.to_string());
-        let written = self.written_tokens(text, &tally);
-        let resolved = self.resolved(arguments, &tally);
-        self.worked(written, resolved, |resolved| &resolved.lineage)
+        ResolveOutcome {
+            written: self.written_tokens(text, &tally),
+            resolved: self.resolved(arguments, &tally),
+        }
     }
 
     /// Resolves arguments to bytes.
-    pub(super) fn resolve_json(&self, arguments: Written) -> ResolveOutcome<ResolvedJson> {
+    pub(super) fn resolve_json(&self, arguments: WrittenArguments) -> ResolveOutcome<SplicedJson> {
         let tally = self.tally();
-        let written = self.written_tokens(|_, ordinal| arguments.text_of(ordinal?), &tally);
-        let resolved = self.resolved_json(&arguments, &tally);
-        self.worked(written, resolved, |resolved| &resolved.lineage)
+        ResolveOutcome {
+            written: self.written_tokens(|_, ordinal| arguments.text_of(ordinal?), &tally),
+            resolved: self.resolved_json(&arguments, &tally),
+        }
     }
 
     fn arena(&self) -> FillArena {
@@ -89,24 +93,7 @@ impl ResolveJob {
         Tally::new(tokens, counted_bytes(self.small))
     }
 
-    fn worked<R>(
-        &self,
-        written: usize,
-        resolved: Result<R, ResolveError>,
-        lineage: impl Fn(&R) -> &[LineageEntry],
-    ) -> ResolveOutcome<R> {
-        // What a call that does not run was to bring never came.
-        let lineage = resolved.as_ref().map_or(&[][..], lineage);
-        let moved = lineage.iter().filter(|link| !link.source.used_default);
-        ResolveOutcome {
-            written,
-            referred: sum(lineage.iter().map(|link| link.tokens)),
-            moved: sum(moved.map(|link| link.source.bytes_out)),
-            resolved,
-        }
-    }
-
-    /// Bytes held of each result that is wanted, as many as there are wanted.
+    /// Bytes held of each wanted result.
     pub(super) fn resident_bytes(&self) -> Vec<usize> {
         let bytes = |looked: &LookupResult| match looked.as_ref().map(Unredacted::as_stored) {
             Ok(Stored::Result(result)) => result.resident_bytes(),
@@ -115,7 +102,7 @@ impl ResolveJob {
         self.looked.iter().map(bytes).collect()
     }
 
-    /// The calls whose results take more than before.
+    /// The calls whose results take more bytes than before.
     pub(super) fn grown(&self, before: &[usize]) -> Vec<CallId> {
         let now = self.resident_bytes();
         let both = self.plan.wanted.iter().zip(before.iter().zip(now));
@@ -123,8 +110,7 @@ impl ResolveJob {
         grown.map(|(wanted, _)| wanted.call_id.clone()).collect()
     }
 
-    /// What the references took that the model wrote: with their keys and braces, as they stand in
-    /// the arguments.
+    /// The tokens of the references as the model wrote them, keys and braces included.
     fn written_tokens(
         &self,
         text: impl Fn(&Pointer, Option<u32>) -> Option<String>,
@@ -154,20 +140,15 @@ impl ResolveJob {
         let at = |at: &Pointer, _| arguments.pointer(at.as_str()).map(Cow::Borrowed);
         let malformed = malformed(&self.plan, at);
         let arena = self.arena();
-        let filled = self.filled(arguments, malformed, &arena, tally)?;
-        let Filled {
-            mut arguments,
-            lineage,
-            ..
-        } = filled;
-        let mut repairs = self.judged(&mut arguments, &lineage)?;
-        self.withhold_repairs(&mut repairs, &lineage);
-        Ok(Resolved::new(arguments, lineage, repairs))
+        let mut filled = self.filled(arguments, malformed, &arena, tally)?;
+        let mut repairs = self.judged(&mut filled.arguments, &filled.lineage)?;
+        self.withhold_repairs(&mut repairs, &filled.lineage);
+        Ok(Resolved::new(filled.arguments, filled.lineage, repairs))
     }
 
     fn resolved_json(
         &self,
-        written: &Written,
+        written: &WrittenArguments,
         tally: &Tally<'_>,
     ) -> Result<ResolvedJson, ResolveError> {
         let at = |_: &Pointer, ordinal: Option<u32>| {
@@ -233,7 +214,7 @@ impl ResolveJob {
         })
     }
 
-    /// Judges arguments, and repairs what may be repaired.
+    /// Validates arguments, and repairs what may be repaired.
     fn judged(
         &self,
         arguments: &mut Value,
@@ -251,17 +232,16 @@ impl ResolveJob {
         })
     }
 
-    /// All of the arguments, for a schema that sees more of them than may be left out, or that refuses
-    /// what it sees.
+    /// The whole arguments, for a schema that needs parts that could be skipped otherwise, or refuses what it sees.
     fn materialised(
         &self,
         filled: &Filled<'_, Node<'_>>,
-        written: &Written,
+        written: &WrittenArguments,
         arena: &FillArena,
     ) -> Result<Value, ResolveError> {
         if let Some(cursor) = written.cursor() {
             let (values, bytes) = (cursor.value_count(), cursor.raw().len());
-            // References are replaced, and what they mean was taken before.
+            // References are replaced, and room for their meaning was taken before.
             let references = self.plan.references.iter();
             let ordinals = references.filter_map(|reference| reference.ordinal);
             let replaced = ordinals.filter_map(|ordinal| cursor.by_ordinal(ordinal));
@@ -273,7 +253,7 @@ impl ResolveJob {
             room.take(values, bytes)?;
         }
         let json = self.spliced(&filled.arguments)?;
-        // One piece is made of all of them, and indexed; then it is read into values.
+        // All pieces are joined and indexed, then read into values.
         let reserve = |bytes| {
             let reserved = arena.arena.reservation().reserve(bytes);
             reserved.map_err(LimitError::from)
@@ -292,26 +272,19 @@ impl ResolveJob {
         }
         let mut failures = self.in_order(filled.unheld(&self.plan));
         if failures.is_empty() {
-            let unheld = written
-                .cursor()
-                .and_then(|cursor| unheld_number(cursor, &Pointer::root()));
-            failures.push(match (unheld, value) {
-                (Some((at, error)), _) => Failure::new(at, LimitError::WrittenNumber(error)),
-                (None, Some(Err(error))) => {
-                    let error = LimitError::WrittenNumber(error);
-                    Failure::new(Pointer::root(), error)
-                }
-                (None, _) => {
-                    let limit = self.inner.options.max_resolved_bytes;
-                    let error = LimitError::TooLarge { limit };
-                    Failure::new(Pointer::root(), error)
-                }
-            });
+            let limit = self.inner.options.max_resolved_bytes;
+            let unheld = |cursor| unheld_number(cursor, &Pointer::root());
+            let (at, error) = match (written.cursor().and_then(unheld), value) {
+                (Some((at, error)), _) => (at, LimitError::WrittenNumber(error)),
+                (None, Some(Err(error))) => (Pointer::root(), LimitError::WrittenNumber(error)),
+                (None, _) => (Pointer::root(), LimitError::TooLarge { limit }),
+            };
+            failures.push(Failure::new(at, error));
         }
         Err(ResolveError::new(failures))
     }
 
-    /// Failures in the order in which the walk over the arguments came by their places.
+    /// Failures in the order in which the walk over the arguments visited their places.
     fn in_order(&self, mut failures: Vec<Failure>) -> Vec<Failure> {
         let order = self.plan.order();
         failures.sort_by_key(|failure| order.get(&failure.at).copied());
@@ -319,8 +292,8 @@ impl ResolveJob {
     }
 }
 
-/// Repeats a repair where arguments become bytes: the text that was the JSON of what is demanded is
-/// written as it is, digits and all.
+/// Applies a repair to arguments that become bytes: the text that was the JSON of the expected value is written
+/// unchanged, digits included.
 fn repaired<'a>(
     arguments: &mut Node<'a>,
     repair: &TypeRepair,
@@ -342,8 +315,7 @@ fn repaired<'a>(
         },
         Node::List(..) | Node::Object(..) => None,
     };
-    let now = judged.pointer(repair.at.as_str());
-    *place = Node::View(match (text, now) {
+    *place = Node::View(match (text, judged.pointer(repair.at.as_str())) {
         (_, Some(Value::String(digits))) => View::text(digits.as_str()),
         (Some(text), _) => arena.documents.view(text),
         (None, _) => return Ok(()),
@@ -351,7 +323,7 @@ fn repaired<'a>(
     Ok(())
 }
 
-/// A sum of what a host's counter gave, which may be anything.
+/// A saturating sum, because a host's counter may return any number.
 fn sum(counts: impl Iterator<Item = usize>) -> usize {
     counts.fold(0, usize::saturating_add)
 }

@@ -1,8 +1,8 @@
-//! Resolving to bytes: arguments come as JSON, and go as JSON in pieces.
+//! Resolving from JSON bytes to JSON in pieces.
 
 use super::{
     Resolved, Session,
-    cost::most,
+    cost::max_built_bytes,
     job::ResolveJob,
     offload::{SMALL_BYTES, run_or_spawn},
     read_back::read_back,
@@ -25,20 +25,20 @@ use std::pin::pin;
 /// Arguments as JSON with every reference replaced.
 pub type ResolvedJson = Resolved<SplicedJson>;
 
-/// Arguments as they were written, each key once.
-pub(super) struct Written {
+/// Arguments as they were written, without duplicate keys.
+pub(super) struct WrittenArguments {
     pub(super) document: Document,
-    /// What reading back took out of them.
+    /// The members that reading back removed.
     pub(super) removed: Removed,
     /// Whether something in them looks like a reference.
     may_refer: bool,
-    /// Room for what is built of them beside what references in them mean: once to judge them, and, when
-    /// that is gone, once to say why they do not fit.
+    /// Room for the values built from them, apart from their references: once to validate them and, after that is
+    /// freed, once to explain why they do not fit.
     pub(super) room: Room,
 }
 
-impl Written {
-    fn of(document: Document, removed: Removed, limit: usize) -> Self {
+impl WrittenArguments {
+    fn new(document: Document, removed: Removed, limit: usize) -> Self {
         let may_refer = document.root().is_ok_and(may_hold_references);
         Self {
             room: Room::new(limit),
@@ -48,19 +48,20 @@ impl Written {
         }
     }
 
-    /// Arguments of a tool as it means them, and what the model asked of the result.
+    /// The arguments for the tool's own schema, and what the model asked of the result.
     fn read_back(
         listed: &ListedTool,
         arguments: Bytes,
         limit: usize,
     ) -> Result<(Self, Taken), ResolveError> {
-        let limit = most(limit, arguments.len());
+        let limit = max_built_bytes(limit, arguments.len());
         let document = distinct(read(Document::new(arguments))?);
-        let back = read_back(listed, document, limit)?;
-        Ok((Self::of(back.document, back.removed, limit), back.asked))
+        let restored = read_back(listed, document, limit)?;
+        let own = Self::new(restored.document, restored.removed, limit);
+        Ok((own, restored.asked))
     }
 
-    /// What references in them mean, and the room that this leaves.
+    /// The plan of their references, and the room that this leaves.
     fn plan(&self, schema: Option<&Value>) -> Result<(Plan, Room), LimitError> {
         let mut room = self.room;
         let plan = match self.cursor().filter(|_| self.may_refer) {
@@ -70,7 +71,7 @@ impl Written {
         Ok((plan, room))
     }
 
-    /// A value of theirs as it was written, without blanks.
+    /// A value as it was written, without blanks.
     pub(super) fn text_of(&self, ordinal: u32) -> Option<String> {
         let mut text = Vec::new();
         self.cursor()?.by_ordinal(ordinal)?.write_compact(&mut text);
@@ -87,7 +88,7 @@ impl Written {
         Some(Came::new(value, &self.removed))
     }
 
-    /// The arguments, in which nothing is replaced yet.
+    /// The arguments before references are replaced.
     pub(super) fn node(&self) -> Node<'_> {
         let view = self.cursor().map_or_else(View::null, View::from);
         let mut node = Node::View(view);
@@ -96,7 +97,7 @@ impl Written {
     }
 }
 
-/// A document that is JSON and has an index.
+/// Indexes a document, which must be JSON.
 pub(super) fn read(document: Document) -> Result<Document, ResolveError> {
     match document.root() {
         Ok(_) => Ok(document),
@@ -107,7 +108,7 @@ pub(super) fn read(document: Document) -> Result<Document, ResolveError> {
     }
 }
 
-/// The same with each key once: those members that nobody reads hide no reference then.
+/// A document without duplicate keys, whose unread members could hide references.
 fn distinct(document: Document) -> Document {
     let mut json = Vec::new();
     match document.root() {
@@ -117,25 +118,26 @@ fn distinct(document: Document) -> Document {
         }
         _ => return document,
     }
+    // The first index is freed before the second is built.
     drop(document);
     Document::new(json)
 }
 
 impl Session {
-    /// [`Self::resolve`] from bytes to bytes: the arguments come as JSON, and go as JSON in pieces.
+    /// [`Self::resolve`] from bytes to bytes: takes arguments as JSON, and returns them as JSON in pieces.
     ///
-    /// A large value that a reference brings in is passed on as it is stored, without a copy; all
-    /// numbers keep their digits, those that the model wrote as well. The schema judges the same
-    /// arguments, but what it does not look at is not read: where it asks for a type only, a result
-    /// of any size costs the same. Without references what goes out is what came, byte for byte,
-    /// except that a key that stands twice is written once where something was to be judged or put.
+    /// A large value that a reference brings in is passed on as it is stored, without a copy; all numbers keep
+    /// their digits, in the arguments as well. The schema judges the same arguments, but parts that it does not
+    /// examine are not read: where it asks only for a type, a result of any size costs the same. Arguments without
+    /// references are returned byte for byte, except that duplicate keys are written once if there was something
+    /// to validate or to replace.
     ///
     /// # Errors
     ///
-    /// [`ResolveError`], as for [`Self::resolve`]. Besides, `arguments.invalid` for bytes that are no
-    /// JSON. A number that no 64-bit float holds (`1e400`) is passed on, and `limit.exceeded` only
-    /// where the schema looks at it. `limit.exceeded` as well, before anything is built, for arguments that
-    /// take more than [`EngineOptions::max_argument_bytes`](crate::EngineOptions::max_argument_bytes) to read.
+    /// [`ResolveError`], as for [`Self::resolve`]. In addition, `arguments.invalid` for bytes that are not valid
+    /// JSON. A number beyond 64-bit floats (`1e400`) is passed on, and is `limit.exceeded` only where the schema
+    /// examines it. `limit.exceeded` as well, before anything is built, for arguments that take more than
+    /// [`EngineOptions::max_argument_bytes`](crate::EngineOptions::max_argument_bytes) to read.
     pub async fn resolve_json(
         &self,
         arguments: impl Into<Bytes>,
@@ -159,7 +161,7 @@ impl Session {
         self.traced(Some(tool.listed().name()), resolving).await
     }
 
-    /// [`Self::resolve_call_json`] without judging: what is wrong then is a reference, or cannot be read back.
+    /// [`Self::resolve_call_json`] without validation: only a reference, or reading back, can fail.
     ///
     /// # Errors
     ///
@@ -181,20 +183,18 @@ impl Session {
         let is_judged = schema.is_some();
         let limit = self.inner().options.max_argument_bytes;
         let written = run_or_spawn(arguments.len() <= SMALL_BYTES, move || {
-            let limit = most(limit, arguments.len());
+            let limit = max_built_bytes(limit, arguments.len());
             let document = read(Document::new(arguments))?;
             if !is_judged && !document.root().is_ok_and(may_hold_references) {
-                return Ok(Err(document));
+                return Ok(Err(document.raw().clone()));
             }
             let document = distinct(document);
-            Ok::<_, ResolveError>(Ok(Written::of(document, Removed::default(), limit)))
+            let written = WrittenArguments::new(document, Removed::default(), limit);
+            Ok::<_, ResolveError>(Ok(written))
         });
         match written.await? {
             Ok(written) => self.resolved_written(written, schema).await,
-            Err(untouched) => {
-                let arguments = untouched.raw().clone().into();
-                Ok(ResolvedJson::new(arguments, Vec::new(), Vec::new()))
-            }
+            Err(unchanged) => Ok(Resolved::new(unchanged.into(), Vec::new(), Vec::new())),
         }
     }
 
@@ -208,14 +208,10 @@ impl Session {
         let is_small = arguments.len() <= SMALL_BYTES && (!is_judged || tool.is_compiled());
         let tool = tool.clone();
         let reading = run_or_spawn(is_small, move || {
-            let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
+            let (written, asked) = WrittenArguments::read_back(tool.listed(), arguments, limit)?;
             let refers = || Ok(!written.plan(None)?.0.is_empty());
-            let schema = if is_judged {
-                tool.schema_for(refers)?.cloned()
-            } else {
-                None
-            };
-            Ok::<_, ResolveError>((written, asked, schema))
+            let schema = is_judged.then(|| tool.schema_for(refers)).transpose()?;
+            Ok::<_, ResolveError>((written, asked, schema.flatten().cloned()))
         });
         let (written, asked, schema) = reading.await?;
         let resolved = self.resolved_written(written, schema.as_ref()).await?;
@@ -224,7 +220,7 @@ impl Session {
 
     async fn resolved_written(
         &self,
-        mut written: Written,
+        mut written: WrittenArguments,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
         let is_small = written.document.raw().len() <= SMALL_BYTES;
@@ -232,7 +228,7 @@ impl Session {
         let limit = self.inner().options.max_references;
         let planned = run_or_spawn(is_small, move || {
             let (plan, left) = written.plan(own.as_ref().map(InputSchema::as_value))?;
-            // Here as well: it takes long to drop very many.
+            // Checked here as well, because dropping very many references takes long.
             plan.check(limit)?;
             written.room = left;
             Ok::<_, LimitError>((plan, written))

@@ -1,4 +1,4 @@
-//! Looking up what references name, and what is offered in place of ids that are not known.
+//! Looks up what references name, and offers known ids in place of unknown ones.
 
 use super::{Session, offload::run_or_spawn};
 use crate::{
@@ -6,25 +6,17 @@ use crate::{
     error::{Alternatives, KnownId, LookupError, comparison_budget},
     resolve::{LookupKey, LookupResult},
 };
-use crossfeed_store::{ArtifactLookup, Listed, Lookup, StoreError, StoredResult};
+use crossfeed_store::{ArtifactLookup, Listed, ListedArtifact, Lookup, StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
-/// For how many unknown ids of one call it is looked for those that may be meant.
-const OFFERED_FOR: usize = 32;
-/// The most ids that are compared with unknown ones on the async thread, each as often as it is.
+/// The most unknown ids of one call for which similar ones are offered.
+const MAX_OFFERS: usize = 32;
+/// The most comparisons of ids that run on the async thread.
 const SMALL_COMPARISONS: usize = 64;
 
-/// What a session lists.
-#[derive(Clone, Copy, PartialEq)]
-enum Listing {
-    Calls,
-    Artifacts,
-}
-
 impl Session {
-    /// The results of this session that are there now, the most recently used last: none of what they
-    /// hold.
+    /// The current results of this session, the most recently used last, without their content.
     ///
     /// # Errors
     ///
@@ -33,12 +25,11 @@ impl Session {
         self.inner().store.list(&self.scope).await
     }
 
-    /// A recorded result, all of it: for hosts, not for models. It stays where it is while the answer
-    /// is held.
+    /// A recorded result, unredacted: for hosts, not for models. It stays in memory while the answer is held.
     ///
     /// # Errors
     ///
-    /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is away.
+    /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is unavailable.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
         let whole = self.look_up(&LookupKey::new(call_id, None)).await?;
         match whole.as_stored() {
@@ -61,8 +52,7 @@ impl Session {
         }
     }
 
-    /// What is stored of what is wanted, in flight or not; [`Self::offer`] says what there is in place
-    /// of what is not known.
+    /// The stored result or artifact, in flight or not; [`Self::offer`] adds alternatives to unknown ids.
     pub(super) async fn find_wanted(&self, wanted: &LookupKey) -> LookupResult {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
@@ -80,70 +70,59 @@ impl Session {
         }
     }
 
-    /// What is wanted, or why it is not there and what is.
+    /// The stored result or artifact, or why it is missing, with alternatives.
     pub(super) async fn look_up(&self, wanted: &LookupKey) -> LookupResult {
+        let call_id = &wanted.call_id;
         // Artifacts are not in flight.
-        let is_running = wanted.artifact_id.is_none()
-            && (self.inner().flights).is_running(&self.scope, &wanted.call_id);
-        // Also then: another engine over the same store may have recorded it.
+        let is_running =
+            wanted.artifact_id.is_none() && self.inner().flights.is_running(&self.scope, call_id);
+        // The store is asked in any case: another engine may have recorded the result there.
         let found = self.find_wanted(wanted).await;
-        let found = found.map_err(|error| {
-            if is_running {
-                LookupError::Pending {
-                    call_id: wanted.call_id.clone(),
-                    waited: None,
-                }
-            } else {
-                error
-            }
-        });
+        if is_running && found.is_err() {
+            return Err(LookupError::Pending {
+                call_id: call_id.clone(),
+                waited: None,
+            });
+        }
         let mut looked = [found];
         self.offer(&mut looked).await;
         let [looked] = looked;
         looked
     }
 
-    /// Adds to unknown ids those of this session that may be meant. Where the store cannot list them,
-    /// nothing is added: the id is unknown all the same.
+    /// Adds similar ids of this session to unknown ones; none if the store cannot list them.
     pub(super) async fn offer(&self, looked: &mut [LookupResult]) {
         let unknown = looked.iter_mut().filter_map(|looked| match looked {
             Err(LookupError::Unknown { call_id, offer }) => {
-                Some((Listing::Calls, call_id.as_str().to_owned(), offer))
+                Some((false, call_id.as_str().to_owned(), offer))
             }
             Err(LookupError::ArtifactUnknown {
                 artifact_id, offer, ..
-            }) => Some((Listing::Artifacts, artifact_id.as_str().to_owned(), offer)),
+            }) => Some((true, artifact_id.as_str().to_owned(), offer)),
             _ => None,
         });
-        let mut wanted = Vec::new();
-        let mut offers = Vec::new();
-        for (listing, id, offer) in unknown.take(OFFERED_FOR) {
-            wanted.push((listing, id));
+        let (mut wanted, mut offers) = (Vec::new(), Vec::new());
+        for (is_artifact, id, offer) in unknown.take(MAX_OFFERS) {
+            wanted.push((is_artifact, id));
             offers.push(offer);
         }
-        let asks_for = |listing| wanted.iter().any(|(wanted, _)| *wanted == listing);
-        let calls = if asks_for(Listing::Calls) {
-            self.calls_there().await
-        } else {
-            None
-        };
-        let artifacts = if asks_for(Listing::Artifacts) {
-            self.artifacts_there().await
-        } else {
-            None
-        };
-        let listed = [&calls, &artifacts].map(|there| there.as_ref().map_or(0, Vec::len));
-        let small = listed.iter().sum::<usize>() * wanted.len() <= SMALL_COMPARISONS;
+        let (mut calls, mut artifacts) = (None, None);
+        if wanted.iter().any(|(is_artifact, _)| !is_artifact) {
+            calls = self.known_calls().await;
+        }
+        if wanted.iter().any(|(is_artifact, _)| *is_artifact) {
+            artifacts = self.known_artifacts().await;
+        }
+        let known = [&calls, &artifacts].into_iter().flatten().map(Vec::len);
+        let small = known.sum::<usize>() * wanted.len() <= SMALL_COMPARISONS;
         let found = run_or_spawn(small, move || {
-            let mut comparison_budget = comparison_budget();
-            let offer = |(listing, id): (Listing, String)| {
-                let there = match listing {
-                    Listing::Calls => calls.as_deref(),
-                    Listing::Artifacts => artifacts.as_deref(),
-                };
-                there.map_or_else(Alternatives::default, |there| {
-                    Alternatives::of(&id, there, &mut comparison_budget)
-                })
+            let mut budget = comparison_budget();
+            let offer = |(is_artifact, id): (bool, String)| {
+                let known = if is_artifact { &artifacts } else { &calls };
+                let offer = known
+                    .as_ref()
+                    .map(|known| Alternatives::new(&id, known, &mut budget));
+                offer.unwrap_or_default()
             };
             wanted.into_iter().map(offer).collect::<Vec<_>>()
         });
@@ -152,31 +131,29 @@ impl Session {
         }
     }
 
-    /// The calls whose results can be referred to, the most recently used last; behind them those in
-    /// flight, but for those that wait for the call for which this is asked, and that call itself.
-    async fn calls_there(&self) -> Option<Vec<KnownId>> {
-        // First, as everywhere: a call that returns in between is in both.
-        let running = self
-            .inner()
-            .flights
-            .running(&self.scope, self.actor.as_ref());
-        let listed = self.inner().store.list(&self.scope).await.ok()?;
-        let listed = listed.into_iter();
-        let there = listed.filter(|listed| {
-            let mut running = running.iter();
-            !listed.failed && !running.any(|running| running.call_id == listed.call_id)
-        });
-        let there = there.map(|listed| KnownId::new(listed.call_id.as_str(), listed.tool));
+    /// The calls whose results can be referred to, the most recently used last; then those in flight, except
+    /// this session's own call and those that wait for it.
+    async fn known_calls(&self) -> Option<Vec<KnownId>> {
+        let inner = self.inner();
+        // Before the store: a call that returns in between is in both.
+        let running = inner.flights.running(&self.scope, self.actor.as_ref());
+        let listed = inner.store.list(&self.scope).await.ok()?;
+        let is_running = |listed: &Listed| running.iter().any(|it| it.call_id == listed.call_id);
+        let returned = listed
+            .into_iter()
+            .filter(|it| !it.failed && !is_running(it));
+        let returned = returned.map(|listed| KnownId::new(listed.call_id.as_str(), listed.tool));
         let running = running.iter().filter(|running| !running.is_circular);
         let running = running.map(|call| KnownId::new(call.call_id.as_str(), call.tool.clone()));
-        Some(there.chain(running).collect())
+        Some(returned.chain(running).collect())
     }
 
-    async fn artifacts_there(&self) -> Option<Vec<KnownId>> {
+    async fn known_artifacts(&self) -> Option<Vec<KnownId>> {
         let listed = self.inner().store.list_artifacts(&self.scope).await.ok()?;
-        let whole = listed.into_iter().filter(|listed| !listed.damaged);
-        let there = whole
-            .map(|listed| KnownId::of_call(listed.artifact_id.as_str(), listed.call_id.as_str()));
-        Some(there.collect())
+        let intact = listed.into_iter().filter(|listed| !listed.damaged);
+        let id = |listed: ListedArtifact| {
+            KnownId::of_call(listed.artifact_id.as_str(), listed.call_id.as_str())
+        };
+        Some(intact.map(id).collect())
     }
 }

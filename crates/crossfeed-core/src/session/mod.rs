@@ -1,4 +1,4 @@
-//! The session: composes the stages, looks results up in the store, and waits for calls.
+//! The session: composes the stages, looks up results in the store, and waits for calls.
 
 mod advise;
 mod artifacts;
@@ -23,7 +23,6 @@ mod retrieved;
 #[cfg(test)]
 mod reveal_laws;
 mod select;
-mod suggest;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -40,7 +39,7 @@ pub use retrieved::Retrieved;
 
 use self::{
     job::{ResolveJob, ResolveOutcome},
-    offload::{compiled, is_small, run_or_spawn},
+    offload::{compile, is_small, run_or_spawn},
 };
 use crate::{
     account::SessionUsage,
@@ -69,22 +68,21 @@ use std::{
 };
 use tracing::Instrument as _;
 
-/// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
-/// once.
+/// The scope of call ids. Cloning is cheap; any number of calls may use it at once.
 ///
 /// # Cancellation
 ///
-/// Every future may be dropped at any time: a result is then recorded as a whole or not at all, and
-/// a resolution leaves nothing behind, also not in the sums of [`Session::usage`].
+/// Every future may be dropped at any time: a result is then recorded as a whole or not at all, and a resolution leaves
+/// nothing behind, not even in the sums of [`Session::usage`].
 #[derive(Clone, Debug)]
 pub struct Session {
     engine: Engine,
     scope: Scope,
-    /// The call in flight for which this one is used.
+    /// The call in flight on whose behalf this session works.
     actor: Option<CallHandle>,
     /// Its trace, while it is in flight.
     call: Weak<CallTrace>,
-    /// What selectors build is charged to it.
+    /// Charged for what selectors build.
     memory: Option<Arc<dyn Memory>>,
 }
 
@@ -92,19 +90,18 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resolved<A = Value> {
-    /// What the tool gets.
+    /// The arguments for the tool.
     pub arguments: A,
-    /// Which argument came from which call, in the order in which they were put.
+    /// The call that each argument came from, in the order in which they were put.
     pub lineage: Vec<LineageEntry>,
-    /// Types that were repaired for the tool's schema, but within values some of which may never be
-    /// revealed.
+    /// Types that were repaired for the tool's schema, except within values that are partly withheld.
     pub repairs: Vec<TypeRepair>,
-    /// What the model asked of the result, by parameters that were added for it when the tool was
-    /// listed: for the [cut](Response::cut). `None` where it asked for nothing.
+    /// The model's request for the result, by parameters that were added when the tool was listed: for the
+    /// [cut](Response::cut). `None` without a request.
     pub projection: Option<ProjectionRequest>,
-    /// Whether the model asked for the whole result, by a parameter that was added likewise.
+    /// Whether the model asked for the whole result, by another such parameter.
     pub whole: bool,
-    /// What was ignored of that.
+    /// The parts of the request that were ignored.
     pub diagnostics: Diagnostics,
 }
 
@@ -120,7 +117,7 @@ impl<A> Resolved<A> {
         }
     }
 
-    /// The same with what the model asked of the result.
+    /// Adds what the model asked of the result.
     fn asking(mut self, asked: Taken) -> Self {
         self.projection = Some(asked.request).filter(|request| !request.is_unsaid());
         self.whole = asked.whole;
@@ -140,7 +137,7 @@ pub struct Selected {
 }
 
 impl Engine {
-    /// A session: the scope in which call ids mean something.
+    /// A session: the scope of call ids.
     #[must_use]
     pub fn session(&self, scope: Scope) -> Session {
         Session {
@@ -154,9 +151,8 @@ impl Engine {
 }
 
 impl Session {
-    /// The session with a memory that everything which selectors build is charged to, before it is built,
-    /// and arguments as they are written: where there is none left, a call is refused with `limit.exceeded`.
-    /// Each piece of work builds 64 KiB without being charged.
+    /// Sets a memory that is charged before selectors build values and arguments are written; when it is exhausted, a
+    /// call is refused with `limit.exceeded`. The first 64 KiB of each piece of work are not charged.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<dyn Memory>) -> Self {
         self.memory = Some(memory);
@@ -173,15 +169,13 @@ impl Session {
         self.engine.inner()
     }
 
-    /// Records what a tool returned. The same again is a no-op. If a call of that id is in flight, it
-    /// has returned then.
+    /// Records what a tool returned. Repeating it is a no-op. A call of that id that is in flight returns thereby.
     ///
     /// # Errors
     ///
-    /// [`StoreError`]: the id is taken by another result, the result is larger than the limits
-    /// allow, or the store is away. Never because of what the result holds. The same of another tool
-    /// is another result where that tool's rules hide more than those of the tool that it was
-    /// recorded of, for it is shown by the latter.
+    /// [`StoreError`]: the id is taken by another result, the result exceeds the limits, or the store is unavailable;
+    /// never because of the result's content. The same result of another tool is another result if that tool's
+    /// rules hide more, because the rules of the tool recorded first apply.
     pub async fn record(
         &self,
         call_id: &CallId,
@@ -202,16 +196,16 @@ impl Session {
         recorded
     }
 
-    /// Stores a result, then lets the call leave if it is in flight. What a call returns on its own
-    /// behalf comes too late where another one of its id is in flight.
+    /// Stores a result, then removes the call from those in flight. Refuses what a call returns on its own behalf if
+    /// another call with its id is in flight.
     async fn put(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
         let (flights, scope) = (&self.inner().flights, &self.scope);
-        let actor = self.actor.as_ref();
-        let actor = actor.filter(|actor| actor.call_id() == call_id);
+        let actor = self
+            .actor
+            .as_ref()
+            .filter(|actor| actor.call_id() == call_id);
         if actor.is_some_and(|actor| flights.is_superseded(scope, actor)) {
-            return Err(StoreError::Duplicate {
-                call_id: call_id.clone(),
-            });
+            return Err(duplicate(call_id));
         }
         let stored = self.store(call_id, result);
         let is_there = |error: &StoreError| matches!(error, StoreError::Duplicate { .. });
@@ -230,9 +224,7 @@ impl Session {
             && let Lookup::Found(first) = store.get(&self.scope, call_id).await?
             && !reveal.covers(first.tool(), tool.as_deref())
         {
-            return Err(StoreError::Duplicate {
-                call_id: call_id.clone(),
-            });
+            return Err(duplicate(call_id));
         }
         Ok(recorded)
     }
@@ -246,19 +238,16 @@ impl Session {
         self.inner().store.put_artifact(&self.scope, artifact).await
     }
 
-    /// Replaces every reference in the arguments of a call, then judges them by the tool's own
-    /// schema.
+    /// Replaces every reference in the arguments of a call, then validates them by the tool's own schema.
     ///
-    /// Without references the arguments are walked over once and come back as they were. Results
-    /// are looked up at once; those of calls in flight are waited for ([`Self::begin`]). Work that is
-    /// not small for certain leaves the async threads where there is a tokio runtime: small are up to
-    /// 16 references without selectors, or with plain paths, to up to 64 KiB of results, or 8 KiB
-    /// where a tokenizer counts what they bring.
+    /// Arguments without references are walked over once and returned unchanged. Results are looked up all at once;
+    /// those of calls in flight are waited for ([`Self::begin`]). On a tokio runtime, work that may be large moves to
+    /// blocking threads; small are up to 16 references without selectors or with plain paths, to up to 64 KiB of
+    /// results, or 8 KiB where a tokenizer counts them.
     ///
     /// # Errors
     ///
-    /// [`ResolveError`] holds everything that is wrong, each with its place in the arguments. The
-    /// call must not run.
+    /// [`ResolveError`] holds all failures, each with its place in the arguments. The call must not run.
     pub async fn resolve(
         &self,
         arguments: Value,
@@ -268,8 +257,8 @@ impl Session {
         self.traced(None, resolving).await
     }
 
-    /// A resolution with its span, its figures, and a note of what an error costs. The future stays where
-    /// it is: it is large, and to move it takes as long as to walk over small arguments.
+    /// Traces a resolution, measures it, and counts its error. The future is pinned in place: it is large, and moving
+    /// it takes as long as walking over small arguments.
     async fn traced<A>(
         &self,
         tool: Option<&str>,
@@ -288,7 +277,7 @@ impl Session {
         resolved
     }
 
-    /// The same without any of them.
+    /// The same without a trace.
     async fn resolved(
         &self,
         arguments: Value,
@@ -308,16 +297,15 @@ impl Session {
             .await
     }
 
-    /// Looks up what a plan wants, and has the rest of the work done where it belongs. `is_short` says whether
-    /// the arguments are.
-    async fn execute_plan<A: Send + 'static, R: Send + 'static>(
+    /// Looks up the results of a plan, then runs the rest here or on a blocking thread. `is_short`: the arguments are.
+    async fn execute_plan<W: Send + 'static, A: Send + 'static>(
         &self,
         plan: Plan,
         schema: Option<&InputSchema>,
-        arguments: A,
+        arguments: W,
         is_short: bool,
-        resolve: fn(&ResolveJob, A) -> ResolveOutcome<R>,
-    ) -> Result<R, ResolveError> {
+        resolve: fn(&ResolveJob, W) -> ResolveOutcome<A>,
+    ) -> Result<Resolved<A>, ResolveError> {
         plan.check(self.inner().options.max_references)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         let mut looked = Vec::new();
@@ -335,24 +323,24 @@ impl Session {
             small,
             memory: self.memory.clone(),
         };
-        let (worked, grown) = run_or_spawn(small, move || {
+        let (outcome, grown) = run_or_spawn(small, move || {
             let before = job.resident_bytes();
-            let worked = resolve(&job, arguments);
-            (worked, job.grown(&before))
+            let outcome = resolve(&job, arguments);
+            (outcome, job.grown(&before))
         })
         .await;
         self.measure(&grown).await;
-        worked.record_usage(|| self.account())
+        outcome.record_usage(|| self.account())
     }
 
-    /// Reads the arguments of a call back from the schema that the model was shown, then resolves
-    /// and judges them: [`Self::resolve`] by the tool's own names and schema. What the model asked of
-    /// the result, by parameters that were added to the tool's own, is taken out first.
+    /// Reads the arguments of a call back from the schema that the model was shown, then resolves and validates them:
+    /// [`Self::resolve`] by the tool's own names and schema. The model's request for the result, by parameters that
+    /// were added to the tool's own, is removed first.
     ///
     /// # Errors
     ///
-    /// [`ResolveError`], as for [`Self::resolve`]. Besides, what cannot be read back, and
-    /// `schema.invalid` for a call with references of a tool whose own schema is none.
+    /// [`ResolveError`], as for [`Self::resolve`]. In addition, what cannot be read back, and `schema.invalid` for a
+    /// call with references to a tool whose own schema is invalid.
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, ToolResult};
@@ -385,7 +373,7 @@ impl Session {
         let resolving = async {
             let mut arguments = arguments;
             let asked = tool.listed().take_projection(&mut arguments);
-            compiled(tool).await;
+            compile(tool).await;
             let (arguments, schema) = tool.read(arguments)?;
             let resolved = self.resolved(arguments, schema).await?;
             Ok(resolved.asking(asked))
@@ -394,14 +382,19 @@ impl Session {
             .await
     }
 
-    /// The books of this session.
     fn account(&self) -> Arc<SessionUsage> {
-        self.inner().accounts.of(&self.scope)
+        self.inner().accounts.open(&self.scope)
     }
 
-    /// Notes what an error costs that a model is told.
+    /// Counts an error that the model sees.
     fn note_failure(&self, error: &impl std::fmt::Display) {
         let tokens = &self.inner().options.context.tokens;
         self.account().fail(tokens.count(&error.to_string()));
+    }
+}
+
+fn duplicate(call_id: &CallId) -> StoreError {
+    StoreError::Duplicate {
+        call_id: call_id.clone(),
     }
 }

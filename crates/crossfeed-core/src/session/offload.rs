@@ -1,4 +1,4 @@
-//! Which work is small enough to be done where the call is, and where the rest is done
+//! Decides which work is small enough for the async thread, and runs the rest on blocking threads
 //! (`specs/sessions.md#threads`).
 
 use crate::{
@@ -9,21 +9,19 @@ use crate::{
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The most bytes of results, each counted as often as it is referred to, with which the work stays
-/// on the async thread: even if each is indexed and passed on whole, that is well below a
-/// millisecond.
+/// The most bytes of results, each counted once per reference, with which work stays on the async thread: even if each is
+/// indexed and passed on whole, that takes well below a millisecond.
 pub(super) const SMALL_BYTES: usize = 64 << 10;
-/// The same where the tokens of what comes are counted by a tokenizer, which reads some ten megabytes
-/// a second.
+/// The same if a tokenizer, which reads some ten megabytes a second, counts the tokens.
 const SMALL_COUNTED_BYTES: usize = 8 << 10;
 /// The most bytes of a call that a tokenizer reads anywhere.
 const COUNTED_BYTES: usize = 1 << 20;
-/// The most references with which the work stays on the async thread.
+/// The most references with which work stays on the async thread.
 const SMALL_REFERENCES: usize = 16;
-/// The most bytes of a selector with which the work stays on the async thread.
-const SMALL_SELECTOR: usize = 200;
+/// The most bytes of a selector with which work stays on the async thread.
+const SMALL_SELECTOR_BYTES: usize = 200;
 
-/// How many bytes of a call are counted exactly, where a tokenizer counts: more are estimated.
+/// How many bytes of a call a tokenizer counts exactly; the rest is estimated.
 pub(super) fn counted_bytes(small: bool) -> usize {
     if small {
         SMALL_COUNTED_BYTES
@@ -32,43 +30,39 @@ pub(super) fn counted_bytes(small: bool) -> usize {
     }
 }
 
-/// Whether filling the plan takes little for certain; `counted`, if a tokenizer reads each value.
+/// Whether filling the plan is certainly cheap; `counted`, if a tokenizer reads each value.
 pub(super) fn is_small(plan: &Plan, looked: &[LookupResult], counted: bool) -> bool {
     let size = |wanted: usize| match looked.get(wanted) {
         Some(Ok(stored)) => stored.as_stored().document().raw().len(),
         _ => 0,
     };
-    let most = if counted {
+    let limit = if counted {
         SMALL_COUNTED_BYTES
     } else {
         SMALL_BYTES
     };
-    // What a selector reads is read once; what a bare reference copies is copied each time, and so
-    // may be what is counted.
+    // Selectors read a result once; bare references, and a tokenizer, read it each time.
     let mut read = vec![false; looked.len()];
-    let mut is_read_already = |wanted: usize| match read.get_mut(wanted) {
-        Some(read) => std::mem::replace(read, true),
-        None => false,
+    let mut is_read_already = |wanted: usize| {
+        let read = read.get_mut(wanted);
+        read.is_some_and(|read| std::mem::replace(read, true))
     };
-    plan.references.len() <= SMALL_REFERENCES
-        && plan
-            .references
-            .iter()
-            .try_fold(most, |left, planned| {
-                match planned.reference.select.as_deref() {
-                    Some(selector) if !is_plain_path(selector) => None,
-                    Some(_) if !counted && is_read_already(planned.wanted) => Some(left),
-                    _ => left.checked_sub(size(planned.wanted)),
-                }
-            })
-            .is_some()
+    let mut references = plan.references.iter();
+    let left = references.try_fold(limit, |left, planned| {
+        match planned.reference.select.as_deref() {
+            Some(selector) if !is_plain_path(selector) => None,
+            Some(_) if !counted && is_read_already(planned.wanted) => Some(left),
+            _ => left.checked_sub(size(planned.wanted)),
+        }
+    });
+    plan.references.len() <= SMALL_REFERENCES && left.is_some()
 }
 
-/// Whether a selector is short and has nothing but keys and indexes: `items[0]."a-b".url`. Such a
-/// one takes no more than a look at each key of a result.
+/// Whether a selector is short and has only keys and indexes: `items[0]."a-b".url`. It takes at most a look at each key
+/// of a result.
 pub(super) fn is_plain_path(selector: &str) -> bool {
     let mut bytes = selector.bytes().peekable();
-    let mut plain = selector.len() <= SMALL_SELECTOR;
+    let mut plain = selector.len() <= SMALL_SELECTOR_BYTES;
     while let Some(byte) = bytes.next().filter(|_| plain) {
         plain = match byte {
             b'[' => {
@@ -86,7 +80,7 @@ pub(super) fn is_plain_path(selector: &str) -> bool {
     plain
 }
 
-/// Runs work that does not wait: here if it is small, else where blocking is allowed.
+/// Runs work that does not wait: here if it is small, else on a blocking thread.
 pub(super) async fn run_or_spawn<T: Send + 'static>(
     small: bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -98,32 +92,29 @@ pub(super) async fn run_or_spawn<T: Send + 'static>(
         return work();
     };
     let work = carried(work);
-    // Here, too, because a runtime that has shut down drops what it is given.
+    // Kept here as well, because a runtime that has shut down drops its tasks.
     let work = Arc::new(Mutex::new(Some(work)));
     let take = |work: &Mutex<Option<_>>| work.lock().take();
-    let given = Arc::clone(&work);
-    match runtime
-        .spawn_blocking(move || take(&given).map(|work| work()))
-        .await
-    {
-        Ok(Some(done)) => done,
+    let shared = Arc::clone(&work);
+    let running = runtime.spawn_blocking(move || take(&shared).map(|work| work()));
+    match running.await {
+        Ok(Some(output)) => output,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Ok(None) | Err(_) => match take(&work) {
             Some(work) => work(),
-            // It was begun, and what was begun is not given up.
+            // It has begun, and cannot begin twice.
             None => std::future::pending().await,
         },
     }
 }
 
-/// Compiles a tool's own schema, where that was not done yet: that can take long.
-pub(super) async fn compiled(tool: &PreparedTool) {
-    if tool.is_compiled() {
-        return;
+/// Compiles a tool's own schema, if it is not compiled yet: that can take long.
+pub(super) async fn compile(tool: &PreparedTool) {
+    if !tool.is_compiled() {
+        let tool = tool.clone();
+        // The call reports why a schema is invalid.
+        let _ = run_or_spawn(false, move || tool.input_schema().is_ok()).await;
     }
-    let tool = tool.clone();
-    // Who calls it hears why it is none.
-    let _ = run_or_spawn(false, move || tool.input_schema().is_ok()).await;
 }
 
 #[cfg(test)]

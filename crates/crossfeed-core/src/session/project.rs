@@ -1,9 +1,7 @@
-//! What leaves a session of its results, cut to what was asked for.
+//! Projects results to what was requested.
 
 use super::{Session, offload::is_plain_path, work::Work};
 use crate::{
-    canonical::Stored,
-    engine::Inner,
     error::{LimitError, SelectError},
     failure::{Error, Failure},
     project::{ProjectOptions, Projected, ProjectionContext, announced},
@@ -18,24 +16,22 @@ use crossfeed_json::{Cursor, Document};
 use crossfeed_output_schema::LearnedSchema;
 use crossfeed_projection::{Diagnostic, DiagnosticKind};
 use crossfeed_wire::{CallId, Scope};
-use serde_json::Value;
 use std::sync::Arc;
 
-/// What is said where something is withheld: not what it is.
+/// The diagnostic for a redacted result, which does not say what is withheld.
 const WITHHELD: &str = "some of the result is withheld by a rule of the host; no request shows it";
 
 impl Session {
-    /// A recorded result's canonical value, or what a selector picks of it, cut to what is asked for:
-    /// always without what may never be revealed.
+    /// A recorded result's canonical value, or what a selector picks of it, cut to what is requested and without what
+    /// is never revealed.
     ///
-    /// A schema comes with it where the tool's output has one, declared or learned, and the projected
-    /// value was found to be valid by what becomes of it.
+    /// It comes with a schema if the tool's output has one, declared or learned, and the projected value is valid by
+    /// the projected schema.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result, it is of a failed call or cannot be read, the
-    /// selector picks nothing or is refused, or the request names what there is not to name:
-    /// `projection.invalid`.
+    /// [`Failure`] if there is no such result, its call failed or it cannot be read, the selector picks nothing or is
+    /// refused, or the request is invalid: `projection.invalid`.
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, ProjectOptions, ToolResult};
@@ -62,14 +58,16 @@ impl Session {
         call_id: &CallId,
         options: &ProjectOptions,
     ) -> Result<Projected, Failure> {
-        let projected = match self.found(&LookupKey::new(call_id, None)).await {
-            Ok(stored) => self.cut(call_id, stored, options, false).await,
-            Err(failure) => Err(failure),
+        let projecting = async {
+            let stored = self.found(&LookupKey::new(call_id, None)).await?;
+            self.cut(call_id, stored, options, false).await
         };
-        projected.inspect_err(|failure| self.note_told(failure))
+        projecting
+            .await
+            .inspect_err(|failure| self.note_told(failure))
     }
 
-    /// Cuts what is stored of a call. `failures`, if what a call failed with is passed on as it is.
+    /// Cuts the result of a call. `failures`: the error of a failed call is passed on unchanged.
     pub(super) async fn cut(
         &self,
         call_id: &CallId,
@@ -86,34 +84,14 @@ impl Session {
             "crossfeed.tokens" = tracing::field::Empty,
             "crossfeed.diagnostics" = tracing::field::Empty,
         );
-        let cutting = self.try_cut(call_id, stored, options, failures);
-        let cut = staged(span, cutting, |span, projected| {
-            span.record("crossfeed.bytes.out", number(projected.json.len()));
-            span.record("crossfeed.tokens", number(projected.tokens));
-            let diagnostics = projected.diagnostics.iter().count();
-            span.record("crossfeed.diagnostics", number(diagnostics));
-        });
-        cut.await
-    }
-
-    async fn try_cut(
-        &self,
-        call_id: &CallId,
-        stored: Unredacted,
-        options: &ProjectOptions,
-        failures: bool,
-    ) -> Result<Projected, Failure> {
         let key = LookupKey::new(call_id, None);
         let (scope, wanted) = (self.scope.clone(), options.clone());
         let small = options.select.as_deref().is_none_or(is_plain_path);
         let cutting = self.show(&key, stored, small, move |on| {
-            let mut projected = if failures && on.shown.failure().is_some() {
-                failed(on)?
-            } else {
-                if !wanted.failures {
-                    on.succeeded()?;
-                }
-                projected(on, &scope, &wanted)?
+            let mut projected = match on.succeeded() {
+                Err(_) if failures => failed(on)?,
+                Err(error) if !wanted.failures => return Err(error.into()),
+                _ => projected(on, &scope, &wanted)?,
             };
             if on.is_withheld() {
                 let withheld = Diagnostic::new(DiagnosticKind::Withheld, "", WITHHELD);
@@ -122,25 +100,29 @@ impl Session {
             let showing = on.showing(projected.tokens, false);
             Ok((projected, Some(showing)))
         });
-        cutting.await.map_err(|failure| match failure.error {
+        let projected = staged(span, cutting, |span, projected| {
+            span.record("crossfeed.bytes.out", number(projected.json.len()));
+            span.record("crossfeed.tokens", number(projected.tokens));
+            let diagnostics = projected.diagnostics.iter().count();
+            span.record("crossfeed.diagnostics", number(diagnostics));
+        });
+        projected.await.map_err(|failure| match failure.error {
             Error::Select(_) => failure.with_expression(options.select.as_deref()),
             _ => failure,
         })
     }
 
-    /// Learns the schema of a tool's output from a recorded result: of what may be revealed of it, for
-    /// this tenant and project only. What a call failed with, and a result whose tool is not known,
-    /// teach nothing; the answer is whether it did.
+    /// Learns the schema of a tool's output from a recorded result, redacted, for this tenant and project only. Ignores
+    /// errors of failed calls and results of unknown tools; returns whether it learned.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result, or it cannot be read.
+    /// [`Failure`] if there is no such result, or it cannot be read.
     pub async fn learn(&self, call_id: &CallId) -> Result<bool, Failure> {
         let key = LookupKey::new(call_id, None);
         let scope = self.scope.clone();
         let learning = self.work_on_found(&key, true, move |on| {
-            let tool = on.shown.tool().filter(|_| on.shown.failure().is_none());
-            let Some(tool) = tool else {
+            let Some(tool) = on.shown.tool().filter(|_| on.shown.failure().is_none()) else {
                 return Ok(false);
             };
             let (views, budget) = on.views()?;
@@ -152,7 +134,7 @@ impl Session {
         learning.await
     }
 
-    /// What was learned of a tool's output in this tenant and project.
+    /// The schema learned of a tool's output in this tenant and project.
     #[must_use]
     pub fn learned(&self, tool: &str) -> Option<LearnedSchema> {
         self.inner().learned.of(&self.scope, tool)
@@ -164,41 +146,44 @@ fn projected(
     scope: &Scope,
     options: &ProjectOptions,
 ) -> Result<Projected, Box<Failure>> {
-    let Work {
-        inner,
-        arena,
-        shown,
-        ..
-    } = on;
+    let Work { inner, arena, .. } = on;
     let (views, budget) = on.views()?;
-    let (view, selected) = match options.select.as_deref() {
+    let select = options.select.as_deref();
+    let (view, selected) = match select {
         None => (views.canonical.clone(), None),
         Some(text) => {
             let selection = inner.select_in(&views, arena, &budget, text)?;
             (selection.view, Some(selection.report))
         }
     };
-    let rules = inner.options.reveal.rules(shown.tool());
-    let request = &options.request;
-    let resource = options.resource.as_deref();
+    let rules = inner.options.reveal.rules(on.shown.tool());
+    let (request, resource) = (&options.request, options.resource.as_deref());
     let mut json = Vec::new();
-    let applied = on_root(&view, options.select.as_deref(), arena, &budget, |root| {
+    let applied = on_root(&view, select, arena, &budget, |root| {
         let plan = request.plan(&options.views, resource, options.operation, rules)?;
         plan.project(root, &mut json)
     })?;
     let applied = applied.map_err(|error| rules.scrubbed_error(error))?;
     let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
     let (json, mut schema) = (Bytes::from(json), None);
-    if let Some(output) = output_schema(inner, scope, shown, options) {
-        let asked = ProjectionContext {
+    // The declared schema, else the learned one.
+    let learned = || {
+        inner
+            .learned
+            .of(scope, on.shown.tool()?)?
+            .schema()
+            .map(Arc::new)
+    };
+    if let Some(output) = options.output_schema.clone().or_else(learned) {
+        let context = ProjectionContext {
             selected: selected.as_ref(),
             projection: &applied.projection,
             rules,
         };
         let value = Document::new(json.clone());
-        match announced(&output, &asked, &value, &inner.schemas) {
-            Ok(told) => schema = Some(told),
-            Err(why) => diagnostics.push(why),
+        match announced(&output, &context, &value, &inner.schemas) {
+            Ok(announced) => schema = Some(announced),
+            Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
     Ok(Projected {
@@ -210,7 +195,7 @@ fn projected(
     })
 }
 
-/// What a call failed with, as it may be shown.
+/// The redacted error of a failed call.
 fn failed(on: &Work<'_>) -> Result<Projected, Box<Failure>> {
     let (views, budget) = on.views()?;
     let json = written(&views.canonical, None, &on.arena, &budget)?;
@@ -223,21 +208,7 @@ fn failed(on: &Work<'_>) -> Result<Projected, Box<Failure>> {
     })
 }
 
-/// The schema of a tool's output: as it is declared, else as it was learned.
-fn output_schema(
-    inner: &Inner,
-    scope: &Scope,
-    stored: &Stored,
-    options: &ProjectOptions,
-) -> Option<Arc<Value>> {
-    if let Some(declared) = &options.output_schema {
-        return Some(Arc::clone(declared));
-    }
-    let learned = inner.learned.of(scope, stored.tool()?)?;
-    learned.schema().map(Arc::new)
-}
-
-/// Works on a value as a place of a document: of one of its own, where an expression built it.
+/// Works on a value as a cursor: into a document of its own, if an expression built it.
 pub(super) fn on_root<T>(
     view: &View<'_>,
     select: Option<&str>,
@@ -253,7 +224,7 @@ pub(super) fn on_root<T>(
     Ok(work(root))
 }
 
-/// A value as JSON; `select` is what gave it.
+/// A value as JSON; `select` is the selector that picked it.
 pub(super) fn written(
     view: &View<'_>,
     select: Option<&str>,

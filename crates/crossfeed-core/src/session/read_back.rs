@@ -1,13 +1,12 @@
-//! Reading the arguments of a call back from what the model was shown, as bytes.
-//!
-//! Only what may have to be read back is built as values; the rest is left out of these, and keeps its bytes.
+//! Reads the arguments of a call back from the schema that the model was shown, as bytes. Values are built only of parts
+//! that may change; the rest keeps its bytes.
 
 use super::json::read;
 use crate::{
     arguments::{Removed, Room, unheld_number},
     error::LimitError,
     failure::{Failure, ResolveError},
-    tool::failure,
+    tool::not_readable,
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind, quoted};
@@ -16,30 +15,29 @@ use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashMap};
 
-/// How often the values that are built of arguments are there while they are read back.
-const COPIES: usize = 3;
+/// The most copies of the values built from arguments while they are read back.
+const MAX_COPIES: usize = 3;
 
 /// Arguments that were read back.
-pub(super) struct ReadBack {
+pub(super) struct RestoredArguments {
     pub(super) document: Document,
-    /// Members that are in the document, and not in the arguments.
+    /// Members of the document that are not in the arguments.
     pub(super) removed: Removed,
     pub(super) asked: Taken,
 }
 
-/// Reads arguments back, each key of which stands once. Where members only go, the document stays, and its
-/// index with it.
+/// Reads back arguments without duplicate keys. If members are only removed, the document and its index stay.
 ///
 /// # Errors
 ///
-/// What cannot be read back; [`LimitError::ArgumentsTooLarge`] where that takes more than `limit` bytes,
-/// and [`LimitError::WrittenNumber`] where a number that no value holds would be changed.
+/// What cannot be read back; [`LimitError::ArgumentsTooLarge`] if that takes more than `limit` bytes, and
+/// [`LimitError::WrittenNumber`] if a number beyond 64-bit floats would change.
 pub(super) fn read_back(
     listed: &ListedTool,
     document: Document,
     limit: usize,
-) -> Result<ReadBack, ResolveError> {
-    let mut back = ReadBack {
+) -> Result<RestoredArguments, ResolveError> {
+    let mut back = RestoredArguments {
         document,
         removed: Removed::default(),
         asked: Taken::default(),
@@ -48,52 +46,42 @@ pub(super) fn read_back(
         return Ok(back);
     };
     let mut room = Room::new(limit);
-    let mut take = |values, bytes| room.take(COPIES * values, bytes);
+    let mut take = |values, bytes| room.take(MAX_COPIES * values, bytes);
     let Some(outline) = listed.outline(root, &mut take)? else {
         return Ok(back);
     };
     let mut value = outline.value().clone();
     back.asked = listed.take_projection(&mut value);
-    let value = listed
-        .read_counted(value, take)?
-        .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
+    let value = listed.read_counted(value, take)?.map_err(not_readable)?;
     let mut removed = Removed::default();
-    let root_at = Pointer::root();
-    if is_removed_only(
-        &outline,
-        root,
-        (outline.value(), &value),
-        &root_at,
-        &mut removed,
-    ) {
+    let (at, values) = (Pointer::root(), (outline.value(), &value));
+    if is_removed_only(&outline, root, values, &at, &mut removed) {
         back.removed = removed;
         return Ok(back);
     }
-    let mut again = NumberPreservingWriter {
+    let mut writer = NumberPreservingWriter {
         names: listed.names(),
         outline: &outline,
         chunks: Vec::new(),
         open: Vec::new(),
-        has_most: false,
+        has_largest: false,
     };
-    again.write(&value, Some(root));
-    let unheld = || unheld_number(root, &Pointer::root());
-    if let Some((at, error)) = again.has_most.then(unheld).flatten() {
+    writer.write(&value, Some(root));
+    let unheld = || unheld_number(root, &at);
+    if let Some((at, error)) = writer.has_largest.then(unheld).flatten() {
         return Err(Failure::new(at, LimitError::WrittenNumber(error)).into());
     }
-    let NumberPreservingWriter {
-        mut chunks, open, ..
-    } = again;
-    chunks.push(open.into());
-    // The first index is gone before the second is built.
+    writer.chunks.push(writer.open.into());
+    let json = writer.chunks.concat();
+    // The first index is freed before the second is built.
     drop(outline);
     drop(back.document);
     // Reading back may have made it deeper.
-    back.document = read(Document::new(chunks.concat()))?;
+    back.document = read(Document::new(json))?;
     Ok(back)
 }
 
-/// Whether reading back did no more than take members away, which are added to `removed`.
+/// Whether reading back only removed members, which are added to `removed`.
 fn is_removed_only(
     outline: &Outline<'_>,
     written: Cursor<'_>,
@@ -115,8 +103,8 @@ fn is_removed_only(
         (Value::Object(before), Value::Object(after)) => {
             let mut after = after.iter().peekable();
             for ((key, before), member) in before.iter().zip(written.items()) {
-                let is_same = match after.next_if(|(left, _)| *left == key) {
-                    // The grammar reads this as a whole.
+                let is_same = match after.next_if(|(kept, _)| *kept == key) {
+                    // The grammar of references reads this as a whole.
                     Some((_, after)) if COPIED.contains(&key.as_str()) => before == after,
                     Some((_, after)) => {
                         is_removed_only(outline, member, (before, after), &at.key(key), removed)
@@ -136,19 +124,19 @@ fn is_removed_only(
     }
 }
 
-/// Writes arguments again after they were read back.
+/// Writes arguments after they were read back.
 struct NumberPreservingWriter<'n, 'd> {
     names: &'n Names,
     outline: &'n Outline<'d>,
     chunks: Vec<Bytes>,
     open: Vec<u8>,
-    /// Whether the number that stands for those beyond was written, and nobody knows what for.
-    has_most: bool,
+    /// Whether it wrote the largest float, which also stands for numbers beyond, from an unknown source.
+    has_largest: bool,
 }
 
 impl<'d> NumberPreservingWriter<'_, 'd> {
-    /// Writes a value: what was left out, and scalars, as they are written in what the value is read
-    /// from, if that is known for certain. Reading back bounded its depth.
+    /// Writes a value. Parts that were left out, and scalars of a known source, keep their bytes. Reading back bounded
+    /// the depth.
     fn write(&mut self, value: &Value, written: Option<Cursor<'d>>) {
         if let Some(left_out) = self.outline.left_out(value) {
             let before = std::mem::take(&mut self.open);
@@ -157,7 +145,7 @@ impl<'d> NumberPreservingWriter<'_, 'd> {
         }
         match value {
             Value::Array(items) => {
-                // Reading back neither moves items nor takes any away.
+                // Reading back neither moves nor removes items.
                 let written = written.filter(|list| list.len() == Some(items.len()));
                 let mut written = written.into_iter().flat_map(Cursor::items);
                 self.open.push(b'[');
@@ -171,8 +159,8 @@ impl<'d> NumberPreservingWriter<'_, 'd> {
             }
             Value::Object(members) => {
                 let written = written.into_iter().flat_map(Cursor::members);
-                let written = written.map(|(key, value)| (key.text(), value));
-                let written: HashMap<_, _> = written.collect();
+                let written: HashMap<_, _> =
+                    written.map(|(key, value)| (key.text(), value)).collect();
                 self.open.push(b'{');
                 for (index, (key, value)) in members.iter().enumerate() {
                     if index > 0 {
@@ -189,20 +177,18 @@ impl<'d> NumberPreservingWriter<'_, 'd> {
                     !matches!(written.kind(), Kind::Array | Kind::Object)
                         && written.to_nearest_value() == *scalar
                 });
-                match same {
-                    Some(same) => self.open.extend_from_slice(same.raw()),
-                    None => {
-                        let read = scalar.as_f64().map(f64::abs);
-                        self.has_most |= read == Some(f64::MAX);
-                        self.open.extend_from_slice(scalar.to_string().as_bytes());
-                    }
+                if let Some(same) = same {
+                    self.open.extend_from_slice(same.raw());
+                } else {
+                    self.has_largest |= scalar.as_f64().map(f64::abs) == Some(f64::MAX);
+                    self.open.extend_from_slice(scalar.to_string().as_bytes());
                 }
             }
         }
     }
 
-    /// What the member `key` was read from: the member of that name, or of the name that it is shown
-    /// under; nothing where it may be either.
+    /// The member that `key` was read from: of that name, or of the name under which it is shown; `None` if it may be
+    /// either.
     fn source<'w>(
         &self,
         key: &str,

@@ -1,13 +1,13 @@
-//! What a session shows a model of its results: renderings and hints.
+//! Shows results to a model: renderings and hints.
 
 use super::{Session, work::Work};
 use crate::{
     account::Showing,
-    canonical::{Stored, ViewError, Views},
+    canonical::{Stored, Views},
     error::LimitError,
     failure::Failure,
     hint::{HintDetail, StructureHints},
-    render::{RenderContext, RenderOptions, Rendered, ShowError, show},
+    render::{RenderContext, RenderOptions, Rendered, show},
     resolve::LookupKey,
     strip::StripPolicy,
     telemetry::{number, stage},
@@ -17,27 +17,26 @@ use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::Cursor;
 use crossfeed_store::ResultKind;
 use crossfeed_wire::{CallId, View as Reader};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::borrow::Cow;
 
-/// The most tokens of a rendering with which the work stays on the async thread.
+/// The most tokens of a rendering with which work stays on the async thread.
 const SMALL_TOKENS: usize = 4000;
-/// The member of hints for selectors whose values fit a parameter.
+/// The member of hints with selectors whose values fit a parameter.
 const FITTING: &str = "fittingSelectors";
 
 impl Session {
-    /// What the model is shown of a result: whole if it is small, else a preview that is never longer
-    /// than its budget, says that it is one, and how to reach the rest. A preview is a text that cannot
-    /// be read as JSON, so that nobody takes it for the data. A call that failed is shown like any
-    /// other.
+    /// Shows a result to a model: whole if it is small, else a preview within its budget, which says that it is one and
+    /// how to reach the rest. A preview cannot be parsed as JSON, so that it is not mistaken for the data. A failed call
+    /// is shown like any other.
     ///
-    /// For a program ([`View::Program`](crossfeed_wire::View)) it is what was recorded, byte for byte and of
-    /// any size, without fields of the engine's, and not counted as shown.
+    /// For a program ([`View::Program`](crossfeed_wire::View)) it is what was recorded, byte for byte and of any size,
+    /// without the engine's fields, and does not count as shown.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result, it nests too deep to be read, or the budget does not
-    /// hold even the call id ([`RenderError`](crate::RenderError)).
+    /// [`Failure`] if there is no such result, it nests too deep to be read, or the budget cannot hold even the call id
+    /// ([`RenderError`](crate::RenderError)).
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, RenderOptions, ShownHints, ToolResult};
@@ -82,7 +81,25 @@ impl Session {
             "crossfeed.tokens" = tracing::field::Empty,
             "crossfeed.whole" = tracing::field::Empty,
         );
-        let rendering = self.try_render(call_id, options);
+        let rendering = async {
+            let key = LookupKey::new(call_id, None);
+            let stored = self.found(&key).await?;
+            if options.view == Reader::Program {
+                return self.work_on(&key, stored, true, for_program).await;
+            }
+            let small = options.preview_tokens <= SMALL_TOKENS;
+            let options = options.clone();
+            let rendering = self.show(&key, stored, small, move |on| {
+                let rendered = rendered(on, &options)?;
+                let showing = Showing {
+                    tokens: rendered.tokens,
+                    whole: rendered.whole_tokens,
+                    is_whole: rendered.complete,
+                };
+                Ok((rendered, Some(showing)))
+            });
+            rendering.await
+        };
         let rendered = staged(span, rendering, |span, rendered| {
             span.record("crossfeed.bytes.out", number(rendered.json.len()));
             span.record("crossfeed.tokens", number(rendered.tokens));
@@ -92,35 +109,11 @@ impl Session {
         rendered.inspect_err(|failure| self.note_told(failure))
     }
 
-    async fn try_render(
-        &self,
-        call_id: &CallId,
-        options: &RenderOptions,
-    ) -> Result<Rendered, Failure> {
-        let key = LookupKey::new(call_id, None);
-        let stored = self.found(&key).await?;
-        if options.view == Reader::Program {
-            return self.work_on(&key, stored, true, for_program).await;
-        }
-        let small = options.preview_tokens <= SMALL_TOKENS;
-        let options = options.clone();
-        let rendering = self.show(&key, stored, small, move |on| {
-            let rendered = rendered(on, &options)?;
-            let showing = Showing {
-                tokens: rendered.tokens,
-                whole: rendered.whole_tokens,
-                is_whole: rendered.complete,
-            };
-            Ok((rendered, Some(showing)))
-        });
-        rendering.await
-    }
-
-    /// What a model is told of a result's structure: selectors that work on it.
+    /// Describes a result's structure to a model, by selectors that work on it.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result, the call failed, or it cannot be read.
+    /// [`Failure`] if there is no such result, the call failed, or it cannot be read.
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, HintDetail, ToolResult};
@@ -165,24 +158,21 @@ impl Session {
     }
 }
 
-/// What is stored, byte for byte. It is not read, unless it is not text: that has the form in which
-/// a reference passes it.
+/// What is stored, byte for byte and unread; anything but text has the form in which a reference passes it.
 fn for_program(on: &Work<'_>) -> Result<Rendered, Box<Failure>> {
     let stored = &on.shown;
     let raw = stored.document().raw();
     let is_bytes = matches!(stored, Stored::Result(result) if result.kind() == ResultKind::Bytes);
-    let text = std::str::from_utf8(raw).ok().filter(|_| !is_bytes);
-    let json = match text {
-        Some(text) => text.to_owned(),
-        None => {
-            let (views, _) = on.views()?;
-            let mut json = Vec::new();
-            let limit = usize::MAX;
-            let written = views.bare.write(&mut json, limit);
-            written.map_err(|_| LimitError::TooLarge { limit })?;
-            // JSON is UTF-8.
-            String::from_utf8(json).unwrap_or_default()
-        }
+    let json = if let Some(text) = std::str::from_utf8(raw).ok().filter(|_| !is_bytes) {
+        text.to_owned()
+    } else {
+        let (views, _) = on.views()?;
+        let mut json = Vec::new();
+        let limit = usize::MAX;
+        let written = views.bare.write(&mut json, limit);
+        written.map_err(|_| LimitError::TooLarge { limit })?;
+        // JSON is UTF-8.
+        String::from_utf8(json).unwrap_or_default()
     };
     Ok(Rendered::for_program(json, on.is_withheld()))
 }
@@ -192,9 +182,9 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
     let (budget, views) = on.try_views();
     let views = match views {
         Ok(views) => Some(views),
-        Err(error @ ViewError::Limit(_)) => return Err(LimitError::from(error).into()),
-        // It is shown all the same, but nothing that would have to be evaluated.
-        Err(ViewError::Cost(_)) => None,
+        Err(error @ LimitError::Unreadable(_)) => return Err(error.into()),
+        // It is shown nevertheless, without anything that needs evaluation.
+        Err(_) => None,
     };
     let open = |cursor| arena.open(cursor, &budget).ok().flatten();
     let reaches = |select: &str, place: Option<Cursor<'_>>| {
@@ -217,28 +207,26 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
         let Some(views) = &views else {
             return Vec::new();
         };
-        let shown = shown_of(views, options.strip);
+        let shown = stripped(views, options.strip);
         let details = match options.detail {
             HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
             HintDetail::Compact => &[HintDetail::Compact],
         };
-        let given = options.fitting.as_ref();
-        let fitting = given.map(|all| {
+        let fitting = options.fitting.as_ref().map(|all| {
             let works = |select: &&String| reaches(select, None);
-            Value::from(all.iter().filter(works).cloned().collect::<Vec<_>>())
+            all.iter().filter(works).cloned().collect::<Vec<_>>()
         });
         let select = &inner.options.select;
         let all = details.iter().map(|detail| {
             let hints = StructureHints::of(&shown, *detail, select, arena, &budget);
             let mut hints = hints.to_value();
             if let Some(fitting) = &fitting {
-                hints[FITTING] = fitting.clone();
+                hints[FITTING] = json!(fitting);
             }
             hints.to_string()
         });
-        // What was asked for is the last to go.
-        let has_some = |fitting: &&Value| fitting.as_array().is_some_and(|all| !all.is_empty());
-        let alone = fitting.as_ref().filter(has_some);
+        // Requested selectors are dropped last.
+        let alone = fitting.as_ref().filter(|fitting| !fitting.is_empty());
         let alone = alone.map(|fitting| json!({FITTING: fitting}).to_string());
         all.chain(alone).collect()
     };
@@ -248,39 +236,34 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
         preview_tokens: options.preview_tokens.min(context.limit()),
         ..options.clone()
     };
-    show(&on.shown, &known, &options, context, &hints).map_err(|trouble| match trouble {
-        ShowError::View(error) => LimitError::from(error).into(),
-        ShowError::Render(error) => error.into(),
-    })
+    Ok(show(&on.shown, &known, &options, context, &hints)?)
 }
 
-/// What hints are made of: the canonical value without the keys that are not shown.
-fn shown_of<'a>(views: &Views<'a>, policy: StripPolicy) -> View<'a> {
-    let own = |view: View<'a>| {
-        let has_hidden = policy != StripPolicy::Internal
-            && view.kind() == Kind::Object
-            && view.members().any(|(key, _)| policy.strips(&key));
-        if !has_hidden {
+/// What hints describe: the canonical value without stripped keys.
+fn stripped<'a>(views: &Views<'a>, policy: StripPolicy) -> View<'a> {
+    let canonical = views.canonical.clone();
+    if policy == StripPolicy::Internal {
+        return canonical;
+    }
+    let strip = |view: View<'a>| {
+        let is_object = view.kind() == Kind::Object;
+        if !(is_object && view.members().any(|(key, _)| policy.strips(&key))) {
             return view;
         }
         let shown = view.members().filter(|(key, _)| !policy.strips(key));
         let shown = shown.map(|(key, value)| (Cow::Owned(key.into_owned()), value));
         View::object(shown.collect())
     };
-    let canonical = views.canonical.clone();
     // The parts of a tool result are shown one by one.
-    if views.envelope.is_some()
-        && canonical.as_cursor().is_none()
-        && policy != StripPolicy::Internal
-        && canonical.kind() == Kind::Array
-    {
+    let is_built = views.envelope.is_some() && canonical.as_cursor().is_none();
+    if is_built && canonical.kind() == Kind::Array {
         let parts = 0..canonical.len().unwrap_or_default();
-        return View::list(parts.filter_map(|at| canonical.at(at)).map(own).collect());
+        return View::list(parts.filter_map(|at| canonical.at(at)).map(strip).collect());
     }
-    own(canonical)
+    strip(canonical)
 }
 
-/// Whether a view is a place in a document, or, in place of binary data, an object that holds it.
+/// Whether a view is a place in a document, or an object that holds the binary data there.
 fn is_at(view: &View<'_>, place: Option<Cursor<'_>>) -> bool {
     let Some(place) = place else {
         return true;

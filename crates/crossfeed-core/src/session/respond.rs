@@ -1,13 +1,12 @@
-//! The late cut: everything that a host derives from a result sees all of it, and only what leaves is
-//! cut.
+//! The late cut: a host's code sees the whole result, and only what leaves is cut.
 //!
-//! The result is recorded before anything else can happen to it.
+//! The result is recorded first.
 //!
 //! # Invariants
 //!
-//! - The cut takes the response: behind it there is no way to the full value but [`Session::get`].
-//! - Rules of what is always kept and never revealed hold at the cut, whatever is asked for.
-//! - Where redaction or projection fails, what leaves is the error.
+//! - The cut consumes the response: afterwards only [`Session::get`] leads to the full value.
+//! - The rules of what is always kept and never revealed apply at the cut, whatever the request.
+//! - If redaction or projection fails, the error leaves instead.
 
 use super::Session;
 use crate::{
@@ -25,7 +24,7 @@ use crossfeed_store::{StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
-/// A recorded result on its way to whoever asked for it. Its `Debug` does not say the data.
+/// A recorded result on its way out. Its `Debug` omits the data.
 ///
 /// ```
 /// use crossfeed_core::{Engine, EngineOptions, ProjectOptions, RevealPolicy, ToolResult};
@@ -61,36 +60,33 @@ pub struct Response {
 }
 
 impl Session {
-    /// Records what a tool returned, and begins the response that is made of it.
+    /// Records what a tool returned, and begins the response.
     ///
     /// # Errors
     ///
-    /// [`StoreError`], as for [`Self::record`]: what is not recorded does not leave.
+    /// [`StoreError`], as for [`Self::record`]: a result that is not recorded does not leave.
     pub async fn respond(
         &self,
         call_id: &CallId,
         result: ToolResult,
     ) -> Result<Response, StoreError> {
-        let given = result.stored();
-        let document = Document::new(given.document().raw().clone());
-        let own = marked(given.with_document_of_call(document, given.kind()));
+        let returned = result.stored();
+        let document = Document::new(returned.document().raw().clone());
+        let own = marked(returned.with_document_of_call(document, returned.kind()));
         self.record(call_id, result).await?;
-        // What is stored, so that one index serves all; it may be gone again already.
-        let full = match self.get(call_id).await {
-            Ok(stored) => stored,
-            Err(_) => Arc::new(own),
-        };
+        // The stored result shares its index, but may be gone already.
+        let full = self.get(call_id).await.unwrap_or_else(|_| Arc::new(own));
         Ok(self.response_of(call_id, full))
     }
 
-    /// Begins a response of a result that was recorded before.
+    /// Begins a response from a result that was recorded before.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result.
+    /// [`Failure`] if there is no such result.
     pub async fn response(&self, call_id: &CallId) -> Result<Response, Failure> {
         let full = self.get(call_id).await;
-        let full = full.map_err(|error| Failure::of(call_id, None, error))?;
+        let full = full.map_err(|error| Failure::with_ids(call_id, None, error))?;
         Ok(self.response_of(call_id, full))
     }
 
@@ -105,19 +101,19 @@ impl Session {
 }
 
 impl Response {
-    /// The call.
+    /// The id of the call.
     #[must_use]
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
-    /// All of the result: for rules, interfaces, suggestions and storage of the host.
+    /// The whole result: for the host's rules, interfaces, suggestions and storage.
     #[must_use]
     pub fn full(&self) -> &StoredResult {
         &self.full
     }
 
-    /// Shows all of the result to an observer, and gives what it made of it.
+    /// Shows the whole result to an observer, and returns what it returns.
     pub fn observe<T>(
         &mut self,
         name: impl Into<String>,
@@ -127,31 +123,30 @@ impl Response {
         observer(&self.full)
     }
 
-    /// Who has observed the result, in order.
+    /// The names of the observers, in order.
     #[must_use]
     pub fn observed(&self) -> &[String] {
         &self.observed
     }
 
-    /// Cuts the result to what is asked for. What a call failed with is not projected.
+    /// Cuts the result to what is requested. The error of a failed call is not projected.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when the request or the result cannot be answered or judged, as for
-    /// [`Session::project`]: the error is then what leaves.
+    /// [`Failure`] if the request is invalid or the result cannot be read or redacted, as for
+    /// [`Session::project`]: the error then leaves instead.
     pub async fn cut(self, options: &ProjectOptions) -> Result<Projected, Failure> {
         let whole = Unredacted::from(Stored::Result(self.full));
         let cut = self.session.cut(&self.call_id, whole, options, true).await;
         cut.inspect_err(|failure| self.session.note_told(failure))
     }
 
-    /// Cuts the result by a protocol's own rules: `cut` sees what may be revealed of the result, and
-    /// the rules that hold for its tool, and nothing else of it. What it gives is what leaves: its
-    /// bytes are counted as shown.
+    /// Cuts the result by a protocol's own rules: `cut` sees only the redacted result, and the rules of its tool. What
+    /// it returns leaves, and counts as shown.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when it cannot be told what may be revealed: the error is then what leaves.
+    /// [`Failure`] if the result cannot be redacted: the error then leaves instead.
     pub async fn cut_with<T: AsRef<[u8]> + Send + 'static>(
         self,
         cut: impl FnOnce(&StoredResult, &Arc<RevealRules>) -> T + Send + 'static,
@@ -162,9 +157,9 @@ impl Response {
             let Stored::Result(shown) = &on.shown else {
                 return Err(LookupError::unknown(on.key.call_id.clone()).into());
             };
-            let left = cut(shown, on.inner.options.reveal.rules(shown.tool()));
-            let showing = on.showing(on.count(left.as_ref()), false);
-            Ok((left, Some(showing)))
+            let output = cut(shown, on.inner.options.reveal.rules(shown.tool()));
+            let showing = on.showing(on.count(output.as_ref()), false);
+            Ok((output, Some(showing)))
         });
         let cut = cutting.await;
         cut.inspect_err(|failure| self.session.note_told(failure))

@@ -1,4 +1,4 @@
-//! What a session brings into a model's context: a result or artifact as it is, or a part of it.
+//! Brings a result or artifact, or a part of it, into a model's context.
 
 mod advice;
 
@@ -8,7 +8,6 @@ use crate::{
     context::{ALL_BY_REFERENCE, Outline, Oversized},
     failure::Failure,
     resolve::LookupKey,
-    reveal::Unredacted,
     strip::{StripPolicy, strip},
     telemetry::{fail, number, stage},
     trace::staged,
@@ -18,11 +17,10 @@ use crossfeed_jmespath::{Budget, View};
 use crossfeed_wire::{ArtifactId, CallId};
 use tracing::Span;
 
-/// The bytes that a token has at most, on average over a text: beyond, a text is too large however
-/// it is counted.
-const TOKEN_BYTES: usize = 16;
+/// The most bytes of a token, on average over a text: a text with more is too large for any counter.
+const MAX_TOKEN_BYTES: usize = 16;
 
-/// Notes what came of bringing something into the context.
+/// Records the outcome in a span.
 fn note(span: &Span, retrieved: &Retrieved) {
     let outcome = match retrieved {
         Retrieved::Data { json, tokens } => {
@@ -45,9 +43,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Failure`] when the selector picks nothing or is refused, or the result cannot be read. That
-    /// there is no result, that it is too large, or that all of it was shown before, is not an error but
-    /// an [answer](Retrieved).
+    /// [`Failure`] if the selector picks nothing or is refused, or the result cannot be read. A result that is
+    /// missing, too large, or was shown whole before is not an error but an [answer](Retrieved).
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, Retrieved, ToolResult};
@@ -77,8 +74,8 @@ impl Session {
             .await
     }
 
-    /// Brings a result's canonical value into the context, also if all of it was shown before: for a
-    /// host that has shortened the conversation since.
+    /// Brings a result's canonical value into the context, even if all of it was shown before: for a host that has
+    /// shortened the conversation since.
     ///
     /// # Errors
     ///
@@ -88,8 +85,8 @@ impl Session {
             .await
     }
 
-    /// Brings an artifact's full data into the context, also if all of it was shown before: for a host
-    /// that has shortened the conversation since.
+    /// Brings an artifact's full data into the context, even if all of it was shown before: for a host that has
+    /// shortened the conversation since.
     ///
     /// # Errors
     ///
@@ -103,93 +100,74 @@ impl Session {
         self.retrieve_what(what, None, true).await
     }
 
-    /// Brings something into the context if it is there; `again`, if that was done before.
+    /// Brings a result or artifact into the context, if it exists; `again`, even if all of it was shown before.
     pub(super) async fn retrieve_what(
         &self,
         what: LookupKey,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
-        let LookupKey {
-            call_id,
-            artifact_id,
-        } = &what;
         let span = stage!(
             "crossfeed::retrieve",
             "crossfeed.retrieve",
-            "gen_ai.tool.call.id" = call_id.as_str(),
-            "crossfeed.artifact.id" = artifact_id.as_ref().map(ArtifactId::as_str),
+            "gen_ai.tool.call.id" = what.call_id.as_str(),
+            "crossfeed.artifact.id" = what.artifact_id.as_ref().map(ArtifactId::as_str),
             "crossfeed.outcome" = tracing::field::Empty,
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
         );
+        let (text, small) = (select.map(str::to_owned), select.is_none_or(is_plain_path));
         let retrieving = async {
-            match self.look_up(&what).await {
-                Ok(stored) => self.fetch_into_context(&what, stored, select, again).await,
-                Err(error) => Ok(self.noted(Retrieved::Missing(error))),
-            }
-        };
-        staged(span, retrieving, note).await
-    }
-
-    async fn fetch_into_context(
-        &self,
-        what: &LookupKey,
-        stored: Unredacted,
-        select: Option<&str>,
-        again: bool,
-    ) -> Result<Retrieved, Failure> {
-        let text = select.map(str::to_owned);
-        let books = (!again && select.is_none()).then(|| self.account());
-        let small = select.is_none_or(is_plain_path);
-        let fetching = self.show(what, stored, small, move |on| {
-            let retrieved = if let Err(error) = on.succeeded() {
-                Retrieved::Missing(error)
-            } else if books
-                .is_some_and(|books| books.was_shown_whole(on.key, books.mark(&on.shown)))
-            {
-                Retrieved::AlreadyShown
-            } else {
-                on.fetch(text.as_deref())?
+            let stored = match self.look_up(&what).await {
+                Ok(stored) => stored,
+                Err(error) => return Ok(Retrieved::Missing(error)),
             };
-            let showing = match retrieved {
-                Retrieved::Data { tokens, .. } => Some(on.showing(tokens, text.is_none())),
-                _ => None,
-            };
-            Ok((retrieved, showing))
-        });
-        let retrieved = fetching.await.map_err(|failure| {
-            let failure = failure.with_expression(select);
-            self.note_failure(&failure);
-            failure
-        })?;
-        Ok(self.noted(retrieved))
-    }
-
-    /// Notes what the model is told where nothing is brought.
-    fn noted(&self, retrieved: Retrieved) -> Retrieved {
-        if let Some(body) = retrieved.error_body() {
-            let told = [Some(body.message), body.advice].into_iter().flatten();
-            let counter = &self.inner().options.context.tokens;
-            let tokens = told.fold(0, |sum: usize, text| {
-                sum.saturating_add(counter.count(&text))
+            let account = (!again && select.is_none()).then(|| self.account());
+            let fetching = self.show(&what, stored, small, move |on| {
+                if let Err(error) = on.succeeded() {
+                    return Ok((Retrieved::Missing(error), None));
+                }
+                if account.is_some_and(|it| it.was_shown_whole(on.key, it.mark(&on.shown))) {
+                    return Ok((Retrieved::AlreadyShown, None));
+                }
+                let retrieved = on.fetch(text.as_deref())?;
+                let showing = match retrieved {
+                    Retrieved::Data { tokens, .. } => Some(on.showing(tokens, text.is_none())),
+                    _ => None,
+                };
+                Ok((retrieved, showing))
             });
-            self.account().fail(tokens);
+            fetching
+                .await
+                .map_err(|failure| failure.with_expression(select))
+        };
+        let retrieved = staged(span, retrieving, note).await;
+        match &retrieved {
+            Ok(retrieved) => self.note_missing(retrieved),
+            Err(failure) => self.note_failure(failure),
         }
         retrieved
+    }
+
+    /// Counts the error that the model sees if nothing is retrieved.
+    fn note_missing(&self, retrieved: &Retrieved) {
+        if let Some(body) = retrieved.error_body() {
+            let texts = [Some(body.message), body.advice].into_iter().flatten();
+            let counter = &self.inner().options.context.tokens;
+            let tokens = texts.map(|text| counter.count(&text));
+            self.account().fail(tokens.fold(0, usize::saturating_add));
+        }
     }
 }
 
 impl Work<'_> {
     fn fetch(&self, select: Option<&str>) -> Result<Retrieved, Box<Failure>> {
         let (views, budget) = self.views()?;
-        let limit = self.inner.options.context.limit();
-        let blocked = match &self.shown {
-            Stored::Artifact(artifact) => artifact.retrieval_blocked(),
-            Stored::Result(_) => false,
-        };
+        let limit = self.limit();
+        let blocked =
+            matches!(&self.shown, Stored::Artifact(artifact) if artifact.retrieval_blocked());
         let allowed = if blocked {
-            self.less_than_all(limit)
+            self.less_than_all()
         } else {
             Some(limit)
         };
@@ -210,11 +188,8 @@ impl Work<'_> {
                         if !blocked && fits(&views.canonical) {
                             return "try: no selector, to bring the whole result".to_owned();
                         }
-                        let part = within(&views.canonical, &fits);
-                        match part.filter(|path| reaches(path)) {
-                            Some(path) => format!("try: {path}"),
-                            None => ALL_BY_REFERENCE.to_owned(),
-                        }
+                        let part = within(&views.canonical, &fits).filter(|path| reaches(path));
+                        part.map_or(ALL_BY_REFERENCE.to_owned(), |path| format!("try: {path}"))
                     };
                     let advice = in_place(&error, next);
                     let failure: Box<Failure> = error.into();
@@ -243,79 +218,71 @@ impl Work<'_> {
         }))
     }
 
-    /// The most tokens that a part of something may have that is not to be brought as a whole; `None`
-    /// where no part is less. It is held against the whole without blanks, as a selection may be.
-    fn less_than_all(&self, limit: usize) -> Option<usize> {
+    fn limit(&self) -> usize {
+        self.inner.options.context.limit()
+    }
+
+    /// The most bytes that can fit into the limit.
+    fn max_bytes(&self) -> usize {
+        self.limit().saturating_mul(MAX_TOKEN_BYTES)
+    }
+
+    /// The most tokens of a part of a blocked artifact; `None` if no part is smaller than the whole, which is
+    /// measured without blanks, as a selection may be.
+    fn less_than_all(&self) -> Option<usize> {
         let document = self.shown.document();
-        if document.raw().len() > limit.saturating_mul(TOKEN_BYTES) {
-            return Some(limit);
+        if document.raw().len() > self.max_bytes() {
+            return Some(self.limit());
         }
         let mut all = Vec::new();
         match document.root() {
             Ok(root) => root.write_compact(&mut all),
             Err(_) => all.extend_from_slice(document.raw()),
         }
-        Some(self.count(&all).checked_sub(1)?.min(limit))
+        Some(self.count(&all).checked_sub(1)?.min(self.limit()))
     }
 
-    /// A value as JSON and what it takes, in the bytes in which it came; or what it takes only, where
-    /// that is far too much. `whole` is what is stored, if the value is that without internal fields.
+    /// A value as JSON, in its original bytes, and its tokens; only the tokens if they are far too many. `whole` is
+    /// what is stored, if the value is that without internal fields.
     fn written(
         &self,
         view: &View<'_>,
         whole: Option<&Stored>,
         budget: &Budget,
     ) -> (Option<Vec<u8>>, usize) {
-        let most = self
-            .inner
-            .options
-            .context
-            .limit()
-            .saturating_mul(TOKEN_BYTES);
-        if let Some(cursor) = view.as_cursor() {
-            if cursor.raw().len() > most {
-                return (None, self.count(cursor.raw()));
-            }
-        } else if let Some(whole) = whole.map(Stored::document) {
-            if whole.raw().len() > most {
-                return (None, self.count(whole.raw()));
-            }
-            // An object without its internal fields is what is left of its bytes.
-            let is_own = whole
-                .root()
-                .is_ok_and(|root| !root.document_has_duplicates());
-            let own = is_own
-                .then(|| strip(whole, StripPolicy::Internal))
-                .flatten();
-            if let Some(own) = own {
-                let tokens = self.count(&own);
-                return (Some(own), tokens);
-            }
+        let cursor = view.as_cursor();
+        let whole = whole.map(Stored::document).filter(|_| cursor.is_none());
+        let raw = cursor.map(|cursor| cursor.raw());
+        let raw = raw.or_else(|| whole.map(|whole| &whole.raw()[..]));
+        if let Some(raw) = raw.filter(|raw| raw.len() > self.max_bytes()) {
+            return (None, self.count(raw));
+        }
+        // An object without its internal fields is what is left of its bytes.
+        let distinct = whole.filter(|whole| {
+            let root = whole.root();
+            root.is_ok_and(|root| !root.document_has_duplicates())
+        });
+        let stripped = distinct.and_then(|whole| strip(whole, StripPolicy::Internal));
+        let json = stripped.or_else(|| {
+            let mut json = Vec::new();
+            let limit = self.max_bytes().min(budget.output_bytes());
+            view.write(&mut json, limit).ok().map(|()| json)
+        });
+        if let Some(json) = json {
+            let tokens = self.count(&json);
+            return (Some(json), tokens);
         }
         let mut json = Vec::new();
-        match view.write(&mut json, most.min(budget.output_bytes())) {
-            Ok(()) => {
-                let tokens = self.count(&json);
-                (Some(json), tokens)
-            }
-            // It is larger than what was written of it.
-            Err(_) => {
-                json.clear();
-                let tokens = match view.write(&mut json, budget.output_bytes()) {
-                    Ok(()) => self.count(&json),
-                    Err(_) => crossfeed_tokens::tokens_of_chars(budget.output_bytes()),
-                };
-                (
-                    None,
-                    tokens.max(self.inner.options.context.limit().saturating_add(1)),
-                )
-            }
-        }
+        let tokens = match view.write(&mut json, budget.output_bytes()) {
+            Ok(()) => self.count(&json),
+            Err(_) => crossfeed_tokens::tokens_of_chars(budget.output_bytes()),
+        };
+        (None, tokens.max(self.limit().saturating_add(1)))
     }
 
     /// Whether a value may be brought into the context.
     fn fits(&self, view: &View<'_>, limit: usize) -> bool {
-        let most = limit.saturating_mul(TOKEN_BYTES);
+        let most = limit.saturating_mul(MAX_TOKEN_BYTES);
         match view.as_cursor() {
             Some(cursor) => cursor.raw().len() <= most && self.count(cursor.raw()) <= limit,
             None => {

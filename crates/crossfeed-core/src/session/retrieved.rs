@@ -1,26 +1,26 @@
-//! What a model gets when it asks for a result or artifact.
+//! The answer to a model's request for a result or artifact.
 
-use crate::{context::Oversized, error::LookupError, failure::Failure};
-use crossfeed_wire::{ErrorBody, ErrorCode, Pointer};
+use crate::{context::Oversized, error::LookupError};
+use crossfeed_wire::{ErrorBody, ErrorCode};
 use std::fmt;
 
-/// What came of bringing a result or artifact into the context. Its `Debug` does not say the data.
+/// The outcome of bringing a result or artifact into the context. Its `Debug` omits the data.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Retrieved {
-    /// It, or the part that was selected.
+    /// The result or artifact, or the selected part.
     #[non_exhaustive]
     Data {
         /// The value as JSON; what was copied from the result is as it came.
         json: Vec<u8>,
-        /// What it takes.
+        /// Its tokens.
         tokens: usize,
     },
     /// All of it was shown in this session before.
     AlreadyShown,
     /// It is too large.
     Oversized(Oversized),
-    /// It is not there.
+    /// It does not exist.
     Missing(LookupError),
 }
 
@@ -58,22 +58,19 @@ impl Retrieved {
         }
     }
 
-    /// The error that the model is told, where it is one.
+    /// The error for the model, unless there is data or it was shown before.
     #[must_use]
     pub fn error_body(&self) -> Option<ErrorBody> {
-        match self {
-            Self::Data { .. } | Self::AlreadyShown => None,
-            Self::Oversized(oversized) => {
-                let mut body = ErrorBody::new(oversized.code(), oversized.to_string());
-                body.call_id = Some(oversized.call_id.to_string());
-                body.advice = Some(oversized.advice());
-                Some(body)
-            }
-            Self::Missing(error) => {
-                let mut body = Failure::new(Pointer::root(), error.clone()).body();
-                body.at = None;
-                Some(body)
-            }
+        let (code, message, advice) = match self {
+            Self::Data { .. } | Self::AlreadyShown => return None,
+            Self::Oversized(it) => (it.code(), it.to_string(), it.advice()),
+            Self::Missing(error) => (error.code(), error.to_string(), error.advice()),
+        };
+        let mut body = ErrorBody::new(code, message);
+        if let Self::Oversized(oversized) = self {
+            body.call_id = Some(oversized.call_id.to_string());
         }
+        body.advice = Some(advice);
+        Some(body)
     }
 }

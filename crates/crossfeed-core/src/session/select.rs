@@ -1,8 +1,13 @@
-//! Selecting from a recorded result, and its shape.
+//! Selects from a recorded result, suggests selectors on it, and describes its shape.
 
 use super::{Selected, Session, offload::is_plain_path, project::written};
-use crate::{failure::Failure, resolve::LookupKey, shape::Shape};
-use crossfeed_wire::CallId;
+use crate::{
+    failure::Failure,
+    resolve::LookupKey,
+    shape::Shape,
+    suggest::{ParameterSchema, Suggestion, Trial},
+};
+use crossfeed_wire::{ArtifactId, CallId};
 
 impl Session {
     /// Evaluates a selector on a recorded result.
@@ -14,7 +19,7 @@ impl Session {
         self.selected(call_id, expression, false).await
     }
 
-    /// The same for who reads a result rather than passing it on: what a call failed with can be read, too.
+    /// The same for reading a result rather than passing it on: the error of a failed call can be read as well.
     ///
     /// # Errors
     ///
@@ -47,15 +52,74 @@ impl Session {
         selected.inspect_err(|failure| self.note_failure(failure))
     }
 
-    /// The shape of a recorded result's canonical value: what a model may be told of it without
-    /// being shown any of it.
+    /// The shape of a recorded result's canonical value, which a model may see without seeing the value.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no such result, or it cannot be read.
+    /// [`Failure`] if there is no such result, or it cannot be read.
     pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
         let key = LookupKey::new(call_id, None);
         let shape = self.work_on_found(&key, true, |on| Ok(Shape::of(&on.views()?.0.canonical)));
         shape.await.inspect_err(|failure| self.note_told(failure))
+    }
+
+    /// At most `most` selectors on a recorded result whose values fit a parameter, best first: those named like the
+    /// parameter or as its schema describes it, then what a next tool is likely to need, then what is nearest to the
+    /// root. Lists are offered for lists, single values for single values, and only one of places that differ in
+    /// their indexes.
+    ///
+    /// Each was evaluated on the result's canonical value and validated. Up to 60 values are tried, each of up to
+    /// 1 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if there is no such result, its call failed, or it cannot be read.
+    pub async fn suggest(
+        &self,
+        call_id: &CallId,
+        schema: &ParameterSchema,
+        most: usize,
+    ) -> Result<Vec<Suggestion>, Failure> {
+        self.suggest_from(LookupKey::new(call_id, None), schema, most)
+            .await
+    }
+
+    /// The same on an artifact.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::suggest`].
+    pub async fn suggest_from_artifact(
+        &self,
+        artifact_id: &ArtifactId,
+        call_id: &CallId,
+        schema: &ParameterSchema,
+        most: usize,
+    ) -> Result<Vec<Suggestion>, Failure> {
+        let key = LookupKey::new(call_id, Some(artifact_id));
+        self.suggest_from(key, schema, most).await
+    }
+
+    async fn suggest_from(
+        &self,
+        key: LookupKey,
+        schema: &ParameterSchema,
+        most: usize,
+    ) -> Result<Vec<Suggestion>, Failure> {
+        let schema = schema.clone();
+        let suggested = self.work_on_found(&key, false, move |on| {
+            on.succeeded()?;
+            let (views, budget) = on.views()?;
+            let trial = Trial {
+                view: &views.canonical,
+                arena: &on.arena,
+                budget: &budget,
+                options: &on.inner.options.select,
+                repairs: false,
+            };
+            Ok(trial.fitting_parameter(&schema, most))
+        });
+        let suggested = suggested.await;
+        suggested.inspect_err(|failure| self.note_told(failure))
     }
 }

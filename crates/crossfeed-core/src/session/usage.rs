@@ -6,9 +6,8 @@ use crossfeed_store::StoreError;
 use crossfeed_wire::Fault;
 
 impl Session {
-    /// What results, references and errors of this session took of the model's context, and what
-    /// they kept out of it. The sums are kept while the engine lives, for the 10,000 sessions that
-    /// were used last.
+    /// The tokens that results, references and errors of this session took in the model's context, and kept out of
+    /// it. The sums live as long as the engine, for the 10,000 sessions that were used last.
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, RenderOptions, ToolResult};
@@ -40,27 +39,25 @@ impl Session {
         self.inner().accounts.sums(&self.scope)
     }
 
-    /// Notes that the model was shown something else of this session, such as a list of its artifacts:
-    /// what it takes is counted as shown.
+    /// Counts a text as shown to the model, such as a list of this session's artifacts.
     pub fn note_shown(&self, text: &str) {
         let tokens = self.inner().options.context.tokens.count(text);
         self.account().show_more(tokens);
     }
 
-    /// Notes what a failure costs, if it is one that the model is told.
+    /// Counts a failure, if the model sees it.
     pub(super) fn note_told(&self, failure: &Failure) {
         if failure.error.fault() == Fault::Model {
             self.note_failure(failure);
         }
     }
 
-    /// Removes all that the session holds: results, artifacts, what is remembered of those that have
-    /// gone, and its sums. Every id then reads as unknown, those of calls in flight too; what one of
-    /// them returns later is recorded.
+    /// Removes all data of the session: results, artifacts, what is remembered of those that are gone, and its sums.
+    /// Every id is unknown afterwards, those of calls in flight included; what such a call returns later is recorded.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when the store cannot do it now; the sums are kept then.
+    /// [`StoreError::Unavailable`] if the store cannot do it now; the sums stay then.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.inner().store.remove_session(&self.scope).await?;
         self.inner().flights.close(&self.scope);

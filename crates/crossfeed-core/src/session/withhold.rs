@@ -1,5 +1,5 @@
-//! Rewrites what is reported of values that were passed on unseen and do not fit, so that it reveals nothing
-//! that the host's rules withhold.
+//! Rewrites failures and repairs of values that were passed on unseen, so that they reveal nothing that the host's rules
+//! withhold.
 
 use super::job::ResolveJob;
 use crate::{
@@ -15,14 +15,13 @@ use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What is said of an expectation that names what came.
+/// Replaces an expectation that names what came.
 const EXPECTED: &str = "what the tool's schema asks for";
-/// How such an expectation reads: it lists the keys that are too many.
+/// The beginning of such an expectation, which lists unexpected keys.
 const NAMES_WHAT_CAME: &str = "no property ";
 
 impl ResolveJob {
-    /// Says of failures that concern values some of which may never be revealed what would be said if
-    /// they had come without that.
+    /// Rewrites failures of values that are partly withheld to what they would be for the redacted values.
     pub(super) fn withhold(
         &self,
         failures: &mut [Failure],
@@ -35,18 +34,15 @@ impl ResolveJob {
         let concerns =
             |at: &Pointer, link: &LineageEntry| at.is_within(&link.at) || link.at.is_within(at);
         let mut hiding: Vec<&LineageEntry> = Vec::new();
-        for link in lineage {
-            let is_asked = || failures.iter().any(|failure| concerns(&failure.at, link));
-            if !(is_bare(link) && is_asked()) {
-                continue;
+        for link in lineage.iter().filter(|link| is_bare(link)) {
+            if failures.iter().any(|failure| concerns(&failure.at, link))
+                && let Some(shown) = self.shown_value(link)
+            {
+                if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+                    *place = as_repaired(shown, place);
+                }
+                hiding.push(link);
             }
-            let Some(shown) = self.shown_value(link) else {
-                continue;
-            };
-            if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
-                *place = as_repaired(shown, place);
-            }
-            hiding.push(link);
         }
         for failure in failures {
             let Error::Arguments(error) = &mut failure.error else {
@@ -67,8 +63,7 @@ impl ResolveJob {
         }
     }
 
-    /// Leaves out what was repaired within values some of which may never be revealed: a repair names a
-    /// key and the types that stand there.
+    /// Removes repairs within values that are partly withheld: a repair names a key and its types.
     pub(super) fn withhold_repairs(&self, repairs: &mut Vec<TypeRepair>, lineage: &[LineageEntry]) {
         if repairs.is_empty() || !self.inner.options.reveal.hides() {
             return;
@@ -87,7 +82,7 @@ impl ResolveJob {
         repairs.retain(|repair| !repair.at.and_around().skip(1).any(&mut hides));
     }
 
-    /// What may be shown of what a link refers to; `None` where that is all of it.
+    /// The redacted form of what a link refers to; `None` if nothing is withheld.
     fn shown_of(&self, link: &LineageEntry) -> Option<Result<Stored, RevealError>> {
         let source = &link.source;
         let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
@@ -97,10 +92,10 @@ impl ResolveJob {
         }
     }
 
-    /// What may be shown of the value that a link brought in; `None` where that is all of it, null
-    /// where it cannot be told.
+    /// The redacted form of the value that a link brought in; `None` if nothing is withheld, null if it cannot be
+    /// redacted.
     fn shown_value(&self, link: &LineageEntry) -> Option<Value> {
-        let value = |shown: &Stored| {
+        let value = |shown: Stored| {
             let arena = Arena::with_memory(self.memory.clone());
             let budget = self.inner.fill_limits().budget(shown.document(), &arena);
             let views = shown.views(&arena, &budget).ok()?;
@@ -108,7 +103,7 @@ impl ResolveJob {
             Some(views.bare.to_sized_value(most).ok()?.0)
         };
         let shown = self.shown_of(link)?.ok();
-        Some(shown.as_ref().and_then(value).unwrap_or_default())
+        Some(shown.and_then(value).unwrap_or_default())
     }
 }
 
@@ -117,7 +112,7 @@ fn is_bare(link: &LineageEntry) -> bool {
     link.source.select.is_none() && !link.source.used_default
 }
 
-/// A text as what it was read for, where it stood for a list or an object.
+/// A text parsed, if it stood for a list or an object.
 fn as_repaired(shown: Value, place: &Value) -> Value {
     match &shown {
         Value::String(text) if place.is_array() || place.is_object() => {

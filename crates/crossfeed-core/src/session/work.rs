@@ -1,4 +1,4 @@
-//! Work on what is stored of a call, with what may be shown of it.
+//! Work on a stored result or artifact, in its redacted form.
 
 use super::{
     Session,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     account::Showing,
-    canonical::{Stored, ViewError, Views},
+    canonical::{Stored, Views},
     engine::Inner,
     error::{LimitError, LookupError},
     failure::Failure,
@@ -14,16 +14,16 @@ use crate::{
     resolve::LookupKey,
     reveal::Unredacted,
 };
-use crossfeed_jmespath::{Arena, Budget, Memory};
+use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
-/// What is worked on.
+/// A result or an artifact, and what work on it needs.
 pub(super) struct Work<'w> {
     pub(super) inner: &'w Inner,
     pub(super) key: &'w LookupKey,
     pub(super) whole: &'w Unredacted,
-    /// What may be shown of it.
+    /// The redacted form.
     pub(super) shown: Stored,
     pub(super) arena: Arena,
 }
@@ -35,37 +35,35 @@ impl Work<'_> {
         Ok((views?, budget))
     }
 
-    /// The same for who goes on without the views.
-    pub(super) fn try_views(&self) -> (Budget, Result<Views<'_>, ViewError>) {
+    /// The same, for work that continues without the views.
+    pub(super) fn try_views(&self) -> (Budget, Result<Views<'_>, LimitError>) {
         let limits = self.inner.fill_limits();
         let budget = limits.budget(self.shown.document(), &self.arena);
         let views = self.shown.views(&self.arena, &budget);
         (budget, views)
     }
 
-    /// Whether rules of the host hide some of it.
+    /// Whether the host's rules hide some of it.
     pub(super) fn is_withheld(&self) -> bool {
         self.whole.hides_from(&self.shown)
     }
 
     /// Refuses the result of a call that failed.
     pub(super) fn succeeded(&self) -> Result<(), LookupError> {
-        match self.shown.failure() {
-            None => Ok(()),
-            Some(message) => Err(LookupError::Failed {
-                call_id: self.key.call_id.clone(),
-                message,
-                tool: self.shown.tool().map(str::to_owned),
-                repeatable: self.shown.repeatable(),
-            }),
-        }
+        let failed = self.shown.failure().map(|message| LookupError::Failed {
+            call_id: self.key.call_id.clone(),
+            message,
+            tool: self.shown.tool().map(str::to_owned),
+            repeatable: self.shown.repeatable(),
+        });
+        failed.map_or(Ok(()), Err)
     }
 
     pub(super) fn count(&self, text: &[u8]) -> usize {
         self.inner.options.context.tokens.count_bytes(text)
     }
 
-    /// A showing of so many tokens of it.
+    /// What was shown: so many tokens of it.
     pub(super) fn showing(&self, tokens: usize, is_whole: bool) -> Showing {
         Showing {
             tokens,
@@ -76,16 +74,15 @@ impl Work<'_> {
 }
 
 impl Session {
-    /// What is stored, to work on.
+    /// The stored result or artifact.
     pub(super) async fn found(&self, key: &LookupKey) -> Result<Unredacted, Failure> {
         let found = self.look_up(key).await;
-        found.map_err(|error| Failure::of(&key.call_id, key.artifact_id.as_ref(), error))
+        found.map_err(|error| Failure::with_ids(&key.call_id, key.artifact_id.as_ref(), error))
     }
 
-    /// Works on all that is stored, here if that is small and what is asked of it is, and lets the
-    /// store count what was made on the way of a result: its index, and what may be shown. Artifacts
-    /// count theirs themselves. What is built on the way is charged to the session's memory until the
-    /// work is done.
+    /// Runs work on what is stored: here if both are `small`, else on a blocking thread. Then lets the store count
+    /// what the work added to a result: its index, and its redacted form; artifacts count theirs themselves. The
+    /// session's memory is charged for what the work builds, until it is done.
     pub(super) async fn work_on<T: Send + 'static>(
         &self,
         key: &LookupKey,
@@ -97,19 +94,26 @@ impl Session {
         let small = small && raw.len() <= SMALL_BYTES;
         let is_result = matches!(stored.as_stored(), Stored::Result(_));
         let (inner, memory, own) = (Arc::clone(self.inner()), self.memory.clone(), key.clone());
-        let (done, grows) = run_or_spawn(small, move || {
+        let (outcome, has_grown) = run_or_spawn(small, move || {
             let before = stored.as_stored().resident_bytes();
-            let done = begun(&inner, &own, &stored, memory).and_then(|on| work(&on));
-            (
-                done,
-                is_result && stored.as_stored().resident_bytes() != before,
-            )
+            let shown = stored.redacted(&inner.options.reveal);
+            let outcome = shown.map_err(Box::from).and_then(|shown| {
+                work(&Work {
+                    inner: &inner,
+                    key: &own,
+                    whole: &stored,
+                    shown,
+                    arena: Arena::with_memory(memory),
+                })
+            });
+            let has_grown = is_result && stored.as_stored().resident_bytes() != before;
+            (outcome, has_grown)
         })
         .await;
-        if grows {
+        if has_grown {
             self.measure(std::slice::from_ref(&key.call_id)).await;
         }
-        done.map_err(|mut failure| {
+        outcome.map_err(|mut failure| {
             failure.call_id = Some(key.call_id.clone());
             let of_detail = failure.artifact_id.take();
             failure.artifact_id = of_detail.or_else(|| key.artifact_id.clone());
@@ -117,7 +121,7 @@ impl Session {
         })
     }
 
-    /// Works on what is found.
+    /// Looks up a result or an artifact, and runs work on it.
     pub(super) async fn work_on_found<T: Send + 'static>(
         &self,
         key: &LookupKey,
@@ -128,7 +132,7 @@ impl Session {
         self.work_on(key, stored, small, work).await
     }
 
-    /// The same, and counts what comes of it as shown to the model.
+    /// Runs work on what is stored, and counts the outcome as shown to the model.
     pub(super) async fn show<T: Send + 'static>(
         &self,
         key: &LookupKey,
@@ -137,41 +141,24 @@ impl Session {
         work: impl FnOnce(&Work<'_>) -> Result<(T, Option<Showing>), Box<Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
         let account = self.account();
-        let books = Arc::clone(&account);
+        let marking = Arc::clone(&account);
         let working = self.work_on(key, stored, small, move |on| {
-            let (done, showing) = work(on)?;
-            Ok((
-                done,
-                showing.map(|showing| (books.mark(&on.shown), showing)),
-            ))
+            let (outcome, showing) = work(on)?;
+            let showing = showing.map(|showing| (marking.mark(&on.shown), showing));
+            Ok((outcome, showing))
         });
-        let (done, showing) = working.await?;
+        let (outcome, showing) = working.await?;
         if let Some((mark, showing)) = showing {
             account.show(key.clone(), mark, &showing);
         }
-        Ok(done)
+        Ok(outcome)
     }
 
-    /// Lets the store count indexes that were built. That it cannot is not a fault of the call, which
-    /// has its values; the store counts them at its next touch.
+    /// Lets the store count indexes that were built. Errors are ignored: the call has its values, and the store
+    /// counts the indexes when it is next used.
     pub(super) async fn measure(&self, grown: &[CallId]) {
         for call_id in grown {
             let _ = self.inner().store.measure(&self.scope, call_id).await;
         }
     }
-}
-
-fn begun<'w>(
-    inner: &'w Inner,
-    key: &'w LookupKey,
-    whole: &'w Unredacted,
-    memory: Option<Arc<dyn Memory>>,
-) -> Result<Work<'w>, Box<Failure>> {
-    Ok(Work {
-        inner,
-        key,
-        whole,
-        shown: whole.redacted(&inner.options.reveal)?,
-        arena: Arena::with_memory(memory),
-    })
 }

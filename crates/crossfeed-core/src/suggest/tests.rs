@@ -403,7 +403,7 @@ fn unknown_ids_are_offered_what_is_alike() {
         ("job", Some("fetch")),
     ]);
     let advice = |id: &str, there: &[KnownId]| {
-        Alternatives::of(id, there, &mut comparison_budget()).advice("results", "do this")
+        Alternatives::new(id, there, &mut comparison_budget()).advice("results", "do this")
     };
     assert_eq!(
         advice("call_l", &calls),
@@ -459,12 +459,12 @@ fn any_number_of_unknown_ids_is_compared_for_one_effort() {
     let mut alike = 0;
     for n in 0..1000 {
         let wanted = format!("{}{n:04}{}", "x".repeat(60), "ba".repeat(96));
-        alike += usize::from(Alternatives::of(&wanted, &there, &mut effort).alike);
-        alike += usize::from(Alternatives::of(&id(n), &there, &mut effort).alike);
+        alike += usize::from(Alternatives::new(&wanted, &there, &mut effort).alike);
+        alike += usize::from(Alternatives::new(&id(n), &there, &mut effort).alike);
     }
     // The first is compared with all, the last with none.
     assert!((1..1000).contains(&alike), "{alike}");
-    assert!(Alternatives::of(&id(1), &there, &mut comparison_budget()).alike);
+    assert!(Alternatives::new(&id(1), &there, &mut comparison_budget()).alike);
 }
 
 fn documents() -> impl Strategy<Value = Value> {

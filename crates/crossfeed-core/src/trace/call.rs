@@ -1,4 +1,4 @@
-//! The span of a call in flight: from its beginning until it has returned or is given up.
+//! The span of a call in flight, until it has returned or is given up.
 
 use crate::telemetry::{Instrument, Telemetry, fail, within};
 use crossfeed_wire::{CallId, TraceContext};
@@ -8,12 +8,12 @@ use std::sync::{
 };
 use tracing::{Span, field};
 
-/// A call in flight, as a trace has it. The span ends when this is dropped.
+/// The trace of a call in flight. Dropping it ends the span.
 #[derive(Debug)]
 pub(crate) struct CallTrace {
     pub(crate) span: Span,
     has_returned: AtomicBool,
-    /// What a client sent, which is passed on where this call is not part of a trace.
+    /// The client's context, which is passed on if this call is not part of a trace.
     parent: OnceLock<TraceContext>,
     telemetry: Option<Arc<dyn Telemetry>>,
 }
@@ -59,30 +59,29 @@ impl CallTrace {
         }
     }
 
-    /// Where the call stands in a trace; of one that is not part of any, where its client stands.
+    /// The context of the call in a trace, or of its client if the call is not part of one.
     pub(crate) fn context(&self) -> Option<TraceContext> {
-        let telemetry = self.telemetry.as_ref();
-        let telemetry = telemetry.filter(|_| !self.span.is_disabled());
+        let telemetry = self.telemetry.as_ref().filter(|_| !self.span.is_disabled());
         let own = telemetry.and_then(|telemetry| telemetry.context(&self.span));
         own.or_else(|| self.parent.get().cloned())
     }
 
-    /// Notes that the call has returned, or failed; only the first time.
+    /// Records that the call has returned or failed; only the first time.
     pub(crate) fn returned(&self, has_failed: bool) {
         if self.has_returned.swap(true, Ordering::Relaxed) {
             return;
         }
-        if !has_failed {
-            self.span.record("crossfeed.outcome", "returned");
-        } else {
+        if has_failed {
             self.span.record("crossfeed.outcome", "failed");
             fail(&self.span, "result.failed");
+        } else {
+            self.span.record("crossfeed.outcome", "returned");
         }
     }
 }
 
 /// Begins a span within that of a call, if there is one.
-pub(super) fn begin_in(call: Option<&CallTrace>, begin: impl FnOnce() -> Span) -> Span {
+pub(super) fn begin_in(call: Option<&Arc<CallTrace>>, begin: impl FnOnce() -> Span) -> Span {
     match call {
         Some(call) => call.span.in_scope(begin),
         None => begin(),

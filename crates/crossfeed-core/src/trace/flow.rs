@@ -1,5 +1,5 @@
-//! How data flows between calls: a link from the call that takes to the call that gave, for each
-//! reference; an event where there is nothing to link to.
+//! The flow of data between calls: for each reference a link from the call that uses a result to the one that
+//! returned it, or an event if there is no span to link to.
 
 use crate::{
     error::LookupError,
@@ -9,13 +9,12 @@ use crate::{
     telemetry::{AttributeValue, Telemetry, number, within},
 };
 use crossfeed_jmespath::masked;
-use crossfeed_wire::ErrorCode;
+use crossfeed_wire::{ErrorCode, TraceContext};
 use tracing::Span;
 
-/// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span
-/// unless it is told otherwise.
-const MAX_SAID: usize = 128;
-/// What stands for an id that is not known.
+/// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span by default.
+const MAX_LINKS: usize = 128;
+/// Replaces an unknown id.
 const UNKNOWN: &str = "…";
 
 /// Records in `span` where each value came from: by links, where `telemetry` can make them. Returns how many
@@ -25,11 +24,11 @@ pub(super) fn brought(
     telemetry: Option<&dyn Telemetry>,
     lineage: &[LineageEntry],
 ) -> usize {
-    for link in lineage.iter().take(MAX_SAID) {
+    for link in lineage.iter().take(MAX_LINKS) {
         let source = &link.source;
         let report = source.report.as_ref();
         let select = source.select.as_deref();
-        let said = ReferenceFacts {
+        let facts = ReferenceFacts {
             call: source.call_id.as_str(),
             artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
             tool: source.tool.as_deref().map(within),
@@ -43,28 +42,25 @@ pub(super) fn brought(
             hit: true,
             error: None,
         };
-        let is_linked = match (telemetry, &source.trace) {
-            (Some(telemetry), Some(to)) => said.link(telemetry, span, to),
-            _ => false,
-        };
-        if !is_linked {
-            said.event(span);
+        let target = telemetry.zip(source.trace.as_ref());
+        if !target.is_some_and(|(telemetry, to)| facts.link(telemetry, span, to)) {
+            facts.event(span);
         }
     }
-    lineage.len().saturating_sub(MAX_SAID)
+    lineage.len().saturating_sub(MAX_LINKS)
 }
 
-/// Says which references failed.
+/// Records which references failed.
 pub(super) fn failed(span: &Span, failures: &[Failure]) {
     let referring = failures.iter().filter(|failure| failure.call_id.is_some());
-    for failure in referring.take(MAX_SAID) {
-        // An id that nobody minted is a text of the model's.
+    for failure in referring.take(MAX_LINKS) {
+        // An unknown id is text from the model.
         let is_unknown = matches!(
             failure.error.code(),
             ErrorCode::ResultUnknown | ErrorCode::ArtifactUnknown
         );
         let known = |id| if is_unknown { UNKNOWN } else { id };
-        let said = ReferenceFacts {
+        let facts = ReferenceFacts {
             call: failure.call_id.as_ref().map_or("", |id| known(id.as_str())),
             artifact: failure.artifact_id.as_ref().map(|id| known(id.as_str())),
             tool: None,
@@ -78,11 +74,11 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
             hit: missed(&failure.error).is_none(),
             error: Some(failure.error.code().as_str()),
         };
-        said.event(span);
+        facts.event(span);
     }
 }
 
-/// The selector of a reference that failed; nothing of what is not an expression.
+/// The masked selector of a reference that failed; `None` if it is not an expression.
 fn unmet(written: &str, error: &Error) -> Option<String> {
     match error {
         Error::Select(error) => masked_failed_selector(written, error),
@@ -90,13 +86,13 @@ fn unmet(written: &str, error: &Error) -> Option<String> {
     }
 }
 
-/// What is said of one reference.
+/// What is recorded of one reference.
 struct ReferenceFacts<'l> {
     call: &'l str,
     artifact: Option<&'l str>,
     tool: Option<&'l str>,
     at: &'l str,
-    /// Made only where somebody listens.
+    /// Built only if a subscriber wants it.
     selector: &'l dyn Fn() -> Option<String>,
     view: Option<&'static str>,
     repairs: usize,
@@ -108,15 +104,10 @@ struct ReferenceFacts<'l> {
 }
 
 impl ReferenceFacts<'_> {
-    fn link(
-        &self,
-        telemetry: &dyn Telemetry,
-        span: &Span,
-        to: &crossfeed_wire::TraceContext,
-    ) -> bool {
+    fn link(&self, telemetry: &dyn Telemetry, span: &Span, to: &TraceContext) -> bool {
         use AttributeValue::{Flag, Number, Text};
         let selector = (self.selector)();
-        let mut said = vec![
+        let mut attributes = vec![
             ("gen_ai.tool.call.id", Text(self.call)),
             ("crossfeed.argument", Text(self.at)),
             ("crossfeed.repairs", Number(number(self.repairs))),
@@ -131,12 +122,9 @@ impl ReferenceFacts<'_> {
             ("crossfeed.selector", selector.as_deref()),
             ("crossfeed.view", self.view),
         ];
-        said.extend(
-            texts
-                .into_iter()
-                .filter_map(|(name, text)| Some((name, Text(text?)))),
-        );
-        telemetry.link(span, to, &said)
+        let texts = texts.into_iter();
+        attributes.extend(texts.filter_map(|(name, text)| Some((name, Text(text?)))));
+        telemetry.link(span, to, &attributes)
     }
 
     fn event(&self, span: &Span) {
@@ -161,10 +149,10 @@ impl ReferenceFacts<'_> {
     }
 }
 
-/// Why a result was not there, if that was it.
+/// Why a result was missing, if the error says so.
 pub(super) fn missed(error: &Error) -> Option<&'static str> {
     match error {
-        // It was there.
+        // The result exists.
         Error::Lookup(LookupError::Failed { .. }) => None,
         Error::Lookup(error) => Some(error.code().as_str()),
         _ => None,

@@ -1,16 +1,16 @@
-//! The span of a recording, and where in a trace what is recorded comes from.
+//! The span of a recording, and the place of what is recorded in a trace.
 
 use super::call::{CallTrace, begin_in};
-use crate::telemetry::{Telemetry, fail, number, within};
+use crate::telemetry::{Telemetry, fail, number, stage, within};
 use crossfeed_store::{Recorded, StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 use tracing::{Span, field};
 
-/// One recording, as a trace has it.
+/// The trace of one recording.
 pub(crate) struct RecordTrace {
     pub(crate) span: Span,
-    /// Where it is made.
+    /// The span in which it happens.
     around: Span,
     /// The call that has returned, if it was in flight.
     call: Option<Arc<CallTrace>>,
@@ -24,30 +24,25 @@ impl RecordTrace {
         call: Option<Arc<CallTrace>>,
     ) -> Self {
         let begin = || {
-            tracing::debug_span!(
-                target: "crossfeed::record",
+            stage!(
+                "crossfeed::record",
                 "crossfeed.record",
-                "otel.status_description" = field::Empty,
                 "gen_ai.tool.call.id" = call_id.as_str(),
                 "gen_ai.tool.name" = result.tool().map(within),
                 "crossfeed.bytes" = number(result.document().raw().len()),
                 "crossfeed.result.failed" = result.failed(),
                 "crossfeed.outcome" = field::Empty,
-                "error.type" = field::Empty,
             )
         };
-        let around = Span::current();
-        let span = begin_in(call.as_deref(), begin);
         Self {
-            span,
-            around,
+            around: Span::current(),
+            span: begin_in(call.as_ref(), begin),
             call,
             has_failed: result.failed(),
         }
     }
 
-    /// The result with its place in a trace: that which it has, else the call in flight, else wherever
-    /// it is recorded.
+    /// Adds the place in a trace, if the result has none: of the call in flight, else of the recording.
     pub(crate) fn placed(
         &self,
         result: StoredResult,
@@ -56,16 +51,18 @@ impl RecordTrace {
         if result.trace().is_some() {
             return result;
         }
+        let context = |span: &Span| telemetry?.context(span);
         let call = self.call.as_ref().and_then(|call| call.context());
-        let of = |span: &Span| telemetry?.context(span);
-        let place = call.or_else(|| of(&self.around)).or_else(|| of(&self.span));
+        let place = call
+            .or_else(|| context(&self.around))
+            .or_else(|| context(&self.span));
         match place {
             Some(place) => result.with_trace(place),
             None => result,
         }
     }
 
-    /// Notes how it ended.
+    /// Records how it ended.
     pub(crate) fn end(&self, recorded: &Result<Recorded, StoreError>) {
         if let (Some(call), Ok(_)) = (&self.call, recorded) {
             call.returned(self.has_failed);

@@ -1,19 +1,19 @@
-//! The span of one resolution: what came of it, and from where.
+//! The span of one resolution: its outcome, and the results it used.
 
 use super::{
     call::{CallTrace, begin_in},
     flow::{self, missed},
-    validate::first_code,
+    stage::first_code,
 };
 use crate::{
     failure::ResolveError,
     lineage::LineageEntry,
-    telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
+    telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, stage, within},
 };
 use std::sync::Arc;
 use tracing::{Span, field};
 
-/// One resolution, as a trace has it.
+/// The trace of one resolution.
 pub(crate) struct ResolutionTrace {
     pub(crate) span: Span,
     /// The call in flight that it is for.
@@ -21,13 +21,12 @@ pub(crate) struct ResolutionTrace {
 }
 
 impl ResolutionTrace {
-    /// Begins one for a call in flight, or for none that is known; `tool` is what is to be called.
+    /// Begins the trace, within that of a call in flight; `tool` is the tool to be called.
     pub(crate) fn begin(call: Option<Arc<CallTrace>>, tool: Option<&str>) -> Self {
         let begin = || {
-            tracing::debug_span!(
-                target: "crossfeed::resolve",
+            stage!(
+                "crossfeed::resolve",
                 "crossfeed.resolve",
-                "otel.status_description" = field::Empty,
                 "gen_ai.tool.name" = tool.map(within),
                 "crossfeed.outcome" = field::Empty,
                 "crossfeed.references" = field::Empty,
@@ -36,21 +35,20 @@ impl ResolutionTrace {
                 "crossfeed.bytes.in" = field::Empty,
                 "crossfeed.bytes.out" = field::Empty,
                 "crossfeed.failures" = field::Empty,
-                "error.type" = field::Empty,
             )
         };
-        let span = begin_in(call.as_deref(), begin);
+        let span = begin_in(call.as_ref(), begin);
         Self { span, call }
     }
 
-    /// The span that a flow of data leads to: that of the call, or of this.
-    fn consumer(&self) -> &Span {
+    /// The span that data flows to: that of the call, or of the resolution; `None` if both are disabled.
+    fn consumer(&self) -> Option<&Span> {
         let call = self.call.as_ref().map(|call| &call.span);
-        let call = call.filter(|span| !span.is_disabled());
-        call.unwrap_or(&self.span)
+        let mut spans = call.into_iter().chain([&self.span]);
+        spans.find(|span| !span.is_disabled())
     }
 
-    /// Notes that everything was resolved.
+    /// Records that everything was resolved.
     pub(crate) fn resolved(
         &self,
         lineage: &[LineageEntry],
@@ -67,16 +65,14 @@ impl ResolutionTrace {
                 let hit = [("crossfeed.cache.hit", AttributeValue::Flag(true))];
                 telemetry.measure(Instrument::References, lineage.len() as f64, &hit);
                 let moved = lineage.iter().filter(|link| !link.source.used_default);
-                let moved = moved.fold(0, |sum: usize, link| {
-                    sum.saturating_add(link.source.bytes_out)
-                });
+                let moved = moved.map(|link| link.source.bytes_out);
+                let moved = moved.fold(0, usize::saturating_add);
                 telemetry.measure(Instrument::BytesMoved, moved as f64, &[]);
             }
         }
-        let consumer = self.consumer();
-        if self.span.is_disabled() && consumer.is_disabled() {
+        let Some(consumer) = self.consumer() else {
             return;
-        }
+        };
         let sum =
             |of: fn(&LineageEntry) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
         self.span.record("crossfeed.outcome", "resolved");
@@ -85,13 +81,13 @@ impl ResolutionTrace {
         record("crossfeed.repairs", repairs);
         record("crossfeed.bytes.in", sum(|link| link.source.bytes_in));
         record("crossfeed.bytes.out", sum(|link| link.source.bytes_out));
-        let unsaid = flow::brought(consumer, telemetry, lineage);
-        if unsaid > 0 {
-            record("crossfeed.references.unlinked", unsaid);
+        let unlinked = flow::brought(consumer, telemetry, lineage);
+        if unlinked > 0 {
+            record("crossfeed.references.unlinked", unlinked);
         }
     }
 
-    /// Notes that the call must not run.
+    /// Records that the call must not run.
     pub(crate) fn refused(&self, error: &ResolveError, telemetry: Option<&dyn Telemetry>) {
         let code = first_code(error.failures());
         if let Some(telemetry) = telemetry {
@@ -106,13 +102,12 @@ impl ResolutionTrace {
                 }
             }
         }
-        let consumer = self.consumer();
-        if self.span.is_disabled() && consumer.is_disabled() {
+        let Some(consumer) = self.consumer() else {
             return;
-        }
+        };
         self.span.record("crossfeed.outcome", "refused");
-        self.span
-            .record("crossfeed.failures", number(error.failures().len()));
+        let failures = number(error.failures().len());
+        self.span.record("crossfeed.failures", failures);
         fail(&self.span, code);
         flow::failed(consumer, error.failures());
     }

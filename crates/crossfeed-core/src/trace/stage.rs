@@ -1,10 +1,14 @@
-//! The end of a stage's span.
+//! Runs a stage in its span, and records its outcome.
 
-use crate::{failure::Failure, telemetry::fail};
+use crate::{
+    failure::Failure,
+    telemetry::{fail, number, stage},
+    validate::TypeRepair,
+};
 use crossfeed_wire::ErrorCode;
-use tracing::{Instrument as _, Span};
+use tracing::{Instrument as _, Span, field};
 
-/// Does a stage's work in its span, and notes what came of it.
+/// Runs a stage in its span, and records its outcome.
 pub(crate) async fn staged<T>(
     span: Span,
     work: impl Future<Output = Result<T, Failure>>,
@@ -13,19 +17,48 @@ pub(crate) async fn staged<T>(
     coded(span, work, note, |failure| failure.error.code()).await
 }
 
-/// The same of any error.
+/// The same for any error.
 pub(super) async fn coded<T, E>(
     span: Span,
     work: impl Future<Output = Result<T, E>>,
     note: impl FnOnce(&Span, &T),
     code: impl FnOnce(&E) -> ErrorCode,
 ) -> Result<T, E> {
-    let done = work.instrument(span.clone()).await;
+    let result = work.instrument(span.clone()).await;
     if !span.is_disabled() {
-        match &done {
-            Ok(done) => note(&span, done),
+        match &result {
+            Ok(value) => note(&span, value),
             Err(error) => fail(&span, code(error).as_str()),
         }
     }
-    done
+    result
+}
+
+/// Validates arguments in a span.
+pub(crate) fn validated(
+    judge: impl FnOnce() -> Result<Vec<TypeRepair>, Vec<Failure>>,
+) -> Result<Vec<TypeRepair>, Vec<Failure>> {
+    let span = stage!(
+        "crossfeed::validate",
+        "crossfeed.validate",
+        "crossfeed.repairs" = field::Empty,
+        "crossfeed.failures" = field::Empty,
+    );
+    let judged = span.in_scope(judge);
+    match &judged {
+        Ok(repairs) => {
+            span.record("crossfeed.repairs", number(repairs.len()));
+        }
+        Err(failures) => {
+            span.record("crossfeed.failures", number(failures.len()));
+            fail(&span, first_code(failures));
+        }
+    }
+    judged
+}
+
+/// The code that represents all failures of a call.
+pub(super) fn first_code(failures: &[Failure]) -> &'static str {
+    let first = failures.first();
+    first.map_or("arguments.invalid", |it| it.error.code().as_str())
 }

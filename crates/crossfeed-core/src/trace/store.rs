@@ -1,8 +1,9 @@
-//! A store whose every use is a span.
+//! A store that traces each operation in a span.
 
 use super::stage::coded;
-use crate::telemetry::number;
+use crate::telemetry::{number, stage};
 use async_trait::async_trait;
+use crossfeed_json::Document;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
     ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
@@ -15,27 +16,30 @@ use tracing::{Span, field};
 pub(crate) struct TracedStore(pub(crate) Arc<dyn ResultStore>);
 
 fn span(operation: &'static str, call: Option<&CallId>, artifact: Option<&ArtifactId>) -> Span {
-    tracing::debug_span!(
-        target: "crossfeed::store",
+    stage!(
+        "crossfeed::store",
         "crossfeed.store",
-        "otel.status_description" = field::Empty,
         "crossfeed.store.operation" = operation,
         "gen_ai.tool.call.id" = call.map(CallId::as_str),
         "crossfeed.artifact.id" = artifact.map(ArtifactId::as_str),
         "crossfeed.cache.hit" = field::Empty,
         "crossfeed.store.missing" = field::Empty,
         "crossfeed.bytes" = field::Empty,
-        "error.type" = field::Empty,
     )
 }
 
-/// What an operation did, noted in its span.
+/// Runs an operation in its span, and records its outcome.
 async fn traced<T>(
     span: Span,
     operation: impl Future<Output = Result<T, StoreError>>,
     note: impl FnOnce(&Span, &T),
 ) -> Result<T, StoreError> {
     coded(span, operation, note, StoreError::code).await
+}
+
+fn hit(span: &Span, document: &Document) {
+    span.record("crossfeed.cache.hit", true);
+    span.record("crossfeed.bytes", number(document.raw().len()));
 }
 
 fn missing(span: &Span, why: &'static str) {
@@ -60,15 +64,12 @@ impl ResultStore for TracedStore {
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let got = self.0.get(scope, call);
         traced(span("get", None, None), got, |span, found| {
-            // An id that nobody minted is a text of the model's.
+            // An unknown id is text from the model.
             if !matches!(found, Lookup::Missing(Missing::Unknown)) {
                 span.record("gen_ai.tool.call.id", call.as_str());
             }
             match found {
-                Lookup::Found(result) => {
-                    span.record("crossfeed.cache.hit", true);
-                    span.record("crossfeed.bytes", number(result.document().raw().len()));
-                }
+                Lookup::Found(result) => hit(span, result.document()),
                 Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
                 Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
                 Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
@@ -106,10 +107,7 @@ impl ResultStore for TracedStore {
                 span.record("crossfeed.artifact.id", artifact.as_str());
             }
             match found {
-                ArtifactLookup::Found(artifact) => {
-                    span.record("crossfeed.cache.hit", true);
-                    span.record("crossfeed.bytes", number(artifact.document().raw().len()));
-                }
+                ArtifactLookup::Found(artifact) => hit(span, artifact.document()),
                 ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
                 ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
             }

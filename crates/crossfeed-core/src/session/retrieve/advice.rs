@@ -1,12 +1,12 @@
-//! Advice where something is too large for the context: a part that fits.
+//! Advice for a value too large for the context: a part that fits.
 
 use crate::{error::SelectError, paths::member};
 use crossfeed_jmespath::{Kind, ParseError, View};
 
-/// How many members of an object are looked at for one that may enter the context.
-const LOOKED_AT: usize = 1000;
+/// The most members of an object that are examined for one that may enter the context.
+const MAX_MEMBERS: usize = 1000;
 
-/// What is advised in place of passing the whole result on, if an error advises that.
+/// Replaces the advice of an error that advises to pass the whole result on.
 pub(super) fn in_place(error: &SelectError, next: impl FnOnce() -> String) -> Option<String> {
     match error {
         SelectError::Blank => Some(next()),
@@ -27,14 +27,14 @@ pub(super) fn in_place(error: &SelectError, next: impl FnOnce() -> String) -> Op
     }
 }
 
-/// A path to something within a value that fits: along what is largest, so that it is a record
-/// rather than a count beside the records.
+/// A path to a part of a value that fits, along the largest parts, so that it leads to a record rather than to a
+/// count beside the records.
 pub(super) fn within<'a>(view: &View<'a>, fits: &dyn Fn(&View<'a>) -> bool) -> Option<String> {
     let mut path = String::new();
     let mut here = view.clone();
-    // Ends with the nesting of the value.
+    // Ends at the deepest level of the value.
     loop {
-        let next = match here.kind() {
+        (path, here) = match here.kind() {
             Kind::Array => (format!("{path}[0]"), here.at(0)?),
             Kind::Object => {
                 let size =
@@ -42,15 +42,13 @@ pub(super) fn within<'a>(view: &View<'a>, fits: &dyn Fn(&View<'a>) -> bool) -> O
                 let is_open = |view: &View<'a>| matches!(view.kind(), Kind::Array | Kind::Object);
                 let (key, value) = here
                     .members()
-                    .take(LOOKED_AT)
+                    .take(MAX_MEMBERS)
                     .filter(|(_, value)| is_open(value) || fits(value))
                     .max_by_key(|(_, value)| (is_open(value), size(value)))?;
                 (member(&path, &key), value)
             }
             _ => return None,
         };
-        path = next.0;
-        here = next.1;
         if fits(&here) {
             return Some(path);
         }
