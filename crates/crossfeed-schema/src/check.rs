@@ -1,14 +1,13 @@
-//! Whether a schema can be judged by: valid in its dialect, complete, and within the limits.
+//! Judges schemas: whether one is valid in its dialect, complete, and within the limits.
 //!
-//! What comes in: a schema as a server sent it. What goes out: the dialect that it is read in, or
-//! what is wrong with it. The rewriter and the engine ask the same question here, so that a tool
-//! that is shown with references can also be validated.
+//! The rewriter and the engine both ask here, so that a tool that is shown with references can also be
+//! validated.
 
 use crate::{
     Dialect, SchemaError,
     ecma::{ascii_classes, with_ascii_classes},
-    index::{Index, Target, identity},
-    keywords::{self, Applies, push_step},
+    index::{Index, Target, find_cycle, identity},
+    keywords::{self, Applies},
 };
 use crossfeed_json::is_deeper;
 use crossfeed_wire::{Pointer, reference::type_name};
@@ -22,13 +21,13 @@ const BACKTRACK_LIMIT: usize = 100_000;
 /// How many bytes a compiled regular expression may take: `(a{1,1000}){1,1000}` would take tens of milliseconds
 /// and megabytes, and a list may have thousands of these. `.{1,1000}`, any characters of UTF-8, takes nearly as
 /// many as this.
-const PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// How many regular expressions a schema may have that are more than a text.
-const PATTERNS: usize = 256;
+const MAX_PATTERNS: usize = 256;
 /// How many mistakes are looked at for the one that is reported.
-const REPORTED: usize = 20;
+const MAX_MISTAKES: usize = 20;
 
-/// What is said of a `type` that is none.
+/// The message about an unknown `type`.
 const TYPES: &str =
     "a type is one of array, boolean, integer, null, number, object, string, or a list of them";
 
@@ -123,7 +122,7 @@ fn validator(schema: &Value, dialect: Dialect, index: &Index) -> Result<Validato
 fn pattern_options() -> PatternOptions<FancyRegex> {
     PatternOptions::fancy_regex()
         .backtrack_limit(BACKTRACK_LIMIT)
-        .size_limit(PATTERN_BYTES)
+        .size_limit(MAX_PATTERN_BYTES)
 }
 
 fn text_at(schema: &Value, at: &str, keyword: &str) -> String {
@@ -134,7 +133,7 @@ fn text_at(schema: &Value, at: &str, keyword: &str) -> String {
 }
 
 fn judged(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
-    if !(schema.is_object() || schema.is_boolean()) {
+    if !keywords::is_schema(schema) {
         return Err(SchemaError::NoSchema {
             found: type_name(schema),
         });
@@ -149,10 +148,12 @@ fn judged(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
                 .to_owned(),
         });
     };
-    let dialect = match declared.is_valid(schema) {
-        true => declared,
-        false if Dialect::Draft7.is_valid(schema) => Dialect::Draft7,
-        false => return Err(invalid(declared, schema)),
+    let dialect = if declared.is_valid(schema) {
+        declared
+    } else if Dialect::Draft7.is_valid(schema) {
+        Dialect::Draft7
+    } else {
+        return Err(invalid(declared, schema));
     };
     patterns(schema)?;
     let index = Index::of(schema, dialect)?;
@@ -180,7 +181,7 @@ impl Dialect {
 fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
     let meta = dialect.meta();
     // Of several mistakes the deepest says most: what is around it is wrong because of it.
-    let mut errors: Vec<_> = meta.iter_errors(schema).take(REPORTED).collect();
+    let mut errors: Vec<_> = meta.iter_errors(schema).take(MAX_MISTAKES).collect();
     errors.sort_by_key(|error| std::cmp::Reverse(error.instance_path().as_str().len()));
     let (at, message) = match errors.first() {
         Some(error) => (
@@ -205,20 +206,18 @@ fn patterns(schema: &Value) -> Result<(), SchemaError> {
             return;
         }
         count += 1;
-        if count > PATTERNS {
-            wrong = Some(SchemaError::Invalid {
-                at: Pointer::parse(at).unwrap_or_default().key(keyword),
-                message: format!("it has more than {PATTERNS} regular expressions"),
-            });
-        } else if !is_pattern(pattern) {
-            wrong = Some(SchemaError::Invalid {
-                at: Pointer::parse(at).unwrap_or_default().key(keyword),
-                message: format!(
-                    "`{pattern}` is not a regular expression that can be used, or takes more than {} KiB compiled",
-                    PATTERN_BYTES >> 10
-                ),
-            });
-        }
+        let message = if count > MAX_PATTERNS {
+            format!("it has more than {MAX_PATTERNS} regular expressions")
+        } else if is_pattern(pattern) {
+            return;
+        } else {
+            format!(
+                "`{pattern}` is not a regular expression that can be used, or takes more than {} KiB compiled",
+                MAX_PATTERN_BYTES >> 10
+            )
+        };
+        let at = Pointer::parse(at).unwrap_or_default().key(keyword);
+        wrong = Some(SchemaError::Invalid { at, message });
     });
     wrong.map_or(Ok(()), Err)
 }
@@ -237,8 +236,7 @@ fn visit_patterns(schema: &Value, see: &mut dyn FnMut(&str, &'static str, &str))
         if let Some(pattern) = object.get("pattern").and_then(Value::as_str) {
             see(pattern, "pattern", at);
         }
-        let named = object.get("patternProperties").and_then(Value::as_object);
-        for pattern in named.into_iter().flat_map(|map| map.keys()) {
+        for (pattern, _) in keywords::members(object.get("patternProperties")) {
             see(pattern, "patternProperties", at);
         }
     });
@@ -266,57 +264,33 @@ fn acyclic(root: &Value, index: &Index) -> Result<(), SchemaError> {
         .map(|(at, ..)| at)
         .collect();
     starts.sort_unstable();
-    for start in starts {
-        // Each entry: a place, and whether it is left (its way is over) or entered.
-        let mut open = vec![(start.to_owned(), false)];
-        let mut way: HashSet<String> = HashSet::new();
-        while let Some((at, leaves)) = open.pop() {
-            if leaves {
-                way.remove(&at);
-                done.insert(at);
-                continue;
-            }
-            if done.contains(&at) {
-                continue;
-            }
-            if !way.insert(at.clone()) {
-                continue;
-            }
-            open.push((at.clone(), true));
-            for next in applied_here(root, index, &at) {
-                if way.contains(&next) {
-                    let at = Pointer::parse(start).unwrap_or_default();
-                    return Err(SchemaError::Cyclic {
-                        reference: text_at(root, start, "$ref"),
-                        at: at.key("$ref"),
-                    });
-                }
-                open.push((next, false));
-            }
-        }
+    let cyclic = |start: &&str| {
+        let start = (*start).to_owned();
+        find_cycle(start, &mut done, |at| applied_here(root, index, at)).is_some()
+    };
+    match starts.into_iter().find(cyclic) {
+        Some(start) => Err(SchemaError::Cyclic {
+            at: Pointer::parse(start).unwrap_or_default().key("$ref"),
+            reference: text_at(root, start, "$ref"),
+        }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The places of the schemas that the one at a place applies to the same value.
 fn applied_here(root: &Value, index: &Index, at: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    if let Some(Target::Here { at, .. }) = index.target(at, "$ref") {
-        found.push(at.clone());
-    }
-    let Some(Value::Object(object)) = root.pointer(at) else {
-        return found;
+    let target = match index.target(at, "$ref") {
+        Some(Target::Here { at, .. }) => Some(at.clone()),
+        _ => None,
     };
-    for (keyword, value) in object {
-        if let Some((holds, Applies::Here)) = keywords::subschemas(keyword) {
-            for (step, _) in keywords::held(holds, value) {
-                let mut place = at.to_owned();
-                push_step(&mut place, keyword, step);
-                found.push(place);
-            }
-        }
-    }
-    found
+    let object = root.pointer(at).and_then(Value::as_object).into_iter();
+    let inner = object
+        .flat_map(keywords::subschemas_of)
+        .filter(|inner| inner.applies == Applies::Here);
+    target
+        .into_iter()
+        .chain(inner.map(|inner| inner.place(at)))
+        .collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::{
     Dialect,
     index::{Index, REFERENCES, Target},
+    keywords,
     position::Places,
 };
 use jsonschema::Validator;
@@ -159,13 +160,8 @@ impl<'s> Document<'s> {
                 return Ok(true);
             }
         }
-        let typed = match object.get("type") {
-            Some(Value::String(name)) => name == "null",
-            Some(Value::Array(names)) => names.iter().any(|name| name == "null"),
-            _ => true,
-        };
         let listed = |key: &str| object.get(key).and_then(Value::as_array);
-        if !typed
+        if !keywords::admits_type(object.get("type"), "null")
             || listed("enum").is_some_and(|values| !values.contains(&Value::Null))
             || object.get("const").is_some_and(|value| !value.is_null())
         {

@@ -1,11 +1,12 @@
-//! Character classes of regular expressions as ECMA-262 has them.
+//! Spells `\d` and `\w` of regular expressions out as the ASCII characters that they mean in ECMA-262.
 //!
-//! What comes in: a regular expression of a schema. What goes out: the same with `\d` and `\w` spelled out as
-//! the ASCII characters that they mean there. The validator does so itself, but not in expressions with
-//! look-arounds or references back: there these classes would hold all of Unicode, and `\w{1,128}` would take
-//! megabytes compiled.
+//! The validator does so itself, but not in expressions with look-arounds or references back: there these
+//! classes would hold all of Unicode, and `\w{1,128}` would take megabytes compiled.
 
-use crate::index::{self, Index, Target};
+use crate::{
+    index::{self, Index, Target},
+    keywords,
+};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -15,9 +16,10 @@ pub(crate) fn with_ascii_classes<'s>(schema: &'s Value, index: &Index) -> Cow<'s
     let mut places = Vec::new();
     index::visit_all(schema, index, &mut |object, at| {
         let pattern = object.get("pattern").and_then(Value::as_str);
-        let named = object.get("patternProperties").and_then(Value::as_object);
-        let named = named.into_iter().flat_map(|map| map.keys());
-        let mut all = pattern.into_iter().chain(named.map(String::as_str));
+        let named = keywords::members(object.get("patternProperties"));
+        let mut all = pattern
+            .into_iter()
+            .chain(named.map(|(key, _)| key.as_str()));
         if all.any(|pattern| matches!(ascii_classes(pattern), Cow::Owned(_))) {
             places.push(at.to_owned());
         }

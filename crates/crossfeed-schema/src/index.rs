@@ -1,8 +1,7 @@
-//! Which `$ref` of a schema leads where.
+//! Finds the references of a schema and where each leads: places as JSON Pointers from the root.
 //!
-//! What comes in: a schema. What goes out: the place of each reference and of its target, as JSON
-//! Pointers from the root, with `$id`, `$anchor` and embedded schemas taken into account (JSON
-//! Schema 2020-12, sections 8.2 and 9.2). Nothing is fetched.
+//! `$id`, `$anchor` and embedded schemas count (JSON Schema 2020-12, sections 8.2 and 9.2). Nothing is
+//! fetched.
 
 use crate::{
     Dialect, SchemaError,
@@ -11,7 +10,10 @@ use crate::{
 use crossfeed_wire::{Pointer, fragment::decoded};
 use fluent_uri::{Uri, UriRef};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 /// Keywords that refer to a schema.
 pub const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -74,14 +76,18 @@ struct Walk<'s> {
     found: Vec<Found<'s>>,
 }
 
-/// Whether some object within a value has a key of those that refer.
+/// Whether some object within a value has a keyword that refers.
 pub fn may_refer(value: &Value) -> bool {
+    has_key(value, &|key| REFERENCES.contains(&key))
+}
+
+/// Whether some object within a value has such a key.
+pub fn has_key(value: &Value, is_wanted: &impl Fn(&str) -> bool) -> bool {
     match value {
-        Value::Object(members) => {
-            REFERENCES.iter().any(|key| members.contains_key(*key))
-                || members.values().any(may_refer)
-        }
-        Value::Array(items) => items.iter().any(may_refer),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, value)| is_wanted(key) || has_key(value, is_wanted)),
+        Value::Array(items) => items.iter().any(|item| has_key(item, is_wanted)),
         _ => false,
     }
 }
@@ -115,22 +121,7 @@ impl Index {
         let mut next = 0;
         let mut foreign = Vec::new();
         while let Some(found) = walk.found.get(next) {
-            let error = |wrong: fn(Pointer, String) -> SchemaError| {
-                let at = Pointer::parse(&found.at).unwrap_or_default();
-                wrong(at.key(found.keyword), found.text.to_owned())
-            };
-            let target = match walk.resolve(found) {
-                Resolved::To(target) => target,
-                Resolved::Nowhere => {
-                    return Err(error(|at, reference| SchemaError::Dangling {
-                        at,
-                        reference,
-                    }));
-                }
-                Resolved::Elsewhere => {
-                    return Err(error(|at, reference| SchemaError::Remote { at, reference }));
-                }
-            };
+            let target = walk.resolve(found)?;
             let (at, keyword) = (found.at.clone(), found.keyword);
             if let Target::Here { at, resource, .. } = &target
                 && !walk.schemas.contains_key(at)
@@ -150,8 +141,7 @@ impl Index {
         })
     }
 
-    /// The dialect and the references of a schema that may be none: what is wrong with it is said
-    /// elsewhere, and nothing is known of its references then.
+    /// The dialect and the references of a schema that may be invalid: then no reference is known.
     pub fn lenient(root: &Value) -> (Dialect, Self) {
         let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
         (dialect, Self::of(root, dialect).unwrap_or_default())
@@ -183,10 +173,21 @@ impl Index {
     }
 }
 
-enum Resolved {
-    To(Target),
-    Nowhere,
-    Elsewhere,
+impl Found<'_> {
+    fn place(&self) -> (Pointer, String) {
+        let at = Pointer::parse(&self.at).unwrap_or_default();
+        (at.key(self.keyword), self.text.to_owned())
+    }
+
+    fn dangling(&self) -> SchemaError {
+        let (at, reference) = self.place();
+        SchemaError::Dangling { at, reference }
+    }
+
+    fn remote(&self) -> SchemaError {
+        let (at, reference) = self.place();
+        SchemaError::Remote { at, reference }
+    }
 }
 
 impl<'s> Walk<'s> {
@@ -209,16 +210,11 @@ impl<'s> Walk<'s> {
                 });
             }
         }
-        for (keyword, value) in object {
-            let Some((holds, _)) = keywords::subschemas(keyword) else {
-                continue;
-            };
-            for (step, inner) in keywords::held(holds, value) {
-                let length = at.len();
-                push_step(at, keyword, step);
-                self.schema(inner, at, resource);
-                at.truncate(length);
-            }
+        for inner in keywords::subschemas_of(object) {
+            let length = at.len();
+            push_step(at, inner.keyword, inner.step);
+            self.schema(inner.schema, at, resource);
+            at.truncate(length);
         }
     }
 
@@ -250,12 +246,7 @@ impl<'s> Walk<'s> {
             }
         }
         // Before 2019-09 an anchor is an `$id` that is a fragment.
-        let key = if self.dialect == Dialect::Draft4 {
-            "id"
-        } else {
-            "$id"
-        };
-        if let Some(Value::String(id)) = object.get(key).filter(|_| old)
+        if let Some(Value::String(id)) = object.get(identity_keyword(self.dialect)).filter(|_| old)
             && let Some((_, anchor)) = id.split_once('#')
             && !anchor.is_empty()
         {
@@ -273,66 +264,55 @@ impl<'s> Walk<'s> {
         Some(uri)
     }
 
-    fn resolve(&self, found: &Found<'_>) -> Resolved {
+    fn resolve(&self, found: &Found<'_>) -> Result<Target, SchemaError> {
         let (address, fragment) = found.text.split_once('#').unwrap_or((found.text, ""));
         let resource = if address.is_empty() {
             found.resource
         } else {
-            let Some(uri) = self.absolute(found.resource, address) else {
-                return Resolved::Nowhere;
-            };
+            let uri = self.absolute(found.resource, address);
+            let uri = uri.ok_or_else(|| found.dangling())?;
             match self.resources.iter().position(|known| known.uri == uri) {
                 Some(resource) => resource,
-                None if is_published(uri.as_str()) => return Resolved::To(Target::Published),
-                None => return Resolved::Elsewhere,
+                None if is_published(uri.as_str()) => return Ok(Target::Published),
+                None => return Err(found.remote()),
             }
         };
-        let Some(begin) = self.resources.get(resource).map(|r| r.at.as_str()) else {
-            return Resolved::Nowhere;
-        };
+        let begin = self.resources.get(resource).map_or("", |own| &own.at);
         let fragment = decoded(fragment).unwrap_or_else(|| fragment.to_owned());
         let by_pointer = fragment.is_empty() || fragment.starts_with('/');
         let at = if by_pointer {
             Some(format!("{begin}{fragment}"))
         } else {
             let own = self.anchors.get(&(resource, fragment.as_str()));
-            own.cloned().or_else(|| {
-                if found.keyword == "$ref" {
-                    return None;
-                }
-                // A dynamic reference finds its anchor in another resource.
-                let named = self
-                    .anchors
-                    .iter()
-                    .filter(|((_, name), _)| *name == fragment);
-                named.map(|(_, at)| at).min().cloned()
-            })
+            // A dynamic reference finds its anchor in another resource.
+            let anywhere = || {
+                let anchors = self.anchors.iter().filter(|_| found.keyword != "$ref");
+                let named = anchors.filter(|((_, name), _)| *name == fragment);
+                named.map(|(_, at)| at).min()
+            };
+            own.or_else(anywhere).cloned()
         };
-        match at {
-            Some(at) if self.root.pointer(&at).is_some_and(is_schema) => {
-                Resolved::To(Target::Here {
-                    at,
-                    resource,
-                    by_pointer,
-                })
-            }
-            _ => Resolved::Nowhere,
-        }
+        let at = at.filter(|at| self.root.pointer(at).is_some_and(keywords::is_schema));
+        Ok(Target::Here {
+            at: at.ok_or_else(|| found.dangling())?,
+            resource,
+            by_pointer,
+        })
     }
 }
 
-fn is_schema(value: &Value) -> bool {
-    value.is_object() || value.is_boolean()
+/// The keyword by which a schema has an identity.
+fn identity_keyword(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::Draft4 {
+        "id"
+    } else {
+        "$id"
+    }
 }
 
 /// The `$id` of a schema, where it is more than an anchor.
 pub fn identity(object: &Map<String, Value>, dialect: Dialect) -> Option<&str> {
-    let key = if dialect == Dialect::Draft4 {
-        "id"
-    } else {
-        "$id"
-    };
-    let id = object.get(key)?.as_str()?;
+    let id = object.get(identity_keyword(dialect))?.as_str()?;
     let address = id.split_once('#').map_or(id, |(address, _)| address);
     (!address.is_empty()).then_some(address)
 }
@@ -342,6 +322,38 @@ fn is_published(uri: &str) -> bool {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     rest.strip_prefix("json-schema.org/draft")
         .is_some_and(|rest| rest.starts_with(['-', '/']))
+}
+
+/// The first place that leads back to itself, of those that a start leads to. `next` gives what a place
+/// leads to; places that are `done` are not entered again.
+pub fn find_cycle<P: Clone + Eq + Hash>(
+    start: P,
+    done: &mut HashSet<P>,
+    mut next: impl FnMut(&P) -> Vec<P>,
+) -> Option<P> {
+    let mut open = HashSet::new();
+    // Each place on the way, with those that it leads to and that were not followed yet.
+    let mut way: Vec<(P, Vec<P>)> = Vec::new();
+    let mut entered = Some(start);
+    loop {
+        if let Some(at) = entered.take() {
+            if open.contains(&at) {
+                return Some(at);
+            }
+            if done.insert(at.clone()) {
+                open.insert(at.clone());
+                let mut inside = next(&at);
+                inside.reverse();
+                way.push((at, inside));
+            }
+        }
+        let (at, rest) = way.last_mut()?;
+        entered = rest.pop();
+        if entered.is_none() {
+            open.remove(at);
+            way.pop();
+        }
+    }
 }
 
 /// Shows all schemas of a document, those included that stand where only a reference finds them.

@@ -165,16 +165,15 @@ impl<'s> Position<'s> {
         let mut starts = Vec::new();
         let mut unevaluated = Vec::new();
         for &Applied { schema, always } in &self.place.schemas {
-            let required = schema.get("required").and_then(Value::as_array);
+            let required = schema.get("required");
             let start = |schema| Start {
                 schema,
                 always,
-                optional: !required.is_some_and(|names| names.iter().any(|name| name == key)),
+                optional: !names(required, key),
             };
             let own = schema.get("properties").and_then(|own| own.get(key));
-            let patterned = schema.get("patternProperties").and_then(Value::as_object);
-            let matched = patterned.into_iter().flatten();
-            let matched = matched.filter(|(pattern, _)| self.document.matches(pattern, key));
+            let patterned = keywords::members(schema.get("patternProperties"));
+            let matched = patterned.filter(|(pattern, _)| self.document.matches(pattern, key));
             let named = own.into_iter().chain(matched.map(|(_, schema)| schema));
             let before = starts.len();
             starts.extend(named.map(start));
@@ -206,7 +205,7 @@ impl<'s> Position<'s> {
         self.step(Some(step), || {
             let start = |applied: &Applied<'s>| {
                 let schema = applied.schema;
-                let listed = |key: &str| schema.get(key)?.as_array()?.get(index);
+                let listed = |key: &str| keywords::items(schema.get(key)).get(index);
                 let rest = || match schema.get("items") {
                     Some(Value::Array(_)) => schema.get("additionalItems"),
                     items => items.or_else(|| schema.get("unevaluatedItems")),
@@ -265,23 +264,20 @@ impl<'s> Position<'s> {
     /// Whether a schema here asks for the member by name, declared or not.
     #[must_use]
     pub fn asks_for(&self, key: &str) -> bool {
-        let names = |list: &Value| matches!(list, Value::Array(list) if list.iter().any(|name| name == key));
+        let depends = |(name, needed): (&String, &Value)| name == key || names(Some(needed), key);
         self.schemas().any(|schema: &Value| {
-            let dependent = ["dependentRequired", "dependencies"].iter().any(|keyword| {
-                let lists = schema.get(*keyword).and_then(Value::as_object);
-                lists.is_some_and(|lists| lists.contains_key(key) || lists.values().any(names))
-            });
-            dependent || schema.get("required").is_some_and(names)
+            let dependent = ["dependentRequired", "dependencies"]
+                .iter()
+                .any(|keyword| keywords::members(schema.get(*keyword)).any(depends));
+            dependent || names(schema.get("required"), key)
         })
     }
 
     /// Whether the member must be there whatever else is.
     #[must_use]
     pub fn requires(&self, key: &str) -> bool {
-        let always = self.place.schemas.iter().filter(|applied| applied.always);
-        always
-            .filter_map(|applied| applied.schema.get("required")?.as_array())
-            .any(|required| required.iter().any(|name| name == key))
+        let mut always = self.place.schemas.iter().filter(|applied| applied.always);
+        always.any(|applied| names(applied.schema.get("required"), key))
     }
 
     /// Whether null may stand here: whatever branch applies, it is taken or cannot be left out.
@@ -325,6 +321,11 @@ impl<'s> Position<'s> {
             document: Rc::clone(&self.document),
         }
     }
+}
+
+/// Whether a list of names holds one.
+fn names(list: Option<&Value>, name: &str) -> bool {
+    keywords::items(list).iter().any(|one| one == name)
 }
 
 impl<'s> Document<'s> {
@@ -407,9 +408,10 @@ impl<'s> Document<'s> {
                     let always = always && (keyword == "allOf" || is_choice && held.len() == 1);
                     open.extend(held.into_iter().map(|(_, schema)| (schema, always)));
                 }
-                let listed = |key: &str| object.get(key).and_then(Value::as_array).map(Vec::len);
-                place.alike = place.alike.max(listed("prefixItems").unwrap_or(0));
-                place.alike = place.alike.max(listed("items").unwrap_or(0));
+                for keyword in ["prefixItems", "items"] {
+                    let listed = keywords::items(object.get(keyword));
+                    place.alike = place.alike.max(listed.len());
+                }
                 place.patterned |= object.contains_key("patternProperties");
             }
         }
