@@ -1,14 +1,10 @@
-//! A tool in short, for a planner.
-//!
-//! What comes in: a tool's id, description and schemas. What goes out: its signature, parameters and
-//! what it returns. Deliberately not here: which tools a planner is shown; but whichever they are,
-//! the inspector is the first.
+//! Describes a tool in short, for a planner: its signature, parameters and what it returns.
 
 use super::{
     INSPECTOR, OutputSchema, Summary, inspector,
     read::{Field, Reader},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// One parameter of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,28 +100,24 @@ impl Descriptor {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let parameters = self.parameters.iter().map(|parameter| {
-            let mut shown = Map::new();
-            shown.insert("name".to_owned(), json!(parameter.name));
-            shown.insert("type".to_owned(), json!(parameter.kind));
-            shown.insert("required".to_owned(), json!(parameter.required));
+            let mut shown = json!({
+                "name": parameter.name,
+                "type": parameter.kind,
+                "required": parameter.required,
+            });
             if let Some(description) = &parameter.description {
-                shown.insert("description".to_owned(), json!(description));
+                shown["description"] = json!(description);
             }
-            Value::Object(shown)
+            shown
         });
-        let mut tool = Map::new();
-        tool.insert("id".to_owned(), json!(self.id));
-        tool.insert("signature".to_owned(), json!(self.signature));
+        let mut tool = json!({"id": self.id, "signature": self.signature});
         if let Some(description) = &self.description {
-            tool.insert("description".to_owned(), json!(description));
+            tool["description"] = json!(description);
         }
-        tool.insert("input_parameters".to_owned(), parameters.collect());
-        tool.insert("output_fields".to_owned(), json!(self.output.output_fields));
-        tool.insert(
-            "has_hidden_fields".to_owned(),
-            json!(self.output.has_hidden_fields),
-        );
-        Value::Object(tool)
+        tool["input_parameters"] = parameters.collect();
+        tool["output_fields"] = json!(self.output.output_fields);
+        tool["has_hidden_fields"] = json!(self.output.has_hidden_fields);
+        tool
     }
 }
 

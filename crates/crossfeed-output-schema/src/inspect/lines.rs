@@ -1,16 +1,14 @@
-//! What lies below a place, as lines.
+//! Lists what lies below a place, as lines.
 
 use super::InspectRequest;
 use crate::read::{Field, Fields, Node, Reader};
 use crossfeed_projection::{Path, Step};
-use std::{collections::VecDeque, ops::Range};
+use std::ops::Range;
 
 /// The deepest that lines go.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// The most lines.
-const MOST_LINES: usize = 1_000;
-/// Lists of lists that one line may name.
-const LISTS: usize = 16;
+const MAX_LINES: usize = 1_000;
 
 /// The lines about a place.
 #[derive(Debug, Default)]
@@ -22,7 +20,7 @@ pub(super) struct Lines {
 
 /// A place below the one that is asked for.
 struct Spot<'s> {
-    parent: usize,
+    parent: Option<usize>,
     steps: Vec<Step>,
     node: Node<'s>,
     depth: usize,
@@ -48,8 +46,8 @@ pub(super) fn of<'s>(
     page: Range<usize>,
     request: &InspectRequest,
 ) -> Lines {
-    let max_depth = request.max_depth.min(MOST_DEPTH);
-    let max_lines = request.max_fields.min(MOST_LINES);
+    let max_depth = request.max_depth.min(MAX_DEPTH);
+    let max_lines = request.max_fields.min(MAX_LINES);
     let mut unfolding = Unfolding {
         reader,
         spots: Vec::new(),
@@ -57,7 +55,7 @@ pub(super) fn of<'s>(
         max_lines,
         cut: false,
     };
-    let first = unfolding.spot(0, Vec::new(), node.clone(), 0);
+    let first = unfolding.spot(None, Vec::new(), node.clone(), 0);
     let is_list = first.node.word() != "object" && !first.steps.is_empty();
     unfolding.spots.push(first);
     let shown: Vec<_> = fields.named.get(page).unwrap_or_default().to_vec();
@@ -66,9 +64,7 @@ pub(super) fn of<'s>(
     if !has_fields {
         // Of a list of scalars the items are all there is to say.
         if is_list && max_depth > 0 && max_lines > 0 {
-            if let Some(spot) = unfolding.spots.first_mut() {
-                spot.is_line = true;
-            }
+            unfolding.spots[0].is_line = true;
         } else {
             unfolding.cut = is_list;
         }
@@ -82,17 +78,10 @@ pub(super) fn of<'s>(
     }
     unfolding.unfold(0, shown.into_iter().chain(rest).collect(), true);
     let mut next = 1;
-    // Breadth first: whoever is unfolded stands behind all that are on its level.
-    let mut open: VecDeque<usize> = VecDeque::new();
-    loop {
-        while next < unfolding.spots.len() {
-            open.push_back(next);
-            next += 1;
-        }
-        let Some(at) = open.pop_front() else {
-            break;
-        };
-        unfolding.deepen(at, max_depth);
+    // Breadth first: what is unfolded stands behind all that is on its level.
+    while next < unfolding.spots.len() {
+        unfolding.deepen(next, max_depth);
+        next += 1;
     }
     unfolding.written()
 }
@@ -101,20 +90,13 @@ impl<'s> Unfolding<'_, 's> {
     /// A place, its lists crossed.
     fn spot(
         &self,
-        parent: usize,
+        parent: Option<usize>,
         mut steps: Vec<Step>,
-        mut node: Node<'s>,
+        node: Node<'s>,
         depth: usize,
     ) -> Spot<'s> {
-        let mut lists = 0;
-        while lists < LISTS
-            && node.word() == "array"
-            && let Some(items) = self.reader.items(&node, None)
-        {
-            node = items;
-            lists += 1;
-            steps.push(Step::EachItem);
-        }
+        let (node, lists) = self.reader.innermost(node);
+        steps.extend(std::iter::repeat_n(Step::EachItem, lists));
         Spot {
             parent,
             steps,
@@ -128,9 +110,7 @@ impl<'s> Unfolding<'_, 's> {
 
     /// Unfolds a place that was a line, if it can be.
     fn deepen(&mut self, at: usize, max_depth: usize) {
-        let Some(spot) = self.spots.get(at) else {
-            return;
-        };
+        let spot = &self.spots[at];
         if self.reader.is_tired() {
             self.cut = true;
             return;
@@ -143,7 +123,7 @@ impl<'s> Unfolding<'_, 's> {
         // A union may be something else than its fields: its own line stays.
         let stays = usize::from(spot.node.word() != "object");
         let fits = self.lines - 1 + stays + inner.len() <= self.max_lines;
-        let is_deep = spot.depth >= max_depth || self.is_within(at);
+        let is_deep = spot.depth >= max_depth || self.is_recursion(spot);
         if is_deep || !fits {
             self.cut = true;
             return;
@@ -153,9 +133,7 @@ impl<'s> Unfolding<'_, 's> {
 
     /// Puts lines of fields in the place of one; of the first place as many as fit.
     fn unfold(&mut self, at: usize, fields: Vec<Field<'s>>, is_first: bool) {
-        let Some(spot) = self.spots.get_mut(at) else {
-            return;
-        };
+        let spot = &mut self.spots[at];
         let (steps, depth) = (spot.steps.clone(), spot.depth + 1);
         if !is_first && spot.node.word() == "object" {
             spot.is_line = false;
@@ -168,32 +146,19 @@ impl<'s> Unfolding<'_, 's> {
             }
             let mut steps = steps.clone();
             steps.push(field.step());
-            let node = self.reader.field(&field);
-            let mut spot = self.spot(at, steps, node, depth);
+            let mut spot = self.spot(Some(at), steps, self.reader.field(&field), depth);
             spot.is_line = true;
             self.lines += 1;
             let number = self.spots.len();
             self.spots.push(spot);
-            if let Some(parent) = self.spots.get_mut(at) {
-                parent.children.push(number);
-            }
+            self.spots[at].children.push(number);
         }
     }
 
     /// Whether a place stands within one that is made of the same.
-    fn is_within(&self, at: usize) -> bool {
-        let Some(spot) = self.spots.get(at) else {
-            return false;
-        };
-        let mut around = at;
-        while around != 0 {
-            around = self.spots.get(around).map_or(0, |spot| spot.parent);
-            let known = self.spots.get(around).map(|spot| &spot.identity);
-            if !spot.identity.is_empty() && known == Some(&spot.identity) {
-                return true;
-            }
-        }
-        false
+    fn is_recursion(&self, spot: &Spot<'s>) -> bool {
+        let mut around = std::iter::successors(spot.parent, |at| self.spots[*at].parent);
+        !spot.identity.is_empty() && around.any(|at| self.spots[at].identity == spot.identity)
     }
 
     fn written(self) -> Lines {

@@ -1,8 +1,4 @@
-//! `inspect_tool_output`: one place of an output schema at a time.
-//!
-//! What comes in: an [`InspectRequest`]. What goes out: the place's type, its immediate children
-//! page by page, and what lies below them as lines, or an [`InspectError`] that quotes the path.
-//! Deliberately not here: whose schema it is; the host finds it by `tool_id`.
+//! `inspect_tool_output`: shows one place of an output schema at a time, its children page by page.
 //!
 //! # What a path names
 //!
@@ -16,8 +12,9 @@
 //!
 //! At most 80 children; `total_child_fields` counts all, and `next_offset` is there while there are
 //! more. One whose name no path can hold is counted, and left aside. The child `*` stands for fields
-//! that are not named, where they have fields of their own beside those that are. The lines are about the children of the answer, in their order: all of them first, then
-//! those inside them, breadth first, while lines and depth last. A branch that was not unfolded is
+//! that are not named, where they have fields of their own beside those that are. The lines are about the
+//! children of the answer, in their order: all of them first, then those inside them, breadth first, while
+//! lines and depth last. A branch that was not unfolded is
 //! the line of its type, and the answer is truncated; so is a place within itself (recursion). An
 //! open object is the line of its type, and nothing is cut there; where its values are known, they
 //! are the line `*`. A union has a line of its own before those of its fields.
@@ -41,7 +38,7 @@ use super::{
     read::{Field, Reader},
 };
 use crossfeed_projection::Path;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Children in one answer.
 const MAX_CHILDREN: usize = 80;
@@ -80,22 +77,17 @@ impl Inspection {
     pub fn to_value(&self) -> Value {
         let children = self.children.iter();
         let children = children.map(|child| json!({"name": child.name, "type": child.kind}));
-        let mut answer = Map::new();
-        answer.insert("node_type".to_owned(), self.node_type.into());
-        answer.insert("children".to_owned(), children.collect());
-        answer.insert(
-            "flattened_fields".to_owned(),
-            self.flattened_fields.clone().into(),
-        );
-        answer.insert(
-            "total_child_fields".to_owned(),
-            self.total_child_fields.into(),
-        );
-        answer.insert("truncated".to_owned(), self.truncated.into());
+        let mut answer = json!({
+            "node_type": self.node_type,
+            "children": children.collect::<Value>(),
+            "flattened_fields": self.flattened_fields,
+            "total_child_fields": self.total_child_fields,
+            "truncated": self.truncated,
+        });
         if let Some(next) = self.next_offset {
-            answer.insert("next_offset".to_owned(), next.into());
+            answer["next_offset"] = next.into();
         }
-        Value::Object(answer)
+        answer
     }
 }
 
@@ -104,7 +96,7 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// [`InspectError`] for a path that is none, or that the schema does not have.
+    /// [`InspectError`] for a path that is invalid, or that the schema does not have.
     ///
     /// ```
     /// use crossfeed_output_schema::{InspectRequest, OutputSchema};

@@ -1,28 +1,31 @@
-//! What the inspector is asked, and how it is listed among the tools.
+//! A request to the inspector, and the inspector as a tool of a list.
 
 use super::InspectError;
-use serde_json::{Map, Value, json};
+use derive_setters::Setters;
+use serde_json::{Value, json};
 
 /// The name of the inspector among the tools.
 pub const INSPECTOR: &str = "inspect_tool_output";
 
-/// How deep the lines go where nothing is said: what a summary folds is mostly one or two levels
+/// How deep the lines go by default: what a summary folds is mostly one or two levels
 /// more.
 const DEFAULT_DEPTH: usize = 4;
-/// How many lines there are where nothing is said: some thousand tokens at most.
+/// How many lines there are by default: some thousand tokens at most.
 const DEFAULT_FIELDS: usize = 120;
 
 /// Which place is looked into, and how much is said of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct InspectRequest {
-    /// The place, as a path; empty for the whole value.
+    /// The place, as a path; empty for the whole value, as it is by default.
+    #[setters(into)]
     pub field_path: String,
-    /// How many names deep the lines go.
+    /// How many names deep the lines go: 4 by default.
     pub max_depth: usize,
-    /// How many lines there are at most.
+    /// How many lines there are at most: 120 by default.
     pub max_fields: usize,
-    /// How many children are left aside.
+    /// How many children are left aside: 0 by default.
     pub offset: usize,
 }
 
@@ -47,53 +50,22 @@ impl InspectRequest {
         }
     }
 
-    /// Which place is looked into: the whole value where nothing is said.
-    #[must_use]
-    pub fn with_field_path(mut self, field_path: impl Into<String>) -> Self {
-        self.field_path = field_path.into();
-        self
-    }
-
-    /// How many names deep the lines go: 4 where nothing is said.
-    #[must_use]
-    pub fn with_max_depth(mut self, max_depth: usize) -> Self {
-        self.max_depth = max_depth;
-        self
-    }
-
-    /// How many lines there are at most: 120 where nothing is said.
-    #[must_use]
-    pub fn with_max_fields(mut self, max_fields: usize) -> Self {
-        self.max_fields = max_fields;
-        self
-    }
-
-    /// How many children are left aside: 0 where nothing is said.
-    #[must_use]
-    pub fn with_offset(mut self, offset: usize) -> Self {
-        self.offset = offset;
-        self
-    }
-
     /// Reads the arguments of a call. What is missing or null is as usual; `tool_id` and other
     /// parameters are the host's.
     ///
     /// # Errors
     ///
-    /// [`InspectError::Arguments`] for what is not an object, a path that is not a string, and a number
-    /// that is none or below zero.
+    /// [`InspectError::Arguments`] for what is not an object, a path that is not a string, and a count
+    /// that is not an integer from 0 on.
     pub fn parse(arguments: &Value) -> Result<Self, InspectError> {
         let wrong = |parameter, expected| InspectError::Arguments {
             parameter,
             expected,
         };
-        let none = Map::new();
-        let given = match arguments {
-            Value::Object(given) => given,
-            Value::Null => &none,
-            _ => return Err(wrong("arguments", "an object")),
-        };
-        let given = |name: &str| given.get(name).filter(|value| !value.is_null());
+        if !(arguments.is_object() || arguments.is_null()) {
+            return Err(wrong("arguments", "an object"));
+        }
+        let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
         let number = |name: &'static str, usual: usize| match given(name) {
             None => Ok(usual),
             Some(value) => whole(value).ok_or(wrong(name, "an integer from 0 on")),

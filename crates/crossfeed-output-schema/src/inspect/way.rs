@@ -1,13 +1,14 @@
-//! From the root to the place that a path names.
+//! Walks from the root to the place that a path names.
 
 use super::InspectError;
-use crate::read::{ENVELOPED, Fields, Node, Reader};
+use crate::read::{ENVELOPED, Fields, Node, Reader, path_text};
 use crossfeed_projection::{Path, Step, nearest};
 
 /// Names that an error lists.
 const LISTED: usize = 10;
 /// Characters of a name that an error repeats.
 const EXCERPT: usize = 120;
+
 /// The place that a path names.
 pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, InspectError> {
     let (mut node, is_enveloped) = reader.start();
@@ -34,7 +35,7 @@ pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, Ins
                     return Err(InspectError::Envelope {
                         path: text.to_owned(),
                         key: ENVELOPED,
-                        instead: written(path.steps().get(1..).unwrap_or_default()),
+                        instead: path_text(path.steps().get(1..).unwrap_or_default()),
                     });
                 }
                 if inner.is_none() {
@@ -48,7 +49,7 @@ pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, Ins
                 Step::EachItem | Step::Index(_) => InspectError::NotAList {
                     path: text.to_owned(),
                     at: described(&node, way),
-                    instead: written(way),
+                    instead: path_text(way),
                 },
                 _ => unknown(text, way, &node, "*", &Fields::default()),
             });
@@ -74,7 +75,7 @@ fn unknown(
     let nearest = nearest(name, named.clone().filter(|f| !f.is_rest()).map(|f| f.name));
     let nearest = nearest.into_iter().map(|known| {
         let step = Step::Key(known);
-        written(&[way, std::slice::from_ref(&step)].concat())
+        path_text(&[way, std::slice::from_ref(&step)].concat())
     });
     let known = named.take(LISTED);
     InspectError::UnknownField {
@@ -94,12 +95,8 @@ fn described(node: &Node<'_>, way: &[Step]) -> String {
     };
     match way {
         [] => format!("the {word} at the root"),
-        way => format!("the {word} `{}`", written(way)),
+        way => format!("the {word} `{}`", path_text(way)),
     }
-}
-
-fn written(steps: &[Step]) -> String {
-    Path::from_steps(steps.iter().cloned()).map_or_else(|_| String::new(), |path| path.to_string())
 }
 
 fn excerpt(name: &str) -> String {

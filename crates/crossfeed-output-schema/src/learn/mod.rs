@@ -1,8 +1,6 @@
-//! Schemas learned from results, for tools that declare none.
+//! Learns schemas from results, for tools that declare none, and notes what changes between results.
 //!
-//! What comes in: results, one after another. What goes out: one schema that every one of them is
-//! valid by, and what changed on the way. Deliberately not here: whose results they are, and where
-//! what was learned is kept; no value is, only keys and types.
+//! Keys and types are kept, never values.
 //!
 //! # What holds
 //!
@@ -17,10 +15,10 @@
 //!
 //! An object whose keys are data becomes `additionalProperties`: one with more keys than the limit;
 //! one of whose keys half or more are addresses of e-mail, UUIDs or long numbers; one whose keys are
-//! all numbers, dates or long ids; four of which none has a key of another; one with more than 64 keys whose values all
-//! have one type; and one in which ever new keys with such values come, so that a key is in fewer
-//! than a quarter of the objects. From then on none of its keys is kept, nor noted as drift, and what was noted
-//! of them is forgotten; what changes within is noted for all of them, as `users.*`.
+//! all numbers, dates or long ids; four of which none has a key of another; one with more than 64 keys whose
+//! values all have one type; and one in which ever new keys with such values come, so that a key is in fewer
+//! than a quarter of the objects. From then on its keys are neither kept nor noted as drift, and what was
+//! noted of them is forgotten; what changes within is noted for all of them, as `users.*`.
 
 mod collapse;
 mod drift;
@@ -33,13 +31,15 @@ mod tests;
 pub use drift::{Drift, DriftKind};
 
 use crossfeed_json::Cursor;
+use derive_setters::Setters;
 use drift::Drifts;
 use observe::Observation;
 use place::Place;
 use serde_json::Value;
 
 /// How much is learned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct LearnOptions {
     /// Places that are kept in all.
@@ -66,50 +66,6 @@ impl Default for LearnOptions {
             max_values: 100_000, // some milliseconds
             max_drift: 100,
         }
-    }
-}
-
-impl LearnOptions {
-    /// How many places are kept in all.
-    #[must_use]
-    pub fn with_max_places(mut self, max_places: usize) -> Self {
-        self.max_places = max_places;
-        self
-    }
-
-    /// Of how many levels more is kept than the type.
-    #[must_use]
-    pub fn with_max_depth(mut self, max_depth: usize) -> Self {
-        self.max_depth = max_depth;
-        self
-    }
-
-    /// How many keys of one object are kept, before they count as data.
-    #[must_use]
-    pub fn with_max_keys(mut self, max_keys: usize) -> Self {
-        self.max_keys = max_keys;
-        self
-    }
-
-    /// How many items of one list are looked at in one result.
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: usize) -> Self {
-        self.max_items = max_items;
-        self
-    }
-
-    /// How many values are looked at in one result.
-    #[must_use]
-    pub fn with_max_values(mut self, max_values: usize) -> Self {
-        self.max_values = max_values;
-        self
-    }
-
-    /// How many changes are kept.
-    #[must_use]
-    pub fn with_max_drift(mut self, max_drift: usize) -> Self {
-        self.max_drift = max_drift;
-        self
     }
 }
 

@@ -1,14 +1,11 @@
 //! Keywords that apply schemas to the value at hand: combined, negated, conditional, dependent.
 
 use super::{
-    NoProjectedSchema,
     cuts::CutId,
-    make::{Made, Maker, Pieces, is_known},
-    parts::is_anything,
+    make::{Done, Made, Maker, Pieces},
+    parts::{distinct, is_anything},
 };
 use serde_json::{Map, Value, json};
-
-type Done<T> = Result<T, NoProjectedSchema>;
 
 impl<'s> Maker<'s, '_> {
     /// Makes what is applied in place.
@@ -18,30 +15,27 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         pieces: &mut Pieces,
     ) -> Done<()> {
-        if let Some(branches) = object.get("allOf").and_then(Value::as_array) {
-            let (made, exact) = self.branches(branches, cut)?;
-            pieces.exact &= exact;
-            let left: Vec<_> = if cut == CutId::WHOLE {
-                made
-            } else {
-                made.into_iter().filter(|made| !is_anything(made)).collect()
+        let is_whole = cut == CutId::WHOLE;
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let Some(Value::Array(branches)) = object.get(keyword) else {
+                continue;
             };
-            if !left.is_empty() {
-                pieces.put("allOf", Value::Array(left));
+            let (mut made, mut exact) = (Vec::with_capacity(branches.len()), true);
+            for branch in branches {
+                let one = self.schema(branch, cut)?;
+                exact &= one.exact;
+                made.push(one.schema);
             }
-        }
-        if let Some(branches) = object.get("anyOf").and_then(Value::as_array) {
-            let (made, exact) = self.branches(branches, cut)?;
             pieces.exact &= exact;
-            pieces.alternatives(made, cut == CutId::WHOLE);
-        }
-        if let Some(branches) = object.get("oneOf").and_then(Value::as_array) {
-            let (made, exact) = self.branches(branches, cut)?;
-            pieces.exact &= exact;
-            if exact {
-                pieces.put("oneOf", Value::Array(made))
-            } else {
-                pieces.alternatives(made, false)
+            match keyword {
+                "allOf" => {
+                    made.retain(|made| is_whole || !is_anything(made));
+                    if !made.is_empty() {
+                        pieces.put(keyword, Value::Array(made));
+                    }
+                }
+                "oneOf" if exact => pieces.put(keyword, Value::Array(made)),
+                _ => pieces.alternatives(made, is_whole && keyword == "anyOf"),
             }
         }
         if let Some(refused) = object.get("not") {
@@ -55,16 +49,6 @@ impl<'s> Maker<'s, '_> {
         self.dependent(object, cut, pieces)
     }
 
-    fn branches(&mut self, branches: &'s [Value], cut: CutId) -> Done<(Vec<Value>, bool)> {
-        let (mut made, mut exact) = (Vec::with_capacity(branches.len()), true);
-        for branch in branches {
-            let one = self.schema(branch, cut)?;
-            exact &= one.exact;
-            made.push(one.schema);
-        }
-        Ok((made, exact))
-    }
-
     /// `if`, `then` and `else`: where the condition cannot be told of what is left, one of both.
     fn conditional(
         &mut self,
@@ -72,7 +56,7 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         pieces: &mut Pieces,
     ) -> Done<()> {
-        let Some(condition) = object.get("if").filter(|_| is_known("if", self.dialect)) else {
+        let Some(condition) = self.asserted(object, "if") else {
             return Ok(());
         };
         let condition = self.schema(condition, cut)?;
@@ -80,9 +64,7 @@ impl<'s> Maker<'s, '_> {
         let mut branches = Vec::new();
         for keyword in ["then", "else"] {
             if let Some(branch) = object.get(keyword) {
-                let made = self.schema(branch, cut)?;
-                pieces.exact &= made.exact;
-                branches.push((keyword, made.schema));
+                branches.push((keyword, self.part(branch, cut, pieces)?));
             }
         }
         if condition.exact {
@@ -108,12 +90,9 @@ impl<'s> Maker<'s, '_> {
         pieces: &mut Pieces,
     ) -> Done<()> {
         for keyword in ["dependentSchemas", "dependentRequired", "dependencies"] {
-            let Some(dependents) = object.get(keyword).and_then(Value::as_object) else {
+            let Some(Value::Object(dependents)) = self.asserted(object, keyword) else {
                 continue;
             };
-            if !is_known(keyword, self.dialect) {
-                continue;
-            }
             let mut left = Map::new();
             for (name, dependent) in dependents {
                 self.count(1)?;
@@ -132,9 +111,7 @@ impl<'s> Maker<'s, '_> {
                         }
                     }
                     schema => {
-                        let made = self.schema(schema, cut)?;
-                        pieces.exact &= made.exact;
-                        left.insert(name.clone(), made.schema);
+                        left.insert(name.clone(), self.part(schema, cut, pieces)?);
                     }
                 }
             }
@@ -147,31 +124,19 @@ impl<'s> Maker<'s, '_> {
 }
 
 impl Pieces {
-    /// Without anything that is made.
-    pub(super) fn new() -> Self {
-        Self {
-            keywords: Map::new(),
-            besides: Vec::new(),
-            exact: true,
-        }
-    }
-
     /// Adds that one of these is to hold; `as_they_are` without a look at what they say.
     fn alternatives(&mut self, branches: Vec<Value>, as_they_are: bool) {
-        let mut distinct: Vec<Value> = Vec::with_capacity(branches.len());
-        let mut known = std::collections::HashSet::new();
-        for branch in branches {
-            if !as_they_are && is_anything(&branch) {
-                return;
-            }
-            if as_they_are || known.insert(branch.to_string()) {
-                distinct.push(branch);
-            }
-        }
-        if self.keywords.contains_key("anyOf") {
-            self.besides.push(json!({"anyOf": distinct}))
+        let branches = if as_they_are {
+            branches
+        } else if branches.iter().any(is_anything) {
+            return;
         } else {
-            self.put("anyOf", Value::Array(distinct))
+            distinct(branches)
+        };
+        if self.keywords.contains_key("anyOf") {
+            self.besides.push(json!({"anyOf": branches}))
+        } else {
+            self.put("anyOf", Value::Array(branches))
         }
     }
 }

@@ -1,8 +1,5 @@
-//! What a projection does at each place, by number.
-//!
-//! What comes in: a [`Projection`]. What goes out: numbers for its places, equal for places that
-//! treat equal values equally, so that what was made for one of them is found again. Deliberately
-//! not here: what happens at a place, which the projection itself says.
+//! Numbers the places of a projection: equal for places that treat equal values equally, so that what was
+//! made for one of them is found again.
 
 use crossfeed_projection::{Place, Projection};
 use std::{
@@ -57,7 +54,7 @@ pub(super) struct ItemCuts {
 
 impl<'p> Cuts<'p> {
     /// The places of a projection, and that of the whole value, where that is not gone.
-    pub(super) fn of(projection: &'p Projection) -> (Self, Option<CutId>) {
+    pub(super) fn new(projection: &'p Projection) -> (Self, Option<CutId>) {
         let mut cuts = Self {
             projection,
             places: Vec::new(),
@@ -99,23 +96,18 @@ impl<'p> Cuts<'p> {
 
     /// What happens to the member of this name; `None` where it goes.
     pub(super) fn member(&mut self, cut: CutId, name: &str) -> Option<CutId> {
-        match self.place(cut) {
-            None => Some(CutId::WHOLE),
-            Some(place) => {
-                let inner = place.key(name);
-                self.number(inner)
-            }
-        }
+        self.step(cut, |place| place.key(name))
     }
 
     /// What happens to members that are not among [`Self::names`].
     pub(super) fn other_member(&mut self, cut: CutId) -> Option<CutId> {
-        match self.place(cut) {
+        self.step(cut, Place::other_key)
+    }
+
+    fn step(&mut self, cut: CutId, to: impl FnOnce(&Place<'p>) -> Place<'p>) -> Option<CutId> {
+        match self.place(cut).map(to) {
             None => Some(CutId::WHOLE),
-            Some(place) => {
-                let inner = place.other_key();
-                self.number(inner)
-            }
+            Some(inner) => self.number(inner),
         }
     }
 

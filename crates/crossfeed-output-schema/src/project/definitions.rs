@@ -3,7 +3,7 @@
 use super::{
     cuts::CutId,
     links::Link,
-    make::{Done, Made, Maker, Pieces, is_known},
+    make::{Done, Made, Maker, Pieces},
     parts::without_unused_definitions,
 };
 use crossfeed_schema::{Dialect, address, index::REFERENCES};
@@ -28,14 +28,11 @@ impl<'s> Maker<'s, '_> {
         pieces: &mut Pieces,
     ) -> Done<()> {
         for keyword in REFERENCES {
-            if !object.contains_key(keyword) || !is_known(keyword, self.dialect) {
+            if self.asserted(object, keyword).is_none() {
                 continue;
             }
             let link = self.links.get(&(keyword, at)).copied();
-            let reference = match link {
-                Some(link) => self.referred(link, cut)?,
-                None => None,
-            };
+            let reference = link.map_or(Ok(None), |link| self.referred(link, cut))?;
             match reference {
                 None => pieces.exact = false,
                 Some(Made { schema, exact }) => {

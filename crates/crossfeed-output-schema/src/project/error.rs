@@ -1,4 +1,4 @@
-//! Why there is no schema of what a projection leaves.
+//! The error of projecting a schema.
 
 use crossfeed_schema::SchemaError;
 
@@ -6,7 +6,7 @@ use crossfeed_schema::SchemaError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoProjectedSchema {
-    /// The schema itself is none, or none that can be judged offline: `{"type": "objekt"}`.
+    /// The schema itself is invalid, or cannot be judged offline: `{"type": "objekt"}`.
     #[error("the output schema cannot be used to validate: {0}")]
     Invalid(#[from] SchemaError),
     /// The outcome would hold too many values: a schema whose places are cut in a thousand ways.
@@ -21,7 +21,7 @@ pub enum NoProjectedSchema {
         /// How many are looked at.
         limit: usize,
     },
-    /// The outcome would be none, by the same judgement as the schema itself: it nests too deep.
+    /// The outcome would be invalid, by the same judgement as the schema itself: it nests too deep.
     #[error("the projected schema would not be valid: {0}")]
     Unusable(#[source] SchemaError),
 }

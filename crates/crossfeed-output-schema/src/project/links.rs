@@ -1,4 +1,4 @@
-//! Links: where the references of a schema lead.
+//! Finds where the references of a schema lead.
 
 use super::make::is_known;
 use crossfeed_schema::{

@@ -3,26 +3,12 @@
 use super::{
     NoProjectedSchema,
     cuts::{CutId, ItemCuts},
-    make::{Maker, Pieces, is_known},
+    make::{Done, Maker, Pieces, is_known},
     parts::is_anything,
 };
 use crossfeed_projection::MAX_ITEM_PLACES;
-use crossfeed_schema::Dialect;
+use crossfeed_schema::{Dialect, keywords};
 use serde_json::{Map, Value, json};
-
-type Done<T> = Result<T, NoProjectedSchema>;
-
-/// Keywords that assert something of a list.
-const LISTS: [&str; 8] = [
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-];
 
 /// Beyond, positions are not told apart: each costs as many looks as stand before it.
 const NEAR: usize = 64;
@@ -36,24 +22,18 @@ struct Items<'s> {
 }
 
 impl<'s> Items<'s> {
-    fn of(object: &'s Map<String, Value>, listed_too: bool) -> Self {
+    fn new(object: &'s Map<String, Value>, has_prefix: bool) -> Self {
         let schema = |keyword| Some((keyword, object.get(keyword)?));
         let list = |keyword| Some((keyword, object.get(keyword)?.as_array()?.as_slice()));
-        if listed_too {
-            return Self {
-                listed: list("prefixItems"),
-                rest: schema("items"),
-            };
-        }
-        match list("items") {
-            Some(listed) => Self {
-                listed: Some(listed),
-                rest: schema("additionalItems"),
-            },
-            None => Self {
-                listed: None,
-                rest: schema("items"),
-            },
+        let listed = list(if has_prefix { "prefixItems" } else { "items" });
+        let is_list_form = !has_prefix && listed.is_some();
+        Self {
+            listed,
+            rest: schema(if is_list_form {
+                "additionalItems"
+            } else {
+                "items"
+            }),
         }
     }
 }
@@ -66,34 +46,22 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         pieces: &mut Pieces,
     ) -> Done<()> {
-        let is_list = object.get("type").is_some_and(|types| match types {
-            Value::Array(words) => words.iter().any(|word| word == "array"),
-            word => word == "array",
-        });
-        if !is_list && !LISTS.iter().any(|keyword| object.contains_key(*keyword)) {
+        let is_of_lists = |keyword: &String| keywords::asserted_type(keyword) == Some("array");
+        let is_list = keywords::says_type(object.get("type"), "array");
+        if !is_list && !object.keys().any(is_of_lists) {
             return Ok(());
         }
         let all = self.cuts.items(cut);
         let all = all.ok_or(NoProjectedSchema::TooManyWays {
             limit: MAX_ITEM_PLACES,
         })?;
-        let items = Items::of(object, is_known("prefixItems", self.dialect));
+        let items = Items::new(object, is_known("prefixItems", self.dialect));
         if all.goes {
             self.closed_up(object, &items, cut, &all, pieces)?;
         } else {
             self.in_place(object, &items, cut, &all, pieces)?;
         }
-        if let Some(rest) = object.get("unevaluatedItems")
-            && is_known("unevaluatedItems", self.dialect)
-        {
-            if cut == CutId::WHOLE && self.faithful {
-                let made = self.schema(rest, cut)?;
-                pieces.put("unevaluatedItems", made.schema);
-            } else {
-                pieces.exact &= is_anything(rest);
-            }
-        }
-        Ok(())
+        self.unevaluated("unevaluatedItems", object, cut, pieces)
     }
 
     /// Items that all stay, each at its position.
@@ -123,22 +91,17 @@ impl<'s> Maker<'s, '_> {
             }
         }
         self.unique(object, items, all, pieces);
-        if let Some(wanted) = object.get("contains")
-            && is_known("contains", self.dialect)
-        {
+        if let Some(wanted) = self.asserted(object, "contains") {
             let mut inner = Pieces::new();
             let made = self.either_cut(wanted, &all.cuts, &mut inner)?;
             pieces.put("contains", made);
-            let known = is_known("minContains", self.dialect);
-            let (least, most) = (object.get("minContains"), object.get("maxContains"));
-            if let Some(least) = least.filter(|_| known) {
+            if let Some(least) = self.asserted(object, "minContains") {
                 pieces.put("minContains", least.clone());
             }
-            if let Some(most) = most.filter(|_| known) {
-                // More items than before may be what is looked for.
-                if inner.exact {
-                    pieces.put("maxContains", most.clone());
-                }
+            // More items than before may be what is looked for.
+            let most = self.asserted(object, "maxContains");
+            if let Some(most) = most.filter(|_| inner.exact) {
+                pieces.put("maxContains", most.clone());
             }
             pieces.exact &= inner.exact;
         }
@@ -154,11 +117,10 @@ impl<'s> Maker<'s, '_> {
         all: &ItemCuts,
         pieces: &mut Pieces,
     ) -> Done<()> {
-        let told = ["items", "prefixItems", "additionalItems", "minItems"];
-        let told = told
-            .into_iter()
-            .chain(["maxItems", "contains", "uniqueItems"]);
-        pieces.exact &= !told.into_iter().any(|keyword| object.contains_key(keyword));
+        let mut about_lists = object
+            .keys()
+            .filter(|keyword| keywords::asserted_type(keyword) == Some("array"));
+        pieces.exact &= about_lists.all(|keyword| keyword == "unevaluatedItems");
         if all.cuts.is_empty() {
             pieces.put("maxItems", json!(0));
             return Ok(());

@@ -1,11 +1,11 @@
-//! Making: schemas in the order of their keywords, references and definitions.
+//! Makes schemas in the order of their keywords, with references and definitions.
 
 use super::{
     NoProjectedSchema,
     cuts::{CutId, Cuts},
     definitions::Definition,
     links::{Link, links},
-    parts::{is_definitions, values_in},
+    parts::{is_anything, is_definitions, values_in},
     value::is_address,
 };
 use crossfeed_projection::Projection;
@@ -30,27 +30,7 @@ pub(super) struct Made {
     pub(super) exact: bool,
 }
 
-/// What became of one keyword.
-pub(super) struct Part {
-    value: Option<Value>,
-    exact: bool,
-}
-
-impl Part {
-    pub(super) fn of(value: Option<Value>, exact: bool) -> Self {
-        Self { value, exact }
-    }
-
-    pub(super) fn kept(value: Value) -> Self {
-        Self::of(Some(value), true)
-    }
-
-    pub(super) fn dropped() -> Self {
-        Self::of(None, false)
-    }
-}
-
-/// The keywords of one schema that act together.
+/// The keywords that are made of one schema.
 pub(super) struct Pieces {
     pub(super) keywords: Map<String, Value>,
     /// What must hold besides, where its keyword is taken.
@@ -58,7 +38,22 @@ pub(super) struct Pieces {
     pub(super) exact: bool,
 }
 
-/// What making a schema knows.
+impl Pieces {
+    pub(super) fn new() -> Self {
+        Self {
+            keywords: Map::new(),
+            besides: Vec::new(),
+            exact: true,
+        }
+    }
+
+    /// Adds a keyword.
+    pub(super) fn put(&mut self, keyword: &str, value: Value) {
+        self.keywords.insert(keyword.to_owned(), value);
+    }
+}
+
+/// Makes the schemas of one document.
 pub(super) struct Maker<'s, 'p> {
     pub(super) dialect: Dialect,
     pub(super) cuts: Cuts<'p>,
@@ -88,7 +83,7 @@ pub(super) fn made(
     index: &Index,
     projection: &Projection,
 ) -> Done<Value> {
-    let (cuts, cut) = Cuts::of(projection);
+    let (cuts, cut) = Cuts::new(projection);
     match cut {
         Some(cut) => made_with(root, dialect, index, cuts, cut, true),
         // Where the value is gone there is nothing to be right about.
@@ -189,20 +184,18 @@ impl<'s, 'p> Maker<'s, 'p> {
 
     /// The schema of what a cut leaves of the instances of a schema.
     pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Done<Made> {
+        let as_it_is = || Made {
+            schema: schema.clone(),
+            exact: true,
+        };
         let Value::Object(object) = schema else {
             self.count(1)?;
-            return Ok(Made {
-                schema: schema.clone(),
-                exact: true,
-            });
+            return Ok(as_it_is());
         };
         let has_definitions = object.keys().any(|key| is_definitions(key));
         if cut == CutId::WHOLE && !has_definitions && is_plain(schema, self.dialect) {
             self.count(values_in(schema))?;
-            return Ok(Made {
-                schema: schema.clone(),
-                exact: true,
-            });
+            return Ok(as_it_is());
         }
         self.count(1 + object.len())?;
         if self.depth > 0 && is_of_another(object, self.dialect) {
@@ -215,6 +208,48 @@ impl<'s, 'p> Maker<'s, 'p> {
         let made = self.keywords(object, address(schema), cut);
         self.depth -= 1;
         made
+    }
+
+    /// The same for a part of a schema, which is as exact as its parts.
+    pub(super) fn part(
+        &mut self,
+        schema: &'s Value,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<Value> {
+        let made = self.schema(schema, cut)?;
+        pieces.exact &= made.exact;
+        Ok(made.schema)
+    }
+
+    /// The value of a keyword that means something in the dialect.
+    pub(super) fn asserted(
+        &self,
+        object: &'s Map<String, Value>,
+        keyword: &str,
+    ) -> Option<&'s Value> {
+        object
+            .get(keyword)
+            .filter(|_| is_known(keyword, self.dialect))
+    }
+
+    /// `unevaluatedProperties` or `unevaluatedItems`: what was evaluated is only known where nothing is cut.
+    pub(super) fn unevaluated(
+        &mut self,
+        keyword: &str,
+        object: &'s Map<String, Value>,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<()> {
+        if let Some(rest) = self.asserted(object, keyword) {
+            if cut == CutId::WHOLE && self.faithful {
+                let made = self.schema(rest, cut)?;
+                pieces.put(keyword, made.schema);
+            } else {
+                pieces.exact &= is_anything(rest);
+            }
+        }
+        Ok(())
     }
 
     fn keywords(&mut self, object: &'s Map<String, Value>, at: usize, cut: CutId) -> Done<Made> {
@@ -236,11 +271,8 @@ impl<'s, 'p> Maker<'s, 'p> {
                 out.insert(keyword.clone(), value);
                 continue;
             }
-            if let Some(part) = self.alone(keyword, value, cut)? {
-                pieces.exact &= part.exact;
-                if let Some(value) = part.value {
-                    out.insert(keyword.clone(), value);
-                }
+            if let Some(value) = self.alone(keyword, value, cut, &mut pieces)? {
+                out.insert(keyword.clone(), value);
             }
         }
         out.extend(pieces.keywords);
@@ -256,8 +288,14 @@ impl<'s, 'p> Maker<'s, 'p> {
         })
     }
 
-    /// What becomes of a keyword that acts alone; `None` for those that do not.
-    fn alone(&mut self, keyword: &str, value: &Value, cut: CutId) -> Done<Option<Part>> {
+    /// What becomes of a keyword that acts alone; `None` for others, and where nothing is left of it.
+    fn alone(
+        &mut self,
+        keyword: &str,
+        value: &Value,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<Option<Value>> {
         let in_draft_4 = self.dialect == Dialect::Draft4;
         if is_address(keyword)
             || keywords::subschemas(keyword).is_some()
@@ -267,25 +305,25 @@ impl<'s, 'p> Maker<'s, 'p> {
             return Ok(None);
         }
         self.count(values_in(value))?;
-        Ok(Some(match keyword {
+        Ok(match keyword {
             "type" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
-            | "exclusiveMaximum" | "contentEncoding" | "contentMediaType" => {
-                Part::kept(value.clone())
+            | "exclusiveMaximum" | "contentEncoding" | "contentMediaType" => Some(value.clone()),
+            // Nothing is known of the characters of a string whose JSON was rewritten.
+            "pattern" | "minLength" | "maxLength" if self.cuts.rewrites_strings(cut) => {
+                pieces.exact = false;
+                None
             }
-            "enum" => self.constants(keyword, value, cut),
-            "const" if !in_draft_4 => self.constants(keyword, value, cut),
+            "pattern" | "minLength" | "maxLength" => Some(value.clone()),
             // In draft 4 it asserts nothing, and may say of the value what is cut.
-            "const" => return Ok(None),
-            _ => match self.characters(keyword, value, cut) {
-                Some(part) => part,
-                None => Part::of(self.said(keyword, value, cut), true),
-            },
-        }))
+            "const" if in_draft_4 => None,
+            "enum" | "const" => self.constants(keyword, value, cut, pieces),
+            _ => self.annotation(keyword, value, cut),
+        })
     }
 }
 
 /// Assertions that are not schemas and are made together with those that are.
-const ACTING_TOGETHER: [&str; 12] = [
+const ACTING_TOGETHER: [&str; 9] = [
     "required",
     "minProperties",
     "maxProperties",
@@ -295,9 +333,6 @@ const ACTING_TOGETHER: [&str; 12] = [
     "uniqueItems",
     "minContains",
     "maxContains",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
 ];
 
 /// Whether a keyword means something in a dialect.
@@ -321,14 +356,9 @@ pub(super) fn is_known(keyword: &str, dialect: Dialect) -> bool {
 /// Whether a schema means the same wherever it stands: nothing within refers, or is there to be
 /// referred to.
 fn is_plain(value: &Value, dialect: Dialect) -> bool {
-    match value {
-        Value::Object(members) => members.iter().all(|(key, value)| {
-            let is_identity = dialect == Dialect::Draft4 && key == "id";
-            !is_address(key) && !is_identity && is_plain(value, dialect)
-        }),
-        Value::Array(items) => items.iter().all(|item| is_plain(item, dialect)),
-        _ => true,
-    }
+    !index::has_key(value, &|key| {
+        is_address(key) || dialect == Dialect::Draft4 && key == "id"
+    })
 }
 
 /// Whether a schema within the document declares another dialect.

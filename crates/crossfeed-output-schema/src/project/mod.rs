@@ -1,9 +1,5 @@
-//! The schema of what a projection leaves of every instance of a schema.
-//!
-//! What comes in: a schema, and a [`Projection`]. What goes out: a schema in the same dialect that
-//! every projected instance is valid by, or why there is none. Deliberately not here: projecting
-//! values (the projection crate), and judging whether a value fits its own schema in the first
-//! place.
+//! Makes the schema of what a projection leaves of the instances of a schema: in the same dialect, and such
+//! that every projected instance is valid by it.
 //!
 //! # Invariants
 //!
@@ -11,14 +7,13 @@
 //! - A schema is made once for each pair of what a reference leads to and what happens there, under
 //!   `$defs` (`definitions` before 2019-09). Both are finite, so recursion ends; what is made is
 //!   counted, so growth does, too.
-//! - No `$id` or anchor is kept within: what the schema is about is another value now. All
+//! - Every `$id` and anchor within goes: what the schema is about is another value now. All
 //!   references are JSON Pointers into the definitions.
 
 mod applied;
 mod cuts;
 mod definitions;
 mod error;
-mod flat;
 mod links;
 mod list;
 mod make;
@@ -30,11 +25,11 @@ mod value;
 mod tests;
 
 pub use error::NoProjectedSchema;
-pub use flat::flat_schema;
 pub use parts::{is_anything, values_in, without_unused_definitions};
 
 use crossfeed_projection::Projection;
 use crossfeed_schema::{Dialect, SchemaError, checked, index::Index};
+use cuts::{CutId, Cuts};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -47,7 +42,7 @@ use std::borrow::Cow;
 ///
 /// # Errors
 ///
-/// [`NoProjectedSchema`] where the schema is none, or the outcome would be too large.
+/// [`NoProjectedSchema`] where the schema is invalid, or the outcome would be too large.
 ///
 /// ```
 /// use crossfeed_projection::{Path, PathTree, Projection};
@@ -77,6 +72,21 @@ pub fn projected_schema(
     } else {
         make::made(&schema, dialect, &index, projection)
     }
+}
+
+/// Gives a schema that means the same, in which every reference is `#/$defs/NAME` (`definitions`
+/// before 2019-09), and no `$id` or anchor is left: its parts mean the same wherever they are put, as
+/// long as the definitions go with them. A reference whose target depends on how it was reached is
+/// left out, and what would be wrong without it.
+///
+/// # Errors
+///
+/// [`NoProjectedSchema`], as for [`projected_schema`].
+pub fn flat_schema(schema: &Value) -> Result<Value, NoProjectedSchema> {
+    let (schema, dialect, index) = judged(schema)?;
+    let everything = Projection::new();
+    let (cuts, _) = Cuts::new(&everything);
+    make::made_with(&schema, dialect, &index, cuts, CutId::WHOLE, false)
 }
 
 /// A schema that can be judged by. What is wrong may be nothing that is in use: then it is left out.

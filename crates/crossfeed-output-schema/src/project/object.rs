@@ -1,15 +1,13 @@
 //! Keywords for objects: what is asserted of members that stay, and of how many there are.
 
 use super::{
-    NoProjectedSchema,
     cuts::CutId,
-    make::{Maker, Pieces, is_known},
-    parts::is_anything,
+    make::{Done, Maker, Pieces},
+    parts::{distinct, is_anything},
 };
+use crossfeed_schema::keywords;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-
-type Done<T> = Result<T, NoProjectedSchema>;
 
 impl<'s> Maker<'s, '_> {
     /// Makes what asserts something of members.
@@ -21,17 +19,7 @@ impl<'s> Maker<'s, '_> {
     ) -> Done<()> {
         self.names_of_members(object, cut, pieces)?;
         self.schemas_of_members(object, cut, pieces)?;
-        if let Some(rest) = object.get("unevaluatedProperties")
-            && is_known("unevaluatedProperties", self.dialect)
-        {
-            if cut == CutId::WHOLE && self.faithful {
-                let made = self.schema(rest, cut)?;
-                pieces.put("unevaluatedProperties", made.schema);
-            } else {
-                pieces.exact &= is_anything(rest);
-            }
-        }
-        Ok(())
+        self.unevaluated("unevaluatedProperties", object, cut, pieces)
     }
 
     /// `properties`, `patternProperties` and `additionalProperties`.
@@ -50,9 +38,7 @@ impl<'s> Maker<'s, '_> {
             match self.cuts.member(cut, name) {
                 None => pieces.exact &= is_anything(schema),
                 Some(inner) => {
-                    let made = self.schema(schema, inner)?;
-                    pieces.exact &= made.exact;
-                    properties.insert(name.clone(), made.schema);
+                    properties.insert(name.clone(), self.part(schema, inner, pieces)?);
                 }
             }
         }
@@ -113,18 +99,13 @@ impl<'s> Maker<'s, '_> {
                     // It is not an additional one then, and must be none.
                     Some(_) if is_nothing => {}
                     Some(inner) => {
-                        let made = self.schema(additional, inner)?;
-                        pieces.exact &= made.exact;
-                        properties.insert(name.to_owned(), made.schema);
+                        let schema = self.part(additional, inner, pieces)?;
+                        properties.insert(name.to_owned(), schema);
                     }
                 }
             }
             rest = Some(match other {
-                Some(inner) => {
-                    let made = self.schema(additional, inner)?;
-                    pieces.exact &= made.exact;
-                    made.schema
-                }
+                Some(inner) => self.part(additional, inner, pieces)?,
                 None => {
                     pieces.exact = false;
                     json!(false)
@@ -178,16 +159,13 @@ impl<'s> Maker<'s, '_> {
             pieces.exact &= !is_cut;
             pieces.put("maxProperties", most.clone());
         }
-        if let Some(names) = object.get("propertyNames")
-            && is_known("propertyNames", self.dialect)
-        {
+        if let Some(names) = self.asserted(object, "propertyNames") {
             pieces.exact &= !is_cut;
             if self.cuts.withholds() {
                 pieces.exact = false; // it may be a list of names
             } else {
-                let made = self.schema(names, CutId::WHOLE)?;
-                pieces.exact &= made.exact;
-                pieces.put("propertyNames", made.schema);
+                let names = self.part(names, CutId::WHOLE, pieces)?;
+                pieces.put("propertyNames", names);
             }
         }
         Ok(())
@@ -195,12 +173,9 @@ impl<'s> Maker<'s, '_> {
 
     /// Those of a list of names whose members stay.
     pub(super) fn left_of(&mut self, names: &Value, cut: CutId) -> Vec<Value> {
-        let names = names.as_array().into_iter().flatten();
-        let stays = |name: &&Value| match name {
-            Value::String(name) => self.cuts.member(cut, name).is_some(),
-            _ => false,
-        };
-        names.filter(stays).cloned().collect()
+        let mut names: Vec<_> = keywords::strings(Some(names)).collect();
+        names.retain(|name| self.cuts.member(cut, name).is_some());
+        names.into_iter().map(Value::from).collect()
     }
 
     /// The schema of what is cut in one of some ways.
@@ -212,9 +187,7 @@ impl<'s> Maker<'s, '_> {
     ) -> Done<Value> {
         let mut branches = Vec::with_capacity(cuts.len());
         for cut in cuts {
-            let made = self.schema(schema, *cut)?;
-            pieces.exact &= made.exact;
-            branches.push(made.schema);
+            branches.push(self.part(schema, *cut, pieces)?);
         }
         pieces.exact &= branches.len() == 1;
         Ok(self.either(branches))
@@ -222,26 +195,13 @@ impl<'s> Maker<'s, '_> {
 
     /// One schema that admits what any of these admits.
     pub(super) fn either(&self, branches: Vec<Value>) -> Value {
-        let mut distinct: Vec<Value> = Vec::with_capacity(branches.len());
-        let mut known = HashSet::new();
-        for branch in branches {
-            if is_anything(&branch) {
-                return self.anything();
-            }
-            if known.insert(branch.to_string()) {
-                distinct.push(branch);
-            }
+        if branches.iter().any(is_anything) {
+            return self.anything();
         }
-        match distinct.len() {
-            1 => distinct.swap_remove(0),
-            _ => json!({"anyOf": distinct}),
+        let mut branches = distinct(branches);
+        match branches.len() {
+            1 => branches.swap_remove(0),
+            _ => json!({"anyOf": branches}),
         }
-    }
-}
-
-impl Pieces {
-    /// Adds a keyword.
-    pub(super) fn put(&mut self, keyword: &str, value: Value) {
-        self.keywords.insert(keyword.to_owned(), value);
     }
 }

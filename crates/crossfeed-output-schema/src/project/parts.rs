@@ -1,4 +1,4 @@
-//! Questions about a schema as JSON, for whoever puts schemas together.
+//! Questions about schemas as JSON.
 
 use crossfeed_wire::fragment::decoded;
 use serde_json::{Map, Value};
@@ -20,6 +20,13 @@ pub fn is_anything(schema: &Value) -> bool {
         Value::Object(keywords) => keywords.is_empty(),
         _ => false,
     }
+}
+
+/// These values, each once.
+pub(super) fn distinct(mut values: Vec<Value>) -> Vec<Value> {
+    let mut known = HashSet::new();
+    values.retain(|value| known.insert(value.to_string()));
+    values
 }
 
 /// How many values there are in one, itself included.

@@ -2,74 +2,58 @@
 
 use super::{
     cuts::{CutId, Cuts},
-    make::{Maker, Part},
+    make::{Maker, Pieces},
+    parts::distinct,
+};
+use crossfeed_schema::{
+    index::{REFERENCES, has_key},
+    keywords,
 };
 use serde_json::{Map, Value};
 
-/// Keywords that assert something of a string's characters.
-const CHARACTERS: [&str; 3] = ["pattern", "minLength", "maxLength"];
-
 impl Maker<'_, '_> {
     /// `enum` and `const`.
-    pub(super) fn constants(&mut self, keyword: &str, value: &Value, cut: CutId) -> Part {
+    pub(super) fn constants(
+        &mut self,
+        keyword: &str,
+        value: &Value,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Option<Value> {
         if cut == CutId::WHOLE {
-            return Part::kept(value.clone());
+            return Some(value.clone());
         }
-        let mut exact = true;
-        let mut project = |value: &Value| {
-            exact &= !matches!(value, Value::Array(_) | Value::Object(_));
-            projected(&mut self.cuts, value, cut)
-        };
-        let outcome = match (keyword, value) {
-            ("enum", Value::Array(values)) => {
-                let mut left: Vec<Value> = Vec::with_capacity(values.len());
-                let mut known = std::collections::HashSet::new();
-                for value in values {
-                    let Some(value) = project(value) else {
-                        return Part::dropped();
-                    };
-                    if known.insert(value.to_string()) {
-                        left.push(value);
-                    }
-                }
-                Some(Value::Array(left))
-            }
-            _ => project(value),
-        };
-        match outcome {
-            Some(value) => Part::of(Some(value), exact),
-            None => Part::dropped(),
-        }
-    }
-
-    /// What a string's characters must be: nothing is known of a string whose JSON was rewritten.
-    pub(super) fn characters(&mut self, keyword: &str, value: &Value, cut: CutId) -> Option<Part> {
-        if !CHARACTERS.contains(&keyword) {
-            return None;
-        }
-        Some(if self.cuts.rewrites_strings(cut) {
-            Part::dropped()
+        let is_list = keyword == "enum";
+        let values = if is_list {
+            keywords::items(Some(value))
         } else {
-            Part::kept(value.clone())
-        })
+            std::slice::from_ref(value)
+        };
+        let project = |value| projected(&mut self.cuts, value, cut);
+        let projected: Option<Vec<_>> = values.iter().map(project).collect();
+        let is_nested = |value: &Value| value.is_array() || value.is_object();
+        pieces.exact &= projected.is_some() && !values.iter().any(is_nested);
+        if is_list {
+            Some(Value::Array(distinct(projected?)))
+        } else {
+            projected?.pop()
+        }
     }
 
-    /// A keyword that asserts nothing, or is not known: what it says of the value is cut as the
-    /// value is, and what it says in words goes where it names what is never shown.
-    pub(super) fn said(&mut self, keyword: &str, value: &Value, cut: CutId) -> Option<Value> {
+    /// A keyword that asserts nothing, or is unknown: what it says of the value is cut as the value is, and
+    /// words that name what is never shown go.
+    pub(super) fn annotation(&mut self, keyword: &str, value: &Value, cut: CutId) -> Option<Value> {
         let whole = cut == CutId::WHOLE;
         match keyword {
             "examples" => {
-                let values = value.as_array()?;
-                let values = values.iter();
+                let values = value.as_array()?.iter();
                 let values = values.filter_map(|value| projected(&mut self.cuts, value, cut));
-                Some(Value::Array(values.collect()))
+                Some(values.collect())
             }
             "default" | "example" => projected(&mut self.cuts, value, cut),
-            _ if refers(value) => None,
+            _ if has_key(value, &is_address) => None,
             _ if whole || !self.cuts.withholds() => Some(value.clone()),
-            // Whatever it is: with rules about what is never shown, only words are known to be
-            // harmless, and those only without such names.
+            // With rules about what is never shown, only words without such names are known to be harmless.
             _ => match value {
                 Value::String(text) if self.cuts.mentions_withheld(text) => None,
                 Value::Object(_) | Value::Array(_) => None,
@@ -79,31 +63,17 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Whether something within a value looks as if it referred, or were referred to.
-fn refers(value: &Value) -> bool {
-    match value {
-        Value::Object(members) => members
-            .iter()
-            .any(|(key, value)| is_address(key) || refers(value)),
-        Value::Array(items) => items.iter().any(refers),
-        _ => false,
-    }
-}
-
 /// Whether a keyword refers, or is there to be referred to.
 pub(super) fn is_address(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "$ref"
-            | "$dynamicRef"
-            | "$recursiveRef"
-            | "$id"
-            | "$anchor"
-            | "$dynamicAnchor"
-            | "$recursiveAnchor"
-            | "$schema"
-            | "$vocabulary"
-    )
+    const TARGETS: [&str; 6] = [
+        "$id",
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$schema",
+        "$vocabulary",
+    ];
+    REFERENCES.contains(&keyword) || TARGETS.contains(&keyword)
 }
 
 /// A value as an instance is cut at this place; `None` where that cannot be told.

@@ -2,6 +2,7 @@
 
 use super::{Node, Reader, Source, Veil, types::Types};
 use crossfeed_projection::Step;
+use crossfeed_schema::{address, keywords};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +16,7 @@ const WAYS: usize = 256;
 pub(crate) struct Field<'s> {
     pub(crate) name: &'s str,
     source: Source<'s>,
-    veil: Option<Veil<'s>>,
+    veil: Veil<'s>,
     /// Whether it stands for all fields that are not named.
     is_rest: bool,
 }
@@ -56,10 +57,10 @@ impl<'s> Reader<'s> {
 
     /// What each member may be: `*`.
     pub(crate) fn any_field(&self, fields: Fields<'s>) -> Option<Node<'s>> {
-        let mut veil = None;
+        let mut veil = Veil::default();
         let all = fields.named.into_iter().chain(fields.rest);
         let sources = all.map(|field| {
-            Veil::join(&mut veil, field.veil);
+            veil.join(field.veil);
             field.source
         });
         let source = Source::any(sources);
@@ -72,18 +73,27 @@ impl<'s> Reader<'s> {
         if !list.may_be(Types::ARRAY) {
             return None;
         }
-        let veil = match &list.veil {
-            Some(veil) => Some(veil.item()?),
-            None => None,
-        };
-        Some(self.node(&list.item_source(position), veil))
+        Some(self.node(&list.item_source(position), list.veil.item()?))
+    }
+
+    /// What is inside of lists within lists, and of how many; of any other place itself.
+    pub(crate) fn innermost(&self, mut node: Node<'s>) -> (Node<'s>, usize) {
+        let mut lists = 0;
+        while lists < CROSSED
+            && node.word() == "array"
+            && let Some(items) = self.items(&node, None)
+        {
+            node = items;
+            lists += 1;
+        }
+        (node, lists)
     }
 
     /// The fields of a place, those of its items where it may be a list.
     pub(crate) fn fields(&self, node: &Node<'s>) -> Fields<'s> {
         let mut fields = Merged::default();
         self.gather(node, &mut fields, 0);
-        self.works(fields.named.len());
+        self.spend(fields.named.len());
         let mut fields = fields.done();
         if !fields.named.is_empty()
             && let Some(rest) = fields.rest.take_if(|rest| self.declares(rest))
@@ -106,11 +116,8 @@ impl<'s> Reader<'s> {
             if node.may_be(Types::OBJECT) && node.word() != "enum" {
                 let mut members = Members::default();
                 node.members(&mut members);
-                let is_shown = |name: &str| {
-                    let veil = node.veil.as_ref();
-                    veil.is_none_or(|veil| veil.member(name).is_some())
-                };
-                if members.named.iter().any(|(name, _)| is_shown(name)) {
+                let mut names = members.named.iter().map(|(name, _)| name);
+                if names.any(|name| node.veil.member(name).is_some()) {
                     return true;
                 }
                 open.extend(self.rest(&node, members.rest).map(|rest| self.field(&rest)));
@@ -124,10 +131,7 @@ impl<'s> Reader<'s> {
     fn rest(&self, node: &Node<'s>, said: Vec<&'s Value>) -> Option<Field<'s>> {
         let source = Source::any(said.into_iter().map(Source::of));
         let says_nothing = source.all.is_empty() && source.any.is_empty();
-        let veil = match &node.veil {
-            Some(veil) => Some(veil.other()?),
-            None => None,
-        };
+        let veil = node.veil.other()?;
         (!says_nothing).then_some(Field {
             name: "*",
             source,
@@ -146,14 +150,9 @@ impl<'s> Reader<'s> {
             node.members(&mut members);
             fields.is_open |= members.named.is_empty() && !node.is_closed();
             for (name, source) in members.named {
-                let veil = match &node.veil {
-                    Some(veil) => match veil.member(name) {
-                        Some(veil) => Some(veil),
-                        None => continue,
-                    },
-                    None => None,
-                };
-                fields.add(name, source.settled(), veil);
+                if let Some(veil) = node.veil.member(name) {
+                    fields.add(name, source.settled(), veil);
+                }
             }
             fields.rest = self.rest(node, members.rest).or(fields.rest.take());
         }
@@ -175,16 +174,13 @@ struct Merged<'s> {
 }
 
 impl<'s> Merged<'s> {
-    fn add(&mut self, name: &'s str, source: Source<'s>, veil: Option<Veil<'s>>) {
-        match self
-            .by_name
-            .get(name)
-            .and_then(|at| self.named.get_mut(*at))
-        {
-            Some(field) => {
+    fn add(&mut self, name: &'s str, source: Source<'s>, veil: Veil<'s>) {
+        match self.by_name.get(name) {
+            Some(&at) => {
+                let field = &mut self.named[at];
                 let first = std::mem::take(&mut field.source);
                 field.source = Source::any([first, source]);
-                Veil::join(&mut field.veil, veil);
+                field.veil.join(veil);
             }
             None => {
                 self.by_name.insert(name, self.named.len());
@@ -217,13 +213,13 @@ struct Members<'s> {
 }
 
 impl<'s> Members<'s> {
-    fn entry(&mut self, name: &'s str) -> Option<&mut Source<'s>> {
+    fn entry(&mut self, name: &'s str) -> &mut Source<'s> {
         let next = self.named.len();
         let at = *self.by_name.entry(name).or_insert(next);
         if at == next {
             self.named.push((name, Source::default()));
         }
-        self.named.get_mut(at).map(|(_, source)| source)
+        &mut self.named[at].1
     }
 }
 
@@ -232,17 +228,16 @@ impl<'s> Node<'s> {
     /// branches say is one of its ways.
     fn members(&self, into: &mut Members<'s>) {
         for part in &self.parts {
-            let properties = part.get("properties").and_then(Value::as_object);
-            for (name, schema) in properties.into_iter().flatten() {
-                if *schema != Value::Bool(false)
-                    && let Some(source) = into.entry(name)
-                    && source.all.len() < WAYS
-                {
-                    source.all.push(schema);
+            for (name, schema) in keywords::members(part.get("properties")) {
+                if *schema != Value::Bool(false) {
+                    let source = into.entry(name);
+                    if source.all.len() < WAYS {
+                        source.all.push(schema);
+                    }
                 }
             }
-            let patterned = part.get("patternProperties").and_then(Value::as_object);
-            let patterned = patterned.into_iter().flat_map(|map| map.values());
+            let patterned = keywords::members(part.get("patternProperties"));
+            let patterned = patterned.map(|(_, schema)| schema);
             let others = ["additionalProperties", "unevaluatedProperties"];
             let others = others.iter().filter_map(|keyword| part.get(*keyword));
             let rest = patterned.chain(others).filter(|schema| is_telling(schema));
@@ -255,9 +250,8 @@ impl<'s> Node<'s> {
             let mut inner = Members::default();
             branch.members(&mut inner);
             for (name, source) in inner.named {
-                if let Some(entry) = into.entry(name)
-                    && entry.any.len() < WAYS
-                {
+                let entry = into.entry(name);
+                if entry.any.len() < WAYS {
                     entry.or(source);
                 }
             }
@@ -311,9 +305,7 @@ impl<'s> Node<'s> {
             }
         }
         let mut known = HashSet::new();
-        source
-            .all
-            .retain(|schema| known.insert(crossfeed_schema::address(schema)));
+        source.all.retain(|schema| known.insert(address(schema)));
         source.settled()
     }
 }

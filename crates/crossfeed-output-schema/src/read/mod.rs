@@ -1,13 +1,10 @@
-//! Output schemas, read place by place.
-//!
-//! What comes in: a schema, however dirty. What goes out: what is known of a place: its type word,
-//! its fields, its items. Deliberately not here: which places are shown, and how.
+//! Reads output schemas, however dirty, place by place: the type word of a place, its fields, its items.
 //!
 //! # How a schema is read
 //!
 //! - `allOf` and `$ref` (with what stands beside it) are one schema. Of `anyOf`, `oneOf` and a list
 //!   of types, null does not count: what remains, if it is one, is the type. `T | null` is `T`.
-//! - Branches that say nothing of the shape (`{"required": ["a"]}`) are none.
+//! - Branches that say nothing of the shape (`{"required": ["a"]}`) do not count.
 //! - Where a schema says `type: object` beside branches, it is an object with the fields of all
 //!   branches; a union is what has no such word and several branches.
 //! - An object is *open* where it declares no field and does not forbid them; one that declares some
@@ -28,7 +25,7 @@ pub(super) use node::{Node, Source};
 pub(super) use types::Types;
 use veil::Veil;
 
-use crossfeed_projection::{Projection, RevealRules};
+use crossfeed_projection::{Path, Projection, RevealRules, Step};
 use crossfeed_schema::{Dialect, Document, index::Index};
 use crossfeed_wire::fragment::decoded;
 use serde_json::Value;
@@ -90,14 +87,13 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// Reads a schema; none is refused.
+    /// Reads any schema, valid or not.
     #[must_use]
     pub fn new(schema: Value) -> Self {
-        let shallow = !crossfeed_json::is_deeper(&schema, crossfeed_json::MAX_DEPTH);
-        let index = if shallow {
-            Index::lenient(&schema).1
-        } else {
+        let index = if crossfeed_json::is_deeper(&schema, crossfeed_json::MAX_DEPTH) {
             Index::default()
+        } else {
+            Index::lenient(&schema).1
         };
         Self {
             schema,
@@ -135,16 +131,21 @@ impl OutputSchema {
     }
 }
 
+/// Steps as a path; empty where no path can name them.
+pub(super) fn path_text(steps: &[Step]) -> String {
+    Path::from_steps(steps.iter().cloned()).map_or_else(|_| String::new(), |path| path.to_string())
+}
+
 /// The work that reading one schema for one answer may take: schemas, branches and fields looked at.
 /// Those of real tools take some thousands.
-const WORK: usize = 60_000;
+const MAX_STEPS: usize = 60_000;
 
 /// Reads the places of a schema.
 pub(super) struct Reader<'s> {
     root: &'s Value,
     document: Document<'s>,
-    veil: Option<Veil<'s>>,
-    work: Cell<usize>,
+    veil: Veil<'s>,
+    steps: Cell<usize>,
 }
 
 impl<'s> Reader<'s> {
@@ -152,18 +153,18 @@ impl<'s> Reader<'s> {
         Self {
             root: &schema.schema,
             document: Document::indexed(&schema.schema, Dialect::Draft202012, &schema.index),
-            veil: schema.veil.as_ref().map(Veil::of),
-            work: Cell::new(0),
+            veil: Veil::new(schema.veil.as_ref()),
+            steps: Cell::new(0),
         }
     }
 
     /// Whether enough was looked at: what is left is folded.
     pub(super) fn is_tired(&self) -> bool {
-        self.work.get() > WORK
+        self.steps.get() > MAX_STEPS
     }
 
-    fn works(&self, much: usize) {
-        self.work.set(self.work.get().saturating_add(much));
+    fn spend(&self, steps: usize) {
+        self.steps.set(self.steps.get().saturating_add(steps));
     }
 
     /// The place of the whole value.

@@ -71,12 +71,12 @@ pub(crate) struct Node<'s> {
     pub(super) groups: Vec<Vec<Node<'s>>>,
     /// Nothing is valid here.
     never: bool,
-    pub(super) veil: Option<Veil<'s>>,
+    pub(super) veil: Veil<'s>,
 }
 
 impl<'s> Reader<'s> {
     /// Reads the schemas of a place.
-    pub(super) fn node(&self, source: &Source<'s>, veil: Option<Veil<'s>>) -> Node<'s> {
+    pub(super) fn node(&self, source: &Source<'s>, veil: Veil<'s>) -> Node<'s> {
         let mut assembly = Assembly {
             reader: self,
             way: HashSet::new(),
@@ -116,7 +116,7 @@ impl<'s> Assembly<'_, 's> {
                     }
                 };
                 let at = address(schema);
-                self.reader.works(1);
+                self.reader.spend(1);
                 if self.left == 0 || !self.way.insert(at) {
                     continue;
                 }
@@ -124,20 +124,17 @@ impl<'s> Assembly<'_, 's> {
                 entered.push(at);
                 node.parts.push(part);
                 open.extend(self.reader.targets(schema));
-                open.extend(list(part, "allOf"));
+                open.extend(keywords::items(part.get("allOf")));
                 for keyword in ["anyOf", "oneOf"] {
-                    let group: Vec<_> = list(part, keyword).map(|branch| vec![branch]).collect();
-                    if !group.is_empty() {
-                        groups.push_back(group);
-                    }
+                    let branches = keywords::items(part.get(keyword)).iter();
+                    groups.push_back(branches.map(|branch| vec![branch]).collect());
                 }
                 let conditional = ["then", "else"];
                 let group = conditional.iter().filter_map(|keyword| part.get(*keyword));
                 groups.push_back(group.map(|branch| vec![branch]).collect());
                 for keyword in ["dependentSchemas", "dependencies"] {
-                    let dependent = part.get(keyword).and_then(Value::as_object);
-                    let dependent = dependent.into_iter().flat_map(|map| map.values());
-                    groups.extend(dependent.map(|schema| vec![vec![schema]]));
+                    let dependent = keywords::members(part.get(keyword));
+                    groups.extend(dependent.map(|(_, schema)| vec![vec![schema]]));
                 }
             }
             let Some(group) = groups.pop_front() else {
@@ -152,7 +149,7 @@ impl<'s> Assembly<'_, 's> {
                 if self.left == 0 || self.reader.is_tired() {
                     break;
                 }
-                self.reader.works(1);
+                self.reader.spend(1);
                 let branch = self.node(&branch, &[], depth + 1);
                 match branch.as_choice() {
                     Some(choice) => branches.extend(choice),
@@ -172,11 +169,6 @@ impl<'s> Assembly<'_, 's> {
         }
         node
     }
-}
-
-fn list<'s>(part: &'s Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'s Value> {
-    let list = part.get(keyword).and_then(Value::as_array);
-    list.into_iter().flatten()
 }
 
 impl<'s> Node<'s> {
@@ -207,18 +199,13 @@ impl<'s> Node<'s> {
     fn own_types(&self) -> Option<Types> {
         self.declared().or_else(|| {
             let hints = self.parts.iter().map(|part| types::inferred(part));
-            Some(hints.fold(Types::default(), Types::or)).filter(|types| !types.is_empty())
+            Some(Types::any(hints)).filter(|types| !types.is_empty())
         })
     }
 
     fn declared(&self) -> Option<Types> {
         let declared = self.parts.iter().map(|part| types::declared(part));
-        declared
-            .filter(|types| !types.is_empty())
-            .reduce(|known, next| match known.and(next) {
-                both if both.is_empty() => known, // no value is both: the first word stands
-                both => both,
-            })
+        Types::all(declared.filter(|types| !types.is_empty()))
     }
 
     /// The types that it may have; `None` where nothing is said.
@@ -226,14 +213,9 @@ impl<'s> Node<'s> {
         let own = self.own_types();
         let groups = self.groups.iter().filter_map(|group| {
             let types: Option<Vec<_>> = group.iter().map(Node::types).collect();
-            Some(types?.into_iter().fold(Types::default(), Types::or))
+            Some(Types::any(types?.into_iter()))
         });
-        own.into_iter()
-            .chain(groups)
-            .reduce(|known, next| match known.and(next) {
-                both if both.is_empty() => known,
-                both => both,
-            })
+        Types::all(own.into_iter().chain(groups))
     }
 
     /// Whether it may be of this type.
@@ -284,23 +266,19 @@ impl<'s> Node<'s> {
     }
 
     fn guessed(&self) -> Types {
-        let hints = self.parts.iter().map(|part| types::guessed(part));
-        hints.fold(Types::default(), Types::or)
+        Types::any(self.parts.iter().map(|part| types::guessed(part)))
     }
 
     /// The fields that must be there in any case.
     pub(crate) fn required(&self) -> HashSet<&'s str> {
-        let lists = self.parts.iter().flat_map(|part| list(part, "required"));
-        lists.filter_map(Value::as_str).collect()
+        let required = |part: &&'s Map<String, Value>| keywords::strings(part.get("required"));
+        self.parts.iter().flat_map(required).collect()
     }
 
     /// What the schema says of itself, the nearest first.
     pub(crate) fn description(&self) -> Option<&'s str> {
-        let mut said = self
-            .parts
-            .iter()
-            .filter_map(|part| part.get("description")?.as_str());
-        said.next()
+        let mut parts = self.parts.iter();
+        parts.find_map(|part| part.get("description")?.as_str())
     }
 
     /// What it is made of: the schemas that say something of its shape, however they are referred

@@ -1,5 +1,6 @@
-//! Which types a schema admits, by what it says and by what it only hints at.
+//! The types that a schema admits, by what it says and by what it only hints at.
 
+use crossfeed_schema::keywords;
 use serde_json::{Map, Value};
 
 /// A set of JSON types.
@@ -44,6 +45,19 @@ impl Types {
         Self(self.0 | other.0)
     }
 
+    /// All of these.
+    pub(super) fn any(types: impl Iterator<Item = Self>) -> Self {
+        types.fold(Self::default(), Self::or)
+    }
+
+    /// What all of these admit; where no value is of both, the first stands.
+    pub(super) fn all(types: impl Iterator<Item = Self>) -> Option<Self> {
+        types.reduce(|known, next| match known.and(next) {
+            both if both.is_empty() => known,
+            both => both,
+        })
+    }
+
     /// The words of all of them; a number may be an integer.
     pub(crate) fn words(self) -> Vec<&'static str> {
         let has_number = self.has(Self::NUMBER);
@@ -54,7 +68,7 @@ impl Types {
     }
 
     /// What both admit: an integer is a number.
-    pub(super) fn and(self, other: Self) -> Self {
+    fn and(self, other: Self) -> Self {
         let widened = |types: Self| {
             if types.has(Self::NUMBER) {
                 types.or(Self::INTEGER)
@@ -86,94 +100,39 @@ impl Types {
 
 /// What `type`, else `const`, else `enum` say.
 pub(super) fn declared(part: &Map<String, Value>) -> Types {
-    let own = match part.get("type") {
-        Some(Value::String(word)) => Types::named(word),
-        Some(Value::Array(words)) => words
-            .iter()
-            .filter_map(Value::as_str)
-            .fold(Types::default(), |types, word| types.or(Types::named(word))),
-        _ => Types::default(),
-    };
+    let types = part.get("type");
+    let word = types.and_then(Value::as_str).into_iter();
+    let own = Types::any(word.chain(keywords::strings(types)).map(Types::named));
     if !own.is_empty() {
         return own;
     }
-    if let Some(value) = part.get("const") {
-        return Types::of(value);
+    match part.get("const") {
+        Some(value) => Types::of(value),
+        None => Types::any(keywords::items(part.get("enum")).iter().map(Types::of)),
     }
-    let values = part.get("enum").and_then(Value::as_array);
-    let values = values.into_iter().flatten();
-    values.fold(Types::default(), |types, value| types.or(Types::of(value)))
 }
 
-/// What the keywords that hold schemas hint at.
+/// Keywords that describe what is inside a value.
+const INSIDE: [&str; 5] = [
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "items",
+    "prefixItems",
+];
+
+/// What the keywords that describe members and items hint at.
 pub(super) fn inferred(part: &Map<String, Value>) -> Types {
-    hinted(
-        part,
-        &[
-            (
-                Types::OBJECT,
-                &["properties", "patternProperties", "additionalProperties"],
-            ),
-            (Types::ARRAY, &["items", "prefixItems"]),
-        ],
-    )
+    hinted(part, |keyword| INSIDE.contains(&keyword))
 }
 
-/// What assertions about values of one type hint at.
+/// What other assertions about values of one type hint at.
 pub(super) fn guessed(part: &Map<String, Value>) -> Types {
-    hinted(
-        part,
-        &[
-            (
-                Types::OBJECT,
-                &[
-                    "required",
-                    "propertyNames",
-                    "minProperties",
-                    "maxProperties",
-                    "dependentRequired",
-                    "unevaluatedProperties",
-                ],
-            ),
-            (
-                Types::ARRAY,
-                &[
-                    "minItems",
-                    "maxItems",
-                    "uniqueItems",
-                    "contains",
-                    "additionalItems",
-                    "unevaluatedItems",
-                ],
-            ),
-            (
-                Types(1 << 4),
-                &[
-                    "minLength",
-                    "maxLength",
-                    "pattern",
-                    "format",
-                    "contentEncoding",
-                    "contentMediaType",
-                ],
-            ),
-            (
-                Types::NUMBER,
-                &[
-                    "minimum",
-                    "maximum",
-                    "exclusiveMinimum",
-                    "exclusiveMaximum",
-                    "multipleOf",
-                ],
-            ),
-        ],
-    )
+    hinted(part, |keyword| !INSIDE.contains(&keyword))
 }
 
-fn hinted(part: &Map<String, Value>, table: &[(Types, &[&str])]) -> Types {
-    table
-        .iter()
-        .filter(|(_, keywords)| keywords.iter().any(|keyword| part.contains_key(*keyword)))
-        .fold(Types::default(), |types, (hint, _)| types.or(*hint))
+fn hinted(part: &Map<String, Value>, counts: impl Fn(&str) -> bool) -> Types {
+    let hints = part.keys().filter(|keyword| counts(keyword));
+    let words = hints.filter_map(|keyword| keywords::asserted_type(keyword));
+    Types::any(words.map(Types::named))
 }

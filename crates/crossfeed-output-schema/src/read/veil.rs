@@ -3,13 +3,13 @@
 use crossfeed_projection::{Place, Projection};
 
 /// What the rules say of a place: never of one that is withheld itself. Where a schema puts several
-/// places of the value in one, what is withheld in any of them is.
-#[derive(Clone, Debug)]
+/// places of the value in one, what is withheld in any of them is. Without rules there are no places.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Veil<'s>(Vec<Place<'s>>);
 
 impl<'s> Veil<'s> {
-    pub(super) fn of(rules: &'s Projection) -> Self {
-        Self(vec![rules.root()])
+    pub(super) fn new(rules: Option<&'s Projection>) -> Self {
+        Self(rules.into_iter().map(Projection::root).collect())
     }
 
     /// What the rules say of a member; `None` for one that is withheld.
@@ -22,7 +22,7 @@ impl<'s> Veil<'s> {
         self.inner(Place::other_key)
     }
 
-    /// What they say of the items of a list, those left aside that are named by position.
+    /// What they say of the items of a list, except those that are named by position.
     pub(super) fn item(&self) -> Option<Self> {
         self.inner(Place::each_item)
     }
@@ -33,20 +33,12 @@ impl<'s> Veil<'s> {
         is_shown.then_some(Self(places))
     }
 
-    /// What is said of either place.
-    pub(super) fn and(&mut self, other: Self) {
+    /// Adds what is said of another place.
+    pub(super) fn join(&mut self, other: Self) {
         for place in other.0 {
             if !self.0.contains(&place) {
                 self.0.push(place);
             }
-        }
-    }
-
-    /// The same, where either may be without rules.
-    pub(super) fn join(one: &mut Option<Self>, other: Option<Self>) {
-        match (one, other) {
-            (Some(one), Some(other)) => one.and(other),
-            (one, other) => *one = one.take().or(other),
         }
     }
 }

@@ -4,9 +4,9 @@ use super::{
     DEPTH, MAX_LINES, Summary, is_well_known,
     tree::{Form, Spot, Tree},
 };
-use crate::INSPECTOR;
+use crate::{INSPECTOR, read::path_text};
 use crossfeed_json::quoted;
-use crossfeed_projection::{Path, Step};
+use crossfeed_projection::Step;
 
 /// What a place has of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,8 +19,8 @@ struct Listed {
 
 /// The lines as they are chosen.
 ///
-/// Whoever is chosen brings all branches around it along, so that what remains of each of them is
-/// counted by a marker of its own.
+/// A chosen place brings all branches around it along, so that a marker of its own counts what remains of
+/// each of them.
 pub(super) struct Lines {
     tree: Tree,
     listed: Vec<Listed>,
@@ -46,9 +46,7 @@ impl Lines {
         let mut leaves = Vec::new();
         let mut open = vec![0];
         while let Some(at) = open.pop() {
-            let Some(spot) = self.tree.spots.get(at) else {
-                continue;
-            };
+            let spot = &self.tree.spots[at];
             let is_complete = spot.children.len() == spot.total;
             match spot.form {
                 Form::Branch if is_complete => open.extend(spot.children.iter().rev()),
@@ -65,10 +63,8 @@ impl Lines {
             // With all of them listed no marker remains; on the way there may be some.
             self.choose(leaf, usize::MAX);
         }
-        self.order.retain(|at| {
-            let form = self.tree.spots.get(*at).map(|spot| spot.form);
-            form.is_some_and(|form| form != Form::Branch)
-        });
+        let spots = &self.tree.spots;
+        self.order.retain(|at| spots[*at].form != Form::Branch);
         true
     }
 
@@ -89,7 +85,7 @@ impl Lines {
 
     fn list(&mut self, is_wanted: impl Fn(&Spot) -> bool) {
         for at in 1..self.tree.spots.len() {
-            if self.tree.spots.get(at).is_some_and(&is_wanted) {
+            if is_wanted(&self.tree.spots[at]) {
                 self.choose(at, MAX_LINES);
             }
         }
@@ -97,10 +93,7 @@ impl Lines {
 
     /// Chooses a place and all around it, unless there would be too many lines.
     fn choose(&mut self, at: usize, limit: usize) {
-        let Some(spot) = self.tree.spots.get(at) else {
-            return;
-        };
-        if spot.path.is_none() || self.listed.get(at).is_none_or(|listed| listed.own) {
+        if self.tree.spots[at].path.is_none() || self.listed[at].own {
             return;
         }
         let mut before = vec![];
@@ -108,27 +101,18 @@ impl Lines {
         let mut next = Some(at);
         let mut brings_child = false;
         while let Some(at) = next {
-            let (Some(listed), Some(spot)) =
-                (self.listed.get(at).copied(), self.tree.spots.get(at))
-            else {
-                break;
-            };
-            before.push((at, listed));
+            let was = self.listed[at];
+            before.push((at, was));
             count -= self.lines_of(at);
-            let is_new = at != 0 && !listed.own;
-            if let Some(listed) = self.listed.get_mut(at) {
-                listed.own |= at != 0;
-                listed.children += usize::from(brings_child);
-            }
+            self.listed[at].own |= at != 0;
+            self.listed[at].children += usize::from(brings_child);
             count += self.lines_of(at);
-            brings_child = is_new;
-            next = (is_new && at != spot.parent).then_some(spot.parent);
+            brings_child = at != 0 && !was.own;
+            next = self.tree.spots[at].parent.filter(|_| brings_child);
         }
         if count > limit {
-            for (at, listed) in before {
-                if let Some(now) = self.listed.get_mut(at) {
-                    *now = listed;
-                }
+            for (at, was) in before {
+                self.listed[at] = was;
             }
             return;
         }
@@ -139,9 +123,7 @@ impl Lines {
 
     /// How many lines a place has itself: none or one.
     fn lines_of(&self, at: usize) -> usize {
-        let (Some(listed), Some(spot)) = (self.listed.get(at), self.tree.spots.get(at)) else {
-            return 0;
-        };
+        let (listed, spot) = (&self.listed[at], &self.tree.spots[at]);
         let is_branch = spot.form == Form::Branch;
         usize::from(match at {
             0 => is_branch && listed.children < spot.total,
@@ -153,14 +135,12 @@ impl Lines {
     pub(super) fn written(self, tool_id: &str) -> Summary {
         let mut summary = Summary::default();
         for &at in self.order.iter().chain(&[0]) {
-            let (Some(spot), Some(listed)) = (self.tree.spots.get(at), self.listed.get(at)) else {
-                continue;
-            };
+            let (spot, listed) = (&self.tree.spots[at], &self.listed[at]);
             if self.lines_of(at) == 0 && (at != 0 || spot.form == Form::Branch) {
                 continue;
             }
             let path = spot.path.clone().unwrap_or_default();
-            let (field_path, word) = (text(&path), spot.word);
+            let (field_path, word) = (path_text(&path), spot.word);
             // An envelope's value has a name to be shown by, but none to be asked for.
             let label = match (at, path.is_empty()) {
                 (0, true) => spot.name.clone(),
@@ -177,7 +157,7 @@ impl Lines {
             let each = || {
                 let mut steps = path.clone();
                 steps.push(Step::EachKey);
-                text(&steps)
+                path_text(&steps)
             };
             summary.output_fields.push(match spot.form {
                 Form::Leaf | Form::Open if is_nameless => continue,
@@ -200,9 +180,4 @@ impl Lines {
         }
         summary
     }
-}
-
-fn text(steps: &[Step]) -> String {
-    // Paths that cannot be written were left aside when they were found.
-    Path::from_steps(steps.iter().cloned()).map_or_else(|_| String::new(), |path| path.to_string())
 }

@@ -1,8 +1,4 @@
-//! The lines that sum an output schema up.
-//!
-//! What comes in: a schema, and the id of its tool. What goes out: at most 30 lines, and whether
-//! something is not among them. Deliberately not here: answering the markers, which is the
-//! inspector's.
+//! Sums an output schema up in at most 30 lines; the inspector answers the markers among them.
 //!
 //! # What is listed
 //!

@@ -5,9 +5,7 @@ use crossfeed_projection::{Path, Step};
 use std::collections::VecDeque;
 
 /// Places that are looked at for one summary.
-const PLACES: usize = 5_000;
-/// Lists of lists that one field may be, as they are written: `rows[][]`.
-const LISTS: usize = 16;
+const MAX_PLACES: usize = 5_000;
 
 /// What a place is to a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +25,8 @@ pub(super) enum Form {
 
 /// A place of the tree.
 pub(super) struct Spot {
-    pub(super) parent: usize,
+    /// The place around it; none of the root.
+    pub(super) parent: Option<usize>,
     /// Its name, for the root that of the envelope it was taken from; empty where it has none.
     pub(super) name: String,
     /// The way to it; `None` for one that no path can name.
@@ -55,30 +54,24 @@ impl Tree {
         let mut tree = Self { spots: Vec::new() };
         let name = if is_enveloped { ENVELOPED } else { "" };
         let mut open = VecDeque::new();
-        let fields = tree.push(reader, root, 0, name.to_owned(), Some(Vec::new()), 0);
+        let fields = tree.push(reader, root, None, name.to_owned(), Some(Vec::new()));
         open.push_back((0, fields));
         while let Some((parent, fields)) = open.pop_front() {
-            let Some(spot) = tree.spots.get(parent) else {
-                continue;
-            };
-            let (way, depth) = (spot.path.clone(), spot.depth + 1);
+            let way = tree.spots[parent].path.clone();
             for field in &fields {
-                if tree.spots.len() >= PLACES || reader.is_tired() {
+                if tree.spots.len() >= MAX_PLACES || reader.is_tired() {
                     break;
                 }
                 let path = way.as_ref().and_then(|way| {
                     let mut steps = way.clone();
                     steps.push(field.step());
-                    Path::from_steps(steps.iter().cloned())
-                        .is_ok()
-                        .then_some(steps)
+                    is_path(&steps).then_some(steps)
                 });
                 let node = reader.field(field);
                 let at = tree.spots.len();
-                let inner = tree.push(reader, node, parent, field.name.to_owned(), path, depth);
-                if let Some(parent) = tree.spots.get_mut(parent) {
-                    parent.children.push(at);
-                }
+                let name = field.name.to_owned();
+                let inner = tree.push(reader, node, Some(parent), name, path);
+                tree.spots[parent].children.push(at);
                 if !inner.is_empty() {
                     open.push_back((at, inner));
                 }
@@ -91,30 +84,24 @@ impl Tree {
     fn push<'s>(
         &mut self,
         reader: &Reader<'s>,
-        mut node: Node<'s>,
-        parent: usize,
+        node: Node<'s>,
+        parent: Option<usize>,
         name: String,
-        mut path: Option<Vec<Step>>,
-        depth: usize,
+        path: Option<Vec<Step>>,
     ) -> Vec<Field<'s>> {
-        let mut lists = 0;
-        while lists < LISTS
-            && node.word() == "array"
-            && let Some(items) = reader.items(&node, None)
-        {
-            node = items;
-            lists += 1;
-            if let Some(steps) = &mut path {
-                steps.push(Step::EachItem);
-            }
-        }
+        let (node, lists) = reader.innermost(node);
+        let path = path.map(|mut steps| {
+            steps.extend(std::iter::repeat_n(Step::EachItem, lists));
+            steps
+        });
         // The lists may have made it too long.
-        let path = path
-            .filter(|steps| steps.is_empty() || Path::from_steps(steps.iter().cloned()).is_ok());
+        let path = path.filter(|steps| steps.is_empty() || is_path(steps));
         let (word, identity) = (node.word(), node.identity());
         let fields = reader.fields(&node);
         let total = fields.named.len();
-        let recursive = !identity.is_empty() && self.is_within(parent, &identity);
+        let around = || std::iter::successors(parent, |at| self.spots[*at].parent);
+        let recursive =
+            !identity.is_empty() && around().any(|at| self.spots[at].identity == identity);
         let form = match total {
             0 if fields.is_open => Form::Open,
             0 => Form::Leaf,
@@ -122,6 +109,7 @@ impl Tree {
             _ => Form::Branch,
         };
         let unfolds = form == Form::Branch && path.is_some();
+        let depth = parent.map_or(0, |parent| self.spots[parent].depth + 1);
         self.spots.push(Spot {
             parent,
             name,
@@ -135,19 +123,9 @@ impl Tree {
         });
         if unfolds { fields.named } else { Vec::new() }
     }
+}
 
-    /// Whether a place stands within one that is made of the same.
-    fn is_within(&self, parent: usize, identity: &[usize]) -> bool {
-        let mut at = parent;
-        while let Some(spot) = self.spots.get(at) {
-            if spot.identity == identity {
-                return true;
-            }
-            if at == spot.parent {
-                break;
-            }
-            at = spot.parent;
-        }
-        false
-    }
+/// Whether these steps can be written as a path.
+fn is_path(steps: &[Step]) -> bool {
+    Path::from_steps(steps.iter().cloned()).is_ok()
 }
