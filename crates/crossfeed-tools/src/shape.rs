@@ -1,9 +1,24 @@
 //! The shapes in which providers write tools.
 
-use std::{fmt, str::FromStr};
-
 /// How a tool is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(
+    serialize_all = "kebab-case",
+    parse_err_ty = UnknownShape,
+    parse_err_fn = UnknownShape::new
+)]
 #[non_exhaustive]
 pub enum Shape {
     /// `{"name", "inputSchema"}`.
@@ -11,8 +26,10 @@ pub enum Shape {
     /// `{"name", "input_schema"}`.
     Anthropic,
     /// `{"type": "function", "function": {"name", "parameters"}}`.
+    #[strum(serialize = "openai-chat")]
     OpenAiChat,
     /// `{"type": "function", "name", "parameters"}`.
+    #[strum(serialize = "openai-responses")]
     OpenAiResponses,
     /// `{"functionDeclarations": [{"name", "parameters"}]}`.
     Gemini,
@@ -31,13 +48,7 @@ impl Shape {
     /// The word as it is written: `mcp`, `anthropic`, `openai-chat`, `openai-responses`, `gemini`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::Anthropic => "anthropic",
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Gemini => "gemini",
-        }
+        self.into()
     }
 
     /// The key of the schema.
@@ -58,22 +69,13 @@ impl Shape {
     }
 }
 
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no shape.
+/// A word that is not the name of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown shape `{0}`; shapes are mcp, anthropic, openai-chat, openai-responses and gemini")]
 pub struct UnknownShape(String);
 
-impl FromStr for Shape {
-    type Err = UnknownShape;
-
-    fn from_str(word: &str) -> Result<Self, UnknownShape> {
-        let found = Self::ALL.into_iter().find(|shape| shape.as_str() == word);
-        found.ok_or_else(|| UnknownShape(word.to_owned()))
+impl UnknownShape {
+    fn new(word: &str) -> Self {
+        Self(word.to_owned())
     }
 }

@@ -1,9 +1,24 @@
-//! How a reference is admitted, and how it is spelled.
-
-use std::{fmt, str::FromStr};
+//! How references are admitted and spelled.
 
 /// Where a schema admits references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(
+    serialize_all = "kebab-case",
+    parse_err_ty = UnknownStyle,
+    parse_err_fn = UnknownStyle::new
+)]
 #[non_exhaustive]
 pub enum Style {
     /// At every value position: `anyOf` the original and the reference.
@@ -21,11 +36,7 @@ impl Style {
     /// The word as it is written: `inline`, `refs`, `refs-list`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Refs => "refs",
-            Self::RefsList => "refs-list",
-        }
+        self.into()
     }
 
     /// How the style is spelled where no profile says otherwise.
@@ -38,23 +49,14 @@ impl Style {
     }
 }
 
-impl fmt::Display for Style {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no style.
+/// A word that is not the name of a style.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown style `{0}`; styles are inline, refs and refs-list")]
 pub struct UnknownStyle(String);
 
-impl FromStr for Style {
-    type Err = UnknownStyle;
-
-    fn from_str(word: &str) -> Result<Self, UnknownStyle> {
-        let found = Self::ALL.into_iter().find(|style| style.as_str() == word);
-        found.ok_or_else(|| UnknownStyle(word.to_owned()))
+impl UnknownStyle {
+    fn new(word: &str) -> Self {
+        Self(word.to_owned())
     }
 }
 

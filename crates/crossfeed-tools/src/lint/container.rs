@@ -1,6 +1,7 @@
-//! Objects and lists, judged by the facts.
+//! Judges objects and lists by the facts.
 
 use super::schema::{Judging, is};
+use crossfeed_schema::keywords;
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -17,8 +18,7 @@ impl Judging<'_, '_> {
             let what = "an object without properties";
             let why = "an object has properties";
             if nested == 0 {
-                let fix = "leave `parameters` out".to_owned();
-                self.found.warned(at, what.to_owned(), why, fix);
+                self.found.warned(at, what, why, "leave `parameters` out");
             } else {
                 self.refused(
                     at,
@@ -36,12 +36,7 @@ impl Judging<'_, '_> {
                 "declare its properties and close it, or take the value as JSON text",
             );
         }
-        let required = map.get("required").and_then(Value::as_array);
-        let required: Vec<_> = required
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let required: Vec<_> = keywords::strings(map.get("required")).collect();
         let demanded: HashSet<_> = required.iter().copied().collect();
         let declared = |name: &str| properties.is_some_and(|known| known.contains_key(name));
         if self.facts.closed || self.facts.unknown_refused {

@@ -1,6 +1,6 @@
-//! A list, judged: each tool, each entry that is none, and what all tools sum up to.
+//! Judges a list: each tool, each entry that is not a tool, and the sums over all tools.
 
-use super::{Finding, Findings, ToLint, schema};
+use super::{Finding, Findings, Severity, ToLint, schema};
 use crate::{Counts, Facts, Passed, Profile, ToolList, profile::GEMINI_JSON_SCHEMA};
 use crossfeed_wire::Pointer;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
     for tool in tools {
         judging.tool(tool, None, true);
     }
-    let mut findings = judging.findings();
+    let mut findings = std::mem::take(&mut judging.found);
     findings.extend(judge_sums(&judging));
     findings
 }
@@ -75,7 +75,7 @@ pub fn lint_list(list: &ToolList, profile: Profile) -> Vec<Finding> {
         };
         judging.tool(&lint, facts, !tool.lacks_schema());
     }
-    let mut findings = judging.findings();
+    let mut findings = std::mem::take(&mut judging.found);
     for passed in list.passed() {
         findings.extend(judge_passed(list, passed, profile));
     }
@@ -121,9 +121,9 @@ impl<'t> Judging<'t> {
         if *times == 2 {
             found.refused(
                 &Pointer::root(),
-                "another tool has the same name".to_owned(),
+                "another tool has the same name",
                 "each name stands for one tool",
-                "rename one of them".to_owned(),
+                "rename one of them",
             );
         }
         judge_name(tool, facts, &mut found);
@@ -136,24 +136,20 @@ impl<'t> Judging<'t> {
         } else if facts.schema_required {
             found.refused(
                 &Pointer::root(),
-                "there is no schema".to_owned(),
+                "there is no schema",
                 "a tool has one",
-                "write {\"type\": \"object\", \"properties\": {}}".to_owned(),
+                "write {\"type\": \"object\", \"properties\": {}}",
             );
         }
         self.strict_tools += usize::from(strict);
-        self.found.extend(found.told());
-    }
-
-    fn findings(&mut self) -> Vec<Finding> {
-        std::mem::take(&mut self.found)
+        self.found.extend(found.into_list());
     }
 }
 
 /// An entry that is not a tool; nothing is found where the provider runs it or takes it as it is.
 fn judge_passed(list: &ToolList, passed: &Passed, profile: Profile) -> Vec<Finding> {
     let (why, fix) = match profile {
-        // Nobody runs a tool for a client of MCP.
+        // A client of MCP has no provider that runs tools for it.
         Profile::Mcp if passed.is_hosted => ("a tool has a schema", "leave it out"),
         _ if passed.is_hosted => return Vec::new(),
         _ if profile.plain() == Profile::OpenAi && list.is_custom(passed) => return Vec::new(),
@@ -162,21 +158,20 @@ fn judge_passed(list: &ToolList, passed: &Passed, profile: Profile) -> Vec<Findi
     // An entry may have no name, and the name of another.
     let mut found = Findings::new(passed.at.as_str(), profile.facts());
     let root = Pointer::root();
-    found.refused(&root, passed.why.to_owned(), why, fix.to_owned());
-    found.told()
+    found.refused(&root, passed.why, why, fix);
+    found.into_list()
 }
 
 fn judge_name(tool: &ToLint<'_>, facts: &Facts, found: &mut Findings<'_>) {
     let root = Pointer::root();
     if let Some(rule) = facts.tool_name.filter(|rule| !rule.admits(tool.name)) {
-        let what = "the tool's name".to_owned();
         let why = format!("a tool's name matches `{}`", rule.pattern);
-        let fix = "rename the tool".to_owned();
-        if facts.tool_name_refused {
-            found.refused(&root, what, &why, fix);
+        let severity = if facts.tool_name_refused {
+            Severity::Refused
         } else {
-            found.warned(&root, what, &why, fix);
-        }
+            Severity::Warning
+        };
+        found.add(severity, &root, "the tool's name", &why, "rename the tool");
     }
     let length = tool.description.map_or(0, |text| text.chars().count());
     if let Some(most) = facts.limits.description.filter(|most| length > *most) {
@@ -184,7 +179,7 @@ fn judge_name(tool: &ToLint<'_>, facts: &Facts, found: &mut Findings<'_>) {
             &root,
             format!("a description of {length} characters"),
             &format!("some models refuse more than {most}"),
-            "shorten it".to_owned(),
+            "shorten it",
         );
     }
 }
@@ -201,36 +196,32 @@ fn judge_sums(judging: &Judging<'_>) -> Vec<Finding> {
             &Pointer::root(),
             format!("{tools} tools"),
             &format!("a request may have at most {most}"),
-            "send fewer at once".to_owned(),
+            "send fewer at once",
         );
     }
-    let mut compare = |what: &str, found_number: usize, most: Option<usize>, fix: &str| {
-        if let Some(most) = most.filter(|most| found_number > *most) {
-            found.refused(
-                &Pointer::root(),
-                format!("{found_number} {what}"),
-                &format!("a request may have at most {most}"),
-                fix.to_owned(),
-            );
-        }
-    };
-    compare(
-        "strict tools",
-        judging.strict_tools,
-        limits.strict_tools,
-        "send some without `strict`",
-    );
-    compare(
-        "optional parameters in strict tools",
-        sums.optionals,
-        limits.optionals,
-        "send some without `strict`, or require more parameters",
-    );
-    compare(
-        "union-typed parameters in strict tools",
-        sums.unions,
-        limits.unions,
-        "send some without `strict`",
-    );
-    found.told()
+    let fewer = "send some without `strict`";
+    let fewer_or_more = "send some without `strict`, or require more parameters";
+    for (what, number, limit, fix) in [
+        (
+            "strict tools",
+            judging.strict_tools,
+            limits.strict_tools,
+            fewer,
+        ),
+        (
+            "optional parameters in strict tools",
+            sums.optionals,
+            limits.optionals,
+            fewer_or_more,
+        ),
+        (
+            "union-typed parameters in strict tools",
+            sums.unions,
+            limits.unions,
+            fewer,
+        ),
+    ] {
+        found.limited(what, number, limit, "a request", fix);
+    }
+    found.into_list()
 }

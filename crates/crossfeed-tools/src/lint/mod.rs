@@ -1,4 +1,4 @@
-//! What a provider would refuse, one line each.
+//! Finds what a provider would refuse, one line each.
 //!
 //! Written from the facts alone and without narrowing, so that it can judge what narrowing gives.
 
@@ -71,9 +71,9 @@ impl fmt::Display for Finding {
 }
 
 /// How many findings a tool may have.
-const REPORTED: usize = 20;
+const MAX_FINDINGS: usize = 20;
 
-/// What is found of one tool.
+/// The findings about one tool.
 struct Findings<'t> {
     tool: &'t str,
     facts: &'static Facts,
@@ -93,16 +93,31 @@ impl<'t> Findings<'t> {
         }
     }
 
-    fn refused(&mut self, at: &Pointer, what: String, why: &str, fix: String) {
+    fn refused(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
         self.add(Severity::Refused, at, what, why, fix);
     }
 
-    fn warned(&mut self, at: &Pointer, what: String, why: &str, fix: String) {
+    fn warned(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
         self.add(Severity::Warning, at, what, why, fix);
     }
 
-    fn add(&mut self, severity: Severity, at: &Pointer, what: String, why: &str, fix: String) {
-        if self.found.len() == REPORTED {
+    /// Refuses a number of something that is beyond a limit; `whose` may have that many.
+    fn limited(&mut self, what: &str, number: usize, limit: Option<usize>, whose: &str, fix: &str) {
+        if let Some(limit) = limit.filter(|limit| number > *limit) {
+            let why = format!("{whose} may have at most {limit}");
+            self.refused(&Pointer::root(), format!("{number} {what}"), &why, fix);
+        }
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        at: &Pointer,
+        what: impl Into<String>,
+        why: &str,
+        fix: &str,
+    ) {
+        if self.found.len() == MAX_FINDINGS {
             self.more += 1;
             self.more_refused |= severity == Severity::Refused;
             return;
@@ -111,13 +126,13 @@ impl<'t> Findings<'t> {
             tool: self.tool.to_owned(),
             at: at.clone(),
             severity,
-            what,
+            what: what.into(),
             why: format!("{why} ({})", self.facts.source),
-            fix,
+            fix: fix.to_owned(),
         });
     }
 
-    fn told(self) -> Vec<Finding> {
+    fn into_list(self) -> Vec<Finding> {
         let mut found = self.found;
         if self.more > 0 {
             found.push(Finding {
@@ -129,7 +144,7 @@ impl<'t> Findings<'t> {
                     Severity::Warning
                 },
                 what: format!("and {} more", self.more),
-                why: format!("at most {REPORTED} findings are listed for each tool"),
+                why: format!("at most {MAX_FINDINGS} findings are listed for each tool"),
                 fix: "mend those above first".to_owned(),
             });
         }

@@ -1,6 +1,6 @@
-//! Whether a schema refers to itself.
+//! Finds schemas that refer to themselves.
 
-use crossfeed_schema::index::{Index, Target};
+use crossfeed_schema::index::{Index, Target, find_cycle};
 use crossfeed_wire::Pointer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,45 +14,9 @@ pub(super) fn found(index: &Index) -> Option<Pointer> {
     }
     let targets: BTreeSet<&str> = links.values().flatten().copied().collect();
     let mut done = HashSet::new();
-    for start in targets {
-        if let Some(at) = circle(start, &links, &mut done) {
-            return Pointer::parse(at);
-        }
-    }
-    None
-}
-
-/// The first place from which a way leads back to it, of those that are reached from a start.
-fn circle<'i>(
-    start: &'i str,
-    links: &BTreeMap<&'i str, BTreeSet<&'i str>>,
-    done: &mut HashSet<&'i str>,
-) -> Option<&'i str> {
-    let mut open = HashSet::new();
-    // Each place on the way, with what it refers to and was not followed yet.
-    let mut way: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut next = Some(start);
-    loop {
-        if let Some(at) = next.take() {
-            if open.contains(at) {
-                return Some(at);
-            }
-            if done.insert(at) {
-                open.insert(at);
-                let mut inside = referred(at, links);
-                inside.reverse();
-                way.push((at, inside));
-            }
-        }
-        let (at, rest) = way.last_mut()?;
-        match rest.pop() {
-            Some(to) => next = Some(to),
-            None => {
-                open.remove(*at);
-                way.pop();
-            }
-        }
-    }
+    let mut places = targets.into_iter();
+    let at = places.find_map(|start| find_cycle(start, &mut done, |at| referred(at, &links)))?;
+    Pointer::parse(at)
 }
 
 /// What the references in a schema lead to. A schema nests within few others, so that all schemas

@@ -1,8 +1,8 @@
-//! One schema, judged by the facts: as a schema, its root, its keywords and types, its size.
+//! Judges one schema by the facts: as a schema, its root, its keywords and types, its size.
 
 use super::{Findings, recursion};
-use crate::{Counts, Facts, Nullable, profile::for_each_subschema};
-use crossfeed_schema::{Dialect, SchemaError, checked, index::Index};
+use crate::{Counts, Facts, Nullable};
+use crossfeed_schema::{Dialect, SchemaError, checked, index::Index, keywords};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
@@ -23,16 +23,16 @@ fn judge_valid(schema: &Value, index: &Index, facts: &'static Facts, found: &mut
             &root,
             format!("the schema is `{schema}`"),
             "the root is an object schema",
-            "write {\"type\": \"object\"}".to_owned(),
+            "write {\"type\": \"object\"}",
         );
         return;
     };
     if map.get("type").is_none_or(|word| word != "object") {
         found.refused(
             &root,
-            "the root does not say `\"type\": \"object\"`".to_owned(),
+            "the root does not say `\"type\": \"object\"`",
             "arguments are an object",
-            "add it".to_owned(),
+            "add it",
         );
     }
     for keyword in facts.root_refused {
@@ -41,7 +41,7 @@ fn judge_valid(schema: &Value, index: &Index, facts: &'static Facts, found: &mut
                 &root,
                 format!("`{keyword}` at the root"),
                 "the root may have no such keyword",
-                "declare the properties at the root, and leave the rest to validation".to_owned(),
+                "declare the properties at the root, and leave the rest to validation",
             );
         }
     }
@@ -77,7 +77,7 @@ fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> O
                 &at,
                 error.to_string(),
                 "a tool's input is described by a valid schema",
-                fix.to_owned(),
+                fix,
             );
             return None;
         }
@@ -85,9 +85,9 @@ fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> O
     if facts.only_2020_12 && !Dialect::Draft202012.is_valid(schema) {
         found.refused(
             &Pointer::root(),
-            "the schema is valid in an older draft only".to_owned(),
+            "the schema is valid in an older draft only",
             "schemas must match draft 2020-12",
-            "write list-form `items` as `prefixItems`, and bounds as numbers".to_owned(),
+            "write list-form `items` as `prefixItems`, and bounds as numbers",
         );
     }
     Some(index)
@@ -95,24 +95,19 @@ fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> O
 
 fn judge_size(counts: Counts, facts: &Facts, found: &mut Findings<'_>) {
     let limits = facts.limits;
-    let mut compare = |what: &str, number: usize, most: Option<usize>| {
-        if let Some(most) = most.filter(|most| number > *most) {
-            found.refused(
-                &Pointer::root(),
-                format!("{number} {what}"),
-                &format!("one schema may have at most {most}"),
-                "split the tool, or send it without `strict`".to_owned(),
-            );
-        }
-    };
-    compare("levels of nesting", counts.depth, limits.depth);
-    compare("properties", counts.properties, limits.properties);
-    compare("enum values", counts.enum_values, limits.enum_values);
-    compare(
-        "characters of names, enums and constants",
-        counts.characters,
-        limits.characters,
-    );
+    for (what, number, limit) in [
+        ("levels of nesting", counts.depth, limits.depth),
+        ("properties", counts.properties, limits.properties),
+        ("enum values", counts.enum_values, limits.enum_values),
+        (
+            "characters of names, enums and constants",
+            counts.characters,
+            limits.characters,
+        ),
+    ] {
+        let fix = "split the tool, or send it without `strict`";
+        found.limited(what, number, limit, "one schema", fix);
+    }
 }
 
 /// A schema that is being judged.
@@ -123,7 +118,7 @@ pub(super) struct Judging<'j, 'f> {
 
 impl Judging<'_, '_> {
     pub(super) fn refused(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
-        self.found.refused(at, what.into(), why, fix.to_owned());
+        self.found.refused(at, what, why, fix);
     }
 
     fn schema(&mut self, schema: &Value, at: &Pointer, nested: usize) {
@@ -148,46 +143,30 @@ impl Judging<'_, '_> {
         self.values(map, at);
         self.reference(map, at);
         let closed_word = self.facts.closed || self.facts.typed;
-        for_each_subschema(map, |step, schema| {
+        for inner in keywords::subschemas_of(map) {
             // Judged by the word alone, where it must be false or away.
-            if !(closed_word && step.keyword() == "additionalProperties") {
-                self.schema(schema, &step.from(at), nested + 1);
+            if !(closed_word && inner.keyword == "additionalProperties") {
+                self.schema(inner.schema, &inner.pointer(at), nested + 1);
             }
-        });
+        }
     }
 
     fn keywords(&mut self, map: &Map<String, Value>, at: &Pointer) {
         for keyword in map.keys() {
-            let keyword = keyword.as_str();
-            let why = "the keyword is not taken";
-            if self.facts.refused.contains(&keyword) {
+            let is_unknown = self.facts.keywords.is_some() && !self.facts.documents(keyword);
+            if self.facts.refuses(keyword) || is_unknown && self.facts.unknown_refused {
                 self.refused(
                     at,
                     format!("`{keyword}`"),
-                    why,
+                    "the keyword is not taken",
                     "leave it out: validation judges later",
                 );
-                continue;
-            }
-            let Some(documented) = self.facts.keywords else {
-                continue;
-            };
-            if documented.contains(&keyword) {
-                continue;
-            }
-            if self.facts.unknown_refused {
-                self.refused(
-                    at,
-                    format!("`{keyword}`"),
-                    why,
-                    "leave it out: validation judges later",
-                );
-            } else {
+            } else if is_unknown {
                 self.found.warned(
                     at,
                     format!("`{keyword}`"),
                     "the keyword is not documented, and some models refuse it",
-                    "leave it out".to_owned(),
+                    "leave it out",
                 );
             }
         }
@@ -214,7 +193,7 @@ impl Judging<'_, '_> {
             }
         }
         let told = ["type", "anyOf", "$ref", "enum", "const", "allOf"];
-        // Each strict subset compiles a grammar: a value without a type has none.
+        // Each strict subset compiles a grammar, which a value without a type does not have.
         let told = if self.facts.nullable == Nullable::Keyword {
             &told[..2]
         } else {
@@ -240,9 +219,8 @@ impl Judging<'_, '_> {
                 "put it in an `anyOf` of one",
             );
         }
-        let parts = map.get("allOf").and_then(Value::as_array);
-        let refers = |part: &Value| part.get("$ref").is_some();
-        if !self.facts.recursion && parts.is_some_and(|parts| parts.iter().any(refers)) {
+        let mut parts = keywords::items(map.get("allOf")).iter();
+        if !self.facts.recursion && parts.any(|part| part.get("$ref").is_some()) {
             self.refused(
                 at,
                 "`allOf` with `$ref`",
@@ -255,9 +233,5 @@ impl Judging<'_, '_> {
 
 /// Whether a schema says a type, alone or among others.
 pub(super) fn is(map: &Map<String, Value>, word: &str) -> bool {
-    match map.get("type") {
-        Some(Value::String(one)) => one == word,
-        Some(Value::Array(several)) => several.iter().any(|one| one == word),
-        _ => false,
-    }
+    keywords::says_type(map.get("type"), word)
 }

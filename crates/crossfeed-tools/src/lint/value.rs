@@ -1,4 +1,4 @@
-//! Formats, enums and constants, judged by the facts.
+//! Judges formats, enums and constants by the facts.
 
 use super::{
     Severity,
@@ -21,23 +21,21 @@ impl Judging<'_, '_> {
             self.found.add(
                 severity,
                 at,
-                "a constant that is an object or a list".to_owned(),
+                "a constant that is an object or a list",
                 "a constant is a scalar, as the values of an enum are",
-                "leave it out: validation judges later".to_owned(),
+                "leave it out: validation judges later",
             );
         }
         self.enumeration(map, at);
     }
 
     fn format(&mut self, map: &Map<String, Value>, at: &Pointer) {
-        if let (Some(known), Some(format)) = (
-            self.facts.formats,
-            map.get("format").and_then(Value::as_str),
-        ) {
-            let taken = known.iter().any(|(word, formats)| {
-                (is(map, word) || !map.contains_key("type")) && formats.contains(&format)
-            });
-            if !taken {
+        let format = map.get("format").and_then(Value::as_str);
+        if self.facts.formats.is_some()
+            && let Some(format) = format
+        {
+            let is_type = |word: &str| is(map, word) || !map.contains_key("type");
+            if !self.facts.admits_format(format, is_type) {
                 self.refused(
                     at,
                     format!("the format `{format}`"),

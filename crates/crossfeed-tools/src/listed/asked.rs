@@ -1,11 +1,9 @@
-//! What arguments ask of the result in a way that the tool was not listed with.
-//!
-//! What comes in: arguments by the tool's own names. What goes out: an error for each word of ours that the
-//! tool neither offers nor takes itself (`specs/projection.md#parameters-for-the-model`).
+//! Finds words of ours in arguments that the tool neither offers nor takes itself
+//! (`specs/projection.md#parameters-for-the-model`).
 
 use super::{ListedTool, ReadError};
 use crate::reflect::{PART_WORDS, WHOLE};
-use crossfeed_schema::Position;
+use crossfeed_schema::{Position, keywords};
 use crossfeed_wire::reference;
 use serde_json::{Map, Value};
 
@@ -68,9 +66,8 @@ impl ListedTool {
                 .any(|rest| *rest != Value::Bool(false))
         });
         let has_pattern = own.schemas().any(|schema| {
-            let patterns = schema.get("patternProperties").and_then(Value::as_object);
-            let mut patterns = patterns.into_iter().flat_map(Map::keys);
-            patterns.any(|pattern| own.document().matches(pattern, name))
+            keywords::members(schema.get("patternProperties"))
+                .any(|(pattern, _)| own.document().matches(pattern, name))
         });
         is_open || has_pattern || !self.admits_only_declared(own)
     }

@@ -1,17 +1,14 @@
-//! Which values a schema cannot hold, and which branches the members of an object contradict.
-//!
-//! What comes in: a schema and a value, or an object that holds references. What goes out: `true`
-//! only where that is certain from types and listed values. Judging whole values is the validator's
-//! work.
+//! Tells which values a schema cannot hold, and which branches the members of an object contradict, as far as
+//! types and listed values make that certain. Judging whole values is the validator's work.
 
-use crossfeed_schema::{Dialect, Document, Position};
+use crossfeed_schema::{Dialect, Document, Position, keywords};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// How deep schemas that apply to the same value are looked into; what is deeper says nothing.
-const DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// How many branches and references one question follows.
-const ASKED: usize = 1_000;
+const MAX_STEPS: usize = 1_000;
 
 /// The members of an object, as far as they say which branch is meant.
 #[derive(Debug)]
@@ -67,73 +64,25 @@ pub(super) fn contradicts<'s>(
     schema: &'s Value,
     siblings: &Siblings<'_>,
 ) -> bool {
-    refuses(document, schema, siblings, 0, &mut ASKED.clone())
-}
-
-fn refuses<'s>(
-    document: &Document<'s>,
-    schema: &'s Value,
-    siblings: &Siblings<'_>,
-    depth: usize,
-    left: &mut usize,
-) -> bool {
-    let Value::Object(object) = schema else {
-        return schema == &Value::Bool(false);
-    };
-    *left = left.saturating_sub(1);
-    if depth > DEPTH || *left == 0 || !document.spend(1) {
-        return false;
-    }
-    if let Some(target) = document.target(schema) {
-        if refuses(document, target, siblings, depth + 1, left) {
-            return true;
-        }
-        if document.dialect() <= Dialect::Draft7 {
-            return false; // its siblings mean nothing
-        }
-    }
-    if object
-        .get("type")
-        .is_some_and(|types| !names(types, "object"))
-    {
-        return true;
-    }
-    let required = object.get("required").and_then(Value::as_array);
-    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
-    if required.any(|name| siblings.lacks(name)) {
-        return true;
-    }
-    let properties = object.get("properties").and_then(Value::as_object);
-    let own = |name: &str| properties.and_then(|own| own.get(name));
-    let mut told = siblings
-        .told
-        .iter()
-        .filter_map(|(name, value)| Some((own(name)?, *value)));
-    if told.any(|(schema, value)| !may_be(document, schema, value)) {
-        return true;
-    }
-    if object.get("additionalProperties") == Some(&Value::Bool(false)) {
-        let patterns = object.get("patternProperties").and_then(Value::as_object);
-        let mut foreign = siblings.there.iter().filter(|name| own(name).is_none());
-        if foreign.any(|name| {
-            let mut patterns = patterns.into_iter().flat_map(Map::keys);
-            !patterns.any(|pattern| document.matches(pattern, name))
-        }) {
-            return true;
-        }
-    }
-    ["allOf", "anyOf", "oneOf"].iter().any(|keyword| {
-        let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
-            return false;
-        };
-        let mut refused = list
+    let admits = |object: &'s Map<String, Value>| {
+        let mut required = keywords::strings(object.get("required"));
+        let own = |name: &str| object.get("properties")?.get(name);
+        let mut told = siblings
+            .told
             .iter()
-            .map(|schema| refuses(document, schema, siblings, depth + 1, left));
-        match *keyword {
-            "allOf" => refused.any(|refused| refused),
-            _ => refused.all(|refused| refused),
-        }
-    })
+            .filter_map(|(name, value)| Some((own(name)?, *value)));
+        let closes = object.get("additionalProperties") == Some(&Value::Bool(false));
+        let mut foreign = siblings.there.iter().filter(|name| own(name).is_none());
+        let matches_pattern = |name: &&&str| {
+            keywords::members(object.get("patternProperties"))
+                .any(|(pattern, _)| document.matches(pattern, name))
+        };
+        keywords::admits_type(object.get("type"), "object")
+            && !required.any(|name| siblings.lacks(name))
+            && told.all(|(schema, value)| may_be(document, schema, value))
+            && (!closes || foreign.all(|name| matches_pattern(&name)))
+    };
+    !may_admit(document, schema, &admits, 0, &mut MAX_STEPS.clone())
 }
 
 /// Whether a value that is not null may stand at a position, as far as kinds and listed values say it.
@@ -144,13 +93,21 @@ pub(super) fn may_hold(position: &Position<'_>, value: &Value) -> bool {
 /// Whether a schema may hold a value that is not null. Of lists and objects only the kind is
 /// looked at.
 fn may_be<'s>(document: &Document<'s>, schema: &'s Value, value: &Value) -> bool {
-    holds(document, schema, value, 0, &mut ASKED.clone())
+    let admits = |object: &'s Map<String, Value>| {
+        let listed = object.get("enum").and_then(Value::as_array);
+        is_of(value, object.get("type"))
+            && listed.is_none_or(|values| values.iter().any(|one| is_like(one, value)))
+            && object.get("const").is_none_or(|one| is_like(one, value))
+    };
+    may_admit(document, schema, &admits, 0, &mut MAX_STEPS.clone())
 }
 
-fn holds<'s>(
+/// Whether a schema, with all that it applies to the same value, may admit a value of which `admits`
+/// judges what one schema says itself. Where that takes too many steps it may.
+fn may_admit<'s>(
     document: &Document<'s>,
     schema: &'s Value,
-    value: &Value,
+    admits: &impl Fn(&'s Map<String, Value>) -> bool,
     depth: usize,
     left: &mut usize,
 ) -> bool {
@@ -158,43 +115,36 @@ fn holds<'s>(
         return schema != &Value::Bool(false);
     };
     *left = left.saturating_sub(1);
-    if depth > DEPTH || *left == 0 || !document.spend(1) {
+    if depth > MAX_DEPTH || *left == 0 || !document.spend(1) {
         return true;
     }
     if let Some(target) = document.target(schema) {
-        if !holds(document, target, value, depth + 1, left) {
+        if !may_admit(document, target, admits, depth + 1, left) {
             return false;
         }
         if document.dialect() <= Dialect::Draft7 {
-            return true;
+            return true; // its siblings mean nothing
         }
     }
-    if object.get("type").is_some_and(|types| !is_of(value, types)) {
-        return false;
-    }
-    let listed = object.get("enum").and_then(Value::as_array);
-    if listed.is_some_and(|values| !values.iter().any(|one| is_like(one, value)))
-        || object.get("const").is_some_and(|one| !is_like(one, value))
-    {
-        return false;
-    }
-    ["allOf", "anyOf", "oneOf"].iter().all(|keyword| {
-        let Some(list) = object.get(*keyword).and_then(Value::as_array) else {
+    let mut branches = |keyword: &str| {
+        let Some(Value::Array(list)) = object.get(keyword) else {
             return true;
         };
         let mut held = list
             .iter()
-            .map(|schema| holds(document, schema, value, depth + 1, left));
-        match *keyword {
+            .map(|schema| may_admit(document, schema, admits, depth + 1, left));
+        match keyword {
             "allOf" => held.all(|held| held),
             _ => held.any(|held| held),
         }
-    })
+    };
+    admits(object) && ["allOf", "anyOf", "oneOf"].into_iter().all(&mut branches)
 }
 
 /// Whether a schema by itself names a value: by its type, or in a list of values.
 pub(super) fn tells(schema: &Value, value: &Value) -> bool {
-    let typed = schema.get("type").is_some_and(|types| is_of(value, types));
+    let types = schema.get("type");
+    let typed = types.is_some() && is_of(value, types);
     let listed = schema.get("enum").and_then(Value::as_array);
     let one = schema.get("const");
     let nullable = value.is_null() && schema.get("nullable") == Some(&Value::Bool(true));
@@ -208,27 +158,9 @@ pub(super) fn tells(schema: &Value, value: &Value) -> bool {
         }
 }
 
-fn names(types: &Value, word: &str) -> bool {
-    match types {
-        Value::String(name) => name == word,
-        Value::Array(names) => names.iter().any(|name| name == word),
-        _ => true,
-    }
-}
-
-/// Whether a value is of one of these types.
-fn is_of(value: &Value, types: &Value) -> bool {
-    match value {
-        Value::Null => names(types, "null"),
-        Value::Bool(_) => names(types, "boolean"),
-        Value::String(_) => names(types, "string"),
-        Value::Array(_) => names(types, "array"),
-        Value::Object(_) => names(types, "object"),
-        Value::Number(number) => {
-            let is_whole = number.as_f64().is_none_or(|number| number.fract() == 0.0);
-            names(types, "number") || is_whole && names(types, "integer")
-        }
-    }
+/// Whether `type`, which may be missing, admits a value.
+fn is_of(value: &Value, types: Option<&Value>) -> bool {
+    keywords::is_of_type(value, |word| keywords::admits_type(types, word))
 }
 
 /// Whether two values are equal; lists and objects, whether they are of one kind.

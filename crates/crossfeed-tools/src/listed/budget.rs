@@ -1,7 +1,5 @@
-//! The budgeter: which style each tool of a list gets.
-//!
-//! What comes in: one tool after the other. What goes out: for each the richest rung of the
-//! profile's ladder that keeps the list inside the limits, and why the ones above it did not.
+//! Chooses the style of each tool of a list: the richest rung of the profile's ladder that keeps the list
+//! inside the limits, and why those above it do not.
 
 use super::{
     options::{Choice, ListOptions},
@@ -246,42 +244,27 @@ impl<'o> Budget<'o> {
     fn over(&self, used: &Use, rung: Rung, facts: &Facts) -> Option<String> {
         let Use { counts, added } = used;
         let limits = &facts.limits;
-        let over = |what: &str, value: usize, limit: Option<usize>| {
+        let sum = |so_far: usize, more: usize| if rung.strict { so_far + more } else { 0 };
+        let optionals = sum(self.optionals, counts.optionals);
+        let unions = sum(self.unions, counts.unions);
+        let strict_tools = sum(self.strict_tools, 1);
+        let added = self.added + added;
+        let uses = [
+            ("levels", counts.depth, limits.depth),
+            ("properties", counts.properties, limits.properties),
+            ("enum values", counts.enum_values, limits.enum_values),
+            ("characters of names", counts.characters, limits.characters),
+            ("strict tools", strict_tools, limits.strict_tools),
+            ("optional parameters", optionals, limits.optionals),
+            ("union-typed parameters", unions, limits.unions),
+            ("added tokens", added, self.options.max_added_tokens),
+        ];
+        uses.into_iter().find_map(|(what, value, limit)| {
             let limit = limit.filter(|limit| value > *limit)?;
             Some(format!(
                 "would make {value} {what} where {limit} are allowed"
             ))
-        };
-        let sum = |so_far: usize, more: usize| if rung.strict { so_far + more } else { 0 };
-        over("levels", counts.depth, limits.depth)
-            .or_else(|| over("properties", counts.properties, limits.properties))
-            .or_else(|| over("enum values", counts.enum_values, limits.enum_values))
-            .or_else(|| over("characters of names", counts.characters, limits.characters))
-            .or_else(|| {
-                over(
-                    "strict tools",
-                    sum(self.strict_tools, 1),
-                    limits.strict_tools,
-                )
-            })
-            .or_else(|| {
-                let optionals = sum(self.optionals, counts.optionals);
-                over("optional parameters", optionals, limits.optionals)
-            })
-            .or_else(|| {
-                over(
-                    "union-typed parameters",
-                    sum(self.unions, counts.unions),
-                    limits.unions,
-                )
-            })
-            .or_else(|| {
-                over(
-                    "added tokens",
-                    self.added + added,
-                    self.options.max_added_tokens,
-                )
-            })
+        })
     }
 
     fn spend(&mut self, used: &Use, rung: Rung) {

@@ -1,22 +1,20 @@
-//! How much of each limit a schema uses.
-//!
-//! What comes in: one schema as it would be shown. What goes out: numbers to compare with
-//! [`Limits`](super::Limits), and the places that nest too deep. Deliberately not here: judging.
+//! Counts how much of each limit ([`Limits`](super::Limits)) a schema uses, and finds places that nest too
+//! deep.
 //!
 //! A `$defs` entry is counted once, however often it is referred to; for depth it is followed from
-//! each place, and a reference to a schema that is being followed ends there. Where one reference
-//! leads nowhere, none is followed.
+//! each place, and a reference to a schema that is being followed ends there. If one reference leads
+//! nowhere, no reference is followed.
 
 use crossfeed_schema::{
     index::{Index, Target},
     keywords,
 };
 use crossfeed_wire::Pointer;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-/// Deeper than this nothing is followed, so that no input exhausts the stack.
-const FOLLOWED: usize = 128;
+/// How deep schemas are followed, so that no input exhausts the stack.
+const MAX_NESTED: usize = 128;
 
 /// What one schema adds to the sums that a provider limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,90 +40,35 @@ impl Counts {
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut counts = Self::default();
-        counts.visit(schema, 0);
-        counts.depth = Levels::of(schema, FOLLOWED).deepest;
+        keywords::visit(schema, &mut String::new(), &mut |map, _| counts.add(map));
+        counts.depth = Levels::of(schema, MAX_NESTED).deepest;
         counts
     }
 
-    fn visit(&mut self, schema: &Value, nested: usize) {
-        let Value::Object(map) = schema else { return };
-        if nested > FOLLOWED {
-            return;
-        }
-        let listed = map.get("type").and_then(Value::as_array);
-        let typed_twice = listed.is_some_and(|types| types.len() > 1);
+    /// Counts what one schema says itself.
+    fn add(&mut self, map: &Map<String, Value>) {
+        let typed_twice = keywords::items(map.get("type")).len() > 1;
         self.unions +=
             usize::from(typed_twice || map.contains_key("anyOf") || map.contains_key("oneOf"));
-        if let Some(values) = map.get("enum").and_then(Value::as_array) {
-            self.enum_values += values.len();
-            self.characters += values.iter().map(text_length).sum::<usize>();
-        }
-        self.characters += map.get("const").map_or(0, text_length);
-        if let Some(properties) = map.get("properties").and_then(Value::as_object) {
-            let required = map.get("required").and_then(Value::as_array);
-            let required = required.into_iter().flatten().filter_map(Value::as_str);
-            let required: HashSet<_> = required.collect();
-            self.properties += properties.len();
-            for name in properties.keys() {
-                self.characters += name.chars().count();
-                self.optionals += usize::from(!required.contains(name.as_str()));
-            }
+        let values = keywords::items(map.get("enum"));
+        self.enum_values += values.len();
+        let texts = values.iter().chain(map.get("const"));
+        self.characters += texts.map(text_length).sum::<usize>();
+        let required: HashSet<_> = keywords::strings(map.get("required")).collect();
+        for (name, _) in keywords::members(map.get("properties")) {
+            self.properties += 1;
+            self.characters += name.chars().count();
+            self.optionals += usize::from(!required.contains(name.as_str()));
         }
         for holder in ["$defs", "definitions"] {
-            let named = map
-                .get(holder)
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten();
+            let named = keywords::members(map.get(holder));
             self.characters += named.map(|(name, _)| name.chars().count()).sum::<usize>();
         }
-        for_each_subschema(map, |_, schema| self.visit(schema, nested + 1));
     }
 }
 
 fn text_length(value: &Value) -> usize {
     value.as_str().map_or(0, |text| text.chars().count())
-}
-
-/// Where a subschema stands in the schema around it: the keyword, and the step inside it.
-#[derive(Clone, Copy)]
-pub(crate) struct Step<'s>(&'s str, keywords::Step<'s>);
-
-impl Step<'_> {
-    /// The place of the subschema, where the schema around it is at `at`.
-    pub(crate) fn from(self, at: &Pointer) -> Pointer {
-        let held = at.key(self.0);
-        match self.1 {
-            keywords::Step::Keyword => held,
-            keywords::Step::Key(name) => held.key(name),
-            keywords::Step::Index(index) => held.index(index),
-        }
-    }
-
-    /// The keyword that holds it.
-    pub(crate) fn keyword(&self) -> &str {
-        self.0
-    }
-
-    /// Whether what stands here is only referred to.
-    fn is_definition(self) -> bool {
-        matches!(self.0, "$defs" | "definitions")
-    }
-}
-
-/// Calls `visit` with every direct subschema, in the order of the source.
-pub(crate) fn for_each_subschema<'s>(
-    map: &'s serde_json::Map<String, Value>,
-    mut visit: impl FnMut(Step<'s>, &'s Value),
-) {
-    for (keyword, value) in map {
-        let Some((holds, _)) = keywords::subschemas(keyword) else {
-            continue;
-        };
-        for (step, schema) in keywords::held(holds, value) {
-            visit(Step(keyword, step), schema);
-        }
-    }
 }
 
 /// The levels of a schema, with references followed.
@@ -162,14 +105,10 @@ impl<'s> Levels<'s> {
 
     fn visit(&mut self, schema: &'s Value, at: &Pointer, around: usize, nested: usize) {
         let Value::Object(map) = schema else { return };
-        if nested > FOLLOWED {
+        if nested > MAX_NESTED {
             return;
         }
-        let is = |word: &str| match map.get("type") {
-            Some(Value::String(one)) => one == word,
-            Some(Value::Array(several)) => several.iter().any(|one| one == word),
-            _ => false,
-        };
+        let is = |word: &str| keywords::says_type(map.get("type"), word);
         let level = around + usize::from(is("object") || is("array"));
         self.deepest = self.deepest.max(level);
         if level > self.limit {
@@ -179,11 +118,11 @@ impl<'s> Levels<'s> {
         if map.contains_key("$ref") {
             self.follow(at, level, nested);
         }
-        for_each_subschema(map, |step, schema| {
-            if !step.is_definition() {
-                self.visit(schema, &step.from(at), level, nested + 1);
+        for inner in keywords::subschemas_of(map) {
+            if !matches!(inner.keyword, "$defs" | "definitions") {
+                self.visit(inner.schema, &inner.pointer(at), level, nested + 1);
             }
-        });
+        }
     }
 
     fn follow(&mut self, from: &Pointer, level: usize, nested: usize) {

@@ -1,7 +1,7 @@
 //! The one schema that stands where a provider's subset has no words: a string that is JSON.
 
 use crossfeed_json::{TokenVisitor, read_tokens};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What a model is told of a folded place.
 const DESCRIPTION: &str = "the value as JSON text";
@@ -9,18 +9,17 @@ const DESCRIPTION: &str = "the value as JSON text";
 /// The schema of a folded place. A place is recognised by being exactly this.
 #[must_use]
 pub fn fold_schema() -> Value {
-    let mut fold = Map::new();
-    fold.insert("type".to_owned(), Value::from("string"));
-    fold.insert("description".to_owned(), Value::from(DESCRIPTION));
-    Value::Object(fold)
+    json!({"type": "string", "description": DESCRIPTION})
 }
 
 /// Whether a schema is that of a folded place, which may be null where null is a keyword.
 #[must_use]
 pub fn is_fold(schema: &Value) -> bool {
-    let Value::Object(schema) = schema else {
-        return false;
-    };
+    schema.as_object().is_some_and(is_fold_object)
+}
+
+/// The same of the object that a schema is.
+pub(crate) fn is_fold_object(schema: &Map<String, Value>) -> bool {
     let is = |key: &str, value: &str| schema.get(key).and_then(Value::as_str) == Some(value);
     let rest = schema.len() - usize::from(schema.get("nullable") == Some(&Value::Bool(true)));
     rest == 2 && is("type", "string") && is("description", DESCRIPTION)

@@ -9,10 +9,9 @@ mod name;
 mod narrow;
 
 pub use count::Counts;
-pub(crate) use count::for_each_subschema;
 pub(crate) use facts::GEMINI_JSON_SCHEMA;
 pub use facts::{EnumValues, Facts, Limits, NameRule, Nullable};
-pub(crate) use fold::decoded_values;
 pub use fold::{decode, fold_schema, is_fold};
+pub(crate) use fold::{decoded_values, is_fold_object};
 pub use name::{Profile, UnknownProfile};
-pub use narrow::{Dropped, Narrowed, encode, narrow};
+pub use narrow::{Dropped, Narrowed, narrow};

@@ -1,11 +1,27 @@
 //! The profiles by name.
 
-use super::facts::{self, Facts};
+use super::facts::{Facts, tables};
 use crate::Shape;
-use std::{fmt, str::FromStr};
 
 /// A provider's way of taking tools, with its limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(
+    serialize_all = "kebab-case",
+    parse_err_ty = UnknownProfile,
+    parse_err_fn = UnknownProfile::new
+)]
 #[non_exhaustive]
 pub enum Profile {
     /// An MCP client, whatever model is behind it.
@@ -15,8 +31,10 @@ pub enum Profile {
     /// The same with `strict: true`.
     AnthropicStrict,
     /// OpenAI's function calling, in both of its shapes.
+    #[strum(serialize = "openai")]
     OpenAi,
     /// The same with `strict: true`.
+    #[strum(serialize = "openai-strict")]
     OpenAiStrict,
     /// Gemini's function declarations.
     Gemini,
@@ -36,14 +54,7 @@ impl Profile {
     /// The word as it is written: `mcp`, `anthropic`, `anthropic-strict` and so on.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::Anthropic => "anthropic",
-            Self::AnthropicStrict => "anthropic-strict",
-            Self::OpenAi => "openai",
-            Self::OpenAiStrict => "openai-strict",
-            Self::Gemini => "gemini",
-        }
+        self.into()
     }
 
     /// What a tool that is not strict is judged by: this profile without `strict`.
@@ -81,7 +92,14 @@ impl Profile {
     /// What the provider accepts.
     #[must_use]
     pub fn facts(self) -> &'static Facts {
-        facts::of(self)
+        match self {
+            Self::Mcp => &tables::MCP,
+            Self::Anthropic => &tables::ANTHROPIC,
+            Self::AnthropicStrict => &tables::ANTHROPIC_STRICT,
+            Self::OpenAi => &tables::OPENAI,
+            Self::OpenAiStrict => &tables::OPENAI_STRICT,
+            Self::Gemini => &tables::GEMINI,
+        }
     }
 
     /// Whether a property may be called so.
@@ -97,27 +115,16 @@ impl Profile {
     }
 }
 
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no profile.
+/// A word that is not the name of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown profile `{0}`; profiles are mcp, anthropic, anthropic-strict, openai, openai-strict and gemini"
 )]
 pub struct UnknownProfile(String);
 
-impl FromStr for Profile {
-    type Err = UnknownProfile;
-
-    fn from_str(word: &str) -> Result<Self, UnknownProfile> {
-        let found = Self::ALL
-            .into_iter()
-            .find(|profile| profile.as_str() == word);
-        found.ok_or_else(|| UnknownProfile(word.to_owned()))
+impl UnknownProfile {
+    fn new(word: &str) -> Self {
+        Self(word.to_owned())
     }
 }
 

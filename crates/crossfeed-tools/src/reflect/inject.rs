@@ -1,14 +1,13 @@
-//! Putting the parameters into a schema that is shown, and knowing them again.
+//! Puts the parameters into a schema that is shown, and recognises them there.
 
 use super::{ALL, FIELDS_SAYS, SELECT, SELECT_SAYS, WHOLE, WHOLE_SAYS};
-use crate::rewrite::root::COMBINING;
-use crossfeed_schema::{Patterns, Position};
+use crossfeed_schema::{Patterns, Position, keywords};
 use serde_json::{Map, Value, json};
 
 /// Whether keywords of a root may refuse a parameter, wherever else it is declared.
 fn refuses(root: &Map<String, Value>) -> bool {
-    let mut refusing = COMBINING.iter().chain(&["enum", "const"]);
-    refusing.any(|key| root.contains_key(*key))
+    let refuses = |key: &str| keywords::is_combining(key) || matches!(key, "enum" | "const");
+    root.keys().any(|key| refuses(key))
 }
 
 /// The parameters to show, with their schemas.
@@ -32,9 +31,8 @@ impl Injected {
             return self;
         }
         let place = Position::root(own);
-        let required = own.get("required").and_then(Value::as_array);
         let is_required =
-            |name: &str| required.is_some_and(|names| names.iter().any(|own| own == name));
+            |name: &str| keywords::strings(own.get("required")).any(|own| own == name);
         self.properties
             .retain(|(name, _)| !place.declares(name) && !is_required(name));
         self
@@ -52,11 +50,7 @@ impl Injected {
         let Value::Object(root) = schema else {
             return Vec::new();
         };
-        let is_object = match root.get("type") {
-            None => true,
-            Some(Value::Array(words)) => words.iter().any(|word| word == "object"),
-            Some(word) => word == "object",
-        };
+        let is_object = keywords::admits_type(root.get("type"), "object");
         let has_properties = root.get("properties").is_none_or(Value::is_object);
         if !is_object || !has_properties || refuses(root) {
             return Vec::new();

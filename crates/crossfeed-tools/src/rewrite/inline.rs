@@ -1,8 +1,7 @@
-//! The style `inline`: every value position admits a reference.
+//! Rewrites in the style `inline`: every value position admits a reference.
 //!
-//! What comes in: a schema that is sound. What goes out: one that accepts the same values, and those
-//! with any part replaced by a reference. An assertion that reads a part which may now be a
-//! reference is loosened: the tool's own schema judges what was resolved.
+//! An assertion that reads a part which may now be a reference is loosened: the tool's own schema judges
+//! what was resolved.
 
 use super::{
     Notice,
@@ -73,6 +72,8 @@ pub(super) struct Rewriter<'s> {
     pub(super) definitions: &'static str,
     /// Whether value positions admit references at all.
     pub(super) wraps: bool,
+    /// Whether references stand beside the parameters, which admit none themselves.
+    pub(super) lists: bool,
     /// How many parts were given names in `$defs`.
     pub(super) parts: usize,
     /// How many more value positions within each other may admit references: each takes two levels.
@@ -107,6 +108,15 @@ impl<'s> Rewriter<'s> {
             self.used = outside;
         }
         Value::Object(out)
+    }
+
+    /// A part of the schema, in the style at hand.
+    pub(super) fn part(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+        if self.lists {
+            self.keep(schema, place)
+        } else {
+            self.schema(schema, place)
+        }
     }
 
     /// Adds the schemas of references that are referred to.
@@ -181,33 +191,20 @@ impl<'s> Rewriter<'s> {
         place: &mut Place,
         inside: bool,
     ) -> Value {
-        let mut step = |step: Step<'_>, schema: &'s Value| {
-            let mark = self.moves.step(place, key, step);
-            let new = if inside {
-                self.position(schema, place)
-            } else {
-                self.schema(schema, place)
-            };
-            self.moves.back(place, mark);
-            new
-        };
-        match (holds, value) {
-            (Holds::List | Holds::OneOrList, Value::Array(list)) => list
-                .iter()
-                .enumerate()
-                .map(|(index, schema)| step(Step::Index(index), schema))
-                .collect(),
-            (Holds::One | Holds::OneOrList, Value::Object(_)) => step(Step::Keyword, value),
-            (Holds::Map | Holds::MapOrNames, Value::Object(map)) => map
-                .iter()
-                .map(|(name, schema)| match schema {
-                    // The names of `dependencies`.
-                    Value::Array(_) => (name.clone(), schema.clone()),
-                    _ => (name.clone(), step(Step::Key(name), schema)),
-                })
-                .collect(),
+        let step = |step: Step<'_>, schema: &'s Value| {
             // A boolean as the only schema of a keyword says what may be there at all.
-            _ => self.kept(key, value, place),
+            let is_position = inside && !(step == Step::Keyword && schema.is_boolean());
+            self.inside(place, key, step, |rewriter, place| {
+                if is_position {
+                    rewriter.position(schema, place)
+                } else {
+                    rewriter.schema(schema, place)
+                }
+            })
+        };
+        match keywords::replaced(holds, value, step) {
+            Some(new) => new,
+            None => self.kept(key, value, place),
         }
     }
 
@@ -236,10 +233,7 @@ impl<'s> Rewriter<'s> {
         for branches in alternatives {
             // Beside an `anyOf` that is there already, it is one more schema that must hold.
             let within_all = out.contains_key("anyOf");
-            let length = out
-                .get("allOf")
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len);
+            let length = keywords::items(out.get("allOf")).len();
             let outer = if within_all {
                 self.moves.step_new(place, "allOf", Step::Index(length))
             } else {
@@ -287,9 +281,7 @@ impl<'s> Rewriter<'s> {
             return self.schema(schema, place);
         };
         self.levels = levels;
-        let mark = self.moves.step_new(place, "anyOf", Step::Index(0));
-        let inner = self.schema(schema, place);
-        self.moves.back(place, mark);
+        let inner = self.in_branch(place, 0, |rewriter, place| rewriter.schema(schema, place));
         self.levels += 1;
         self.or_reference(inner, spelling)
     }
@@ -307,8 +299,8 @@ impl<'s> Rewriter<'s> {
         if !self.features.sentinels {
             return Some(0);
         }
+        let schemas = schemas.into_iter();
         let declared: Vec<_> = schemas
-            .into_iter()
             .map(|schema| self.declared.elsewhere(schema))
             .collect();
         let is_free = |spelled: &Spelled| {
@@ -330,12 +322,11 @@ pub(super) fn either(mut first: Value, other: Value) -> Value {
         _ => None,
     };
     say_anything(&mut first);
-    let mut out = Map::with_capacity(2);
-    out.insert("anyOf".to_owned(), Value::Array(vec![first, other]));
+    let mut out = json!({"anyOf": [first, other]});
     if let Some(description) = description {
-        out.insert("description".to_owned(), description);
+        out["description"] = description;
     }
-    Value::Object(out)
+    out
 }
 
 /// Adds a schema to the definitions of another, in the place of one of that name.
@@ -345,9 +336,7 @@ pub(super) fn add_definition(
     name: &str,
     schema: Value,
 ) {
-    let defs = out
-        .entry(definitions)
-        .or_insert_with(|| Value::Object(Map::new()));
+    let defs = out.entry(definitions).or_insert_with(|| json!({}));
     if let Value::Object(defs) = defs {
         defs.insert(name.to_owned(), schema);
     }

@@ -1,18 +1,43 @@
-//! What stays as it is: schemas that admit no references, references in them following their
-//! targets.
+//! Copies schemas that admit no references; references in them follow their targets.
 
 use super::{inline::Rewriter, moves::Place};
-use crossfeed_schema::keywords::{self, Step};
-use serde_json::{Map, Value};
+use crossfeed_schema::{
+    index::REFERENCES,
+    keywords::{self, Step},
+};
+use serde_json::Value;
 
 impl<'s> Rewriter<'s> {
     /// A schema that stays as it is, references in it following their targets.
     pub(super) fn kept(&mut self, key: &str, value: &'s Value, place: &mut Place) -> Value {
-        if !self.moves.tracks() {
-            return value.clone();
-        }
-        let mark = self.moves.step(place, key, Step::Keyword);
-        let new = self.keep(value, place);
+        self.inside(place, key, Step::Keyword, |rewriter, place| {
+            rewriter.keep(value, place)
+        })
+    }
+
+    /// Does something with a schema that a keyword holds, at its place.
+    pub(super) fn inside(
+        &mut self,
+        place: &mut Place,
+        keyword: &str,
+        step: Step<'_>,
+        write: impl FnOnce(&mut Self, &mut Place) -> Value,
+    ) -> Value {
+        let mark = self.moves.step(place, keyword, step);
+        let new = write(self, place);
+        self.moves.back(place, mark);
+        new
+    }
+
+    /// Does something with a schema that becomes a branch of a new `anyOf`.
+    pub(super) fn in_branch(
+        &mut self,
+        place: &mut Place,
+        branch: usize,
+        write: impl FnOnce(&mut Self, &mut Place) -> Value,
+    ) -> Value {
+        let mark = self.moves.step_new(place, "anyOf", Step::Index(branch));
+        let new = write(self, place);
         self.moves.back(place, mark);
         new
     }
@@ -25,13 +50,10 @@ impl<'s> Rewriter<'s> {
         let Value::Object(object) = schema else {
             return schema.clone();
         };
-        let mut out = Map::with_capacity(object.len());
-        for (key, value) in object {
-            if let Some(new) = self.kept_keyword(key, value, place) {
-                out.insert(key.clone(), new);
-            }
-        }
-        Value::Object(out)
+        object
+            .iter()
+            .map(|(key, value)| (key.clone(), self.kept_keyword(key, value, place)))
+            .collect()
     }
 
     /// One keyword of a schema that stays as it is.
@@ -40,35 +62,21 @@ impl<'s> Rewriter<'s> {
         key: &'s str,
         value: &'s Value,
         place: &mut Place,
-    ) -> Option<Value> {
-        let Some((holds, _)) = keywords::subschemas(key) else {
-            return if crossfeed_schema::index::REFERENCES.contains(&key) {
-                Some(
-                    self.link(key, value, place)
-                        .unwrap_or_else(|| value.clone()),
-                )
-            } else {
-                Some(self.foreign(key, value, place, true))
-            };
-        };
-        let mut new = value.clone();
-        for (step, inner) in keywords::held(holds, value) {
-            let mark = self.moves.step(place, key, step);
-            let inner = self.keep(inner, place);
-            self.moves.back(place, mark);
-            match (step, &mut new) {
-                (Step::Key(name), Value::Object(map)) => {
-                    map.insert(name.to_owned(), inner);
-                }
-                (Step::Index(index), Value::Array(list)) => {
-                    if let Some(slot) = list.get_mut(index) {
-                        *slot = inner;
-                    }
-                }
-                _ => new = inner,
+    ) -> Value {
+        match keywords::subschemas(key) {
+            Some((holds, _)) => {
+                let keep = |step, inner| {
+                    self.inside(place, key, step, |rewriter, place| {
+                        rewriter.keep(inner, place)
+                    })
+                };
+                keywords::replaced(holds, value, keep).unwrap_or_else(|| value.clone())
             }
+            None if REFERENCES.contains(&key) => self
+                .link(key, value, place)
+                .unwrap_or_else(|| value.clone()),
+            None => self.foreign(key, value, place, true),
         }
-        Some(new)
     }
 
     /// The value of a keyword that is not known to hold schemas, and may: something may refer there.
@@ -79,10 +87,9 @@ impl<'s> Rewriter<'s> {
         place: &mut Place,
         keeps: bool,
     ) -> Value {
-        let mark = self.moves.step(place, key, Step::Keyword);
-        let new = self.within_foreign(value, place, keeps);
-        self.moves.back(place, mark);
-        new
+        self.inside(place, key, Step::Keyword, |rewriter, place| {
+            rewriter.within_foreign(value, place, keeps)
+        })
     }
 
     fn within_foreign(&mut self, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
@@ -112,9 +119,7 @@ impl<'s> Rewriter<'s> {
 
     /// A reference, leading to where its target went; `None` where it goes.
     pub(super) fn link(&mut self, key: &str, value: &Value, place: &Place) -> Option<Value> {
-        let keyword = crossfeed_schema::index::REFERENCES
-            .into_iter()
-            .find(|known| *known == key)?;
+        let keyword = REFERENCES.into_iter().find(|known| *known == key)?;
         match value.as_str() {
             Some(text) if self.moves.tracks() => self.moves.follow(&place.old, keyword, text),
             _ => Some(value.clone()),

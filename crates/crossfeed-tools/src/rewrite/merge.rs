@@ -1,15 +1,14 @@
-//! What a root that combines schemas says of its members, as one object.
+//! Merges what the branches of a root say of its members into one object, which is never narrower.
 //!
-//! A provider refuses `anyOf`, `oneOf` and `allOf` at the root, and a model wants to see the
-//! parameters that are in their branches. What comes in: such a root. What goes out: the members
-//! that any branch names, each with its alternatives; which are required whatever branch holds; and
-//! whether all branches refuse other names. It is wider than the root, never narrower.
+//! A provider refuses `anyOf`, `oneOf` and `allOf` at the root, and a model wants to see the parameters in
+//! their branches: the members that any branch names, each with its alternatives; which are required
+//! whatever branch holds; and whether all branches refuse other names.
 
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_schema::{
     Dialect,
     index::{Index, Target},
-    keywords::{Step, push_step},
+    keywords::{self, Step, push_step},
 };
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -68,9 +67,9 @@ impl<'s> Members<'s> {
 }
 
 pub(super) struct Merge<'s> {
-    pub(super) root: &'s Value,
-    pub(super) index: &'s Index,
-    pub(super) dialect: Dialect,
+    root: &'s Value,
+    index: &'s Index,
+    dialect: Dialect,
     left: usize,
     depth: usize,
 }
@@ -105,12 +104,7 @@ impl<'s> Merge<'s> {
     }
 
     fn branches(&mut self, object: &'s Map<String, Value>, at: &str) -> Option<Members<'s>> {
-        let may_be_object = match object.get("type") {
-            Some(Value::String(name)) => name == "object",
-            Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
-            _ => true,
-        };
-        if !may_be_object {
+        if !keywords::admits_type(object.get("type"), "object") {
             return None;
         }
         let overrides = self.dialect <= Dialect::Draft7 && object.contains_key("$ref");
@@ -130,14 +124,14 @@ impl<'s> Merge<'s> {
         if overrides {
             return Some(found);
         }
-        for (index, part) in list(object, "allOf").enumerate() {
+        for (index, part) in keywords::items(object.get("allOf")).iter().enumerate() {
             let at = inner(at, "allOf", Step::Index(index));
             found = both(found, self.members(part, &at)?);
         }
         for keyword in ["anyOf", "oneOf"] {
             if object.contains_key(keyword) {
-                let parts: Vec<_> = list(object, keyword)
-                    .enumerate()
+                let parts = keywords::items(object.get(keyword)).iter().enumerate();
+                let parts: Vec<_> = parts
                     .map(|(index, part)| (inner(at, keyword, Step::Index(index)), part))
                     .collect();
                 found = both(found, self.alternatives(parts)?);
@@ -158,17 +152,10 @@ impl<'s> Merge<'s> {
     }
 
     fn alternatives(&mut self, parts: Vec<Part<'s>>) -> Option<Members<'s>> {
-        let mut found = None;
-        for (at, part) in parts {
-            let Some(other) = self.members(part, &at) else {
-                continue;
-            };
-            found = Some(match found {
-                None => other,
-                Some(found) => either(found, other),
-            });
-        }
-        found
+        let members = parts.into_iter();
+        members
+            .filter_map(|(at, part)| self.members(part, &at))
+            .reduce(either)
     }
 }
 
@@ -178,23 +165,14 @@ fn inner(at: &str, keyword: &str, step: Step<'_>) -> String {
     at
 }
 
-fn list<'s>(object: &'s Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'s Value> {
-    object
-        .get(keyword)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
 fn own<'s>(object: &'s Map<String, Value>, at: &str) -> Members<'s> {
-    let properties = object.get("properties").and_then(Value::as_object);
     let mut members = Members {
-        required: list(object, "required").filter_map(Value::as_str).collect(),
+        required: keywords::strings(object.get("required")).collect(),
         closed: object.get("additionalProperties") == Some(&Value::Bool(false))
             && !object.contains_key("patternProperties"),
         ..Members::default()
     };
-    for (name, schema) in properties.into_iter().flatten() {
+    for (name, schema) in keywords::members(object.get("properties")) {
         let schemas = vec![(inner(at, "properties", Step::Key(name)), schema)];
         let open = false;
         members.add(name, Member { schemas, open });

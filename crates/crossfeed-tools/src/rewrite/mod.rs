@@ -1,8 +1,5 @@
-//! Rewriting one input schema in one style.
-//!
-//! What comes in: a tool's own input schema. What goes out: the schema to show the model, which
-//! accepts whatever the tool's own accepts, and references besides. Deliberately not here: what a
-//! provider allows ([`crate::Profile`]), lists of tools, and the way back.
+//! Rewrites one input schema in one style: what the model is shown accepts whatever the tool's own schema
+//! accepts, and references besides.
 //!
 //! # Invariants
 //!
@@ -18,7 +15,7 @@ mod moves;
 mod nullable;
 mod reads;
 mod reference;
-pub(crate) mod root;
+mod root;
 #[cfg(test)]
 mod tests;
 
@@ -122,6 +119,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         used: [false; 2],
         definitions,
         wraps: true,
+        lists: false,
         declared: Position::within(Rc::new(Document::indexed(own, dialect, &index))),
         parts: 0,
         levels: MAX_DEPTH.saturating_sub(depth(own) + MARGIN) / 2,

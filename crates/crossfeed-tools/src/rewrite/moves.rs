@@ -1,4 +1,4 @@
-//! Where the parts of a schema move, so that references to them can follow.
+//! Tracks where the parts of a schema move, so that references to them can follow.
 //!
 //! Only what something refers to is tracked; a schema without references pays nothing. A schema with
 //! references is rewritten twice: the first time to learn where its parts go, the second time with
@@ -154,11 +154,8 @@ impl<'i> Moves<'i> {
 
     /// Steps from a schema into one that it holds, on both sides alike.
     pub(super) fn step(&self, place: &mut Place, keyword: &str, step: Step<'_>) -> Mark {
-        let mark = self.mark(place);
-        if self.tracks {
-            push_step(&mut place.old, keyword, step);
-            push_step(&mut place.new, keyword, step);
-        }
+        let mark = self.step_old(place, keyword, step);
+        self.step_new(place, keyword, step);
         mark
     }
 
@@ -194,12 +191,12 @@ impl<'i> Moves<'i> {
     /// which admits no references and so asserts nothing here.
     pub(super) fn follow(&mut self, old: &str, keyword: &'static str, text: &str) -> Option<Value> {
         let kept = || Some(Value::String(text.to_owned()));
-        let (at, resource, by_pointer) = match self.index.target(old, keyword) {
+        let (at, &resource, &by_pointer) = match self.index.target(old, keyword) {
             Some(Target::Here {
                 at,
                 resource,
                 by_pointer,
-            }) => (at, *resource, *by_pointer),
+            }) => (at, resource, by_pointer),
             Some(Target::Published) => return None,
             None => return kept(),
         };
@@ -210,8 +207,7 @@ impl<'i> Moves<'i> {
         if !by_pointer && redirected.is_none() {
             return kept(); // an anchor goes with its schema
         }
-        let begin = self.index.resources.get(resource).map(|r| r.at.as_str());
-        let begin = begin.unwrap_or_default();
+        let begin = self.index.resources.get(resource).map_or("", |own| &own.at);
         let moved = self.known.get(begin).map_or(begin, String::as_str);
         if moved == begin && new == at {
             return kept();

@@ -1,25 +1,13 @@
-//! Making a parameter nullable, for the styles whose references stand beside it.
+//! Makes parameters nullable, for the styles whose references stand beside them.
 
 use super::{
     inline::{Rewriter, either, say_anything},
     moves::Place,
     reads::carries_header,
 };
-use crossfeed_schema::keywords::Step;
+use crossfeed_schema::keywords;
 use serde_json::{Map, Value, json};
-
-/// Keywords that may refuse null, besides `type` and `enum`.
-const REFUSING: [&str; 9] = [
-    "const",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-];
+use std::slice;
 
 impl<'s> Rewriter<'s> {
     /// A parameter's schema, admitting null. It is changed as little as that takes.
@@ -57,55 +45,44 @@ impl<'s> Rewriter<'s> {
             }
             return Value::Object(kept);
         }
-        let mark = self.moves.step_new(place, "anyOf", Step::Index(0));
-        let inner = self.keep(schema, place);
-        self.moves.back(place, mark);
+        let inner = self.in_branch(place, 0, |rewriter, place| rewriter.keep(schema, place));
         either(inner, json!({"type": "null"}))
     }
 }
 
 /// What to put in place of some keywords of a schema so that it admits null; `None` where that
-/// takes a schema around it.
-/// `admits` says whether a branch admits null.
+/// takes a schema around it. `admits` tells whether a branch admits null.
 fn widened<'s>(
     object: &'s Map<String, Value>,
     admits: impl Fn(&'s Value) -> bool,
 ) -> Option<Vec<(&'static str, Value)>> {
-    let null = || Value::String("null".to_owned());
-    let refusing: Vec<_> = REFUSING
-        .into_iter()
-        .filter(|key| object.contains_key(*key))
-        .collect();
+    // Keywords that may refuse null, besides `type` and `enum`.
+    let refuses = |key: &&str| {
+        *key == "const" || keywords::is_combining(key) && !matches!(*key, "then" | "else")
+    };
+    let refusing: Vec<_> = object.keys().map(String::as_str).filter(refuses).collect();
     let typed = object.contains_key("type") || object.contains_key("enum");
     match refusing.as_slice() {
         [] => {
-            let mut changes = Vec::new();
-            match object.get("type") {
-                Some(Value::String(name)) if name != "null" => {
-                    changes.push(("type", json!([name, "null"])));
-                }
-                Some(Value::Array(names)) if !names.contains(&null()) => {
-                    let mut names = names.clone();
-                    names.push(null());
-                    changes.push(("type", Value::Array(names)));
-                }
-                _ => {}
-            }
-            match object.get("enum") {
-                Some(Value::Array(values)) if !values.contains(&Value::Null) => {
-                    let mut values = values.clone();
-                    values.push(Value::Null);
-                    changes.push(("enum", Value::Array(values)));
-                }
-                _ => {}
-            }
-            Some(changes)
+            let with_null = |values: &[Value], null: Value| {
+                (!values.contains(&null)).then(|| Value::from([values, &[null]].concat()))
+            };
+            let types = object.get("type").and_then(|types| {
+                let types = types
+                    .as_array()
+                    .map_or(slice::from_ref(types), Vec::as_slice);
+                Some(("type", with_null(types, "null".into())?))
+            });
+            let values = object
+                .get("enum")
+                .and_then(|values| Some(("enum", with_null(values.as_array()?, Value::Null)?)));
+            Some(types.into_iter().chain(values).collect())
         }
         // One more branch: none of those there admits null.
         ["anyOf"] if !typed => Some(vec![("anyOf", Value::Null)]),
         ["oneOf"] if !typed => {
-            let list = object.get("oneOf")?.as_array()?;
-            (!list.iter().any(admits)).then(|| vec![("oneOf", Value::Null)])
+            let mut list = object.get("oneOf")?.as_array()?.iter();
+            (!list.any(admits)).then(|| vec![("oneOf", Value::Null)])
         }
         _ => None,
     }

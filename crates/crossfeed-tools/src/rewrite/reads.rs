@@ -1,5 +1,4 @@
-//! What a schema reads of a value: what stays right when a part of the value is a reference, and
-//! what does not.
+//! Tells which assertions stay right when a part of the value is a reference.
 
 use crossfeed_schema::keywords::{self, Applies, HEADER};
 use serde_json::{Map, Value};
@@ -7,16 +6,14 @@ use serde_json::{Map, Value};
 /// Whether a schema, or one that its `properties` lead to, is sent as a header.
 pub(super) fn carries_header(schema: &Value) -> bool {
     schema.get(HEADER).is_some()
-        || schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .is_some_and(|properties| properties.values().any(carries_header))
+        || keywords::members(schema.get("properties")).any(|(_, inner)| carries_header(inner))
 }
 
 /// Whether `oneOf` becomes `anyOf`.
 pub(super) fn loosens_one_of(object: &Map<String, Value>) -> bool {
-    let list = object.get("oneOf").and_then(Value::as_array);
-    list.is_some_and(|list| list.iter().any(reads_inside))
+    keywords::items(object.get("oneOf"))
+        .iter()
+        .any(reads_inside)
 }
 
 /// Whether `if` and what follows can stay: its outcome does not depend on what is inside.

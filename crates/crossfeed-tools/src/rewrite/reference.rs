@@ -2,6 +2,7 @@
 //! each is one exact value.
 
 use crate::{Spelling, Style};
+use crossfeed_schema::keywords;
 use serde_json::{Map, Value, json};
 
 /// Where the schema of a reference stands in `$defs`, unless the tool has one of that name.
@@ -13,7 +14,7 @@ pub(crate) fn anything() -> Value {
     json!({"type": ["string", "number", "boolean", "object", "array", "null"]})
 }
 
-/// A reference object, in the two shapes that there are.
+/// A reference object, in its two shapes.
 pub(crate) fn reference(spelling: Spelling) -> Value {
     variants(spelling, false)
 }
@@ -65,34 +66,31 @@ pub(crate) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// Whether the definitions of a schema hold exactly the schema of a reference.
 pub(crate) fn is_defined(resource: Option<&Value>) -> bool {
-    let defs = DEFINITIONS
+    let mut definitions = DEFINITIONS
         .iter()
-        .filter_map(|keyword| resource?.get(keyword)?.as_object());
-    // Only a glance at most of them: the exact schema has one keyword.
-    let mut alike = defs.into_iter().flat_map(Map::values).filter(|schema| {
-        schema
+        .flat_map(|keyword| keywords::members(resource.and_then(|own| own.get(keyword))));
+    definitions.any(|(_, schema)| {
+        // Only a glance at most of them: the exact schema has one keyword.
+        let is_alike = schema
             .as_object()
-            .is_some_and(|s| s.len() == 1 && s.contains_key("anyOf"))
-    });
-    alike.any(|schema| {
-        [Spelling::Dollar, Spelling::Underscore]
-            .into_iter()
-            .any(|spelling| *schema == reference(spelling))
+            .is_some_and(|own| own.len() == 1 && own.contains_key("anyOf"));
+        let mut spellings = [Spelling::Dollar, Spelling::Underscore].into_iter();
+        is_alike && spellings.any(|spelling| *schema == reference(spelling))
     })
 }
 
 /// The key of the references map or list that a schema has at its root, if it is exactly ours.
 pub(crate) fn listed(root: &Value) -> Option<String> {
     let properties = root.get("properties")?.as_object()?;
-    for spelling in [Spelling::Underscore, Spelling::Dollar] {
+    let mut spellings = [Spelling::Underscore, Spelling::Dollar].into_iter();
+    spellings.find_map(|spelling| {
         let key = spelling.key("refs");
-        let Some(property) = properties.get(&key) else {
-            continue;
-        };
+        let property = properties.get(&key)?;
         let exact = [Style::Refs, Style::RefsList].map(|style| references(style, spelling));
-        if exact.iter().flatten().any(|exact| exact == property) {
-            return Some(key);
-        }
-    }
-    None
+        exact
+            .iter()
+            .flatten()
+            .any(|exact| exact == property)
+            .then_some(key)
+    })
 }

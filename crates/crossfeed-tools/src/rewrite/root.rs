@@ -1,4 +1,4 @@
-//! The root: an object with properties, whatever the tool's own root looks like.
+//! Rewrites the root: an object with properties, whatever the tool's own root looks like.
 //!
 //! It is not wrapped. A provider refuses one that is not an object or combines schemas, so that what the
 //! branches say of the parameters is shown in one object ([`super::merge`]).
@@ -20,20 +20,6 @@ use serde_json::{Map, Value, json};
 
 /// What a part of the schema is called in `$defs` when its place goes.
 const PART: &str = "tool_part";
-
-/// Keywords of a root that are shown as one object.
-pub(crate) const COMBINING: [&str; 10] = [
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-    "if",
-    "then",
-    "else",
-    "not",
-];
 
 /// Keywords of a root that a references map or list takes the place of.
 const DEPENDING: [&str; 2] = ["dependentSchemas", "dependencies"];
@@ -60,8 +46,8 @@ impl<'s> Rewriter<'s> {
             self.notices.push(Notice::NamesTaken { at });
             self.wraps = false;
         }
-        let lists = beside.is_some();
-        let merges = COMBINING.iter().any(|key| object.contains_key(*key));
+        self.lists = beside.is_some();
+        let merges = object.keys().any(|key| keywords::is_combining(key));
         if merges {
             self.notices.push(Notice::RootMerged);
         }
@@ -81,40 +67,38 @@ impl<'s> Rewriter<'s> {
                 }
                 // Providers refuse them beside an object's properties.
                 "enum" | "const" => {}
-                key if COMBINING.contains(&key) => {}
+                key if keywords::is_combining(key) => {}
                 // What it goes by went.
                 "unevaluatedProperties"
-                    if merges || lists && DEPENDING.iter().any(|key| object.contains_key(*key)) => {
-                }
+                    if merges
+                        || self.lists && DEPENDING.iter().any(|key| object.contains_key(*key)) => {}
                 "properties" | "required" if merges => {
                     out.insert(key.clone(), Value::Null); // its place; see below
                 }
-                key if beside.is_some() => {
-                    let new = self.beside_references(key, value, &mut place, beside.as_ref());
-                    if let Some(new) = new {
-                        out.insert(key.to_owned(), new);
+                key => match &beside {
+                    Some(beside) => {
+                        let new = self.beside_references(key, value, &mut place, beside);
+                        out.extend(new.map(|new| (key.to_owned(), new)));
                     }
-                }
-                key => self.keyword(object, key, value, &mut out, &mut place),
+                    None => self.keyword(object, key, value, &mut out, &mut place),
+                },
             }
         }
         if merges {
-            self.merged(object, members, (overridden, lists), &mut out);
+            self.merged(object, members, overridden, &mut out);
         }
         let key = beside.map(|beside| {
-            let properties = out
-                .entry("properties")
-                .or_insert_with(|| Value::Object(Map::new()));
+            let properties = out.entry("properties").or_insert_with(|| json!({}));
             if let Value::Object(properties) = properties {
                 properties.insert(beside.key.clone(), beside.schema);
             }
             beside.key
         });
         let is_object = object.get("type").and_then(Value::as_str) == Some("object");
-        if self.moves.root_is_target() && (merges || lists || !is_object) {
-            self.keep_root(object, lists, &mut out);
+        if self.moves.root_is_target() && (merges || self.lists || !is_object) {
+            self.keep_root(object, &mut out);
         }
-        self.keep_parts(lists, &mut out);
+        self.keep_parts(&mut out);
         self.define(&mut out);
         (Value::Object(out), key)
     }
@@ -127,13 +111,12 @@ impl<'s> Rewriter<'s> {
         object: &Map<String, Value>,
         members: &Members<'_>,
     ) -> Option<Beside> {
-        let required = object.get("required").and_then(Value::as_array);
         // A name that the engine takes for the tool's own is not free, wherever it is declared.
         let is_free = |key: &String| {
             !members.unknown
                 && !members.names(key)
                 && !self.declared.declares(key)
-                && !required.is_some_and(|names| names.iter().any(|name| name == key.as_str()))
+                && !keywords::strings(object.get("required")).any(|name| name == key)
         };
         let spelling = [spelling, spelling.other()]
             .into_iter()
@@ -151,57 +134,46 @@ impl<'s> Rewriter<'s> {
         key: &'s str,
         value: &'s Value,
         place: &mut Place,
-        beside: Option<&Beside>,
+        beside: &Beside,
     ) -> Option<Value> {
-        let own = beside.map_or("", |beside| beside.key.as_str());
+        let own = beside.key.as_str();
         Some(match (key, value) {
             ("dependentSchemas", _) => return None,
             ("properties" | "patternProperties", Value::Object(map)) => map
                 .iter()
                 .map(|(name, schema)| {
-                    let mark = self.moves.step(place, key, Step::Key(name));
                     // A pattern that the key of the references matches must admit them.
-                    let also = beside
-                        .filter(|_| {
-                            key == "patternProperties" && Patterns::default().matches(name, own)
-                        })
-                        .map(|beside| beside.schema.clone());
-                    if also.is_some() {
-                        self.moves.step_new(place, "anyOf", Step::Index(0));
-                    }
-                    let new = self.nullable(schema, place);
-                    self.moves.back(place, mark);
-                    let new = match also {
-                        Some(references) => json!({"anyOf": [new, references]}),
-                        None => new,
-                    };
+                    let admits_references =
+                        key == "patternProperties" && Patterns::default().matches(name, own);
+                    let new = self.inside(place, key, Step::Key(name), |rewriter, place| {
+                        if !admits_references {
+                            return rewriter.nullable(schema, place);
+                        }
+                        let new = rewriter.in_branch(place, 0, |rewriter, place| {
+                            rewriter.nullable(schema, place)
+                        });
+                        json!({"anyOf": [new, beside.schema]})
+                    });
                     (name.clone(), new)
                 })
                 .collect(),
             ("additionalProperties" | "unevaluatedProperties", Value::Object(_)) => {
-                let mark = self.moves.step(place, key, Step::Keyword);
-                let new = self.nullable(value, place);
-                self.moves.back(place, mark);
-                new
+                self.inside(place, key, Step::Keyword, |rewriter, place| {
+                    rewriter.nullable(value, place)
+                })
             }
-            ("propertyNames", _) => {
-                let mark = self.moves.step(place, key, Step::Keyword);
-                let moved = self.moves.step_new(place, "anyOf", Step::Index(0));
-                let names = self.keep(value, place);
-                self.moves.back(place, moved);
-                self.moves.back(place, mark);
+            ("propertyNames", _) => self.inside(place, key, Step::Keyword, |rewriter, place| {
+                let names =
+                    rewriter.in_branch(place, 0, |rewriter, place| rewriter.keep(value, place));
                 json!({"anyOf": [names, {"enum": [own]}]})
-            }
-            ("maxProperties", _) => match value.as_u64() {
-                Some(most) => json!(most.saturating_add(1)),
-                None => return None,
-            },
+            }),
+            ("maxProperties", _) => json!(value.as_u64()?.saturating_add(1)),
             ("dependentRequired" | "dependencies", Value::Object(map)) => map
                 .iter()
                 .filter(|(name, needed)| needed.is_array() && *name != own)
                 .map(|(name, needed)| (name.clone(), needed.clone()))
                 .collect(),
-            _ => return self.kept_keyword(key, value, place),
+            _ => self.kept_keyword(key, value, place),
         })
     }
 
@@ -210,7 +182,7 @@ impl<'s> Rewriter<'s> {
         &mut self,
         object: &'s Map<String, Value>,
         members: Members<'s>,
-        (overridden, lists): (bool, bool),
+        overridden: bool,
         out: &mut Map<String, Value>,
     ) {
         let own = |key: &str| object.get(key).filter(|_| !overridden);
@@ -224,7 +196,7 @@ impl<'s> Rewriter<'s> {
             if declared.is_none_or(|own| !own.contains_key(name)) && !adds {
                 continue;
             }
-            let schema = self.member(name, member, lists);
+            let schema = self.member(name, member);
             properties.insert(name.to_owned(), schema);
         }
         out.insert("properties".to_owned(), Value::Object(properties));
@@ -239,7 +211,8 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A parameter that branches of the root speak of.
-    fn member(&mut self, name: &str, member: Member<'s>, lists: bool) -> Value {
+    fn member(&mut self, name: &str, member: Member<'s>) -> Value {
+        let lists = self.lists;
         let Member {
             schemas: parts,
             open,
@@ -264,13 +237,9 @@ impl<'s> Rewriter<'s> {
         let mut branches = Vec::with_capacity(parts.len() + 2);
         for (index, (at, schema)) in parts.into_iter().enumerate() {
             place.old = at;
-            let mark = self.moves.step_new(&mut place, "anyOf", Step::Index(index));
-            let mut new = if lists {
-                self.keep(schema, &mut place)
-            } else {
-                self.schema(schema, &mut place)
-            };
-            self.moves.back(&mut place, mark);
+            let mut new = self.in_branch(&mut place, index, |rewriter, place| {
+                rewriter.part(schema, place)
+            });
             say_anything(&mut new);
             branches.push(new);
         }
@@ -287,12 +256,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Keeps what references to the root mean: the root as it was, without what is shown of it.
-    fn keep_root(
-        &mut self,
-        object: &'s Map<String, Value>,
-        lists: bool,
-        out: &mut Map<String, Value>,
-    ) {
+    fn keep_root(&mut self, object: &'s Map<String, Value>, out: &mut Map<String, Value>) {
         let name = self.part_name();
         let mut place = in_definitions("", self.definitions, &name);
         self.moves.redirect_root(&place);
@@ -311,13 +275,13 @@ impl<'s> Rewriter<'s> {
             .iter()
             .filter(|(key, _)| !skipped.contains(&key.as_str()))
         {
-            if !lists {
+            if self.lists {
+                kept.insert(key.clone(), self.kept_keyword(key, value, &mut place));
+            } else {
                 self.keyword(object, key, value, &mut kept, &mut place);
-            } else if let Some(new) = self.kept_keyword(key, value, &mut place) {
-                kept.insert(key.clone(), new);
             }
         }
-        if !lists {
+        if !self.lists {
             self.loosened(object, &mut kept, &mut place);
         }
         add_definition(out, self.definitions, &name, Value::Object(kept));
@@ -339,7 +303,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Keeps what something refers to although its place went.
-    fn keep_parts(&mut self, lists: bool, out: &mut Map<String, Value>) {
+    fn keep_parts(&mut self, out: &mut Map<String, Value>) {
         let mut last = String::new();
         while let Some(at) = self.moves.missing(&last) {
             last.clone_from(&at);
@@ -349,11 +313,7 @@ impl<'s> Rewriter<'s> {
             self.moves.arrive(&place);
             self.moves.refuse_from_within(&at);
             if let Some(schema) = schema {
-                let kept = if lists {
-                    self.keep(schema, &mut place)
-                } else {
-                    self.schema(schema, &mut place)
-                };
+                let kept = self.part(schema, &mut place);
                 add_definition(out, self.definitions, &name, kept);
             }
         }

@@ -1,4 +1,4 @@
-//! Gemini's `parameters` as JSON Schema.
+//! Reads Gemini's `parameters` as JSON Schema.
 //!
 //! They are written in a dialect of OpenAPI: types in capitals, `nullable`, counts as strings. What
 //! judges arguments reads JSON Schema.
@@ -20,65 +20,54 @@ const COUNTS: [&str; 6] = [
 /// The schema as JSON Schema; borrowed where it is already. `nullable` stays where it is asked to:
 /// then the words are JSON Schema's, and what they say is still Gemini's.
 pub(super) fn to_json_schema(schema: &Value, keeps_nullable: bool) -> Cow<'_, Value> {
-    if is_plain(schema) {
-        return Cow::Borrowed(schema);
+    if any(schema, &needs_rewriting) {
+        Cow::Owned(plain(schema, keeps_nullable))
+    } else {
+        Cow::Borrowed(schema)
     }
-    Cow::Owned(plain(schema, keeps_nullable))
 }
 
-fn is_plain(schema: &Value) -> bool {
-    let Value::Object(schema) = schema else {
-        return true;
-    };
-    let type_is_plain = schema
-        .get("type")
-        .and_then(Value::as_str)
-        .is_none_or(|name| !name.starts_with(|c: char| c.is_ascii_uppercase()));
-    type_is_plain
-        && !schema.contains_key("nullable")
-        && !COUNTS
+fn needs_rewriting(schema: &Map<String, Value>) -> bool {
+    let word = schema.get("type").and_then(Value::as_str);
+    word.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+        || schema.contains_key("nullable")
+        || COUNTS
             .iter()
             .any(|key| schema.get(*key).is_some_and(Value::is_string))
-        && schema
-            .iter()
-            .all(|(key, value)| inner(key, value).all(is_plain))
 }
 
 /// Whether a schema is one of Gemini's subset and of no JSON Schema: it says `nullable`, and nothing
 /// that `parameters` does not take.
 pub(super) fn is_only_gemini(schema: &Value) -> bool {
-    is_taken(schema) && says_nullable(schema)
+    let facts = Profile::Gemini.facts();
+    let is_refused = |schema: &Map<String, Value>| {
+        schema.keys().any(|key| !facts.documents(key))
+            || schema.get("type").is_some_and(Value::is_array)
+            || schema
+                .iter()
+                .any(|(key, value)| inner(key, value).iter().any(|inner| !inner.is_object()))
+    };
+    schema.is_object()
+        && !any(schema, &is_refused)
+        && any(schema, &|schema| schema.contains_key("nullable"))
 }
 
-fn is_taken(schema: &Value) -> bool {
+/// Whether something holds for a schema or one in it. The depth is bounded where the list is read.
+fn any(schema: &Value, holds: &dyn Fn(&Map<String, Value>) -> bool) -> bool {
     let Value::Object(schema) = schema else {
         return false;
     };
-    let known = Profile::Gemini.facts().keywords.unwrap_or_default();
-    schema.keys().all(|key| known.contains(&key.as_str()))
-        && !schema.get("type").is_some_and(Value::is_array)
-        && schema
-            .iter()
-            .all(|(key, value)| inner(key, value).all(is_taken))
+    let mut parts = schema.iter().flat_map(|(key, value)| inner(key, value));
+    holds(schema) || parts.any(|inner| any(inner, holds))
 }
 
-fn says_nullable(schema: &Value) -> bool {
-    let Value::Object(schema) = schema else {
-        return false;
-    };
-    schema.contains_key("nullable")
-        || schema
-            .iter()
-            .any(|(key, value)| inner(key, value).any(says_nullable))
-}
-
-/// The subschemas under a keyword. The depth is bounded where the list is read.
-fn inner<'v>(key: &str, value: &'v Value) -> Box<dyn Iterator<Item = &'v Value> + 'v> {
-    match (key, value) {
-        ("properties", Value::Object(members)) => Box::new(members.values()),
-        ("anyOf", Value::Array(branches)) => Box::new(branches.iter()),
-        ("items" | "additionalProperties", schema) => Box::new(std::iter::once(schema)),
-        _ => Box::new(std::iter::empty()),
+/// The subschemas under a keyword that Gemini has.
+fn inner<'v>(keyword: &str, value: &'v Value) -> Vec<&'v Value> {
+    match (keyword, value) {
+        ("properties", Value::Object(members)) => members.values().collect(),
+        ("anyOf", Value::Array(branches)) => branches.iter().collect(),
+        ("items" | "additionalProperties", schema) => vec![schema],
+        _ => Vec::new(),
     }
 }
 

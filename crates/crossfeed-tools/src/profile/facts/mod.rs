@@ -1,8 +1,7 @@
-//! What is said of a provider: names, keywords, shapes and limits.
+//! The facts about a provider: names, keywords, shapes and limits.
 
-mod tables;
+pub(super) mod tables;
 
-use super::Profile;
 use crate::{Spelling, Style};
 
 /// The characters and the length of a name.
@@ -20,6 +19,21 @@ pub struct NameRule {
 }
 
 impl NameRule {
+    const fn new(pattern: &'static str, longest: usize, signs: &'static str) -> Self {
+        Self {
+            pattern,
+            longest,
+            signs,
+            letter_first: false,
+        }
+    }
+
+    /// The same where a letter or `_` must come first.
+    const fn with_letter_first(mut self) -> Self {
+        self.letter_first = true;
+        self
+    }
+
     /// Whether a name follows the rule.
     #[must_use]
     pub fn admits(&self, name: &str) -> bool {
@@ -31,7 +45,7 @@ impl NameRule {
     }
 }
 
-/// How a value that may be null is told.
+/// How a schema says that a value may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Nullable {
@@ -117,17 +131,17 @@ pub struct Facts {
     pub property_names_at_every_level: bool,
     /// Whether schemas must be valid in 2020-12, whatever they declare.
     pub only_2020_12: bool,
-    /// The documented keywords; `None` where a schema is taken whole.
-    pub keywords: Option<&'static [&'static str]>,
-    /// Keywords that make the request fail.
-    pub refused: &'static [&'static str],
+    /// The documented keywords, in groups; `None` where a schema is taken whole.
+    pub keywords: Option<&'static [&'static [&'static str]]>,
+    /// Keywords that make the request fail, in groups.
+    pub refused: &'static [&'static [&'static str]],
     /// Whether every keyword that is not documented makes the request fail.
     pub unknown_refused: bool,
     /// Keywords that must not stand at the root.
     pub root_refused: &'static [&'static str],
-    /// The values of `format`, by type; `None` where any may stand.
+    /// The values of `format`, by type; `None` where any may stand. A type may have several entries.
     pub formats: Option<&'static [(&'static str, &'static [&'static str])]>,
-    /// How null is told.
+    /// How a schema says that a value may be null.
     pub nullable: Nullable,
     /// Whether `$ref` may stand.
     pub refs: bool,
@@ -157,6 +171,23 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Whether a keyword is documented.
+    pub(crate) fn documents(&self, keyword: &str) -> bool {
+        let mut groups = self.keywords.unwrap_or_default().iter();
+        groups.any(|group| group.contains(&keyword))
+    }
+
+    /// Whether a keyword makes the request fail, wherever it stands.
+    pub(crate) fn refuses(&self, keyword: &str) -> bool {
+        self.refused.iter().any(|group| group.contains(&keyword))
+    }
+
+    /// Whether a format may stand beside one of the types that `is_type` says.
+    pub(crate) fn admits_format(&self, format: &str, is_type: impl Fn(&str) -> bool) -> bool {
+        let mut known = self.formats.unwrap_or_default().iter();
+        known.any(|(word, formats)| is_type(word) && formats.contains(&format))
+    }
+
     /// Whether a property may be called so.
     pub(crate) fn admits_property(&self, name: &str, at_root: bool) -> bool {
         let judged = at_root || self.property_names_at_every_level;
@@ -166,14 +197,3 @@ impl Facts {
 
 /// What Gemini accepts as `parametersJsonSchema`, which is not its own subset.
 pub(crate) const GEMINI_JSON_SCHEMA: &Facts = &tables::GEMINI_JSON_SCHEMA;
-
-pub(super) fn of(profile: Profile) -> &'static Facts {
-    match profile {
-        Profile::Mcp => &tables::MCP,
-        Profile::Anthropic => &tables::ANTHROPIC,
-        Profile::AnthropicStrict => &tables::ANTHROPIC_STRICT,
-        Profile::OpenAi => &tables::OPENAI,
-        Profile::OpenAiStrict => &tables::OPENAI_STRICT,
-        Profile::Gemini => &tables::GEMINI,
-    }
-}

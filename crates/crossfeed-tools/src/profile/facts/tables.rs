@@ -6,18 +6,76 @@
 use super::{EnumValues, Facts, Limits, NameRule, Nullable};
 use crate::{Spelling, Style};
 
+/// The keywords that both strict subsets document.
+const STRICT_KEYWORDS: &[&str] = &[
+    "$schema",
+    "type",
+    "title",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "enum",
+    "const",
+    "format",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+];
+
+/// The keywords that both strict subsets refuse.
+const STRICT_REFUSED: &[&str] = &[
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "patternProperties",
+    "propertyNames",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "prefixItems",
+    "contains",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+];
+
+/// The keywords that bound numbers.
+const NUMBER_BOUNDS: &[&str] = &[
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+];
+
+/// The formats of strings that both strict subsets document.
+const STRICT_FORMATS: &[&str] = &[
+    "date-time",
+    "time",
+    "date",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uuid",
+];
+
 /// MCP, revision 2026-07-28, server/tools: `inputSchema` has `"type": "object"` at its root, names
 /// SHOULD be 1 to 128 of `A-Za-z0-9_.-`. Clients refuse a whole list for a combinator at one
 /// root.
-pub(super) const MCP: Facts = Facts {
+pub(in crate::profile) const MCP: Facts = Facts {
     source: "MCP specification, server/tools",
     styles: &[(Style::Refs, Spelling::Underscore)],
-    tool_name: Some(NameRule {
-        pattern: "^[a-zA-Z0-9_.-]{1,128}$",
-        longest: 128,
-        signs: "_.-",
-        letter_first: false,
-    }),
+    tool_name: Some(NameRule::new("^[a-zA-Z0-9_.-]{1,128}$", 128, "_.-")),
     tool_name_refused: false,
     schema_required: true,
     property_name: None,
@@ -51,25 +109,15 @@ pub(super) const MCP: Facts = Facts {
 /// - `JSON schema is invalid. It must match JSON Schema draft 2020-12`
 ///
 /// Unknown: any limit of size.
-pub(super) const ANTHROPIC: Facts = Facts {
+pub(in crate::profile) const ANTHROPIC: Facts = Facts {
     source: "Anthropic Messages API, tools.input_schema",
     styles: &[
         (Style::Inline, Spelling::Underscore),
         (Style::Refs, Spelling::Underscore),
     ],
-    tool_name: Some(NameRule {
-        pattern: "^[a-zA-Z0-9_-]{1,128}$",
-        longest: 128,
-        signs: "_-",
-        letter_first: false,
-    }),
+    tool_name: Some(NameRule::new("^[a-zA-Z0-9_-]{1,128}$", 128, "_-")),
     tool_name_refused: true,
-    property_name: Some(NameRule {
-        pattern: "^[a-zA-Z0-9_.-]{1,64}$",
-        longest: 64,
-        signs: "_.-",
-        letter_first: false,
-    }),
+    property_name: Some(NameRule::new("^[a-zA-Z0-9_.-]{1,64}$", 64, "_.-")),
     only_2020_12: true,
     ..MCP
 };
@@ -80,71 +128,16 @@ pub(super) const ANTHROPIC: Facts = Facts {
 /// for an open object. The page says "no complex types" of `enum` and nothing of `const`; the
 /// interface answers with an error to a constant that is an object or a list, as those report who
 /// tried (github.com/simstudioai/sim, pull request 7558). Unknown: the ceiling of the compiled grammar.
-pub(super) const ANTHROPIC_STRICT: Facts = Facts {
+pub(in crate::profile) const ANTHROPIC_STRICT: Facts = Facts {
     source: "Anthropic, Structured outputs, JSON Schema limitations",
     styles: &[(Style::RefsList, Spelling::Underscore)],
-    keywords: Some(&[
-        "$schema",
-        "type",
-        "title",
-        "description",
-        "default",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "minItems",
-        "enum",
-        "const",
-        "format",
-        "anyOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "definitions",
-    ]),
+    keywords: Some(&[STRICT_KEYWORDS, &["default", "allOf"]]),
     refused: &[
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "patternProperties",
-        "propertyNames",
-        "unevaluatedProperties",
-        "unevaluatedItems",
-        "prefixItems",
-        "contains",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "maxItems",
-        "uniqueItems",
-        "minProperties",
-        "maxProperties",
+        STRICT_REFUSED,
+        NUMBER_BOUNDS,
+        &["minLength", "maxLength", "maxItems"],
     ],
-    formats: Some(&[(
-        "string",
-        &[
-            "date-time",
-            "time",
-            "date",
-            "duration",
-            "email",
-            "hostname",
-            "uri",
-            "ipv4",
-            "ipv6",
-            "uuid",
-        ],
-    )]),
+    formats: Some(&[("string", STRICT_FORMATS), ("string", &["uri"])]),
     recursion: false,
     closed: true,
     typed: true,
@@ -173,18 +166,13 @@ pub(super) const ANTHROPIC_STRICT: Facts = Facts {
 ///   every model, so it is a warning
 ///
 /// Names: API reference, tools.function.name.
-pub(super) const OPENAI: Facts = Facts {
+pub(in crate::profile) const OPENAI: Facts = Facts {
     source: "OpenAI API reference, tools",
     styles: &[
         (Style::Inline, Spelling::Dollar),
         (Style::Refs, Spelling::Underscore),
     ],
-    tool_name: Some(NameRule {
-        pattern: "^[a-zA-Z0-9_-]{1,64}$",
-        longest: 64,
-        signs: "_-",
-        letter_first: false,
-    }),
+    tool_name: Some(NameRule::new("^[a-zA-Z0-9_-]{1,64}$", 64, "_-")),
     tool_name_refused: true,
     schema_required: false,
     root_refused: &["anyOf", "oneOf", "allOf", "enum", "not"],
@@ -202,68 +190,12 @@ pub(super) const OPENAI: Facts = Facts {
 /// here, the root among them, which is the narrowest reading. `minLength`, `maxLength` and
 /// `default` are refused by some models and taken by others: they are dropped here. A `$ref`
 /// `cannot have keywords {'description'}`, says the API.
-pub(super) const OPENAI_STRICT: Facts = Facts {
+pub(in crate::profile) const OPENAI_STRICT: Facts = Facts {
     source: "OpenAI, Structured model outputs, Supported schemas",
     styles: &[(Style::RefsList, Spelling::Underscore)],
-    keywords: Some(&[
-        "$schema",
-        "type",
-        "title",
-        "description",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "minItems",
-        "maxItems",
-        "enum",
-        "const",
-        "format",
-        "pattern",
-        "multipleOf",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "definitions",
-    ]),
-    refused: &[
-        "oneOf",
-        "allOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "patternProperties",
-        "propertyNames",
-        "unevaluatedProperties",
-        "unevaluatedItems",
-        "prefixItems",
-        "contains",
-        "uniqueItems",
-        "minProperties",
-        "maxProperties",
-    ],
-    formats: Some(&[(
-        "string",
-        &[
-            "date-time",
-            "time",
-            "date",
-            "duration",
-            "email",
-            "hostname",
-            "ipv4",
-            "ipv6",
-            "uuid",
-        ],
-    )]),
+    keywords: Some(&[STRICT_KEYWORDS, NUMBER_BOUNDS, &["maxItems", "pattern"]]),
+    refused: &[STRICT_REFUSED, &["allOf"]],
+    formats: Some(&[("string", STRICT_FORMATS)]),
     every_required: true,
     closed: true,
     typed: true,
@@ -291,25 +223,19 @@ pub(super) const OPENAI_STRICT: Facts = Facts {
 /// - `items: missing field`
 ///
 /// Unknown: the limit of depth; how many declarations a request may have.
-pub(super) const GEMINI: Facts = Facts {
+pub(in crate::profile) const GEMINI: Facts = Facts {
     source: "Gemini API, Schema",
     styles: &[(Style::RefsList, Spelling::Underscore)],
-    tool_name: Some(NameRule {
-        pattern: "^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$",
-        longest: 64,
-        signs: "_.-",
-        letter_first: true,
-    }),
+    tool_name: Some(
+        NameRule::new("^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$", 64, "_.-").with_letter_first(),
+    ),
     tool_name_refused: true,
     schema_required: false,
-    property_name: Some(NameRule {
-        pattern: "^[a-zA-Z_][a-zA-Z0-9_]{0,63}$",
-        longest: 64,
-        signs: "_",
-        letter_first: true,
-    }),
+    property_name: Some(
+        NameRule::new("^[a-zA-Z_][a-zA-Z0-9_]{0,63}$", 64, "_").with_letter_first(),
+    ),
     property_names_at_every_level: true,
-    keywords: Some(&[
+    keywords: Some(&[&[
         "type",
         "format",
         "title",
@@ -332,7 +258,7 @@ pub(super) const GEMINI: Facts = Facts {
         "maxLength",
         "pattern",
         "anyOf",
-    ]),
+    ]]),
     unknown_refused: true,
     formats: Some(&[
         ("string", &["enum", "date-time"]),

@@ -1,7 +1,8 @@
 //! Objects and lists as the provider takes them.
 
-use super::{Narrowing, merge, shape};
+use super::{Narrowing, is_annotation, merge, shape};
 use crate::profile::{facts::Nullable, fold_schema};
+use crossfeed_schema::keywords;
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 use std::{borrow::Cow, collections::HashSet};
@@ -25,11 +26,7 @@ impl Narrowing<'_> {
         };
         self.inside -= 1;
         let Some(mut told) = told else {
-            let mut branches = vec![fold_schema()];
-            if nullable {
-                branches.push(json!({"type": "null"}));
-            }
-            return self.union(branches, annotations);
+            return self.folded_or_null(nullable, annotations);
         };
         let by_keyword = self.facts.nullable == Nullable::Keyword;
         if nullable && by_keyword {
@@ -44,14 +41,10 @@ impl Narrowing<'_> {
     /// Whether an object may have keys that cannot be told.
     fn is_open_ended(&self, flat: &Map<String, Value>) -> bool {
         let says = |keyword: &str| {
-            flat.get(keyword)
-                .filter(|value| **value != Value::Bool(false))
+            let value = flat.get(keyword);
+            value.filter(|value| **value != Value::Bool(false))
         };
-        let named = |keyword: &str| {
-            says(keyword)
-                .and_then(Value::as_object)
-                .is_some_and(|map| !map.is_empty())
-        };
+        let named = |keyword: &str| keywords::members(flat.get(keyword)).next().is_some();
         let rest = says("additionalProperties").or_else(|| says("unevaluatedProperties"));
         let closed = ["additionalProperties", "unevaluatedProperties"]
             .into_iter()
@@ -87,14 +80,12 @@ impl Narrowing<'_> {
             let target = |to: &str| self.target(to).map(|(_, target)| target);
             merge::admit_branches(flat.to_mut(), target);
         }
-        let required = flat.get("required").and_then(Value::as_array);
-        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        let required = keywords::strings(flat.get("required"));
         let required: Vec<String> = required.map(str::to_owned).collect();
         let mut known: HashSet<String> = required.iter().cloned().collect();
         let mut properties = Map::new();
         let mut demanded = Vec::new();
-        let declared = flat.get("properties").and_then(Value::as_object);
-        for (name, schema) in declared.into_iter().flatten() {
+        for (name, schema) in keywords::members(flat.get("properties")) {
             let at = at.key("properties").key(name);
             let told = self.schema(schema, &at, nested + 1);
             let sent = known.remove(name);
@@ -116,10 +107,10 @@ impl Narrowing<'_> {
                 demanded.push(Value::String(name));
             }
         }
-        let kept = self.facts.keywords.unwrap_or_default();
-        let mut told = Map::new();
-        told.insert("type".to_owned(), Value::from("object"));
-        told.insert("properties".to_owned(), Value::Object(properties));
+        let mut told = Map::from_iter([
+            ("type".to_owned(), Value::from("object")),
+            ("properties".to_owned(), Value::Object(properties)),
+        ]);
         if !demanded.is_empty() || self.facts.every_required {
             told.insert("required".to_owned(), Value::Array(demanded));
         }
@@ -128,7 +119,7 @@ impl Narrowing<'_> {
         }
         for (keyword, value) in flat.iter() {
             let said = told.contains_key(keyword) || keyword == "required";
-            let kept = kept.contains(&keyword.as_str());
+            let kept = self.facts.documents(keyword);
             let bound = matches!(keyword.as_str(), "minProperties" | "maxProperties");
             if kept && bound && value.is_u64() && nested > 0 {
                 told.insert(keyword.clone(), value.clone());
@@ -172,10 +163,10 @@ impl Narrowing<'_> {
             told.push(self.schema(rest.unwrap_or(&any), &at.key("items"), nested + 1));
         }
         let items = self.union(told, Map::new());
-        let kept = self.facts.keywords.unwrap_or_default();
-        let mut map = Map::new();
-        map.insert("type".to_owned(), Value::from("array"));
-        map.insert("items".to_owned(), items);
+        let mut map = Map::from_iter([
+            ("type".to_owned(), Value::from("array")),
+            ("items".to_owned(), items),
+        ]);
         for (keyword, value) in flat {
             let bound = match keyword.as_str() {
                 "minItems" => {
@@ -185,7 +176,7 @@ impl Narrowing<'_> {
                 "maxItems" => value.is_u64(),
                 _ => false,
             };
-            let kept = kept.contains(&keyword.as_str());
+            let kept = self.facts.documents(keyword);
             if kept && bound {
                 map.insert(keyword.clone(), value.clone());
             } else if !(map.contains_key(keyword) || kept && is_told_elsewhere(keyword)) {
@@ -198,15 +189,5 @@ impl Narrowing<'_> {
 
 /// Whether a keyword that the provider takes is written by another step.
 fn is_told_elsewhere(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "title"
-            | "description"
-            | "default"
-            | "example"
-            | "nullable"
-            | "$schema"
-            | "$defs"
-            | "definitions"
-    )
+    is_annotation(keyword) || matches!(keyword, "$schema" | "$defs" | "definitions")
 }

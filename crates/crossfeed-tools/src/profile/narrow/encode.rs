@@ -1,7 +1,7 @@
-//! Values as they are written under a narrowed schema.
+//! Values as they are written under a narrowed schema: a helper of the tests here and in `tests/it`.
 
-use super::shape::fits;
-use crate::profile::is_fold;
+use crossfeed_schema::keywords;
+use crossfeed_tools::is_fold;
 use serde_json::{Map, Value};
 
 /// Deeper than this a value is not looked into.
@@ -14,24 +14,10 @@ const FOR_EACH: usize = 200;
 
 /// Writes a value as it would be written under a narrowed schema: the normalisation, applied.
 ///
-/// This is for a host that shows a model examples of arguments, and for tests that a narrowed
-/// schema still admits what the one before it did. Nothing on the way of a call uses it.
-///
 /// A folded place holds JSON text, and a property that must be sent and is absent is null. Of
 /// several branches it is the first that admits the value. What the schema has no place for stays
 /// as it is, and so does what is not reached within a bounded number of steps.
-///
-/// ```
-/// use crossfeed_tools::{Profile, encode, narrow};
-/// use serde_json::json;
-///
-/// let schema = json!({"type": "object", "properties": {"labels": {"type": "object"}, "n": {"type": "integer"}}});
-/// let shown = narrow(&schema, Profile::OpenAiStrict).schema;
-/// let told = encode(&json!({"labels": {"a": 1}}), &shown);
-/// assert_eq!(told, json!({"labels": "{\"a\":1}", "n": null}));
-/// ```
-#[must_use]
-pub fn encode(value: &Value, schema: &Value) -> Value {
+pub(crate) fn encode(value: &Value, schema: &Value) -> Value {
     let steps = LEAST.saturating_add(FOR_EACH.saturating_mul(size(value)));
     let mut encoding = Encoding {
         root: schema,
@@ -152,13 +138,12 @@ impl<'s> Encoding<'s> {
                 .iter()
                 .any(|branch| self.admits(value, branch, nested + 1));
         }
-        let words: Vec<_> = match schema.get("type") {
-            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-            Some(word) => word.as_str().into_iter().collect(),
-            None => return true,
+        let Some(types) = schema.get("type") else {
+            return true;
         };
         let listed = schema.get("enum").and_then(Value::as_array);
-        if !fits(value, &words)
+        let is_named = |word: &str| keywords::says_type(Some(types), word);
+        if !keywords::is_of_type(value, is_named)
             || listed.is_some_and(|values| !values.contains(value))
             || schema
                 .get("const")

@@ -1,10 +1,11 @@
-//! What is only known of the whole schema: depth, the largest enums, unused definitions.
+//! Applies what only the whole schema tells: depth, the largest enums, unused definitions.
 
 use crate::profile::{
-    count::{Levels, Step, for_each_subschema},
+    count::Levels,
     facts::{Facts, Limits},
-    fold_schema, is_fold,
+    fold_schema, is_fold, is_fold_object,
 };
+use crossfeed_schema::keywords;
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
@@ -12,12 +13,11 @@ use std::collections::{HashMap, HashSet};
 /// How often places beyond the depth are looked for: folding one may show no other.
 const ROUNDS: usize = 8;
 
-/// Deeper than this nothing is counted.
-const FOLLOWED: usize = 128;
+/// How deep aliases are looked for.
+const MAX_NESTED: usize = 256;
 
 /// Applies them, and says whether a schema was folded or changed by it.
-pub(super) fn finish(schema: Value, facts: &Facts) -> (Value, bool) {
-    let mut schema = schema;
+pub(super) fn finish(mut schema: Value, facts: &Facts) -> (Value, bool) {
     let mut changed = false;
     if let Some(limit) = facts.limits.depth {
         for _ in 0..ROUNDS {
@@ -44,16 +44,12 @@ fn fold_at(schema: &mut Value, at: &Pointer) {
         return;
     };
     let Value::Object(map) = place else { return };
-    let nullable = map
-        .get("type")
-        .and_then(Value::as_array)
-        .is_some_and(|words| words.iter().any(|word| word == "null"));
+    let nullable = keywords::says_type(map.get("type"), "null");
     let mut branches = vec![fold_schema()];
     if nullable {
         branches.push(json!({"type": "null"}));
     }
-    let mut told = Map::new();
-    told.insert("anyOf".to_owned(), Value::Array(branches));
+    let mut told = Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]);
     for key in ["title", "description"] {
         if let Some(text) = map.get(key) {
             told.insert(key.to_owned(), text.clone());
@@ -70,7 +66,13 @@ fn fold_at(schema: &mut Value, at: &Pointer) {
 fn drop_enums(schema: &mut Value, limits: &Limits) -> bool {
     let mut changed = false;
     let mut found = Vec::new();
-    enums(schema, &Pointer::root(), 0, &mut found);
+    keywords::visit(schema, &mut String::new(), &mut |map, at| {
+        if let Some(values) = map.get("enum").and_then(Value::as_array) {
+            let texts = values.iter().filter_map(Value::as_str);
+            let characters: usize = texts.map(|text| text.chars().count()).sum();
+            found.push((at.to_owned(), values.len(), characters));
+        }
+    });
     let mut all: usize = found.iter().map(|(_, values, _)| values).sum();
     // Sorting is stable: of equal ones the last goes first.
     found.reverse();
@@ -82,7 +84,7 @@ fn drop_enums(schema: &mut Value, limits: &Limits) -> bool {
             continue;
         }
         all -= values;
-        if let Some(Value::Object(map)) = schema.pointer_mut(at.as_str()) {
+        if let Some(Value::Object(map)) = schema.pointer_mut(&at) {
             map.shift_remove("enum");
         }
         changed = true;
@@ -90,67 +92,51 @@ fn drop_enums(schema: &mut Value, limits: &Limits) -> bool {
     changed
 }
 
-fn enums(schema: &Value, at: &Pointer, nested: usize, found: &mut Vec<(Pointer, usize, usize)>) {
-    let Value::Object(map) = schema else { return };
-    if nested > FOLLOWED {
-        return;
-    }
-    if let Some(values) = map.get("enum").and_then(Value::as_array) {
-        let length = |value: &Value| value.as_str().map_or(0, |text| text.chars().count());
-        let characters = values.iter().map(length).sum();
-        found.push((at.clone(), values.len(), characters));
-    }
-    for_each_subschema(map, |step, schema| {
-        enums(schema, &step.from(at), nested + 1, found);
-    });
-}
-
 /// Keeps the definitions that something refers to, in the order in which they are referred to.
-fn collect(schema: Value) -> (Value, bool) {
-    let mut schema = schema;
-    let Some(Value::Object(definitions)) = schema
+fn collect(mut schema: Value) -> (Value, bool) {
+    let Some(Value::Object(mut definitions)) = schema
         .as_object_mut()
         .and_then(|map| map.shift_remove("$defs"))
     else {
         return (schema, false);
     };
     let aliases = aliases(&definitions);
-    let mut definitions = definitions;
     if !aliases.is_empty() {
         for (_, definition) in &mut definitions {
             follow_aliases(definition, &aliases, 0);
         }
         follow_aliases(&mut schema, &aliases, 0);
     }
-    let mut used = Used::default();
-    references(&schema, 0, &mut used);
+    let mut names = Vec::new();
+    let mut known = HashSet::new();
+    let mut note = |schema: &Value, names: &mut Vec<String>| {
+        keywords::visit(schema, &mut String::new(), &mut |map, _| {
+            if let Some(name) = definition_name(map.get("$ref"))
+                && known.insert(name.to_owned())
+            {
+                names.push(name.to_owned());
+            }
+        });
+    };
+    note(&schema, &mut names);
+    let mut kept = Map::new();
     let mut next = 0;
-    while let Some(name) = used.names.get(next).cloned() {
+    while let Some(name) = names.get(next).cloned() {
         if let Some(definition) = definitions.get(&name) {
-            references(definition, 0, &mut used);
+            note(definition, &mut names);
+            kept.insert(name, definition.clone());
         }
         next += 1;
     }
-    let kept: Map<_, _> = used
-        .names
-        .into_iter()
-        .filter_map(|name| {
-            definitions
-                .get(&name)
-                .map(|made| (name.clone(), made.clone()))
-        })
-        .collect();
     if let (Value::Object(map), false) = (&mut schema, kept.is_empty()) {
         map.insert("$defs".to_owned(), Value::Object(kept));
     }
     (schema, !aliases.is_empty())
 }
 
-/// The definitions that something refers to, in that order.
-#[derive(Default)]
-struct Used {
-    names: Vec<String>,
-    known: HashSet<String>,
+/// The definition that a reference names.
+fn definition_name(reference: Option<&Value>) -> Option<&str> {
+    reference?.as_str()?.strip_prefix("#/$defs/")
 }
 
 /// Definitions that are nothing but a reference or folded, each with what stands for it.
@@ -160,7 +146,7 @@ fn aliases(definitions: &Map<String, Value>) -> HashMap<String, Value> {
             .get(name)?
             .as_object()
             .filter(|map| map.len() == 1)?;
-        only.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+        definition_name(only.get("$ref"))
     };
     // The end of each chain, found once for all names on it; a circle ends where it was entered.
     let mut ends: HashMap<&str, &str> = HashMap::new();
@@ -191,11 +177,10 @@ fn aliases(definitions: &Map<String, Value>) -> HashMap<String, Value> {
 }
 
 fn follow_aliases(schema: &mut Value, aliases: &HashMap<String, Value>, nested: usize) {
-    if nested > 2 * FOLLOWED {
+    if nested > MAX_NESTED {
         return;
     }
-    let reference = schema.get("$ref").and_then(Value::as_str);
-    let name = reference.and_then(|reference| reference.strip_prefix("#/$defs/"));
+    let name = definition_name(schema.get("$ref"));
     if let Some(target) = name.and_then(|name| aliases.get(name)) {
         *schema = target.clone();
         return;
@@ -217,41 +202,20 @@ fn follow_aliases(schema: &mut Value, aliases: &HashMap<String, Value>, nested: 
     }
 }
 
-fn references(schema: &Value, nested: usize, used: &mut Used) {
-    let Value::Object(map) = schema else { return };
-    if nested > FOLLOWED {
-        return;
-    }
-    let name = map.get("$ref").and_then(Value::as_str);
-    if let Some(name) = name.and_then(|name| name.strip_prefix("#/$defs/"))
-        && used.known.insert(name.to_owned())
-    {
-        used.names.push(name.to_owned());
-    }
-    for_each_subschema(map, |_, schema| references(schema, nested + 1, used));
-}
-
 /// How many places are folded.
-pub(super) fn folds(schema: &Value, nested: usize) -> usize {
-    let Value::Object(map) = schema else { return 0 };
-    if is_fold(schema) {
-        return 1;
-    }
-    if nested > FOLLOWED {
-        return 0;
-    }
+pub(super) fn folds(schema: &Value) -> usize {
     let mut count = 0;
-    for_each_subschema(map, |_, schema| count += folds(schema, nested + 1));
+    keywords::visit(schema, &mut String::new(), &mut |map, _| {
+        count += usize::from(is_fold_object(map));
+    });
     count
 }
 
 /// How many schemas a schema is made of.
-pub(super) fn size(schema: &Value, nested: usize) -> usize {
-    let Value::Object(map) = schema else { return 1 };
-    if nested > FOLLOWED {
-        return 1;
-    }
+pub(super) fn size(schema: &Value) -> usize {
     let mut count = 1;
-    for_each_subschema(map, |_: Step<'_>, schema| count += size(schema, nested + 1));
+    keywords::visit(schema, &mut String::new(), &mut |map, _| {
+        count += keywords::subschemas_of(map).count();
+    });
     count
 }

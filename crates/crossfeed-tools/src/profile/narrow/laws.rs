@@ -1,4 +1,4 @@
-use super::{encode, narrow};
+use super::{encode::encode, narrow};
 use crate::{Profile, Severity, ToLint, decode, lint};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,8 @@
-//! One flat schema of one that is put together of several.
+//! Merges the parts of a schema into a flat one.
 
 use super::Narrowing;
-use serde_json::{Map, Value};
+use crossfeed_schema::keywords::{self, Applies};
+use serde_json::{Map, Value, json};
 
 /// How many schemas are merged into one.
 const MERGED: usize = 64;
@@ -111,13 +112,8 @@ impl Narrowing<'_> {
                 open.push(target);
             }
             if let Some(Value::Array(parts)) = all {
-                for part in parts.iter().rev() {
-                    match part {
-                        Value::Object(part) => open.push(part.clone()),
-                        // Nothing satisfies `false`; to leave it out only widens.
-                        _ => continue,
-                    }
-                }
+                // Nothing satisfies `false`; to leave it out only widens.
+                open.extend(parts.iter().rev().filter_map(Value::as_object).cloned());
             }
             add(&mut flat, part);
         }
@@ -163,14 +159,9 @@ pub(super) fn add(into: &mut Map<String, Value>, part: Map<String, Value>) {
 }
 
 fn words(types: &Value) -> Vec<String> {
-    let several = types.as_array().map_or_else(
-        || std::slice::from_ref(types).iter(),
-        |several| several.iter(),
-    );
-    several
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
+    let word = types.as_str().into_iter();
+    let words = word.chain(keywords::strings(Some(types)));
+    words.map(str::to_owned).collect()
 }
 
 /// What a type has in common with others: an integer is a number.
@@ -186,44 +177,31 @@ fn common(word: &str, others: &[String]) -> Option<String> {
 
 /// The branches of an object that may bring properties of their own.
 fn branches(map: &Map<String, Value>) -> Vec<Value> {
-    let mut found = Vec::new();
-    for keyword in ["anyOf", "oneOf", "allOf"] {
-        found.extend(
-            map.get(keyword)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten(),
-        );
-    }
-    for keyword in ["then", "else"] {
-        found.extend(map.get(keyword));
-    }
-    for keyword in ["dependentSchemas", "dependencies"] {
-        let named = map.get(keyword).and_then(Value::as_object);
-        found.extend(named.into_iter().flat_map(|named| named.values()));
-    }
-    found.into_iter().cloned().collect()
+    let listed = ["anyOf", "oneOf", "allOf"]
+        .into_iter()
+        .flat_map(|keyword| keywords::items(map.get(keyword)));
+    let single = ["then", "else"]
+        .into_iter()
+        .filter_map(|keyword| map.get(keyword));
+    let named = ["dependentSchemas", "dependencies"]
+        .into_iter()
+        .flat_map(|keyword| keywords::members(map.get(keyword)));
+    listed
+        .chain(single)
+        .chain(named.map(|(_, schema)| schema))
+        .cloned()
+        .collect()
 }
-
-/// The keywords that hold branches, and the condition of some.
-const BRANCHES: [&str; 7] = [
-    "anyOf",
-    "oneOf",
-    "then",
-    "else",
-    "if",
-    "dependentSchemas",
-    "dependencies",
-];
 
 /// Whether a keyword holds branches, or the condition of some.
 pub(super) fn is_branch(keyword: &str) -> bool {
-    BRANCHES.contains(&keyword)
+    let applies = keywords::subschemas(keyword).map(|(_, applies)| applies);
+    applies == Some(Applies::Here) && !matches!(keyword, "allOf" | "not")
 }
 
 /// Whether a schema has branches.
 pub(super) fn has_branches(map: &Map<String, Value>) -> bool {
-    BRANCHES.iter().any(|keyword| map.contains_key(*keyword))
+    map.keys().any(|keyword| is_branch(keyword))
 }
 
 /// Declares the properties that only a branch declares, as optional ones.
@@ -250,8 +228,7 @@ pub(super) fn admit_branches<'s>(
                 .filter(|target| target.is_object())
                 .cloned(),
         );
-        let named = branch.get("properties").and_then(Value::as_object);
-        for (name, schema) in named.into_iter().flatten() {
+        for (name, schema) in keywords::members(branch.get("properties")) {
             match admitted.get_mut(name) {
                 Some(known) if known != schema => *known = Value::Bool(true),
                 Some(_) => {}
@@ -264,15 +241,11 @@ pub(super) fn admit_branches<'s>(
         inner.reverse();
         open.extend(inner.into_iter().filter(Value::is_object));
     }
-    for keyword in BRANCHES {
-        flat.shift_remove(keyword);
-    }
+    flat.retain(|keyword, _| !is_branch(keyword));
     if admitted.is_empty() {
         return;
     }
-    let known = flat
-        .entry("properties")
-        .or_insert_with(|| Value::Object(Map::new()));
+    let known = flat.entry("properties").or_insert_with(|| json!({}));
     if let Value::Object(known) = known {
         for (name, schema) in admitted {
             known.entry(name).or_insert(schema);

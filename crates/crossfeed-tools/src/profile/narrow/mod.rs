@@ -1,18 +1,16 @@
-//! A rewritten schema in a provider's subset.
-//!
-//! What comes in: a schema in any style, or as it came. What goes out: one that the provider
-//! accepts, with how many places are folded and which keywords are gone. It never fails. Deliberately
-//! not here: renaming properties, and limits that hold for a whole list.
+//! Fits schemas to a provider's subset. It never fails: what the subset has no words for is folded or
+//! dropped.
 //!
 //! # Invariants
 //!
-//! - It only widens, but for the normalisation: a property that must be sent may be null, and an
+//! - It only widens, except for the normalisation: a property that must be sent may be null, and an
 //!   object with declared properties has no others (`specs/profiles.md#normalisation`).
 //! - Narrowing twice is narrowing once, and the same schema always gives the same bytes.
 //! - Descriptions stay byte for byte, beside what they describe.
 //! - Time and size are bounded: references that fan out are folded.
 
 mod container;
+#[cfg(test)]
 mod encode;
 mod finish;
 mod merge;
@@ -21,16 +19,14 @@ mod plain;
 mod reference;
 mod shape;
 
-pub use encode::encode;
-
 use super::{
     Profile,
     facts::{Facts, Nullable},
-    fold_schema, is_fold,
+    fold_schema, is_fold, is_fold_object,
 };
 use crossfeed_schema::Dialect;
 use crossfeed_wire::Pointer;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// A schema that a provider accepts.
@@ -56,7 +52,7 @@ pub struct Dropped {
 }
 
 /// How many dropped keywords are reported.
-const REPORTED: usize = 100;
+const MAX_DROPPED: usize = 100;
 
 /// Deeper than this a schema is folded, so that no input exhausts the stack.
 const DEEPEST: usize = 96;
@@ -110,7 +106,7 @@ pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
         (narrowed, dropped)
     };
     Narrowed {
-        folded: finish::folds(&schema, 0),
+        folded: finish::folds(&schema),
         schema,
         dropped,
     }
@@ -148,7 +144,7 @@ impl<'s> Narrowing<'s> {
             facts,
             root,
             siblings: !old,
-            left: LEAST + GROWTH * finish::size(root, 0),
+            left: LEAST + GROWTH * finish::size(root),
             names: HashMap::new(),
             taken: HashSet::new(),
             numbers: HashMap::new(),
@@ -173,10 +169,10 @@ impl<'s> Narrowing<'s> {
         if !self.facts.recursion {
             self.follow(opened);
         }
-        let kept = self.facts.keywords.unwrap_or_default();
         self.inside += 1;
         let mut object = self.object(&flat, &at, 0, true);
-        if let Some(dialect) = came.get("$schema").filter(|_| kept.contains(&"$schema")) {
+        let dialect = came.get("$schema");
+        if let Some(dialect) = dialect.filter(|_| self.facts.documents("$schema")) {
             object.shift_insert(0, "$schema".to_owned(), dialect.clone());
         }
         let definitions = std::mem::take(&mut self.definitions);
@@ -232,7 +228,6 @@ impl<'s> Narrowing<'s> {
 
     /// The annotations of a schema that the provider takes.
     fn annotations(&self, map: &Map<String, Value>) -> Map<String, Value> {
-        let kept = self.facts.keywords.unwrap_or_default();
         let told = |key: &str| match key {
             "title" | "description" => map.get(key).is_some_and(Value::is_string),
             "default" | "example" => true,
@@ -241,14 +236,13 @@ impl<'s> Narrowing<'s> {
             _ => false,
         };
         map.iter()
-            .filter(|(key, _)| kept.contains(&key.as_str()) && told(key))
+            .filter(|(key, _)| self.facts.documents(key) && told(key))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     }
 
     /// One of several schemas, told once.
-    fn union(&self, branches: Vec<Value>, annotations: Map<String, Value>) -> Value {
-        let mut annotations = annotations;
+    fn union(&self, branches: Vec<Value>, mut annotations: Map<String, Value>) -> Value {
         let mut told: Vec<Value> = Vec::with_capacity(branches.len());
         let by_keyword = self.facts.nullable == Nullable::Keyword;
         let folds = branches.iter().any(is_fold);
@@ -281,7 +275,7 @@ impl<'s> Narrowing<'s> {
             let free = only
                 .as_object_mut()
                 .filter(|only| by_keyword && annotations.keys().all(|key| !only.contains_key(key)));
-            let free = free.filter(|only| !is_fold_map(only));
+            let free = free.filter(|only| !is_fold_object(only));
             if let Some(only) = free {
                 only.extend(annotations);
                 // Behind these.
@@ -299,14 +293,22 @@ impl<'s> Narrowing<'s> {
             }
             return Value::Object(annotations);
         }
-        let mut union = Map::new();
-        union.insert("anyOf".to_owned(), Value::Array(told));
+        let mut union = Map::from_iter([("anyOf".to_owned(), Value::Array(told))]);
         union.extend(annotations);
         Value::Object(union)
     }
 
+    /// A folded place, or null where it is nullable.
+    fn folded_or_null(&self, nullable: bool, annotations: Map<String, Value>) -> Value {
+        let null = nullable.then(|| json!({"type": "null"}));
+        self.union(
+            [fold_schema()].into_iter().chain(null).collect(),
+            annotations,
+        )
+    }
+
     fn drop_keyword(&mut self, at: &Pointer, keyword: &str) {
-        if self.dropped.len() < REPORTED {
+        if self.dropped.len() < MAX_DROPPED {
             self.dropped.push(Dropped {
                 at: at.clone(),
                 keyword: keyword.to_owned(),
@@ -322,6 +324,11 @@ fn distinct(values: &mut Vec<Value>) {
     }
     let mut seen = HashSet::new();
     values.retain(|value| seen.insert(value.to_string()));
+}
+
+/// Whether a keyword only describes, in the providers' subsets.
+fn is_annotation(keyword: &str) -> bool {
+    matches!(keyword, "title" | "description" | "default" | "example") || keyword == NULLABLE
 }
 
 /// The keyword for null, where there is no such type.
@@ -340,10 +347,6 @@ fn put_null(schema: &mut Value) -> bool {
         map.insert(NULLABLE.to_owned(), Value::Bool(true));
     }
     is_typed
-}
-
-fn is_fold_map(map: &Map<String, Value>) -> bool {
-    is_fold(&Value::Object(map.clone()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Null, where a property must be sent.
+//! Lets properties that must be sent be null.
 
 use super::Narrowing;
-use crate::profile::is_fold;
+use crate::profile::is_fold_object;
+use crossfeed_schema::keywords;
 use serde_json::{Value, json};
 
 impl Narrowing<'_> {
@@ -13,7 +14,7 @@ impl Narrowing<'_> {
         let Value::Object(mut map) = schema else {
             return schema;
         };
-        if is_fold(&Value::Object(map.clone())) || map.contains_key("$ref") {
+        if is_fold_object(&map) || map.contains_key("$ref") {
             return json!({"anyOf": [map, {"type": "null"}]});
         }
         if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
@@ -51,13 +52,8 @@ impl Narrowing<'_> {
         if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
             return branches.iter().any(|branch| self.admits_null(branch));
         }
-        let typed = match schema.get("type") {
-            Some(Value::String(word)) => word == "null",
-            Some(Value::Array(words)) => words.iter().any(|word| word == "null"),
-            _ => false,
-        };
         let listed = |values: &Value| values.as_array().is_some_and(|v| v.contains(&Value::Null));
-        typed
+        keywords::says_type(schema.get("type"), "null")
             && schema.get("enum").is_none_or(listed)
             && schema.get("const").is_none_or(Value::is_null)
     }

@@ -1,6 +1,6 @@
-//! Providers that take nearly any schema: only what they refuse is repaired.
+//! Repairs what providers refuse that take nearly any schema.
 
-use super::{Dropped, REPORTED, merge};
+use super::{Dropped, MAX_DROPPED, merge};
 use crate::profile::facts::Facts;
 use crossfeed_schema::keywords::{self, Holds};
 use crossfeed_wire::Pointer;
@@ -12,17 +12,10 @@ const DEEPEST: usize = 128;
 pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
     let mut dropped = Vec::new();
     let mut root = schema.as_object().cloned().unwrap_or_default();
-    let refused: Vec<_> = facts
-        .root_refused
-        .iter()
-        .filter(|keyword| root.contains_key(**keyword))
-        .collect();
-    if !refused.is_empty() {
+    let mut refused = facts.root_refused.iter();
+    if refused.any(|keyword| root.contains_key(*keyword)) {
         admit_parts(&mut root);
-        let only_root = ["anyOf", "oneOf"]
-            .iter()
-            .any(|keyword| root.contains_key(*keyword));
-        if only_root {
+        if root.contains_key("anyOf") || root.contains_key("oneOf") {
             let mut admitted = root.clone();
             merge::admit_branches(&mut admitted, |to| {
                 schema.pointer(Pointer::parse(to.strip_prefix('#')?)?.as_str())
@@ -52,7 +45,7 @@ pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
         };
         repair.schema(&mut root, 0);
     }
-    dropped.truncate(REPORTED);
+    dropped.truncate(MAX_DROPPED);
     (root, dropped)
 }
 
@@ -109,11 +102,7 @@ impl Repair<'_> {
         if self.lists && map.get("items").is_some_and(Value::is_array) {
             one_schema_for_items(map);
         }
-        let listed = match map.get("type") {
-            Some(Value::String(word)) => word == "array",
-            Some(Value::Array(words)) => words.iter().any(|word| word == "array"),
-            _ => false,
-        };
+        let listed = keywords::says_type(map.get("type"), "array");
         if self.facts.items_required && listed && !map.contains_key("items") {
             map.insert("items".to_owned(), json!({"description": "any value"}));
         }
@@ -142,12 +131,12 @@ fn one_schema_for_items(map: &mut Map<String, Value>) {
         return;
     };
     let rest = map.shift_remove("additionalItems");
-    let mut told: Vec<Value> = Vec::new();
     let rest = match rest {
         Some(Value::Bool(false)) => None,
         Some(Value::Object(rest)) if !rest.is_empty() => Some(Value::Object(rest)),
         _ => Some(json!({"description": "any value"})),
     };
+    let mut told: Vec<Value> = Vec::new();
     for place in places.into_iter().chain(rest) {
         if !told.contains(&place) {
             told.push(place);

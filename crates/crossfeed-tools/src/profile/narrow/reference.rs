@@ -1,9 +1,9 @@
-//! References: to definitions where the provider takes them, else in place.
+//! Writes references: to definitions where the provider takes them, else in place.
 
 use super::Narrowing;
 use crate::profile::{fold_schema, is_fold};
 use crossfeed_wire::{Pointer, fragment::decoded};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// How many references are followed that lead to nothing but a reference.
 const FOLLOWED: usize = 16;
@@ -46,9 +46,7 @@ impl Narrowing<'_> {
             self.follow(vec![pointer]);
             let mut target = target;
             if let Value::Object(target) = &mut target {
-                for (key, value) in beside {
-                    target.insert(key, value);
-                }
+                target.extend(beside);
             }
             let inlined = self.schema(&target, at, nested + 1);
             self.open.pop();
@@ -67,9 +65,7 @@ impl Narrowing<'_> {
         let target = if made.is_some_and(is_fold) {
             fold_schema()
         } else {
-            let mut map = Map::new();
-            map.insert("$ref".to_owned(), Value::from(format!("#/$defs/{name}")));
-            Value::Object(map)
+            json!({"$ref": format!("#/$defs/{name}")})
         };
         let annotations = self.annotations(&beside);
         self.union(vec![target], annotations)

@@ -1,13 +1,14 @@
-//! A flat schema as the provider takes it: its types, unions, and scalar values.
+//! Shapes flat schemas as the provider takes them: their types, unions, and scalar values.
 
-use super::{Narrowing, merge};
+use super::{NULLABLE, Narrowing, is_annotation, merge};
 use crate::profile::{
     facts::{EnumValues, Nullable},
     fold_schema,
 };
-use crossfeed_wire::Pointer;
-use crossfeed_wire::reference::type_name;
+use crossfeed_schema::keywords;
+use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 impl Narrowing<'_> {
     /// A schema without `$ref` and `allOf`.
@@ -77,11 +78,7 @@ impl Narrowing<'_> {
 
     /// Whether a keyword is one of those that `annotations` keeps.
     fn tells(&self, keyword: &str) -> bool {
-        let kept = self.facts.keywords.unwrap_or_default();
-        matches!(
-            keyword,
-            "title" | "description" | "default" | "example" | "nullable"
-        ) && (kept.contains(&keyword) || keyword == "nullable")
+        is_annotation(keyword) && (self.facts.documents(keyword) || keyword == NULLABLE)
     }
 
     /// A schema that says no type: what it says of objects and lists holds for those only.
@@ -92,15 +89,11 @@ impl Narrowing<'_> {
         at: &Pointer,
         nested: usize,
     ) -> Value {
-        let says = |keywords: [&str; 2]| keywords.iter().any(|keyword| flat.contains_key(*keyword));
         let mut told = Vec::new();
-        if flat
-            .get("properties")
-            .is_some_and(|p| p.as_object().is_some_and(|p| !p.is_empty()))
-        {
+        if keywords::members(flat.get("properties")).next().is_some() {
             told.push(self.container(flat, "object", false, Map::new(), at, nested));
         }
-        if says(["items", "prefixItems"]) {
+        if flat.contains_key("items") || flat.contains_key("prefixItems") {
             told.push(self.container(flat, "array", false, Map::new(), at, nested));
         }
         told.push(fold_schema());
@@ -134,10 +127,9 @@ impl Narrowing<'_> {
         &mut self,
         flat: &Map<String, Value>,
         types: &[&str],
-        annotations: Map<String, Value>,
+        mut annotations: Map<String, Value>,
         at: &Pointer,
     ) -> Value {
-        let mut annotations = annotations;
         if types.contains(&"null") {
             annotations.insert("nullable".to_owned(), Value::Bool(true));
         }
@@ -163,12 +155,11 @@ impl Narrowing<'_> {
         types: &[&str],
         at: &Pointer,
     ) -> Map<String, Value> {
-        let kept = self.facts.keywords.unwrap_or_default();
         let has = |word: &str| types.contains(&word);
         let numeric = has("number") || has("integer");
         let mut told = Map::new();
         for (keyword, value) in flat {
-            let kept = kept.contains(&keyword.as_str());
+            let kept = self.facts.documents(keyword);
             let fits = match keyword.as_str() {
                 "enum" => {
                     if let Some(values) = self.enum_values(value, types) {
@@ -191,7 +182,10 @@ impl Narrowing<'_> {
                     }
                     continue;
                 }
-                "format" => self.admits_format(value, types),
+                // `enum` is a format that promises an enum.
+                "format" => value.as_str().is_some_and(|format| {
+                    format != "enum" && self.facts.admits_format(format, has)
+                }),
                 "pattern" => has("string") && value.is_string(),
                 "minLength" | "maxLength" => has("string") && value.is_u64(),
                 "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
@@ -199,7 +193,7 @@ impl Narrowing<'_> {
                 }
                 "multipleOf" => numeric && value.as_f64().is_some_and(|by| by > 0.0),
                 "type" => continue,
-                "title" | "description" | "default" | "example" | "nullable" if kept => continue,
+                keyword if kept && is_annotation(keyword) => continue,
                 _ => false,
             };
             if kept && fits {
@@ -229,18 +223,6 @@ impl Narrowing<'_> {
         super::distinct(&mut fitting);
         (!fitting.is_empty()).then_some(Value::Array(fitting))
     }
-
-    fn admits_format(&self, format: &Value, types: &[&str]) -> bool {
-        let Some(format) = format.as_str() else {
-            return false;
-        };
-        let known = self.facts.formats.unwrap_or_default();
-        // `enum` is a format that promises an enum.
-        format != "enum"
-            && known
-                .iter()
-                .any(|(word, formats)| types.contains(word) && formats.contains(&format))
-    }
 }
 
 /// Adds what is demanded around a branch.
@@ -256,13 +238,8 @@ fn merge_around(branch: &mut Map<String, Value>, around: &Map<String, Value>) {
 }
 
 /// Whether a value is of one of these types.
-pub(super) fn fits(value: &Value, types: &[&str]) -> bool {
-    let integral =
-        || value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0);
-    match value {
-        Value::Number(_) => types.contains(&"number") || types.contains(&"integer") && integral(),
-        other => types.contains(&type_name(other)),
-    }
+fn fits(value: &Value, types: &[&str]) -> bool {
+    keywords::is_of_type(value, |word| types.contains(&word))
 }
 
 /// The types of a schema, said or seen from its values; `None` where any may come.
@@ -281,20 +258,15 @@ fn types(flat: &Map<String, Value>) -> Option<Vec<&'static str>> {
             values.unwrap_or_default().iter().map(type_name).collect()
         }
     };
-    let mut seen = Vec::new();
-    found.retain(|word| {
-        !seen.contains(word) && {
-            seen.push(*word);
-            true
-        }
-    });
+    let mut seen = HashSet::new();
+    found.retain(|word| seen.insert(*word));
     if found.contains(&"number") {
         found.retain(|word| *word != "integer");
     }
     (!found.is_empty()).then_some(found)
 }
 
-pub(super) fn type_words(types: &[&str]) -> Value {
+fn type_words(types: &[&str]) -> Value {
     match types {
         [one] => Value::from(*one),
         several => several.iter().map(|word| Value::from(*word)).collect(),
@@ -302,8 +274,7 @@ pub(super) fn type_words(types: &[&str]) -> Value {
 }
 
 /// The members in the order of the source; what is new comes last.
-pub(super) fn in_order_of(source: &Map<String, Value>, told: Map<String, Value>) -> Value {
-    let mut told = told;
+pub(super) fn in_order_of(source: &Map<String, Value>, mut told: Map<String, Value>) -> Value {
     let mut ordered = Map::new();
     for key in source.keys() {
         if let Some(value) = told.shift_remove(key) {

@@ -1,5 +1,5 @@
 use super::{
-    encode,
+    encode::encode,
     laws::{SUBSETS, judge},
     narrow,
 };
@@ -328,6 +328,14 @@ fn a_constant_that_is_no_scalar_is_left_out() {
         assert_eq!(kept, [false, false, true], "{profile}: {shown}");
         judge(&constant, profile).unwrap();
     }
+}
+
+#[test]
+fn a_value_is_encoded_by_the_normalisation() {
+    let schema = json!({"type": "object", "properties": {"labels": {"type": "object"}, "n": {"type": "integer"}}});
+    let shown = narrow(&schema, Profile::OpenAiStrict).schema;
+    let told = encode(&json!({"labels": {"a": 1}}), &shown);
+    assert_eq!(told, json!({"labels": "{\"a\":1}", "n": null}));
 }
 
 #[test]
