@@ -1,5 +1,12 @@
-//! Where the subschemas of a schema are. One table serves every dialect: a keyword that a dialect
-//! does not know asserts nothing there, so that it does no harm to look into it.
+//! The keywords of JSON Schema: where they hold subschemas, and what they assert.
+//!
+//! One table serves every dialect: a keyword that a dialect does not know asserts nothing there, so that
+//! looking into it does no harm.
+
+#![expect(
+    clippy::exhaustive_enums,
+    reason = "JSON Schema's vocabularies have these"
+)]
 
 use crate::index::REFERENCES;
 use crossfeed_wire::{Pointer, reference::type_name};
@@ -10,10 +17,6 @@ const MAX_NESTED: usize = 128;
 
 /// What a keyword holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "JSON Schema's vocabularies have these"
-)]
 pub enum Holds {
     /// One schema.
     One,
@@ -29,10 +32,6 @@ pub enum Holds {
 
 /// What the schemas of a keyword are applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "JSON Schema's vocabularies have these"
-)]
 pub enum Applies {
     /// To the values inside the one at hand: a value position.
     Inside,
@@ -68,10 +67,6 @@ pub fn subschemas(keyword: &str) -> Option<(Holds, Applies)> {
 
 /// One step from a schema to one that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "JSON Schema's vocabularies have these"
-)]
 pub enum Step<'s> {
     /// The keyword holds it itself.
     Keyword,
@@ -288,7 +283,7 @@ pub fn is_combining(keyword: &str) -> bool {
     REFERENCES.contains(&keyword) || is_applied_here()
 }
 
-/// Keywords that assert nothing: they say something of a value, or are there to be referred to.
+/// Whether a keyword asserts nothing: it describes a value, or is there to be referred to.
 pub fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,

@@ -1,7 +1,5 @@
-//! What a model is told once of references: in the system prompt, or in a server's instructions.
-//!
-//! What comes in: a style, a spelling, and whether the provider's subset makes values JSON text.
-//! What goes out: a text of at most 250 tokens (o200k). Deliberately not here: prose for each tool.
+//! Guidance about references that a model reads once, in the system prompt or in a server's instructions: at
+//! most 250 tokens (o200k).
 
 use crate::{Spelling, Style};
 

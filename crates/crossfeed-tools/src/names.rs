@@ -1,18 +1,13 @@
-//! Names that a provider would refuse, and the way back.
+//! Replaces names that a provider would refuse in schemas, and restores them in arguments.
 //!
-//! What comes in: a tool's schema and what may be called how. What goes out: the schema with other
-//! names in it, and later the arguments with the tool's own. Only refused names are changed, the
-//! same schema always gives the same names, and no name is given twice.
+//! Only refused names are changed, the same schema always gives the same names, and each name is given once.
 
 mod found;
 mod given;
 
 pub use given::tool_names;
 
-use crossfeed_schema::{
-    Position,
-    keywords::{self, Holds},
-};
+use crossfeed_schema::{Position, keywords};
 use crossfeed_wire::{
     Pointer,
     fragment::{decoded, encoded},
@@ -128,17 +123,10 @@ impl Names {
 
     /// What another keyword holds.
     fn inside(&self, keyword: &str, value: &Value) -> Value {
-        match (keywords::subschemas(keyword), value) {
-            (Some((Holds::List | Holds::OneOrList, _)), Value::Array(list)) => {
-                list.iter().map(|schema| self.schema(schema)).collect()
-            }
-            (Some((Holds::Map, _)), Value::Object(map)) => map
-                .iter()
-                .map(|(key, schema)| (key.clone(), self.schema(schema)))
-                .collect(),
-            (Some((Holds::One | Holds::OneOrList, _)), schema) => self.schema(schema),
-            _ => value.clone(),
-        }
+        let holds = keywords::subschemas(keyword).map(|(holds, _)| holds);
+        let shown = |_, schema: &Value| self.schema(schema);
+        let written = holds.and_then(|holds| keywords::replaced(holds, value, shown));
+        written.unwrap_or_else(|| value.clone())
     }
 
     fn members(&self, value: &Value, inner: impl Fn(&Value) -> Value) -> Value {
@@ -173,37 +161,25 @@ impl Names {
             return value.clone();
         }
         let mut out = format!("{before}#");
-        // What the next token is: a keyword, or a name of one.
-        let mut of: Option<&str> = None;
+        let mut next = Next::Keyword;
         for token in fragment.split('/').skip(1) {
             let text = decoded(token).as_deref().map(Pointer::unescaped);
             let text = text.unwrap_or_else(|| token.to_owned());
-            match of {
-                Some("properties" | "dependentSchemas" | "dependencies") => {
-                    match self.shown.get(&text) {
-                        Some(shown) => {
-                            let mut pointer = String::new();
-                            Pointer::push_token(&mut pointer, shown);
-                            out.push_str(&encoded(&pointer));
-                        }
-                        None => push_as_is(&mut out, token),
-                    }
-                    of = None;
+            let shown = self.shown.get(&text).filter(|_| next == Next::Property);
+            match shown {
+                Some(shown) => {
+                    let mut pointer = String::new();
+                    Pointer::push_token(&mut pointer, shown);
+                    out.push_str(&encoded(&pointer));
                 }
-                Some(_) => {
-                    push_as_is(&mut out, token);
-                    of = None;
-                }
-                None => {
-                    push_as_is(&mut out, token);
-                    of = match text.as_str() {
-                        "properties" => Some("properties"),
-                        "dependentSchemas" | "dependencies" => Some("dependencies"),
-                        "patternProperties" | "$defs" | "definitions" => Some("$defs"),
-                        _ => None,
-                    };
-                }
+                None => push_as_is(&mut out, token),
             }
+            next = match text.as_str() {
+                _ if next != Next::Keyword => Next::Keyword,
+                "properties" | "dependentSchemas" | "dependencies" => Next::Property,
+                "patternProperties" | "$defs" | "definitions" => Next::Name,
+                _ => Next::Keyword,
+            };
         }
         Value::String(out)
     }
@@ -325,6 +301,16 @@ impl Names {
         }
         out
     }
+}
+
+/// What the next token of a pointer is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Keyword,
+    /// The name of a property.
+    Property,
+    /// Another name that a keyword holds.
+    Name,
 }
 
 /// Appends a token of a pointer that is escaped already.

@@ -1,18 +1,10 @@
 //! The shapes in which providers write tools.
 
+use strum::{Display, EnumString, IntoStaticStr};
+
 /// How a tool is written.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumString, IntoStaticStr,
 )]
 #[strum(
     serialize_all = "kebab-case",

@@ -1,18 +1,10 @@
 //! How references are admitted and spelled.
 
+use strum::{Display, EnumString, IntoStaticStr};
+
 /// Where a schema admits references.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumString, IntoStaticStr,
 )]
 #[strum(
     serialize_all = "kebab-case",

@@ -14,7 +14,7 @@ const VANISHING_OBJECTS: u64 = 4;
 const LONG_NUMBER: usize = 6;
 /// Keys that look like data, before they count as it.
 const DATA_KEYS: usize = 2;
-/// Hexadecimal digits of an id that is none of a programmer's words.
+/// Hexadecimal digits of an id, which a programmer's word does not have.
 const LONG_ID: usize = 16;
 
 impl Fields {
@@ -90,12 +90,9 @@ impl Members {
                 fields.lacked_room |= more.lacked_room;
                 for mut key in more.keys {
                     key.last = key.last.saturating_add(fields.objects);
-                    match fields
-                        .by_name
-                        .get(&key.name)
-                        .and_then(|at| fields.keys.get_mut(*at))
-                    {
-                        Some(known) => {
+                    match fields.by_name.get(&key.name) {
+                        Some(&at) => {
+                            let known = &mut fields.keys[at];
                             known.place = std::mem::take(&mut known.place).and(key.place);
                             known.count = known.count.saturating_add(key.count);
                             known.last = key.last;
@@ -165,7 +162,7 @@ fn is_surely_data(key: &str) -> bool {
     is_number || is_uuid() || is_mail()
 }
 
-/// Whether a key is no word of a programmer: a number, a date, a UUID, a long hexadecimal id.
+/// Whether a key looks like data rather than a programmer's word: a number, a date, a UUID, a long hexadecimal id.
 fn is_data(key: &str) -> bool {
     let bytes = key.as_bytes();
     let all = |wanted: fn(&u8) -> bool| !bytes.is_empty() && bytes.iter().all(wanted);

@@ -1,4 +1,4 @@
-//! What changed between results.
+//! Changes between results.
 
 use crossfeed_projection::{Path, Step};
 
@@ -52,13 +52,11 @@ impl Drifts {
 
     pub(super) fn note(&mut self, way: &[Step], kind: DriftKind, observation: u64, limit: usize) {
         let path = match way {
-            [] => Some(String::new()),
-            way => Path::from_steps(way.iter().cloned())
-                .ok()
-                .map(|path| path.to_string()),
+            [] => Ok(String::new()),
+            way => Path::from_steps(way.iter().cloned()).map(|path| path.to_string()),
         };
         match path {
-            Some(path) if self.kept.len() < limit => self.kept.push(Drift {
+            Ok(path) if self.kept.len() < limit => self.kept.push(Drift {
                 path,
                 kind,
                 observation,

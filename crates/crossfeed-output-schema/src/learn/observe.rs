@@ -1,4 +1,4 @@
-//! One result, merged into what is known.
+//! Merges one result into what is known.
 
 use super::{
     DriftKind, LearnOptions,
@@ -9,8 +9,8 @@ use crate::read::Types;
 use crossfeed_json::{Cursor, Kind};
 use crossfeed_projection::Step;
 
-/// Bytes of a key that is kept: what is longer is no word of a programmer.
-const MAX_KEY: usize = 256;
+/// Bytes of a key that is kept: a programmer's word is not longer.
+const MAX_KEY_BYTES: usize = 256;
 
 /// A walk over one result. Its recursion is as deep as data nests: 127 levels.
 pub(super) struct Observation<'l> {
@@ -80,13 +80,24 @@ impl Observation<'_> {
                 ..Place::default()
             })
         });
-        let stride = length.div_ceil(self.options.max_items.max(1));
-        items.is_loose |= stride > 1;
-        self.way.push(Step::EachItem);
-        for item in list.items().step_by(stride) {
-            self.see(items, item);
+        self.see_spread(Step::EachItem, items, length, list.items());
+    }
+
+    /// Merges values into one place; of many only some, evenly spread.
+    fn see_spread<'d>(
+        &mut self,
+        step: Step,
+        place: &mut Place,
+        length: usize,
+        values: impl Iterator<Item = Cursor<'d>>,
+    ) {
+        let stride = length.div_ceil(self.options.max_items.max(1)).max(1);
+        place.is_loose |= stride > 1;
+        self.way.push(step);
+        for value in values.step_by(stride) {
+            self.see(place, value);
             if self.values == 0 {
-                items.is_loose = true;
+                place.is_loose = true;
                 break;
             }
         }
@@ -98,17 +109,16 @@ impl Observation<'_> {
         if object.len().unwrap_or_default() > self.options.max_keys {
             self.collapse(&mut members);
         }
-        match &mut *members {
-            Members::Fields(fields) => {
-                if self.see_fields(fields, object) && fields.are_data(self.options.max_keys) {
-                    self.collapse(&mut members);
-                }
-            }
-            Members::Data(_) => {}
+        if let Members::Fields(fields) = &mut *members
+            && self.see_fields(fields, object)
+            && fields.are_data(self.options.max_keys)
+        {
+            self.collapse(&mut members);
         }
         // What was just collapsed holds this object's values already; seen twice they are the same.
         if let Members::Data(values) = &mut *members {
-            self.see_data(values, object);
+            let length = object.len().unwrap_or_default();
+            self.see_spread(Step::EachKey, values, length, object.items());
         }
         place.members = Some(members);
     }
@@ -129,21 +139,6 @@ impl Observation<'_> {
         }
     }
 
-    fn see_data(&mut self, values: &mut Place, object: Cursor<'_>) {
-        let length = object.len().unwrap_or_default();
-        let stride = length.div_ceil(self.options.max_items.max(1)).max(1);
-        values.is_loose |= stride > 1;
-        self.way.push(Step::EachKey);
-        for value in object.items().step_by(stride) {
-            self.see(values, value);
-            if self.values == 0 {
-                values.is_loose = true;
-                break;
-            }
-        }
-        self.way.pop();
-    }
-
     /// Merges an object with fields; whether it had a key that none before had.
     fn see_fields(&mut self, fields: &mut Fields, object: Cursor<'_>) -> bool {
         let objects_before = fields.objects;
@@ -156,7 +151,7 @@ impl Observation<'_> {
         let mut had_always = 0_usize;
         for (name, member) in object.members() {
             let name = name.text();
-            if name.len() > MAX_KEY {
+            if name.len() > MAX_KEY_BYTES {
                 fields.left_aside = true;
                 continue;
             }
@@ -170,9 +165,7 @@ impl Observation<'_> {
                     *self.places += 1;
                     is_new = true;
                     if fields.first < self.number {
-                        self.way.push(Step::Key(name.to_string()));
-                        self.note(DriftKind::New);
-                        self.way.pop();
+                        self.note_key(&name, DriftKind::New);
                     }
                     let at = fields.keys.len();
                     fields.by_name.insert(Box::from(&*name), at);
@@ -189,9 +182,7 @@ impl Observation<'_> {
                     at
                 }
             };
-            let Some(key) = fields.keys.get_mut(at) else {
-                continue;
-            };
+            let key = &mut fields.keys[at];
             // Two keys that are not text may read the same.
             if key.last != now {
                 had_always += usize::from(key.count == objects_before);
@@ -213,15 +204,19 @@ impl Observation<'_> {
         for key in &fields.keys {
             let is_missing = key.last != fields.objects && key.count == objects_before;
             if is_missing && key.place.first < self.number {
-                self.way.push(Step::Key(key.name.to_string()));
-                self.note(DriftKind::Missing);
-                self.way.pop();
+                self.note_key(&key.name, DriftKind::Missing);
             }
         }
     }
 
     fn has_room(&self) -> bool {
         *self.places < self.options.max_places
+    }
+
+    fn note_key(&mut self, key: &str, kind: DriftKind) {
+        self.way.push(Step::Key(key.to_owned()));
+        self.note(kind);
+        self.way.pop();
     }
 
     fn note(&mut self, kind: DriftKind) {

@@ -1,4 +1,4 @@
-//! What is known of one place.
+//! The knowledge about one place.
 
 use crate::read::Types;
 use serde_json::{Map, Value, json};
@@ -62,34 +62,27 @@ impl Default for Members {
 impl Place {
     /// How many places are kept below it.
     pub(super) fn places_below(&self) -> usize {
+        let with_below = |place: &Self| 1 + place.places_below();
         let members = match self.members.as_deref() {
-            Some(Members::Fields(fields)) => fields
-                .keys
-                .iter()
-                .map(|key| 1 + key.place.places_below())
-                .sum(),
-            Some(Members::Data(place)) => 1 + place.places_below(),
+            Some(Members::Fields(fields)) => {
+                let keys = fields.keys.iter();
+                keys.map(|key| with_below(&key.place)).sum()
+            }
+            Some(Members::Data(place)) => with_below(place),
             None => 0,
         };
-        members
-            + self
-                .items
-                .as_ref()
-                .map_or(0, |items| 1 + items.places_below())
+        members + self.items.as_deref().map_or(0, with_below)
     }
 
     /// The schema of all values that were seen here.
     pub(super) fn to_schema(&self) -> Value {
         let mut schema = Map::new();
-        match self.types.words().as_slice() {
-            [] => {}
-            [one] => {
-                schema.insert("type".to_owned(), json!(one));
-            }
-            several => {
-                schema.insert("type".to_owned(), json!(several));
-            }
-        }
+        let types = match self.types.words().as_slice() {
+            [] => None,
+            [one] => Some(json!(one)),
+            several => Some(json!(several)),
+        };
+        schema.extend(types.map(|types| ("type".to_owned(), types)));
         match self.members.as_deref() {
             Some(Members::Fields(fields)) if !fields.keys.is_empty() => {
                 let keys = fields.keys.iter();

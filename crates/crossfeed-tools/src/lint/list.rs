@@ -166,11 +166,7 @@ fn judge_name(tool: &ToLint<'_>, facts: &Facts, found: &mut Findings<'_>) {
     let root = Pointer::root();
     if let Some(rule) = facts.tool_name.filter(|rule| !rule.admits(tool.name)) {
         let why = format!("a tool's name matches `{}`", rule.pattern);
-        let severity = if facts.tool_name_refused {
-            Severity::Refused
-        } else {
-            Severity::Warning
-        };
+        let severity = Severity::new(facts.tool_name_refused);
         found.add(severity, &root, "the tool's name", &why, "rename the tool");
     }
     let length = tool.description.map_or(0, |text| text.chars().count());

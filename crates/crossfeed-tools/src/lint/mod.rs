@@ -57,6 +57,16 @@ pub struct Finding {
     pub fix: String,
 }
 
+impl Severity {
+    fn new(is_refused: bool) -> Self {
+        if is_refused {
+            Self::Refused
+        } else {
+            Self::Warning
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
@@ -138,11 +148,7 @@ impl<'t> Findings<'t> {
             found.push(Finding {
                 tool: self.tool.to_owned(),
                 at: Pointer::root(),
-                severity: if self.more_refused {
-                    Severity::Refused
-                } else {
-                    Severity::Warning
-                },
+                severity: Severity::new(self.more_refused),
                 what: format!("and {} more", self.more),
                 why: format!("at most {MAX_FINDINGS} findings are listed for each tool"),
                 fix: "mend those above first".to_owned(),

@@ -13,13 +13,8 @@ impl Judging<'_, '_> {
         self.format(map, at);
         if self.facts.enum_values == EnumValues::Scalars && map.get("const").is_some_and(is_nested)
         {
-            let severity = if self.facts.constants_refused {
-                Severity::Refused
-            } else {
-                Severity::Warning
-            };
             self.found.add(
-                severity,
+                Severity::new(self.facts.constants_refused),
                 at,
                 "a constant that is an object or a list",
                 "a constant is a scalar, as the values of an enum are",

@@ -16,7 +16,11 @@ impl ListedTool {
         let Value::Object(members) = arguments else {
             return Vec::new();
         };
-        let whole = self.reflected.contains(&WHOLE).then(|| members.get(WHOLE));
+        let whole = self
+            .shown
+            .reflected
+            .contains(&WHOLE)
+            .then(|| members.get(WHOLE));
         let whole = whole.flatten().map(|value| ReadError::NotBoolean {
             name: WHOLE,
             found: reference::type_name(value),
@@ -32,14 +36,17 @@ impl ListedTool {
 
     /// The parameters that were added to ask for parts of a result.
     fn part_parameters(&self) -> Vec<&'static str> {
-        let added = self.reflected.iter().copied();
+        let added = self.shown.reflected.iter().copied();
         added.filter(|name| PART_WORDS.contains(name)).collect()
     }
 
     /// Whether a member asks for parts of the result of a tool that does not offer it: it is not part of a
     /// reference, and nothing that the tool itself takes.
     fn is_misasked(&self, name: &str, members: &Map<String, Value>, own: &Position<'_>) -> bool {
-        if !members.contains_key(name) || !self.chained || self.reflected.contains(&name) {
+        if !members.contains_key(name)
+            || !self.shown.chained
+            || self.shown.reflected.contains(&name)
+        {
             return false;
         }
         let is_own = |key: &str| own.declares(key) || own.asks_for(key);

@@ -18,8 +18,8 @@ use std::borrow::Cow;
 const SHOWN_BEFORE: &str = "it was shown before without references";
 
 /// How one tool is shown.
-#[derive(Debug, Default)]
-pub(super) struct Shown {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Presentation {
     /// The schema; `None` where it stays as it came.
     pub(super) schema: Option<Value>,
     pub(super) style: Option<(Style, Spelling)>,
@@ -36,7 +36,7 @@ pub(super) struct Shown {
     pub(super) why: String,
 }
 
-impl Shown {
+impl Presentation {
     /// As it came, without a look at it.
     pub(super) fn unjudged() -> Self {
         as_it_came(SchemaError::Unjudged)
@@ -92,7 +92,12 @@ impl<'o> Budget<'o> {
     }
 
     /// Decides how the next tool of the list is shown.
-    pub(super) fn take(&mut self, tool: &Tool<'_>, marks: Marks, injected: Injected) -> Shown {
+    pub(super) fn take(
+        &mut self,
+        tool: &Tool<'_>,
+        marks: Marks,
+        injected: Injected,
+    ) -> Presentation {
         let own = tool.input_schema();
         let ours = reflect::found(&own);
         let alone = if ours.is_empty() {
@@ -119,7 +124,7 @@ impl<'o> Budget<'o> {
         own: &Value,
         (marks, alone): (Marks, Option<&'static str>),
         injected: Injected,
-    ) -> Shown {
+    ) -> Presentation {
         match self.options.choice {
             Choice::Style(style, spelling) => by_name(own, style, spelling, alone, injected),
             Choice::Profile(profile) => {
@@ -144,13 +149,13 @@ impl<'o> Budget<'o> {
                     Injected::default()
                 };
                 let shown = self.climb((marks, alone), profile, (own, &renamed), &injected);
-                Shown { names, ..shown }
+                Presentation { names, ..shown }
             }
         }
     }
 
     /// A tool that was rewritten for this profile before.
-    fn again(&mut self, tool: &Tool<'_>, profile: Profile) -> Option<Shown> {
+    fn again(&mut self, tool: &Tool<'_>, profile: Profile) -> Option<Presentation> {
         let sent = tool.sent_schema();
         let form = self.forms.iter().find(|form| {
             let property = sent.get("properties").and_then(|own| own.get(&form.key));
@@ -159,12 +164,12 @@ impl<'o> Budget<'o> {
         let (rung, key) = (form.rung, form.key.clone());
         let counts = Counts::of(&sent);
         self.spend(&Use { counts, added: 0 }, rung);
-        Some(Shown {
+        Some(Presentation {
             style: rung.style,
             strict: profile.is_strict().then_some(rung.strict),
             references: Some(key),
             why: "it admits references already".to_owned(),
-            ..Shown::default()
+            ..Presentation::default()
         })
     }
 
@@ -185,7 +190,7 @@ impl<'o> Budget<'o> {
         profile: Profile,
         (own, renamed): (&Value, &Value),
         injected: &Injected,
-    ) -> Shown {
+    ) -> Presentation {
         let marked = marks.not_strict;
         let mut refused: Vec<String> = Vec::new();
         if marked && profile.is_strict() {
@@ -233,10 +238,10 @@ impl<'o> Budget<'o> {
             shown.why = why(profile, alone, &refused);
             return shown;
         }
-        Shown {
+        Presentation {
             why: why_not(alone, &refused),
             strict: profile.is_strict().then_some(false),
-            ..Shown::default()
+            ..Presentation::default()
         }
     }
 
@@ -277,7 +282,7 @@ impl<'o> Budget<'o> {
     }
 
     /// By how many tokens a schema grows; a tool without references costs nothing.
-    fn added_tokens(&self, own: &Value, schema: &Value, shown: &Shown) -> usize {
+    fn added_tokens(&self, own: &Value, schema: &Value, shown: &Presentation) -> usize {
         let adds = shown.style.is_some() || !shown.reflected.is_empty();
         if self.options.max_added_tokens.is_none() || !adds {
             return 0;
@@ -299,13 +304,12 @@ fn takes_nothing(schema: &Value) -> bool {
         return schema == &Value::Bool(false);
     };
     let is_empty = |key: &str| {
-        schema
-            .get(key)
-            .is_none_or(|inner| inner.as_object().is_some_and(serde_json::Map::is_empty))
+        let inner = schema.get(key);
+        inner.is_none_or(|inner| inner.as_object().is_some_and(serde_json::Map::is_empty))
     };
-    let rest = schema.get("additionalProperties");
     // What takes any parameter takes a reference.
-    let closed = rest.is_none_or(|rest| rest == &Value::Bool(false) || rest == &Value::Bool(true));
+    let rest = schema.get("additionalProperties");
+    let closed = rest.is_none_or(Value::is_boolean);
     let composed = [
         "$ref",
         "$dynamicRef",
@@ -329,39 +333,39 @@ fn by_name(
     spelling: Spelling,
     alone: Option<&str>,
     injected: Injected,
-) -> Shown {
+) -> Presentation {
     if let Some(alone) = alone {
         if let Err(error) = check(own) {
             return as_it_came(error);
         }
         let mut schema = own.clone();
         let reflected = injected.free_in(own).put(&mut schema);
-        return Shown {
+        return Presentation {
             schema: (!reflected.is_empty()).then_some(schema),
             reflected,
             why: alone.to_owned(),
-            ..Shown::default()
+            ..Presentation::default()
         };
     }
     match rewrite(own, style, spelling) {
-        Ok(mut rewritten) => Shown {
+        Ok(mut rewritten) => Presentation {
             reflected: injected.free_in(own).put(&mut rewritten.schema),
             schema: Some(rewritten.schema),
             style: Some((style, spelling)),
             references: rewritten.references,
             notices: rewritten.notices,
             why: "the style was asked for".to_owned(),
-            ..Shown::default()
+            ..Presentation::default()
         },
         Err(error) => as_it_came(error),
     }
 }
 
-fn as_it_came(error: SchemaError) -> Shown {
-    Shown {
+fn as_it_came(error: SchemaError) -> Presentation {
+    Presentation {
         why: format!("its schema cannot be used: {error}"),
         error: Some(error),
-        ..Shown::default()
+        ..Presentation::default()
     }
 }
 
@@ -373,9 +377,6 @@ fn why(profile: Profile, alone: Option<&str>, refused: &[String]) -> String {
 }
 
 fn why_not(alone: Option<&str>, refused: &[String]) -> String {
-    let alone = alone.into_iter().map(str::to_owned);
-    alone
-        .chain(refused.iter().cloned())
-        .collect::<Vec<_>>()
-        .join("; ")
+    let reasons = alone.into_iter().chain(refused.iter().map(String::as_str));
+    reasons.collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! Why arguments that a model wrote for a shown schema cannot be read back.
+//! The errors of reading back arguments that a model wrote for a shown schema.
 
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};

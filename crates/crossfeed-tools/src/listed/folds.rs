@@ -1,8 +1,6 @@
-//! JSON text in folded places, as data again.
+//! Turns JSON text in folded places into data, where the shown schema asked for it.
 //!
-//! What comes in: arguments as a model wrote them, the schema that it was shown and the tool's own.
-//! What goes out: the same with the text taken apart where the shown schema asked for it. A string
-//! that the tool takes as one stays a string: what is in its brackets or digits was meant so.
+//! A string that the tool takes as one stays a string: what is in its brackets or digits was meant so.
 
 use super::branch::{may_hold, tells};
 use crate::{Names, decode, is_fold, profile::decoded_values};

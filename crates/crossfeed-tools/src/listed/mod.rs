@@ -1,9 +1,5 @@
-//! A whole list of tools, rewritten and read back.
-//!
-//! What comes in: the list that a host sends, and either a style or a profile. What goes out: the
-//! list to show ([`rewrite_tools`]), what was done with each tool and why ([`Decision`]), and for
-//! each tool the way back for the arguments that a model writes ([`ListedTool::read`]).
-//! Deliberately not here: resolving references and judging the resolved arguments.
+//! Rewrites a whole list of tools ([`rewrite_tools`]), and reads back the arguments that a model writes for
+//! one of them ([`ListedTool::read`]).
 //!
 //! # Invariants
 //!
@@ -30,7 +26,7 @@ use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, Shape, Spelling, Style, Taken,
     ToolList, guidance, reflect, tool_names,
 };
-use budget::{Budget, Marks, Shown};
+use budget::{Budget, Marks, Presentation};
 use crossfeed_schema::SchemaError;
 use options::Choice;
 use serde_json::Value;
@@ -73,20 +69,10 @@ pub struct Decision {
 #[derive(Clone, Debug)]
 pub struct ListedTool {
     decision: Decision,
-    shown_name: String,
+    name: String,
     original: Value,
-    shown: Value,
-    spelling: Option<Spelling>,
-    references: Option<String>,
-    strict: Option<bool>,
+    shown: Presentation,
     repeatable: bool,
-    folded: usize,
-    names: Names,
-    notices: Vec<Notice>,
-    dropped: Vec<Dropped>,
-    reflected: Vec<&'static str>,
-    chained: bool,
-    error: Option<SchemaError>,
 }
 
 /// Rewrites a list of tools.
@@ -136,19 +122,22 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
         .zip(marks)
         .map(|((tool, shown_name), (marks, injected))| {
             let shown = if options.is_over() {
-                Shown::unjudged()
+                Presentation::unjudged()
             } else {
                 budget.take(&tool, marks, injected)
             };
             listed(&tool, shown_name, shown)
         })
         .collect();
-    let changes = list.tools().zip(&tools).map(|(tool, listed)| Change {
-        name: (listed.shown_name != tool.name()).then(|| listed.shown_name.clone()),
-        input_schema: (listed.error.is_none()
-            && (listed.shown != *tool.input_schema() || gains_schema(&tool, options)))
-        .then(|| listed.shown.clone()),
-        strict: strict_field(&tool, listed, options),
+    let changes = list.tools().zip(&tools).map(|(tool, listed)| {
+        let schema = listed.shown_schema();
+        let is_put = listed.shown.error.is_none()
+            && (*schema != *tool.input_schema() || gains_schema(&tool, options));
+        Change {
+            name: (listed.name != tool.name()).then(|| listed.name.clone()),
+            input_schema: is_put.then(|| schema.clone()),
+            strict: strict_field(&tool, listed, options),
+        }
     });
     Listed {
         value: list.to_value_with(changes),
@@ -211,11 +200,11 @@ fn strict_field(
     let Choice::Profile(profile) = options.choice else {
         return None;
     };
-    match listed.strict {
+    match listed.shown.strict {
         // A tool that is not strict says so only where it would be taken for one.
         Some(true) if tool.shape() == Shape::Mcp => tool.strict().map(|_| true),
         Some(strict) => (tool.shape() != Shape::Gemini).then_some(strict),
-        None if tool.shape() == Shape::Mcp || listed.error.is_some() => None,
+        None if tool.shape() == Shape::Mcp || listed.shown.error.is_some() => None,
         None => {
             let taken_for_strict = tool.strict() == Some(true)
                 || tool.shape() == Shape::OpenAiResponses && tool.strict().is_none();
@@ -224,7 +213,7 @@ fn strict_field(
     }
 }
 
-fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedTool {
+fn listed(tool: &crate::Tool<'_>, name: String, mut shown: Presentation) -> ListedTool {
     let came = tool.input_schema().into_owned();
     // Of a list that was rewritten before, the tool's own schema is the one without ours.
     let ours = reflect::found(&came);
@@ -233,27 +222,19 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
     } else {
         reflect::without(&came, &ours)
     };
-    ListedTool {
-        decision: Decision {
-            tool: tool.name().to_owned(),
-            style: shown.style.map(|(style, _)| style),
-            strict: shown.strict,
-            why: shown.why,
-        },
-        shown_name,
-        shown: shown.schema.unwrap_or(came),
-        original,
-        spelling: shown.style.map(|(_, spelling)| spelling),
-        references: shown.references,
+    let decision = Decision {
+        tool: tool.name().to_owned(),
+        style: shown.style.map(|(style, _)| style),
         strict: shown.strict,
+        why: std::mem::take(&mut shown.why),
+    };
+    shown.schema.get_or_insert(came);
+    ListedTool {
+        decision,
+        name,
+        original,
+        shown,
         repeatable: tool.is_repeatable(),
-        folded: shown.folded,
-        names: shown.names,
-        notices: shown.notices,
-        dropped: shown.dropped,
-        reflected: shown.reflected,
-        chained: shown.chained,
-        error: shown.error,
     }
 }
 
@@ -261,7 +242,7 @@ impl Listed {
     /// The tool that is shown as `name`.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ListedTool> {
-        self.tools.iter().find(|tool| tool.shown_name == name)
+        self.tools.iter().find(|tool| tool.name == name)
     }
 
     /// What was done with each tool, in their order.
@@ -269,17 +250,17 @@ impl Listed {
         self.tools.iter().map(|tool| &tool.decision)
     }
 
-    /// What a model is to be told once of this list: how references are written in each of the
+    /// What a model must read once about this list: how references are written in each of the
     /// styles that it uses, and how parts of a result are asked for. Empty where no tool admits
     /// either.
     #[must_use]
     pub fn guidance(&self) -> String {
         let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
         for tool in &self.tools {
-            let (Some(style), Some(spelling)) = (tool.decision.style, tool.spelling) else {
+            let Some((style, spelling)) = tool.shown.style else {
                 continue;
             };
-            let folds = tool.folded > 0;
+            let folds = tool.shown.folded > 0;
             match used
                 .iter_mut()
                 .find(|(s, p, _)| (*s, *p) == (style, spelling))
@@ -291,7 +272,11 @@ impl Listed {
         let texts = used
             .iter()
             .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
-        let reflected = |name| self.tools.iter().any(|tool| tool.reflected.contains(&name));
+        let reflected = |name| {
+            self.tools
+                .iter()
+                .any(|tool| tool.reflected().contains(&name))
+        };
         let parts = reflect::guidance(reflected(reflect::SELECT), reflected(reflect::FIELDS));
         let whole = reflected(reflect::WHOLE).then(|| reflect::WHOLE_GUIDANCE.to_owned());
         texts
@@ -312,7 +297,7 @@ impl ListedTool {
     /// The name that the model sees.
     #[must_use]
     pub fn shown_name(&self) -> &str {
-        &self.shown_name
+        &self.name
     }
 
     /// The tool's own schema, which judges the resolved arguments.
@@ -324,7 +309,7 @@ impl ListedTool {
     /// The schema that the model sees.
     #[must_use]
     pub fn shown_schema(&self) -> &Value {
-        &self.shown
+        self.shown.schema.as_ref().unwrap_or(&self.original)
     }
 
     /// What was done with it, and why.
@@ -342,7 +327,7 @@ impl ListedTool {
     /// The key of the references map or list, in the styles that have one.
     #[must_use]
     pub fn references(&self) -> Option<&str> {
-        self.references.as_deref()
+        self.shown.references.as_deref()
     }
 
     /// Whether its calls may be repeated without harm, see [`Tool::is_repeatable`](crate::Tool::is_repeatable).
@@ -354,37 +339,37 @@ impl ListedTool {
     /// Whether it is strict; `None` where the profile knows no such thing.
     #[must_use]
     pub fn strict(&self) -> Option<bool> {
-        self.strict
+        self.shown.strict
     }
 
     /// The parameters that are shown under other names.
     #[must_use]
     pub fn names(&self) -> &Names {
-        &self.names
+        &self.shown.names
     }
 
     /// How many places take JSON text in place of the value.
     #[must_use]
     pub fn folded(&self) -> usize {
-        self.folded
+        self.shown.folded
     }
 
     /// What was left as it was, or is shown in another way.
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
-        &self.notices
+        &self.shown.notices
     }
 
     /// The keywords that the provider does not take.
     #[must_use]
     pub fn dropped(&self) -> &[Dropped] {
-        &self.dropped
+        &self.shown.dropped
     }
 
     /// The parameters that were added to say what of a result is wanted: `_select`, `_fields`, `_whole`.
     #[must_use]
     pub fn reflected(&self) -> &[&'static str] {
-        &self.reflected
+        &self.shown.reflected
     }
 
     /// Takes what the model asked of the result out of arguments; to be done before references are
@@ -393,13 +378,13 @@ impl ListedTool {
     /// which [`Self::read`] refuses.
     #[must_use = "the arguments hold it no longer"]
     pub fn take_projection(&self, arguments: &mut Value) -> Taken {
-        reflect::take(&self.reflected, &self.shown, arguments)
+        reflect::take(self.reflected(), self.shown_schema(), arguments)
     }
 
-    /// Why its schema is none: it is listed as it came, and a call of it that holds a reference
+    /// Why its schema cannot be used: it is listed as it came, and a call of it that holds a reference
     /// must be refused, since nothing can judge what it resolves to.
     #[must_use]
     pub fn error(&self) -> Option<&SchemaError> {
-        self.error.as_ref()
+        self.shown.error.as_ref()
     }
 }

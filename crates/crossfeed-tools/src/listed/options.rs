@@ -1,14 +1,15 @@
-//! What is asked of a list.
+//! The options of rewriting a list.
 
 use crate::{Profile, Reflection, Shape, Spelling, Style};
 use crossfeed_tokens::TokenCounter;
+use derive_setters::Setters;
 use std::{
     collections::{HashMap, HashSet},
     fmt,
     sync::Arc,
 };
 
-/// Says from when on the tools of a list are not worked on. Cloning shares it.
+/// Stops the work on a list: tools that come later are listed as they came. Cloning shares it.
 #[derive(Clone)]
 pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -33,16 +34,20 @@ pub(super) enum Choice {
 }
 
 /// How a list is rewritten. The default is the profile `mcp`, which every client takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
 pub struct ListOptions {
+    #[setters(skip)]
     pub(super) choice: Choice,
-    /// Tools that admit no references, by name. None by default: who marks tools in their `_meta`
-    /// needs no list.
+    /// Tools that admit no references, by name. None by default: marks in the `_meta` of tools do the same.
+    #[setters(skip)]
     pub never: HashSet<String>,
     /// Tools whose results a model may ask for parts of, by name. None by default.
+    #[setters(skip)]
     pub reflections: HashMap<String, Reflection>,
     /// Tools whose whole results a model may ask for, by name. None by default.
+    #[setters(skip)]
     pub wholes: HashSet<String>,
     /// The shape of the list that is shown; that in which it came by default.
     pub shape: Option<Shape>,
@@ -102,13 +107,6 @@ impl ListOptions {
         self.stop.as_ref().is_some_and(|stop| (stop.0)())
     }
 
-    /// A time from which on tools are listed as they came.
-    #[must_use]
-    pub fn with_stop(mut self, stop: Stop) -> Self {
-        self.stop = Some(stop);
-        self
-    }
-
     /// Another spelling of a style that was asked for by name; a profile has its own.
     #[must_use]
     pub fn with_spelling(mut self, spelling: Spelling) -> Self {
@@ -138,27 +136,6 @@ impl ListOptions {
     #[must_use]
     pub fn with_whole(mut self, tool: impl Into<String>) -> Self {
         self.wholes.insert(tool.into());
-        self
-    }
-
-    /// The shape of the list that is shown.
-    #[must_use]
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = Some(shape);
-        self
-    }
-
-    /// How many tokens all schemas together may grow by.
-    #[must_use]
-    pub fn with_max_added_tokens(mut self, tokens: usize) -> Self {
-        self.max_added_tokens = Some(tokens);
-        self
-    }
-
-    /// What counts tokens.
-    #[must_use]
-    pub fn with_tokens(mut self, tokens: TokenCounter) -> Self {
-        self.tokens = tokens;
         self
     }
 }

@@ -1,8 +1,7 @@
-//! What of arguments is looked at where they are read back.
+//! Outlines of arguments: values in which a list or object with nothing to be read back is *left out*.
 //!
-//! What comes in: arguments as a document. What goes out: a value of them in which a list or object with
-//! nothing to be read back is *left out*: a number stands for what it holds, and its bytes stay as they are.
-//! Reading back looks at such a one for its kind only. Deliberately not here: reading back.
+//! A number stands for what it holds, and its bytes stay as they are. Reading back looks at such a list or
+//! object for its kind only.
 //!
 //! # Invariant
 //!
@@ -69,7 +68,7 @@ impl ListedTool {
         };
         let value = match arguments.kind() {
             // A text may stand for anything.
-            _ if self.folded > 0 => {
+            _ if self.shown.folded > 0 => {
                 outliner.take_reflected(arguments)?;
                 outliner.whole(arguments)?
             }
@@ -84,25 +83,25 @@ impl ListedTool {
 
     /// Whether nulls, or the names of a tool, are looked for below the root.
     fn looks_inside(&self) -> bool {
-        self.strict == Some(true) || !self.names.is_empty()
+        self.shown.strict == Some(true) || !self.shown.names.is_empty()
     }
 
     fn may_read_back(&self, arguments: Cursor<'_>) -> bool {
-        if self.folded > 0 || !self.names.is_empty() {
+        if self.shown.folded > 0 || !self.shown.names.is_empty() {
             return true;
         }
-        let is_nullable = self.references.is_some() || self.strict == Some(true);
+        let is_nullable = self.shown.references.is_some() || self.shown.strict == Some(true);
         let is_ours = |key: &str| {
             MAPS.contains(&key)
-                || self.references.as_deref() == Some(key)
-                || self.reflected.contains(&key)
+                || self.shown.references.as_deref() == Some(key)
+                || self.shown.reflected.contains(&key)
                 || PART_WORDS.contains(&key)
         };
         let mut members = arguments.members();
         members.any(|(key, value)| {
             value.kind() == Kind::Null && is_nullable
                 || matches!(key.bytes().first(), Some(b'$' | b'_')) && is_ours(&key.text())
-                || self.strict == Some(true) && has_null(value)
+                || self.shown.strict == Some(true) && has_null(value)
         })
     }
 }
@@ -132,7 +131,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
 
     /// Takes what the texts hold that ask for parts of the result.
     fn take_reflected(&mut self, arguments: Cursor<'d>) -> Result<(), E> {
-        for name in &self.tool.reflected {
+        for name in &self.tool.shown.reflected {
             let asked = arguments.get(name).and_then(Cursor::as_str);
             (self.take)(asked.map_or(0, |text| decoded_values(&text)), 0)?;
         }
@@ -145,7 +144,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
             let key = key.text();
             (self.take)(0, key.len())?;
             let value = match key.as_ref() {
-                key if self.tool.reflected.contains(&key) => self.whole(value)?,
+                key if self.tool.shown.reflected.contains(&key) => self.whole(value)?,
                 key if MAPS.contains(&key) => self.map(value)?,
                 _ => self.child(value)?,
             };
@@ -243,7 +242,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
                     };
                     let is_looked_at = inside.is_some()
                         || member.kind() == Kind::Null
-                        || self.tool.names.knows(&key);
+                        || self.tool.shown.names.knows(&key);
                     if members.is_none() && is_looked_at {
                         let mut begun = Map::new();
                         for (key, before) in value.members().take(index) {

@@ -1,8 +1,7 @@
-//! Arguments that a model wrote for a shown schema, as they are meant for the tool's own.
+//! Reads back arguments that a model wrote for a shown schema, as they are meant for the tool's own.
 //!
-//! What comes in: the arguments, references and all. What goes out: the same without what only the
-//! shown schema asked for: JSON text is data again, names are the tool's own, and nulls that stood
-//! for nothing are gone. References stay: the engine resolves them.
+//! What only the shown schema asked for goes: JSON text is data again, names are the tool's own, and nulls
+//! that stood for nothing are gone. References stay: the engine resolves them.
 
 use super::{
     ListedTool, ReadError,
@@ -11,7 +10,7 @@ use super::{
 };
 use crate::names::MAPS;
 use crossfeed_json::{MAX_DEPTH, is_deeper};
-use crossfeed_schema::Position;
+use crossfeed_schema::{Position, keywords};
 use crossfeed_wire::{
     Pointer,
     reference::{self, Target},
@@ -23,22 +22,22 @@ use std::{
 };
 
 /// How many errors are reported together.
-const REPORTED: usize = 100;
+const MAX_ERRORS: usize = 100;
 /// How many parameters are compared with an unknown one.
-const COMPARED: usize = 1_000;
+const MAX_COMPARED: usize = 1_000;
 /// The longest name that is compared.
-const COMPARED_CHARS: usize = 100;
+const MAX_COMPARED_CHARS: usize = 100;
 
 impl ListedTool {
     /// Reads arguments back, without what asks for parts of the result
-    /// ([`ListedTool::take_projection`]). Those of a tool whose schema is none stay as they are.
+    /// ([`ListedTool::take_projection`]). Those of a tool whose schema cannot be used stay as they are.
     ///
     /// # Errors
     ///
     /// All that is wrong: [`ReadError::NotOffered`] for what asks for parts of the result of a tool that was
-    /// listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required parameter that is null and that no
-    /// reference fills, [`ReadError::UnknownParameter`] for a reference to a parameter that the
-    /// tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
+    /// listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required
+    /// parameter that is null and that no reference fills, [`ReadError::UnknownParameter`] for a reference to
+    /// a parameter that the tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
     ///
     /// ```
     /// use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
@@ -72,7 +71,7 @@ impl ListedTool {
         mut arguments: Value,
         mut take: impl FnMut(usize, usize) -> Result<(), E>,
     ) -> Result<Result<Value, Vec<ReadError>>, E> {
-        if self.error.is_some() {
+        if self.shown.error.is_some() {
             return Ok(Ok(arguments));
         }
         let own = Position::root(&self.original);
@@ -99,11 +98,11 @@ impl ListedTool {
         }
         // Who wants to know what was asked takes it out before.
         let _ = self.take_projection(arguments);
-        if self.folded == 0 {
+        if self.shown.folded == 0 {
             return Ok(Ok(()));
         }
-        let shown = Position::root(&self.shown);
-        folds::open(&self.names, (&shown, own), arguments, take)?;
+        let shown = Position::root(self.shown_schema());
+        folds::open(&self.shown.names, (&shown, own), arguments, take)?;
         Ok(if is_deeper(arguments, MAX_DEPTH) {
             Err(ReadError::TooDeep)
         } else if shown.document().is_exhausted() {
@@ -115,15 +114,15 @@ impl ListedTool {
 
     /// Reads arguments back in which no text is to be taken apart.
     fn read_opened(&self, arguments: Value, own: &Position<'_>) -> Result<Value, Vec<ReadError>> {
-        let mut arguments = self.names.restore_at(arguments, own);
-        if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
+        let mut arguments = self.shown.names.restore_at(arguments, own);
+        if let (Some(key), Value::Object(members)) = (&self.shown.references, &mut arguments)
             && members.get(key) == Some(&Value::Null)
         {
             members.shift_remove(key);
         }
         let mut errors = self.misasked(&arguments, own);
         let filled = self.entries(&arguments, own, &mut errors);
-        let is_nullable = self.references.is_some() || self.strict == Some(true);
+        let is_nullable = self.shown.references.is_some() || self.shown.strict == Some(true);
         if is_nullable && let Value::Object(members) = &mut arguments {
             let mut nulls = Nulls {
                 tool: self,
@@ -139,7 +138,7 @@ impl ListedTool {
         if errors.is_empty() {
             Ok(arguments)
         } else {
-            errors.truncate(REPORTED);
+            errors.truncate(MAX_ERRORS);
             Err(errors)
         }
     }
@@ -153,7 +152,7 @@ impl ListedTool {
         errors: &mut Vec<ReadError>,
     ) -> BTreeSet<String> {
         // A list that was rewritten before declares the map itself.
-        let is_own = |key: &str| own.declares(key) && self.references.as_deref() != Some(key);
+        let is_own = |key: &str| own.declares(key) && self.shown.references.as_deref() != Some(key);
         let maps = arguments
             .as_object()
             .map(|object| reference::read_references(object, &|key| is_own(key)));
@@ -182,7 +181,7 @@ impl ListedTool {
                     name,
                 });
                 // Each is compared with every parameter.
-                if errors.len() == REPORTED {
+                if errors.len() == MAX_ERRORS {
                     break;
                 }
                 continue;
@@ -201,39 +200,38 @@ impl ListedTool {
     /// Whether the tool takes what it declares and nothing else. A schema that says nothing of
     /// other parameters admits them by the letter; a reference to one is a slip all the same.
     pub(super) fn admits_only_declared(&self, own: &Position<'_>) -> bool {
-        let open = |key: &str| {
-            self.original
-                .get(key)
-                .is_some_and(|rest| rest != &Value::Bool(false))
-        };
-        let declares = own
-            .schemas()
-            .any(|schema| schema.get("properties").is_some());
-        let says_no = ["additionalProperties", "unevaluatedProperties"]
+        let rest = ["additionalProperties", "unevaluatedProperties"];
+        let mut rest = rest
             .iter()
-            .any(|key| self.original.get(*key) == Some(&Value::Bool(false)));
-        says_no || declares && !open("additionalProperties") && !open("unevaluatedProperties")
+            .filter_map(|key| self.original.get(*key))
+            .peekable();
+        let mut schemas = own.schemas();
+        match rest.peek() {
+            None => schemas.any(|schema| schema.get("properties").is_some()),
+            Some(_) => rest.any(|rest| *rest == Value::Bool(false)),
+        }
     }
 
     /// The parameter that is called most like `name`; the first of several.
     fn nearest(&self, own: &Position<'_>, name: &str) -> Option<String> {
+        let compared = |name: &str| {
+            let name: String = name.chars().take(MAX_COMPARED_CHARS).collect();
+            name.to_lowercase()
+        };
+        let name = compared(name);
         let own = own
             .schemas()
-            .filter_map(|schema| schema.get("properties")?.as_object())
-            .flat_map(Map::keys)
-            .take(COMPARED);
-        let name: String = name.chars().take(COMPARED_CHARS).collect();
-        let name = name.to_lowercase();
+            .flat_map(|schema| keywords::members(schema.get("properties")))
+            .take(MAX_COMPARED);
         let mut nearest: Option<(f64, &str)> = None;
-        for own in own {
-            let compared: String = own.chars().take(COMPARED_CHARS).collect();
-            let likeness = strsim::normalized_damerau_levenshtein(&name, &compared.to_lowercase());
+        for (own, _) in own {
+            let likeness = strsim::normalized_damerau_levenshtein(&name, &compared(own));
             if nearest.is_none_or(|(best, _)| likeness > best) {
                 nearest = Some((likeness, own));
             }
         }
         // What the model was shown is what it can write.
-        nearest.map(|(_, own)| self.names.shown(own).to_owned())
+        nearest.map(|(_, own)| self.shown.names.shown(own).to_owned())
     }
 }
 
@@ -254,11 +252,8 @@ impl Nulls<'_> {
         // What is wrong with a null is wrong with it in the branch that is meant.
         let meant = if position.has_branches() {
             let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
-            {
-                let siblings = Siblings::of(members, is_map, &filled);
-                position
-                    .without_branches(|schema| contradicts(position.document(), schema, &siblings))
-            }
+            let siblings = Siblings::of(members, is_map, &filled);
+            position.without_branches(|schema| contradicts(position.document(), schema, &siblings))
         } else {
             position.clone()
         };
@@ -287,8 +282,8 @@ impl Nulls<'_> {
                 if meant.requires(key) {
                     self.errors.push(ReadError::Unfilled {
                         at,
-                        name: self.tool.names.shown(key).to_owned(),
-                        references: self.tool.references.clone(),
+                        name: self.tool.shown.names.shown(key).to_owned(),
+                        references: self.tool.shown.references.clone(),
                     });
                 } else {
                     gone.insert(key.clone());
@@ -337,7 +332,7 @@ impl Nulls<'_> {
 
     /// Only strict schemas ask for nulls below the root.
     fn inside(&mut self, value: &mut Value, position: &Position<'_>, at: &Pointer) {
-        if self.tool.strict != Some(true) || self.errors.len() >= REPORTED {
+        if self.tool.shown.strict != Some(true) || self.errors.len() >= MAX_ERRORS {
             return;
         }
         match value {

@@ -1,9 +1,6 @@
-//! The ways in which a tool may be shown under a profile.
-//!
-//! What comes in: a profile. What goes out: its [`Rung`]s, the richest first, and a tool on one of
-//! them. Deliberately not here: which one a tool gets.
+//! The ways in which a tool may be shown under a profile: its [`Rung`]s, the richest first.
 
-use super::budget::Shown;
+use super::budget::Presentation;
 use crate::{Profile, Spelling, Style, narrow, reflect::Injected, rewrite};
 use crossfeed_schema::SchemaError;
 use serde_json::{Value, json};
@@ -75,10 +72,10 @@ pub(super) fn shown(
     rung: Rung,
     profile: Profile,
     injected: &Injected,
-) -> Result<Shown, SchemaError> {
-    let mut shown = Shown {
+) -> Result<Presentation, SchemaError> {
+    let mut shown = Presentation {
         style: rung.style,
-        ..Shown::default()
+        ..Presentation::default()
     };
     let mut schema = Cow::Borrowed(schema);
     if let Some((style, spelling)) = rung.style {

@@ -1,20 +1,8 @@
-//! Every name that a schema gives to a property.
+//! Finds every name that a schema gives to a property.
 
-use crossfeed_schema::keywords;
+use crossfeed_schema::keywords::{self, Applies, Holds};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// The keywords that an object passes on to what is applied to the same value.
-const HERE: [&str; 8] = [
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "then",
-    "else",
-    "dependentSchemas",
-    "dependencies",
-];
 
 /// Every name of a schema, and which are ones of the root.
 #[derive(Debug, Default)]
@@ -47,29 +35,17 @@ impl Found {
                 "dependentSchemas",
                 "dependencies",
             ] {
-                let members = object.get(keyword).and_then(Value::as_object);
-                for (key, value) in members.into_iter().flatten() {
+                for (key, value) in keywords::members(object.get(keyword)) {
                     name(key);
                     if keyword.starts_with("depend") {
-                        strings(value).for_each(&mut name);
+                        keywords::strings(Some(value)).for_each(&mut name);
                     }
                 }
             }
-            object
-                .get("required")
-                .into_iter()
-                .flat_map(strings)
-                .for_each(&mut name);
+            keywords::strings(object.get("required")).for_each(&mut name);
         });
         found
     }
-}
-
-fn strings(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
 }
 
 /// Whether the schema at a place says what the root is. Where the root refers to definitions, these
@@ -77,12 +53,15 @@ fn strings(list: &Value) -> impl Iterator<Item = &str> {
 fn is_root(at: &str, refers: bool) -> bool {
     let mut tokens = at.split('/').skip(1);
     while let Some(token) = tokens.next() {
-        let definition = refers && matches!(token, "$defs" | "definitions");
-        if !definition && !HERE.contains(&token) {
-            return false;
-        }
-        if !matches!(token, "if" | "then" | "else") {
-            tokens.next();
+        match keywords::subschemas(token) {
+            Some((Holds::One, Applies::Here)) if token != "not" => {}
+            Some((Holds::List | Holds::Map | Holds::MapOrNames, Applies::Here)) => {
+                tokens.next();
+            }
+            Some((Holds::Map, Applies::Nowhere)) if refers => {
+                tokens.next();
+            }
+            _ => return false,
         }
     }
     true

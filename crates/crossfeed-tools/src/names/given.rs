@@ -1,4 +1,4 @@
-//! Names that are given in place of refused ones: like them, and free.
+//! Gives names in place of refused ones: like them, and free.
 
 use crossfeed_wire::{internal, reference};
 use std::collections::{HashMap, HashSet};

@@ -2,20 +2,11 @@
 
 use super::facts::{Facts, tables};
 use crate::Shape;
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// A provider's way of taking tools, with its limits.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumString, IntoStaticStr,
 )]
 #[strum(
     serialize_all = "kebab-case",

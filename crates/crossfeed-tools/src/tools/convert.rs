@@ -1,4 +1,4 @@
-//! A list in another provider's shape.
+//! Converts lists to another provider's shape.
 
 use super::{Tool, ToolList, find, list::has_properties};
 use crate::Shape;
@@ -24,6 +24,15 @@ pub struct Lost {
     pub field: Option<String>,
 }
 
+impl Lost {
+    fn field(tool: &str, field: &str) -> Self {
+        Self {
+            tool: tool.to_owned(),
+            field: Some(field.to_owned()),
+        }
+    }
+}
+
 impl ToolList {
     /// The list as another provider takes it. A list that is in that shape stays as it is.
     #[must_use]
@@ -38,19 +47,14 @@ impl ToolList {
         if let Value::Object(document) = &self.document
             && self.tools().all(|tool| !tool.at().as_str().is_empty())
         {
-            let beside = document.keys().filter(|key| {
-                ![
-                    "tools",
-                    "result",
-                    "functionDeclarations",
-                    "function_declarations",
-                ]
-                .contains(&key.as_str())
-            });
-            lost.extend(beside.map(|key| Lost {
-                tool: String::new(),
-                field: Some(key.clone()),
-            }));
+            let holds_tools = |key: &str| {
+                matches!(
+                    key,
+                    "tools" | "result" | "functionDeclarations" | "function_declarations"
+                )
+            };
+            let beside = document.keys().filter(|key| !holds_tools(key));
+            lost.extend(beside.map(|key| Lost::field("", key)));
         }
         lost.extend(self.passed().iter().map(|passed| Lost {
             tool: passed.name.clone(),
@@ -95,20 +99,14 @@ fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<Lost>) -> Value {
     let said = |key: &str| match key {
         "name" | "description" | "type" => true,
         "title" => out.get("description").is_some_and(|said| {
-            tool.members()
-                .any(|(key, value)| key == "title" && value == said)
+            let mut members = tool.members();
+            members.any(|(key, value)| key == "title" && value == said)
         }),
         "strict" => strict.is_some() || tool.strict() == Some(false),
         key => find::GEMINI_SCHEMAS.contains(&key) || key == "input_schema",
     };
-    lost.extend(
-        tool.members()
-            .filter(|(key, _)| !said(key))
-            .map(|(key, _)| Lost {
-                tool: tool.name().to_owned(),
-                field: Some(key.clone()),
-            }),
-    );
+    let unsaid = tool.members().filter(|(key, _)| !said(key));
+    lost.extend(unsaid.map(|(key, _)| Lost::field(tool.name(), key)));
     match shape {
         Shape::OpenAiChat => json!({"type": "function", "function": out}),
         _ => Value::Object(out),

@@ -1,4 +1,4 @@
-//! Where in a document the tools are, and in which shape each is written.
+//! Finds the tools in a document, and the shape of each.
 
 use crate::Shape;
 use crossfeed_wire::Pointer;
@@ -60,15 +60,11 @@ impl What {
             Some("custom" | "function") => Self::Nameless,
             Some(_) => Self::Hosted,
             // Gemini names its own tools by their only key.
-            None if members.values().all(Value::is_object) && !members.is_empty() => {
-                if members
-                    .keys()
-                    .any(|key| GEMINI_SCHEMAS.contains(&key.as_str()))
-                {
-                    Self::Nameless
-                } else {
-                    Self::Hosted
-                }
+            None if members.values().all(Value::is_object)
+                && !members.is_empty()
+                && !GEMINI_SCHEMAS.iter().any(|key| members.contains_key(*key)) =>
+            {
+                Self::Hosted
             }
             None => Self::Nameless,
         }
@@ -82,11 +78,9 @@ pub(super) fn entries(document: &Value) -> Option<Vec<Entry>> {
     match document {
         Value::Array(items) => list(items, &root, &mut found),
         Value::Object(object) => {
-            let result = object.get("result");
             if let Some(Value::Array(items)) = object.get("tools") {
                 list(items, &root.key("tools"), &mut found);
-            } else if let Some(Value::Array(items)) = result.and_then(|result| result.get("tools"))
-            {
+            } else if let Some(Value::Array(items)) = document.pointer("/result/tools") {
                 list(items, &root.key("result").key("tools"), &mut found);
             } else if !one(document, &root, &mut found) {
                 return None;
@@ -107,7 +101,7 @@ fn list(items: &[Value], at: &Pointer, found: &mut Vec<Entry>) {
     }
 }
 
-/// Adds the tool, or the tools, that an object is; `false` where it is none by its keys.
+/// Adds the tool, or the tools, that an object is; `false` where its keys are not those of a tool.
 fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
     for key in DECLARATIONS {
         if let Some(Value::Array(declarations)) = item.get(key) {
@@ -120,10 +114,9 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
         }
     }
     if let Some(function) = item.get("function").filter(|f| f.is_object()) {
-        found.push(Entry {
-            at: at.key("function"),
-            what: What::named(function, Shape::OpenAiChat),
-        });
+        let at = at.key("function");
+        let what = What::named(function, Shape::OpenAiChat);
+        found.push(Entry { at, what });
         return true;
     }
     let has = |key: &str| item.get(key).is_some();
