@@ -13,8 +13,8 @@ use crossfeed::{
     json::{Document, JsonError, JsonErrorKind},
     schema::SchemaError,
     tools::{
-        Decision, ListOptions, Listed, ListedTool, Lost, Profile, Reflection, Shape, Spelling,
-        Style, ToolList, ToolListError, guidance, rewrite_tools,
+        Decision, ListOptions, ListedTool, Profile, Reflection, RewrittenList, Shape, Spelling,
+        Style, ToolList, ToolListError, UnsupportedField, guidance, rewrite_tools,
     },
 };
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ pub(crate) fn invalid(file: &Path, why: &str) -> CommandError {
 }
 
 /// One schema, as the one tool of a list.
-pub(crate) fn alone(schema: &Value, options: &ListOptions) -> Result<Listed, ToolListError> {
+pub(crate) fn alone(schema: &Value, options: &ListOptions) -> Result<RewrittenList, ToolListError> {
     let list = json!({"tools": [{"name": ALONE, "inputSchema": schema}]});
     Ok(rewrite_tools(&ToolList::parse(&list)?, options))
 }
@@ -205,7 +205,7 @@ fn schema(
     options: &ListOptions,
     args: &cli::Rewrite,
     io: &mut Streams<'_>,
-) -> Result<(Value, Listed)> {
+) -> Result<(Value, RewrittenList)> {
     check_schema(schema, &args.file)?;
     let listed = alone(schema, options).map_err(|error| invalid(&args.file, &error.to_string()))?;
     let tool = listed.tools.first();
@@ -224,8 +224,8 @@ pub(crate) fn schema_body(error: &SchemaError) -> ErrorBody {
 }
 
 /// What a host may want to know. Remarks that cannot be written do not keep the answer back.
-fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, io: &mut Streams<'_>) {
-    for Lost { tool, field, .. } in &listed.lost {
+fn remarks(listed: &RewrittenList, aside: &SetAside, args: &cli::Rewrite, io: &mut Streams<'_>) {
+    for UnsupportedField { tool, field, .. } in &listed.lost {
         let of = if tool.is_empty() { "the list" } else { tool };
         io.notice(match field {
             Some(field) => format!("{of}: there is no place for `{field}` in this shape"),

@@ -1,4 +1,4 @@
-//! The dialects of JSON Schema, and where their subschemas are.
+//! The dialects of JSON Schema.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub enum Dialect {
     Draft7,
     /// Draft 2019-09.
     Draft201909,
-    /// Draft 2020-12: what a schema is that declares nothing.
+    /// Draft 2020-12: that of a schema without `$schema`.
     Draft202012,
 }
 

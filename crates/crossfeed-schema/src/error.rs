@@ -1,9 +1,9 @@
-//! Why a schema is left as it is.
+//! The errors of schemas.
 
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Fault, Pointer};
 
-/// A tool's own schema is not a schema, or none that can be judged offline.
+/// A tool's own schema is not a schema, or cannot be judged offline.
 ///
 /// Such a tool is listed as it came, and a call of it that holds a reference never runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

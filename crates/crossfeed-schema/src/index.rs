@@ -18,7 +18,7 @@ use std::{
 /// Keywords that refer to a schema.
 pub const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The base of a schema that names none; nothing can be fetched from it.
+/// The base of a schema without `$id`; nothing can be fetched from it.
 const BASE: &str = "crossfeed:///schema";
 
 /// A schema with an identity of its own: the root, and each one with an `$id`.
@@ -59,7 +59,7 @@ pub struct Index {
     pub foreign: Vec<String>,
 }
 
-struct Found<'s> {
+struct Reference<'s> {
     at: String,
     keyword: &'static str,
     text: &'s str,
@@ -73,7 +73,7 @@ struct Walk<'s> {
     /// The schemas by their places, each with its resource.
     schemas: HashMap<String, usize>,
     anchors: HashMap<(usize, &'s str), String>,
-    found: Vec<Found<'s>>,
+    found: Vec<Reference<'s>>,
 }
 
 /// Whether some object within a value has a keyword that refers.
@@ -173,7 +173,7 @@ impl Index {
     }
 }
 
-impl Found<'_> {
+impl Reference<'_> {
     fn place(&self) -> (Pointer, String) {
         let at = Pointer::parse(&self.at).unwrap_or_default();
         (at.key(self.keyword), self.text.to_owned())
@@ -202,7 +202,7 @@ impl<'s> Walk<'s> {
         self.schemas.insert(at.clone(), resource);
         for keyword in REFERENCES {
             if let Some(Value::String(text)) = object.get(keyword) {
-                self.found.push(Found {
+                self.found.push(Reference {
                     at: at.clone(),
                     keyword,
                     text,
@@ -264,7 +264,7 @@ impl<'s> Walk<'s> {
         Some(uri)
     }
 
-    fn resolve(&self, found: &Found<'_>) -> Result<Target, SchemaError> {
+    fn resolve(&self, found: &Reference<'_>) -> Result<Target, SchemaError> {
         let (address, fragment) = found.text.split_once('#').unwrap_or((found.text, ""));
         let resource = if address.is_empty() {
             found.resource

@@ -1,7 +1,7 @@
-//! Which subschemas apply to a place of a value.
+//! Walks a schema along a value: which subschemas apply to each place of it.
 //!
-//! Positions are known again: all items of a list share one, so that a value of any length costs what its
-//! schema costs.
+//! Positions are shared: all items of a list have one, so that a value of any length costs what its schema
+//! costs.
 
 use crate::{
     Document,
@@ -329,7 +329,7 @@ fn names(list: Option<&Value>, name: &str) -> bool {
 }
 
 impl<'s> Document<'s> {
-    /// Whether so much was read that nothing is known of further positions.
+    /// Whether so much was read that further positions are unknown.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.places.steps.get() == 0

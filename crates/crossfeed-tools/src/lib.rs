@@ -21,18 +21,18 @@ mod tools;
 pub use guidance::guidance;
 pub use lint::{Finding, Severity, ToLint, lint, lint_list};
 pub use listed::{
-    Decision, ListOptions, Listed, ListedTool, Outline, ReadError, Stop, rewrite_tools,
+    Decision, ListOptions, ListedTool, Outline, ReadError, RewrittenList, Stop, rewrite_tools,
 };
 pub use names::{Names, tool_names};
 pub use profile::{
     Counts, Dropped, EnumValues, Facts, Limits, NameRule, Narrowed, Nullable, Profile,
     UnknownProfile, decode, fold_schema, is_fold, narrow,
 };
-pub use reflect::{Reflection, Taken, WHOLE_GUIDANCE};
+pub use reflect::{Reflection, TakenProjection, WHOLE_GUIDANCE};
 pub use rewrite::{Notice, Rewritten, rewrite};
 pub use shape::{Shape, UnknownShape};
 pub use style::{Spelling, Style};
 pub use tools::{
-    CHAIN_MARK, Change, Converted, Lost, Passed, STRICT_MARK, Tool, ToolCall, ToolCallError,
-    ToolCallErrorKind, ToolList, ToolListError,
+    CHAIN_MARK, Change, Converted, PassedEntry, STRICT_MARK, Tool, ToolCall, ToolCallError,
+    ToolCallErrorKind, ToolList, ToolListError, UnsupportedField,
 };

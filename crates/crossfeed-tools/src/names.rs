@@ -2,18 +2,18 @@
 //!
 //! Only refused names are changed, the same schema always gives the same names, and each name is given once.
 
-mod found;
-mod given;
+mod allocator;
+mod schema;
 
-pub use given::tool_names;
+pub use allocator::tool_names;
 
+use allocator::NameAllocator;
 use crossfeed_schema::{Position, keywords};
 use crossfeed_wire::{
     Pointer,
     fragment::{decoded, encoded},
 };
-use found::Found;
-use given::Given;
+use schema::SchemaNames;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -46,9 +46,9 @@ impl Names {
     /// ```
     #[must_use]
     pub fn of(schema: &Value, admits: impl Fn(&str, bool) -> bool) -> Self {
-        let found = Found::of(schema);
+        let found = SchemaNames::new(schema);
         let mut names = Self::default();
-        let mut given = Given::new(found.all.iter().map(String::as_str));
+        let mut given = NameAllocator::new(found.all.iter().map(String::as_str));
         for name in &found.all {
             if admits(name, found.at_root.contains(name)) {
                 continue;

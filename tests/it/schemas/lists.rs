@@ -8,14 +8,14 @@ use super::{
     laws::{compile, written},
 };
 use crossfeed_tools::{
-    ListOptions, Listed, ListedTool, Profile, Severity, Style, ToLint, ToolList, lint,
+    ListOptions, ListedTool, Profile, RewrittenList, Severity, Style, ToLint, ToolList, lint,
     rewrite_tools,
 };
 use encode::encode;
 use serde_json::{Map, Value, json};
 use std::sync::OnceLock;
 
-fn rewritten(list: &Value, profile: Profile) -> Listed {
+fn rewritten(list: &Value, profile: Profile) -> RewrittenList {
     let list = ToolList::parse(list).unwrap();
     rewrite_tools(&list, &ListOptions::profile(profile))
 }
@@ -47,8 +47,8 @@ fn refusals(list: &Value, profile: Profile) -> Vec<String> {
 }
 
 /// Every server with its list as it came and as it is shown.
-fn shown(profile: Profile) -> &'static [(String, Listed)] {
-    type Lists = Vec<(String, Listed)>;
+fn shown(profile: Profile) -> &'static [(String, RewrittenList)] {
+    type Lists = Vec<(String, RewrittenList)>;
     static SHOWN: [OnceLock<Lists>; 6] = [const { OnceLock::new() }; 6];
     let at = Profile::ALL.iter().position(|known| *known == profile);
     SHOWN[at.unwrap()].get_or_init(|| {

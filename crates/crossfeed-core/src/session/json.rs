@@ -18,7 +18,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_jmespath::View;
 use crossfeed_json::{Cursor, Document, JsonErrorKind};
-use crossfeed_tools::{ListedTool, Taken};
+use crossfeed_tools::{ListedTool, TakenProjection};
 use serde_json::Value;
 use std::pin::pin;
 
@@ -53,7 +53,7 @@ impl WrittenArguments {
         listed: &ListedTool,
         arguments: Bytes,
         limit: usize,
-    ) -> Result<(Self, Taken), ResolveError> {
+    ) -> Result<(Self, TakenProjection), ResolveError> {
         let limit = max_built_bytes(limit, arguments.len());
         let document = distinct(read(Document::new(arguments))?);
         let restored = read_back(listed, document, limit)?;

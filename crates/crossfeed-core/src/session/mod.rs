@@ -59,7 +59,7 @@ use crossfeed_jmespath::Memory;
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
-use crossfeed_tools::Taken;
+use crossfeed_tools::TakenProjection;
 use crossfeed_wire::{CallId, Scope};
 use serde_json::Value;
 use std::{
@@ -118,7 +118,7 @@ impl<A> Resolved<A> {
     }
 
     /// Adds what the model asked of the result.
-    fn asking(mut self, asked: Taken) -> Self {
+    fn asking(mut self, asked: TakenProjection) -> Self {
         self.projection = Some(asked.request).filter(|request| !request.is_unsaid());
         self.whole = asked.whole;
         self.diagnostics = asked.diagnostics;

@@ -10,7 +10,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind, quoted};
-use crossfeed_tools::{ListedTool, Names, Outline, Taken};
+use crossfeed_tools::{ListedTool, Names, Outline, TakenProjection};
 use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashMap};
@@ -23,7 +23,7 @@ pub(super) struct RestoredArguments {
     pub(super) document: Document,
     /// Members of the document that are not in the arguments.
     pub(super) removed: Removed,
-    pub(super) asked: Taken,
+    pub(super) asked: TakenProjection,
 }
 
 /// Reads back arguments without duplicate keys. If members are only removed, the document and its index stay.
@@ -40,7 +40,7 @@ pub(super) fn read_back(
     let mut back = RestoredArguments {
         document,
         removed: Removed::default(),
-        asked: Taken::default(),
+        asked: TakenProjection::default(),
     };
     let Ok(root) = back.document.root() else {
         return Ok(back);

@@ -1,10 +1,9 @@
-//! Why the inspector has no answer.
+//! The errors of the inspector.
 
 use crossfeed_projection::PathError;
 use crossfeed_wire::{ErrorBody, ErrorCode, Fault};
 
-/// Why the inspector has no answer. All of them are the asker's to mend: the code is
-/// `projection.invalid`, what a path names is not there to name.
+/// Why the inspector cannot answer. The model that asks can mend all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {

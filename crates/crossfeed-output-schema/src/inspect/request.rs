@@ -13,7 +13,7 @@ const DEFAULT_DEPTH: usize = 4;
 /// How many lines there are by default: some thousand tokens at most.
 const DEFAULT_FIELDS: usize = 120;
 
-/// Which place is looked into, and how much is said of it.
+/// The place to describe, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

@@ -5,9 +5,9 @@ use crate::read::{ENVELOPED, Fields, Node, Reader, path_text};
 use crossfeed_projection::{Path, Step, nearest};
 
 /// Names that an error lists.
-const LISTED: usize = 10;
+const MAX_KNOWN: usize = 10;
 /// Characters of a name that an error repeats.
-const EXCERPT: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// The place that a path names.
 pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, InspectError> {
@@ -77,7 +77,7 @@ fn unknown(
         let step = Step::Key(known);
         path_text(&[way, std::slice::from_ref(&step)].concat())
     });
-    let known = named.take(LISTED);
+    let known = named.take(MAX_KNOWN);
     InspectError::UnknownField {
         path: text.to_owned(),
         at: described(node, way),
@@ -100,7 +100,7 @@ fn described(node: &Node<'_>, way: &[Step]) -> String {
 }
 
 fn excerpt(name: &str) -> String {
-    match name.char_indices().nth(EXCERPT) {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
         None => name.to_owned(),
     }

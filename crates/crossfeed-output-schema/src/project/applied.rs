@@ -2,7 +2,7 @@
 
 use super::{
     cuts::CutId,
-    make::{Done, Made, Maker, Pieces},
+    make::{Done, Maker, Pieces, ProjectedSchema},
     parts::{distinct, is_anything},
 };
 use serde_json::{Map, Value, json};
@@ -39,7 +39,7 @@ impl<'s> Maker<'s, '_> {
             }
         }
         if let Some(refused) = object.get("not") {
-            let Made { schema, exact } = self.schema(refused, cut)?;
+            let ProjectedSchema { schema, exact } = self.schema(refused, cut)?;
             pieces.exact &= exact;
             if exact {
                 pieces.put("not", schema);

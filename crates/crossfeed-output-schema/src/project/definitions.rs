@@ -3,14 +3,14 @@
 use super::{
     cuts::CutId,
     links::Link,
-    make::{Done, Made, Maker, Pieces},
+    make::{Done, Maker, Pieces, ProjectedSchema},
     parts::without_unused_definitions,
 };
 use crossfeed_schema::{Dialect, address, index::REFERENCES};
 use serde_json::{Map, Value, json};
 
 /// How deep references are followed at once; what lies deeper is made after.
-const FOLLOWED: usize = 48;
+const MAX_FOLLOWED: usize = 48;
 
 /// A definition that is made, or about to be.
 pub(super) struct Definition {
@@ -35,7 +35,7 @@ impl<'s> Maker<'s, '_> {
             let reference = link.map_or(Ok(None), |link| self.referred(link, cut))?;
             match reference {
                 None => pieces.exact = false,
-                Some(Made { schema, exact }) => {
+                Some(ProjectedSchema { schema, exact }) => {
                     pieces.exact &= exact;
                     match schema {
                         Value::Object(schema) if pieces.keywords.is_empty() => {
@@ -50,11 +50,11 @@ impl<'s> Maker<'s, '_> {
     }
 
     /// A reference to the definition for what a link leads to.
-    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Done<Option<Made>> {
+    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Done<Option<ProjectedSchema>> {
         let (target, name) = match link {
             Link::Here(target, name) => (target, name),
             Link::Published(text) if cut == CutId::WHOLE => {
-                return Ok(Some(Made {
+                return Ok(Some(ProjectedSchema {
                     schema: json!({"$ref": text}),
                     exact: true,
                 }));
@@ -68,7 +68,7 @@ impl<'s> Maker<'s, '_> {
             let exact = cut == CutId::WHOLE && self.faithful;
             let reference = format!("#/{}/{name}", self.definitions_keyword());
             self.known.insert(key, Definition { reference, exact });
-            if exact || self.depth > FOLLOWED {
+            if exact || self.depth > MAX_FOLLOWED {
                 self.waiting.push_back((target, cut, name));
             } else {
                 let made = self.schema(target, cut)?;
@@ -78,7 +78,7 @@ impl<'s> Maker<'s, '_> {
                 }
             }
         }
-        Ok(self.known.get(&key).map(|known| Made {
+        Ok(self.known.get(&key).map(|known| ProjectedSchema {
             schema: json!({"$ref": known.reference}),
             exact: known.exact,
         }))

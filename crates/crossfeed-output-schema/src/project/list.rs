@@ -11,7 +11,7 @@ use crossfeed_schema::{Dialect, keywords};
 use serde_json::{Map, Value, json};
 
 /// Beyond, positions are not told apart: each costs as many looks as stand before it.
-const NEAR: usize = 64;
+const MAX_POSITIONS: usize = 64;
 
 /// What a schema says of the items of a list, by position.
 struct Items<'s> {
@@ -164,7 +164,7 @@ impl<'s> Maker<'s, '_> {
     ) {
         let bound = |keyword| usize::try_from(object.get(keyword)?.as_u64()?).ok();
         if let Some(least) = bound("minItems") {
-            let near = 0..least.min(NEAR);
+            let near = 0..least.min(MAX_POSITIONS);
             let left = near.filter(|at| !self.cuts.item(cut, *at).goes).count();
             if left > 0 {
                 pieces.put("minItems", json!(left));
@@ -172,9 +172,9 @@ impl<'s> Maker<'s, '_> {
         }
         match bound("maxItems") {
             Some(most) => {
-                let near = 0..most.min(NEAR);
+                let near = 0..most.min(MAX_POSITIONS);
                 let left = near.filter(|at| !self.cuts_at(cut, *at, all).is_empty());
-                let left = left.count() + most.saturating_sub(NEAR);
+                let left = left.count() + most.saturating_sub(MAX_POSITIONS);
                 pieces.put("maxItems", json!(left));
             }
             None => {
@@ -214,7 +214,7 @@ impl<'s> Maker<'s, '_> {
     fn cuts_at(&mut self, cut: CutId, at: usize, all: &ItemCuts) -> Vec<CutId> {
         match all.cuts.len() + usize::from(all.goes) {
             1 => all.cuts.clone(),
-            _ if at < NEAR => self.cuts.item(cut, at).cuts,
+            _ if at < MAX_POSITIONS => self.cuts.item(cut, at).cuts,
             _ => all.cuts.clone(),
         }
     }

@@ -18,12 +18,12 @@ use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Values that a projected schema may hold beyond those of the schema itself.
-const GROWTH: usize = 10_000;
+const MAX_GROWTH: usize = 10_000;
 /// Places of the projection that may be looked at for each of them.
-const LOOKS: usize = 20;
+const LOOKS_PER_VALUE: usize = 20;
 
 /// A schema that was made.
-pub(super) struct Made {
+pub(super) struct ProjectedSchema {
     pub(super) schema: Value,
     /// Whether an instance is valid by the original exactly when its projection is by this: only then
     /// it may stand where being invalid counts (`not`, `if`, `oneOf`).
@@ -140,7 +140,7 @@ impl<'s, 'p> Maker<'s, 'p> {
             waiting: VecDeque::new(),
             depth: 0,
             made: 0,
-            limit: GROWTH,
+            limit: MAX_GROWTH,
             reached: HashSet::new(),
         }
     }
@@ -174,7 +174,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         if self.made > self.limit {
             return Err(NoProjectedSchema::TooLarge { limit: self.limit });
         }
-        let looks = self.limit.saturating_mul(LOOKS);
+        let looks = self.limit.saturating_mul(LOOKS_PER_VALUE);
         if self.cuts.looks() > looks {
             Err(NoProjectedSchema::TooManyWays { limit: looks })
         } else {
@@ -183,8 +183,8 @@ impl<'s, 'p> Maker<'s, 'p> {
     }
 
     /// The schema of what a cut leaves of the instances of a schema.
-    pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Done<Made> {
-        let as_it_is = || Made {
+    pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Done<ProjectedSchema> {
+        let as_it_is = || ProjectedSchema {
             schema: schema.clone(),
             exact: true,
         };
@@ -199,7 +199,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         }
         self.count(1 + object.len())?;
         if self.depth > 0 && is_of_another(object, self.dialect) {
-            return Ok(Made {
+            return Ok(ProjectedSchema {
                 schema: self.anything(),
                 exact: false,
             });
@@ -252,12 +252,17 @@ impl<'s, 'p> Maker<'s, 'p> {
         Ok(())
     }
 
-    fn keywords(&mut self, object: &'s Map<String, Value>, at: usize, cut: CutId) -> Done<Made> {
+    fn keywords(
+        &mut self,
+        object: &'s Map<String, Value>,
+        at: usize,
+        cut: CutId,
+    ) -> Done<ProjectedSchema> {
         let mut pieces = Pieces::new();
         self.references(object, at, cut, &mut pieces)?;
         if self.dialect <= Dialect::Draft7 && object.contains_key("$ref") {
             // Beside it nothing else counts.
-            return Ok(Made {
+            return Ok(ProjectedSchema {
                 schema: Value::Object(pieces.keywords),
                 exact: pieces.exact,
             });
@@ -282,7 +287,7 @@ impl<'s, 'p> Maker<'s, 'p> {
                 all.extend(pieces.besides);
             }
         }
-        Ok(Made {
+        Ok(ProjectedSchema {
             schema: Value::Object(out),
             exact: pieces.exact,
         })

@@ -1,4 +1,4 @@
-//! The fields and the items of a place.
+//! Reads the fields and the items of a place.
 
 use super::{Node, Reader, Source, Veil, types::Types};
 use crossfeed_projection::Step;
@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// Lists of lists that are crossed at once.
-const CROSSED: usize = 16;
+const MAX_LISTS: usize = 16;
 /// Ways in which the schemas of one field are put together.
-const WAYS: usize = 256;
+const MAX_WAYS: usize = 256;
 
 /// A field of an object.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Fields<'s> {
     /// Those that are declared and not withheld, in the source's order; behind them `*`, where fields
     /// that are not named have fields of their own. As a path it names the declared ones, too.
     pub(crate) named: Vec<Field<'s>>,
-    /// All of them, where none is declared and something is said of their values.
+    /// All of them, where the schema declares no name and describes their values.
     pub(crate) rest: Option<Field<'s>>,
     /// Whether it may be an object of which no key is known.
     pub(crate) is_open: bool,
@@ -79,7 +79,7 @@ impl<'s> Reader<'s> {
     /// What is inside of lists within lists, and of how many; of any other place itself.
     pub(crate) fn innermost(&self, mut node: Node<'s>) -> (Node<'s>, usize) {
         let mut lists = 0;
-        while lists < CROSSED
+        while lists < MAX_LISTS
             && node.word() == "array"
             && let Some(items) = self.items(&node, None)
         {
@@ -91,7 +91,7 @@ impl<'s> Reader<'s> {
 
     /// The fields of a place, those of its items where it may be a list.
     pub(crate) fn fields(&self, node: &Node<'s>) -> Fields<'s> {
-        let mut fields = Merged::default();
+        let mut fields = FieldMap::default();
         self.gather(node, &mut fields, 0);
         self.spend(fields.named.len());
         let mut fields = fields.done();
@@ -109,7 +109,7 @@ impl<'s> Reader<'s> {
     /// Whether a field has fields of its own that are declared, as far as is looked.
     fn declares(&self, field: &Field<'s>) -> bool {
         let mut open = vec![self.field(field)];
-        for _ in 0..CROSSED {
+        for _ in 0..MAX_LISTS {
             let Some(node) = open.pop() else {
                 return false;
             };
@@ -127,7 +127,7 @@ impl<'s> Reader<'s> {
         false
     }
 
-    /// The field that stands for those that are not named, by what is said of them.
+    /// The field that stands for those that are not named, by the schemas that describe them.
     fn rest(&self, node: &Node<'s>, said: Vec<&'s Value>) -> Option<Field<'s>> {
         let source = Source::any(said.into_iter().map(Source::of));
         let says_nothing = source.all.is_empty() && source.any.is_empty();
@@ -140,7 +140,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    fn gather(&self, node: &Node<'s>, fields: &mut Merged<'s>, crossed: usize) {
+    fn gather(&self, node: &Node<'s>, fields: &mut FieldMap<'s>, crossed: usize) {
         let word = node.word();
         if word == "enum" {
             return;
@@ -156,7 +156,7 @@ impl<'s> Reader<'s> {
             }
             fields.rest = self.rest(node, members.rest).or(fields.rest.take());
         }
-        if crossed < CROSSED
+        if crossed < MAX_LISTS
             && let Some(items) = self.items(node, None)
         {
             self.gather(&items, fields, crossed + 1);
@@ -166,14 +166,14 @@ impl<'s> Reader<'s> {
 
 /// Fields by name, in order.
 #[derive(Default)]
-struct Merged<'s> {
+struct FieldMap<'s> {
     named: Vec<Field<'s>>,
     by_name: HashMap<&'s str, usize>,
     rest: Option<Field<'s>>,
     is_open: bool,
 }
 
-impl<'s> Merged<'s> {
+impl<'s> FieldMap<'s> {
     fn add(&mut self, name: &'s str, source: Source<'s>, veil: Veil<'s>) {
         match self.by_name.get(name) {
             Some(&at) => {
@@ -208,7 +208,7 @@ impl<'s> Merged<'s> {
 struct Members<'s> {
     named: Vec<(&'s str, Source<'s>)>,
     by_name: HashMap<&'s str, usize>,
-    /// What is said of members that are not named.
+    /// The schemas of members that are not named.
     rest: Vec<&'s Value>,
 }
 
@@ -224,14 +224,14 @@ impl<'s> Members<'s> {
 }
 
 impl<'s> Node<'s> {
-    /// Gathers what is said of the members: what holds in any case is `all` of a field, what
+    /// Gathers the schemas of the members: what holds in any case is `all` of a field, what
     /// branches say is one of its ways.
     fn members(&self, into: &mut Members<'s>) {
         for part in &self.parts {
             for (name, schema) in keywords::members(part.get("properties")) {
                 if *schema != Value::Bool(false) {
                     let source = into.entry(name);
-                    if source.all.len() < WAYS {
+                    if source.all.len() < MAX_WAYS {
                         source.all.push(schema);
                     }
                 }
@@ -241,7 +241,7 @@ impl<'s> Node<'s> {
             let others = ["additionalProperties", "unevaluatedProperties"];
             let others = others.iter().filter_map(|keyword| part.get(*keyword));
             let rest = patterned.chain(others).filter(|schema| is_telling(schema));
-            into.rest.extend(rest.take(WAYS));
+            into.rest.extend(rest.take(MAX_WAYS));
         }
         for branch in self.groups.iter().flatten() {
             if !branch.may_be(Types::OBJECT) {
@@ -251,12 +251,12 @@ impl<'s> Node<'s> {
             branch.members(&mut inner);
             for (name, source) in inner.named {
                 let entry = into.entry(name);
-                if entry.any.len() < WAYS {
+                if entry.any.len() < MAX_WAYS {
                     entry.or(source);
                 }
             }
             into.rest.extend(inner.rest);
-            into.rest.truncate(WAYS);
+            into.rest.truncate(MAX_WAYS);
         }
     }
 
@@ -294,13 +294,13 @@ impl<'s> Node<'s> {
                 (Some(_), Some(_)) => source.all.extend(at.or(rest)),
                 (Some(listed), None) => {
                     let ways = listed.iter().chain(rest.filter(|s| is_telling(s)));
-                    source.any.extend(ways.take(WAYS).map(|way| vec![way]));
+                    source.any.extend(ways.take(MAX_WAYS).map(|way| vec![way]));
                 }
                 (None, _) => source.all.extend(rest),
             }
         }
         for branch in self.groups.iter().flatten() {
-            if branch.may_be(Types::ARRAY) && source.any.len() < WAYS {
+            if branch.may_be(Types::ARRAY) && source.any.len() < MAX_WAYS {
                 source.or(branch.item_source(position));
             }
         }

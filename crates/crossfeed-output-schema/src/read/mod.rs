@@ -9,7 +9,7 @@
 //!   branches; a union is what has no such word and several branches.
 //! - An object is *open* where it declares no field and does not forbid them; one that declares some
 //!   is described by them, and by `*` where `additionalProperties` (or a pattern) declares fields of
-//!   the others. Of others that are of any kind, or scalars, nothing is said.
+//!   the others. Others that are of any kind, or scalars, are not described.
 //! - What is not a schema says nothing.
 
 mod fields;

@@ -1,4 +1,4 @@
-//! One place: the schemas that hold there, put together.
+//! Puts the schemas of one place together.
 
 use super::{
     Reader, Veil,
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use std::collections::{HashSet, VecDeque};
 
 /// Schemas that one place may take: more are left aside.
-const PARTS: usize = 2_000;
+const MAX_PARTS: usize = 2_000;
 /// Branches within branches that are looked into.
-const BRANCHINGS: usize = 32;
+const MAX_BRANCHINGS: usize = 32;
 
 /// The schemas of a place as they stand: all of `all` hold, and one of `any` where there are some.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl<'s> Source<'s> {
         self.any.extend(other.any);
     }
 
-    /// The same, where one possibility is no choice.
+    /// The same, where a single possibility holds in any case.
     pub(super) fn settled(mut self) -> Self {
         if self.any.is_empty() {
             return self;
@@ -80,7 +80,7 @@ impl<'s> Reader<'s> {
         let mut assembly = Assembly {
             reader: self,
             way: HashSet::new(),
-            left: PARTS,
+            left: MAX_PARTS,
         };
         let mut node = assembly.node(&source.all, &source.any, 0);
         node.veil = veil;
@@ -140,7 +140,7 @@ impl<'s> Assembly<'_, 's> {
             let Some(group) = groups.pop_front() else {
                 break;
             };
-            if depth == BRANCHINGS {
+            if depth == MAX_BRANCHINGS {
                 continue;
             }
             let mut branches = Vec::new();
@@ -208,7 +208,7 @@ impl<'s> Node<'s> {
         Types::all(declared.filter(|types| !types.is_empty()))
     }
 
-    /// The types that it may have; `None` where nothing is said.
+    /// The types that it may have; `None` where the schemas do not tell.
     pub(super) fn types(&self) -> Option<Types> {
         let own = self.own_types();
         let groups = self.groups.iter().filter_map(|group| {
@@ -275,7 +275,7 @@ impl<'s> Node<'s> {
         self.parts.iter().flat_map(required).collect()
     }
 
-    /// What the schema says of itself, the nearest first.
+    /// The description in the schema, the nearest first.
     pub(crate) fn description(&self) -> Option<&'s str> {
         let mut parts = self.parts.iter();
         parts.find_map(|part| part.get("description")?.as_str())

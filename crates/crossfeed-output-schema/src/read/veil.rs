@@ -1,4 +1,4 @@
-//! Which places of a schema are never shown.
+//! Finds places of a schema that are never shown.
 
 use crossfeed_projection::{Place, Projection};
 
@@ -33,7 +33,7 @@ impl<'s> Veil<'s> {
         is_shown.then_some(Self(places))
     }
 
-    /// Adds what is said of another place.
+    /// Adds what the rules say of another place.
     pub(super) fn join(&mut self, other: Self) {
         for place in other.0 {
             if !self.0.contains(&place) {

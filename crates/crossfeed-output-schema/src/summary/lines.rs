@@ -10,7 +10,7 @@ use crossfeed_projection::Step;
 
 /// What a place has of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Listed {
+struct PlaceLines {
     /// It has a line of its own, or would have one if it were not listed wholly.
     own: bool,
     /// How many of its children have lines, of their own or within.
@@ -23,7 +23,7 @@ struct Listed {
 /// each of them.
 pub(super) struct Lines {
     tree: Tree,
-    listed: Vec<Listed>,
+    listed: Vec<PlaceLines>,
     /// The chosen places, in the order of their lines; the root has none among them.
     order: Vec<usize>,
     count: usize,
@@ -32,7 +32,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn of(tree: Tree) -> Self {
         let mut lines = Self {
-            listed: vec![Listed::default(); tree.spots.len()],
+            listed: vec![PlaceLines::default(); tree.spots.len()],
             tree,
             order: Vec::new(),
             count: 0,

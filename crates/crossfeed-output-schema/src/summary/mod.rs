@@ -63,7 +63,7 @@ pub struct Summary {
     pub output_fields: Vec<String>,
     /// Whether something is hidden: a branch that is folded or cut, an open object, a union with an
     /// object branch. It is exactly where a line is a marker, or the whole value is an open object,
-    /// which has no line. Of `{}` nothing is said, and so nothing is hidden.
+    /// which has no line. `{}` hides nothing, as it describes nothing.
     pub has_hidden_fields: bool,
 }
 

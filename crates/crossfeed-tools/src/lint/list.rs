@@ -1,7 +1,7 @@
 //! Judges a list: each tool, each entry that is not a tool, and the sums over all tools.
 
 use super::{Finding, Findings, Severity, ToLint, schema};
-use crate::{Counts, Facts, Passed, Profile, ToolList, profile::GEMINI_JSON_SCHEMA};
+use crate::{Counts, Facts, PassedEntry, Profile, ToolList, profile::GEMINI_JSON_SCHEMA};
 use crossfeed_wire::Pointer;
 use std::collections::HashMap;
 
@@ -147,7 +147,7 @@ impl<'t> Judging<'t> {
 }
 
 /// An entry that is not a tool; nothing is found where the provider runs it or takes it as it is.
-fn judge_passed(list: &ToolList, passed: &Passed, profile: Profile) -> Vec<Finding> {
+fn judge_passed(list: &ToolList, passed: &PassedEntry, profile: Profile) -> Vec<Finding> {
     let (why, fix) = match profile {
         // A client of MCP has no provider that runs tools for it.
         Profile::Mcp if passed.is_hosted => ("a tool has a schema", "leave it out"),

@@ -17,7 +17,7 @@ use std::fmt;
 
 /// A tool as it would be sent.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "built by whoever lints")]
+#[expect(clippy::exhaustive_structs, reason = "built by hosts")]
 pub struct ToLint<'t> {
     /// Its name.
     pub name: &'t str,

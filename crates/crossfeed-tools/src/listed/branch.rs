@@ -22,7 +22,7 @@ pub(crate) struct Siblings<'m> {
 }
 
 impl<'m> Siblings<'m> {
-    /// The members of an object: those that are no references map, and those that references fill.
+    /// The members of an object without its references maps, and those that references fill.
     pub(super) fn of(
         members: &'m Map<String, Value>,
         is_map: impl Fn(&str) -> bool,

@@ -4,7 +4,7 @@ use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};
 
 /// The most characters of a name or a place that a message quotes.
-const QUOTED: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 /// How a library is made to offer a choice of fields.
 const BY_OPTION: &str = "the host lists them with `ListOptions::with_reflection`";
 /// How a part of an earlier result is passed on.
@@ -140,7 +140,7 @@ impl ReadError {
             at => format!("{self} (argument `{}`)", quoted(at)),
         };
         let mut body = ErrorBody::new(self.code(), message);
-        body.at = Some(at.as_str().chars().take(5 * QUOTED).collect());
+        body.at = Some(at.as_str().chars().take(5 * MAX_QUOTED_CHARS).collect());
         body.advice = Some(self.advice());
         body
     }
@@ -148,7 +148,7 @@ impl ReadError {
 
 /// The beginning of a text that a model or a server wrote.
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

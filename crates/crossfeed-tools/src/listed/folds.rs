@@ -43,7 +43,7 @@ pub(super) fn open<E>(
     Ok(())
 }
 
-/// What a text in a folded place stands for; `None` where for itself.
+/// The value that a text in a folded place stands for; `None` where it is a string.
 fn meant(shown: &Position<'_>, own: &Position<'_>, written: &Value) -> Option<Value> {
     let text = written.as_str()?;
     let decoded = decode(text)?;

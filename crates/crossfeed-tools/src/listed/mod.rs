@@ -23,8 +23,8 @@ pub use options::{ListOptions, Stop};
 pub use outline::Outline;
 
 use crate::{
-    Change, Converted, Dropped, Lost, Names, Notice, Passed, Shape, Spelling, Style, Taken,
-    ToolList, guidance, reflect, tool_names,
+    Change, Converted, Dropped, Names, Notice, PassedEntry, Shape, Spelling, Style,
+    TakenProjection, ToolList, UnsupportedField, guidance, reflect, tool_names,
 };
 use budget::{Budget, Marks, Presentation};
 use crossfeed_schema::SchemaError;
@@ -35,15 +35,15 @@ use std::collections::{HashMap, HashSet};
 /// A list of tools as it is shown to a model, and the way back.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct RewrittenList {
     /// The list to show, in the document in which it came.
     pub value: Value,
     /// Its tools, in their order.
     pub tools: Vec<ListedTool>,
     /// Entries that are not tools of the host's, and stay as they came.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<PassedEntry>,
     /// What another shape has no place for.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<UnsupportedField>,
     /// Names of [`ListOptions::never`] that no tool of the list has, sorted.
     pub unknown_never: Vec<String>,
     /// Names that several tools are shown under, in their order: only the first of each is found.
@@ -97,7 +97,7 @@ pub struct ListedTool {
 /// # Ok::<(), crossfeed_tools::ToolListError>(())
 /// ```
 #[must_use]
-pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
+pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> RewrittenList {
     // Not every shape has a place for marks, nor for output schemas.
     let marks: Vec<_> = list
         .tools()
@@ -139,7 +139,7 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
             strict: strict_field(&tool, listed, options),
         }
     });
-    Listed {
+    RewrittenList {
         value: list.to_value_with(changes),
         passed: list.passed().to_vec(),
         unknown_never: unknown_never(&own, options),
@@ -238,7 +238,7 @@ fn listed(tool: &crate::Tool<'_>, name: String, mut shown: Presentation) -> List
     }
 }
 
-impl Listed {
+impl RewrittenList {
     /// The tool that is shown as `name`.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ListedTool> {
@@ -377,7 +377,7 @@ impl ListedTool {
     /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
     /// which [`Self::read`] refuses.
     #[must_use = "the arguments hold it no longer"]
-    pub fn take_projection(&self, arguments: &mut Value) -> Taken {
+    pub fn take_projection(&self, arguments: &mut Value) -> TakenProjection {
         reflect::take(self.reflected(), self.shown_schema(), arguments)
     }
 

@@ -132,7 +132,7 @@ impl ListOptions {
     }
 
     /// A tool whose whole results a model may ask for by `_whole`, for clients that show it previews and whose
-    /// models sometimes write scripts that read results. What it asked for is in [`Taken::whole`](crate::Taken).
+    /// models sometimes write scripts that read results. What it asked for is in [`TakenProjection::whole`](crate::TakenProjection).
     #[must_use]
     pub fn with_whole(mut self, tool: impl Into<String>) -> Self {
         self.wholes.insert(tool.into());

@@ -1,9 +1,9 @@
-//! The one schema that stands where a provider's subset has no words: a string that is JSON.
+//! Folds: strings of JSON where a provider's subset has no words for a schema.
 
 use crossfeed_json::{TokenVisitor, read_tokens};
 use serde_json::{Map, Value, json};
 
-/// What a model is told of a folded place.
+/// The description of a folded place.
 const DESCRIPTION: &str = "the value as JSON text";
 
 /// The schema of a folded place. A place is recognised by being exactly this.

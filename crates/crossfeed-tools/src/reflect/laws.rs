@@ -4,7 +4,7 @@ use super::{
     FIELDS, SELECT, WHOLE,
     tests::{self, list, offered, tool, without_reflections},
 };
-use crate::{ListOptions, Listed, Reflection, Severity, ToLint, ToolList, lint};
+use crate::{ListOptions, Reflection, RewrittenList, Severity, ToLint, ToolList, lint};
 use crossfeed_projection::RevealRules;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
@@ -146,7 +146,7 @@ proptest! {
             let Some(profile) = options.profile_of() else {
                 continue;
             };
-            let refused = |listed: &Listed| {
+            let refused = |listed: &RewrittenList| {
                 let list = ToolList::parse(&listed.value).unwrap();
                 let tool = list.tools().next().unwrap();
                 let schema = tool.input_schema().into_owned();

@@ -1,18 +1,16 @@
-//! Parameters that say what of a result is wanted: `_select` and `_fields` ask for parts, `_whole` for
+//! Parameters by which a model chooses fields of a result: `_select` and `_fields` ask for parts, `_whole` for
 //! all of it.
 //!
-//! What comes in: the output schemas of a tool, or its kind of resource. What goes out: optional
-//! parameters in the schema that the model sees, and what it wrote there, taken out of the arguments
-//! before anything else reads them. Deliberately not here: projecting, and the tool's own schema,
-//! which never learns of them.
+//! They stand in the schema that the model sees, and are taken out of the arguments before anything else reads
+//! them; the tool's own schema never has them.
 //!
 //! # Invariants
 //!
 //! - A parameter of the tool's own wins: nothing is injected under its name, nothing taken out.
 //! - What is shown accepts the arguments that it accepted before, with these parameters besides.
 //! - Our own parameters are known again by their exact form, so that showing twice is showing once.
-//! - The keys are sorted, each once, and none is one that may never be shown. More than 200 are not
-//!   listed: then any string is taken, and one that the result does not have is told of.
+//! - The keys are sorted, each once, without those that may never be shown. More than 200 are not
+//!   listed: then any string is taken, and diagnostics name one that the result does not have.
 //! - Where `propertyNames`, `maxProperties`, patterns or schemas of dependents would refuse the
 //!   parameters, what is shown admits more than before, and so does the schema that is read from a
 //!   list that is shown again. Judging goes by the tool's own schema, never by what is shown.
@@ -24,7 +22,7 @@ mod take;
 #[cfg(test)]
 mod tests;
 
-pub use take::Taken;
+pub use take::TakenProjection;
 
 use crossfeed_output_schema::OutputSchema;
 use crossfeed_projection::{ResourceType, RevealRules};
@@ -44,12 +42,12 @@ pub(crate) const ALL: [&str; 3] = [SELECT, FIELDS, WHOLE];
 /// What a model may write to ask for parts of a result, in the spellings that references have.
 pub(crate) const PART_WORDS: [&str; 4] = [SELECT, "$select", FIELDS, "$fields"];
 /// Keys that are listed; where there are more, any string is taken.
-const MOST_KEYS: usize = 200;
-/// What is said of [`SELECT`], and by which it is known.
+const MAX_KEYS: usize = 200;
+/// The description of [`SELECT`], by which it is recognised.
 const SELECT_SAYS: &str = "Only these top-level fields of the result; without it, all of them.";
-/// What is said of [`FIELDS`] at first, and by which it is known.
+/// The beginning of the description of [`FIELDS`], by which it is recognised.
 const FIELDS_SAYS: &str = "Only these fields of the result, by paths such as owner.name";
-/// What is said of [`WHOLE`], and by which it is known.
+/// The description of [`WHOLE`], by which it is recognised.
 const WHOLE_SAYS: &str = "Whether to return the whole result, for a script that reads it.";
 
 /// What a tool's model may ask of its results. See [`crate::ListOptions::with_reflection`].
@@ -166,7 +164,7 @@ impl Reflection {
 }
 
 fn select_schema(keys: &[String]) -> Value {
-    let items = if keys.len() > MOST_KEYS {
+    let items = if keys.len() > MAX_KEYS {
         json!({"type": "string"})
     } else {
         json!({"type": "string", "enum": keys})
@@ -188,12 +186,12 @@ pub(crate) fn push_whole(injected: &mut Injected) {
     injected.push(WHOLE, schema);
 }
 
-/// What a model is told once of `_whole`, where tools have it.
+/// What a model reads once about `_whole`, where tools have it.
 pub const WHOLE_GUIDANCE: &str = "Where a tool has `_whole`, set it to true only in a script that reads the \
      result itself: it then gets the whole result, however large. Without it, a large result is shown as a \
      preview.";
 
-/// What a model is told once of the parameters that are shown.
+/// What a model reads once about the parameters that are shown.
 pub(crate) fn guidance(select: bool, fields: bool) -> Option<String> {
     let how = match (select, fields) {
         (false, false) => return None,

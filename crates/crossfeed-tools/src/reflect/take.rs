@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// What was taken out of arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Taken {
+pub struct TakenProjection {
     /// What the model asked for; nothing where it said nothing that can be read.
     pub request: ProjectionRequest,
     /// Whether it asked for the whole result.
@@ -37,9 +37,13 @@ fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
 
 /// Takes the parameters `names` out of arguments; `shown` is the schema that the model saw. A `_whole` that is
 /// no boolean stays, and is refused when the arguments are read back.
-pub(crate) fn take(names: &[&'static str], shown: &Value, arguments: &mut Value) -> Taken {
+pub(crate) fn take(
+    names: &[&'static str],
+    shown: &Value,
+    arguments: &mut Value,
+) -> TakenProjection {
     let Value::Object(members) = arguments else {
-        return Taken::default();
+        return TakenProjection::default();
     };
     let mut written = Map::new();
     let mut whole = false;
@@ -73,7 +77,7 @@ pub(crate) fn take(names: &[&'static str], shown: &Value, arguments: &mut Value)
         written.insert((*name).to_owned(), value);
     }
     let (request, diagnostics) = ProjectionRequest::from_value(&Value::Object(written));
-    Taken {
+    TakenProjection {
         request,
         whole,
         diagnostics,

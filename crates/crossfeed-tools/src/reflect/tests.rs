@@ -2,7 +2,7 @@
 
 use super::{FIELDS, SELECT, WHOLE};
 use crate::{
-    ListOptions, Listed, Profile, ReadError, Reflection, Shape, Spelling, Style, ToolList,
+    ListOptions, Profile, ReadError, Reflection, RewrittenList, Shape, Spelling, Style, ToolList,
     rewrite_tools,
 };
 use crossfeed_projection::{FieldsValue, ProjectionRequest, ResourceType, RevealRules};
@@ -16,7 +16,7 @@ pub(super) fn tool(schema: Value) -> Value {
     json!({"name": "t", "description": "d", "inputSchema": schema, "outputSchema": output()})
 }
 
-pub(super) fn list(document: &Value, options: &ListOptions) -> Listed {
+pub(super) fn list(document: &Value, options: &ListOptions) -> RewrittenList {
     let listed = rewrite_tools(&ToolList::parse(document).unwrap(), options);
     let again = rewrite_tools(&ToolList::parse(document).unwrap(), options);
     assert_eq!(again.value.to_string(), listed.value.to_string());

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
 /// How many branches are looked at: they may hold branches of their own.
-const BRANCHES: usize = 1_000;
+const MAX_BRANCHES: usize = 1_000;
 
 /// How many alternatives of one member are told; beyond them it may be anything.
-const ALTERNATIVES: usize = 50;
+const MAX_ALTERNATIVES: usize = 50;
 
 /// A schema and its place.
 pub(super) type Part<'s> = (String, &'s Value);
@@ -80,7 +80,7 @@ impl<'s> Merge<'s> {
             root,
             index,
             dialect,
-            left: BRANCHES,
+            left: MAX_BRANCHES,
             depth: 0,
         }
     }
@@ -218,7 +218,7 @@ fn either<'s>(mut left: Members<'s>, right: Members<'s>) -> Members<'s> {
             if known.schemas.iter().any(is_known) {
                 continue;
             }
-            if known.schemas.len() >= ALTERNATIVES {
+            if known.schemas.len() >= MAX_ALTERNATIVES {
                 known.open = true;
                 break;
             }

@@ -60,7 +60,7 @@ pub enum Notice {
     /// The root combined schemas; what they say of the parameters is shown in one object.
     #[error("the branches of the root are shown as one object, which accepts more than they do")]
     RootMerged,
-    /// The schema nests so deep that with references at every position nobody could read it.
+    /// The schema nests so deep that with references at every position it could not be read.
     #[error("no reference is admitted at the innermost places: the schema would nest too deep")]
     Deep,
     /// The schema is not valid in the dialect that it declares, or in the one that it would have.

@@ -25,7 +25,7 @@ const PART: &str = "tool_part";
 const DEPENDING: [&str; 2] = ["dependentSchemas", "dependencies"];
 
 /// The references map or list of a root.
-struct Beside {
+struct ReferencesProperty {
     key: String,
     schema: Value,
 }
@@ -110,7 +110,7 @@ impl<'s> Rewriter<'s> {
         spelling: Spelling,
         object: &Map<String, Value>,
         members: &Members<'_>,
-    ) -> Option<Beside> {
+    ) -> Option<ReferencesProperty> {
         // A name that the engine takes for the tool's own is not free, wherever it is declared.
         let is_free = |key: &String| {
             !members.unknown
@@ -121,7 +121,7 @@ impl<'s> Rewriter<'s> {
         let spelling = [spelling, spelling.other()]
             .into_iter()
             .find(|spelling| is_free(&spelling.key("refs")))?;
-        Some(Beside {
+        Some(ReferencesProperty {
             key: spelling.key("refs"),
             schema: references(style, spelling)?,
         })
@@ -134,7 +134,7 @@ impl<'s> Rewriter<'s> {
         key: &'s str,
         value: &'s Value,
         place: &mut Place,
-        beside: &Beside,
+        beside: &ReferencesProperty,
     ) -> Option<Value> {
         let own = beside.key.as_str();
         Some(match (key, value) {

@@ -11,20 +11,20 @@ pub struct Converted {
     /// The list.
     pub list: ToolList,
     /// What is gone.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<UnsupportedField>,
 }
 
 /// A field, or a whole tool, that the other shape has no place for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Lost {
+pub struct UnsupportedField {
     /// The tool; empty for what stood beside the list.
     pub tool: String,
     /// The field; `None` where the whole tool has no counterpart.
     pub field: Option<String>,
 }
 
-impl Lost {
+impl UnsupportedField {
     fn field(tool: &str, field: &str) -> Self {
         Self {
             tool: tool.to_owned(),
@@ -54,9 +54,9 @@ impl ToolList {
                 )
             };
             let beside = document.keys().filter(|key| !holds_tools(key));
-            lost.extend(beside.map(|key| Lost::field("", key)));
+            lost.extend(beside.map(|key| UnsupportedField::field("", key)));
         }
-        lost.extend(self.passed().iter().map(|passed| Lost {
+        lost.extend(self.passed().iter().map(|passed| UnsupportedField {
             tool: passed.name.clone(),
             field: None,
         }));
@@ -77,7 +77,7 @@ impl ToolList {
     }
 }
 
-fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<Lost>) -> Value {
+fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<UnsupportedField>) -> Value {
     let mut out = Map::new();
     if shape == Shape::OpenAiResponses {
         out.insert("type".to_owned(), Value::from("function"));
@@ -95,7 +95,7 @@ fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<Lost>) -> Value {
     if let Some(strict) = strict {
         out.insert("strict".to_owned(), Value::Bool(strict));
     }
-    // The title is said where there is no description.
+    // The title takes the place of a missing description.
     let said = |key: &str| match key {
         "name" | "description" | "type" => true,
         "title" => out.get("description").is_some_and(|said| {
@@ -106,7 +106,7 @@ fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<Lost>) -> Value {
         key => find::GEMINI_SCHEMAS.contains(&key) || key == "input_schema",
     };
     let unsaid = tool.members().filter(|(key, _)| !said(key));
-    lost.extend(unsaid.map(|(key, _)| Lost::field(tool.name(), key)));
+    lost.extend(unsaid.map(|(key, _)| UnsupportedField::field(tool.name(), key)));
     match shape {
         Shape::OpenAiChat => json!({"type": "function", "function": out}),
         _ => Value::Object(out),

@@ -32,7 +32,7 @@ const AROUND: usize = 8;
 pub struct ToolList {
     pub(super) document: Value,
     tools: Vec<(Pointer, Shape)>,
-    passed: Vec<Passed>,
+    passed: Vec<PassedEntry>,
 }
 
 /// Why a document is not a tool list.
@@ -53,7 +53,7 @@ pub enum ToolListError {
 /// An entry of a list that is not a tool of the host's, and stays as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Passed {
+pub struct PassedEntry {
     /// Where it stands in the document.
     pub at: Pointer,
     /// What a provider calls it: its `name`, its `type`, or its first key.
@@ -66,7 +66,7 @@ pub struct Passed {
 
 impl ToolList {
     /// Whether an entry is a tool of the host's that takes a text: OpenAI knows such.
-    pub(crate) fn is_custom(&self, passed: &Passed) -> bool {
+    pub(crate) fn is_custom(&self, passed: &PassedEntry) -> bool {
         let entry = self.document.pointer(passed.at.as_str());
         entry.is_some_and(|entry| entry.get("type").is_some_and(|word| word == "custom"))
     }
@@ -103,7 +103,7 @@ impl ToolList {
         for Entry { at, what } in entries {
             match what {
                 What::Tool(shape) => tools.push((at, shape)),
-                what => passed.push(Passed::of(&document, at, what)),
+                what => passed.push(PassedEntry::of(&document, at, what)),
             }
         }
         Self {
@@ -129,9 +129,9 @@ impl ToolList {
         })
     }
 
-    /// What is not a tool of the host's: tools that the provider runs, and what is none at all.
+    /// The entries that are not tools of the host's: tools that the provider runs, and other values.
     #[must_use]
-    pub fn passed(&self) -> &[Passed] {
+    pub fn passed(&self) -> &[PassedEntry] {
         &self.passed
     }
 
@@ -184,7 +184,7 @@ fn entries(document: &Value) -> Result<Vec<Entry>, ToolListError> {
     })
 }
 
-impl Passed {
+impl PassedEntry {
     fn of(document: &Value, at: Pointer, what: What) -> Self {
         let item = document.pointer(at.as_str()).unwrap_or(&Value::Null);
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -11,8 +11,8 @@ mod list;
 mod tool;
 
 pub use call::{ToolCall, ToolCallError, ToolCallErrorKind};
-pub use convert::{Converted, Lost};
-pub use list::{Change, Passed, ToolList, ToolListError};
+pub use convert::{Converted, UnsupportedField};
+pub use list::{Change, PassedEntry, ToolList, ToolListError};
 pub use tool::Tool;
 
 /// The member of a tool's `_meta` that says `false` where the tool is never chained.

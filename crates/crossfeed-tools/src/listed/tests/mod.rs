@@ -6,11 +6,11 @@ mod folds;
 mod laws;
 mod nulls;
 
-use super::{ListOptions, Listed, rewrite_tools};
+use super::{ListOptions, RewrittenList, rewrite_tools};
 use crate::{Style, ToolList};
 use serde_json::{Value, json};
 
-fn list(document: &Value, options: &ListOptions) -> Listed {
+fn list(document: &Value, options: &ListOptions) -> RewrittenList {
     let list = ToolList::parse(document).unwrap();
     let listed = rewrite_tools(&list, options);
     // The same again, byte for byte.
@@ -36,7 +36,7 @@ fn optionals(name: &str, count: usize) -> Value {
     tool(name, object(Value::Object(properties), json!([])))
 }
 
-fn decisions(listed: &Listed) -> Vec<(&str, Option<&str>, Option<bool>, &str)> {
+fn decisions(listed: &RewrittenList) -> Vec<(&str, Option<&str>, Option<bool>, &str)> {
     listed
         .decisions()
         .map(|d| {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// How often places beyond the depth are looked for: folding one may show no other.
-const ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// How deep aliases are looked for.
 const MAX_NESTED: usize = 256;
@@ -20,7 +20,7 @@ const MAX_NESTED: usize = 256;
 pub(super) fn finish(mut schema: Value, facts: &Facts) -> (Value, bool) {
     let mut changed = false;
     if let Some(limit) = facts.limits.depth {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let beyond = Levels::of(&schema, limit).beyond;
             if beyond.is_empty() {
                 break;

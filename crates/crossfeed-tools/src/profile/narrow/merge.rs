@@ -5,7 +5,7 @@ use crossfeed_schema::keywords::{self, Applies};
 use serde_json::{Map, Value, json};
 
 /// How many schemas are merged into one.
-const MERGED: usize = 64;
+const MAX_MERGED: usize = 64;
 
 /// The keywords that only say something about a schema.
 fn is_annotation(keyword: &str) -> bool {
@@ -48,13 +48,13 @@ fn is_structure(keyword: &str) -> bool {
     )
 }
 
-/// Whether a branch is more than a condition. A boolean is none.
+/// Whether a branch is more than a condition; a boolean is not.
 pub(super) fn is_structured(schema: &Value) -> bool {
     let map = schema.as_object();
     map.is_some_and(|map| map.keys().any(|keyword| is_structure(keyword)))
 }
 
-/// The reference that a schema is, alone or as the only member of `allOf`, with what is said
+/// The reference that a schema is, alone or as the only member of `allOf`, with the annotations
 /// beside it; `None` where there is more to the schema.
 pub(super) fn lone_reference(
     map: &Map<String, Value>,
@@ -94,7 +94,7 @@ impl Narrowing<'_> {
         let mut merged = 0;
         while let Some(mut part) = open.pop() {
             merged += 1;
-            if merged > MERGED {
+            if merged > MAX_MERGED {
                 return None;
             }
             let all = part.shift_remove("allOf");
@@ -218,7 +218,7 @@ pub(super) fn admit_branches<'s>(
     let mut looked_at = 0;
     while let Some(Value::Object(branch)) = open.pop() {
         looked_at += 1;
-        if looked_at > MERGED {
+        if looked_at > MAX_MERGED {
             break;
         }
         let referred = branch.get("$ref").and_then(Value::as_str);

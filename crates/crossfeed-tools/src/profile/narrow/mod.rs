@@ -55,14 +55,14 @@ pub struct Dropped {
 const MAX_DROPPED: usize = 100;
 
 /// Deeper than this a schema is folded, so that no input exhausts the stack.
-const DEEPEST: usize = 96;
+const MAX_NESTED: usize = 96;
 
 /// How many schemas may come of each one that came in, and of every schema however small.
 const GROWTH: usize = 4;
 const LEAST: usize = 2_000;
 
 /// How often a schema is narrowed again after places were folded.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Fits a schema to a provider's subset.
 ///
@@ -96,7 +96,7 @@ pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
         let (mut narrowed, mut changed) = finish::finish(narrowing.root(), facts);
         let dropped = narrowing.dropped;
         // What was folded late may stand in a union, which is then told differently.
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if !changed {
                 break;
             }
@@ -190,7 +190,7 @@ impl<'s> Narrowing<'s> {
         let Value::Object(map) = schema else {
             return fold_schema();
         };
-        if nested > DEEPEST || self.left == 0 {
+        if nested > MAX_NESTED || self.left == 0 {
             return self.folded(map);
         }
         self.left -= 1;
@@ -331,7 +331,7 @@ fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "title" | "description" | "default" | "example") || keyword == NULLABLE
 }
 
-/// The keyword for null, where there is no such type.
+/// The keyword for null, where a subset has no type for it.
 const NULLABLE: &str = "nullable";
 
 /// Says that a schema admits null, beside a type that it says; whether it says one.

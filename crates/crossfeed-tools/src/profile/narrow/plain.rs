@@ -7,7 +7,7 @@ use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 
 /// Deeper than this nothing is repaired.
-const DEEPEST: usize = 128;
+const MAX_NESTED: usize = 128;
 
 pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
     let mut dropped = Vec::new();
@@ -59,7 +59,7 @@ fn admit_parts(root: &mut Map<String, Value>) {
                 continue;
             };
             looked_at += 1;
-            if looked_at > DEEPEST {
+            if looked_at > MAX_NESTED {
                 return;
             }
             open.push(part.shift_remove("allOf"));
@@ -74,7 +74,7 @@ fn admit_parts(root: &mut Map<String, Value>) {
 
 /// Whether a reference leads into a list form of `items`, which must then stay where it is.
 fn refers_into_lists(schema: &Value, nested: usize) -> bool {
-    if nested > DEEPEST {
+    if nested > MAX_NESTED {
         return true;
     }
     match schema {
@@ -96,7 +96,7 @@ struct Repair<'f> {
 impl Repair<'_> {
     fn schema(&self, schema: &mut Value, nested: usize) {
         let Value::Object(map) = schema else { return };
-        if nested > DEEPEST {
+        if nested > MAX_NESTED {
             return;
         }
         if self.lists && map.get("items").is_some_and(Value::is_array) {

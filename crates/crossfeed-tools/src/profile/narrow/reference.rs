@@ -6,14 +6,14 @@ use crossfeed_wire::{Pointer, fragment::decoded};
 use serde_json::{Map, Value, json};
 
 /// How many references are followed that lead to nothing but a reference.
-const FOLLOWED: usize = 16;
+const MAX_FOLLOWED: usize = 16;
 
 impl Narrowing<'_> {
     /// What a reference leads to, with the pointer of it; `None` for one that is remote, dangling
     /// or by another means than a pointer.
     pub(super) fn target(&self, reference: &str) -> Option<(String, &Value)> {
         let mut reference = reference;
-        for _ in 0..FOLLOWED {
+        for _ in 0..MAX_FOLLOWED {
             let pointer = decoded(reference.strip_prefix('#')?)?;
             let target = self.root.pointer(Pointer::parse(&pointer)?.as_str())?;
             let next = target.as_object().filter(|map| map.len() == 1);
@@ -25,7 +25,7 @@ impl Narrowing<'_> {
         None
     }
 
-    /// A schema that is a reference, with what is said beside it.
+    /// A schema that is a reference, with the annotations beside it.
     pub(super) fn reference(
         &mut self,
         reference: &str,

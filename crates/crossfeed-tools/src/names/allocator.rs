@@ -4,18 +4,18 @@ use crossfeed_wire::{internal, reference};
 use std::collections::{HashMap, HashSet};
 
 /// The most characters of a name that is given here.
-const LONGEST: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// What a tool is called of whose name nothing may stay.
 const UNNAMED: &str = "tool";
 
 /// The names that are taken, and how often each was wanted.
-pub(super) struct Given<'s> {
+pub(super) struct NameAllocator<'s> {
     taken: HashSet<String>,
     wanted: HashMap<String, usize>,
     own: HashSet<&'s str>,
 }
 
-impl<'s> Given<'s> {
+impl<'s> NameAllocator<'s> {
     pub(super) fn new(own: impl Iterator<Item = &'s str>) -> Self {
         Self {
             taken: HashSet::new(),
@@ -24,7 +24,7 @@ impl<'s> Given<'s> {
         }
     }
 
-    /// A name like `name`, or `unnamed`, that is free and admitted; `None` where there is none.
+    /// A name like `name`, or `unnamed`, that is free and admitted; `None` where all are taken.
     pub(super) fn give(
         &mut self,
         name: &str,
@@ -40,7 +40,7 @@ impl<'s> Given<'s> {
                 1 => base.clone(),
                 count => {
                     let suffix = format!("_{count}");
-                    let kept = LONGEST.saturating_sub(suffix.len());
+                    let kept = MAX_NAME_CHARS.saturating_sub(suffix.len());
                     base.chars().take(kept).chain(suffix.chars()).collect()
                 }
             };
@@ -66,7 +66,7 @@ fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
     let text: String = name
         .chars()
         .map(|c| if admitted(c) { c } else { '_' })
-        .take(4 * LONGEST)
+        .take(4 * MAX_NAME_CHARS)
         .collect();
     let text = text.trim_matches('_');
     let text = match text {
@@ -74,7 +74,7 @@ fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
         text if admits(&text.chars().take(1).collect::<String>()) => text.to_owned(),
         text => format!("_{text}"),
     };
-    text.chars().take(LONGEST).collect()
+    text.chars().take(MAX_NAME_CHARS).collect()
 }
 
 /// Names for tools: each as it is where `admits` takes it and no earlier one has it, else one like
@@ -90,7 +90,7 @@ fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
 /// ```
 #[must_use]
 pub fn tool_names(names: &[&str], admits: impl Fn(&str) -> bool) -> Vec<String> {
-    let mut given = Given::new(names.iter().copied());
+    let mut given = NameAllocator::new(names.iter().copied());
     let mut seen = HashSet::new();
     let named = names.iter().map(|name| {
         if seen.insert(*name) && admits(name) {

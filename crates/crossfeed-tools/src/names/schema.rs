@@ -6,13 +6,13 @@ use std::collections::HashSet;
 
 /// Every name of a schema, and which are ones of the root.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SchemaNames {
     pub(super) all: Vec<String>,
     pub(super) at_root: HashSet<String>,
 }
 
-impl Found {
-    pub(super) fn of(schema: &Value) -> Self {
+impl SchemaNames {
+    pub(super) fn new(schema: &Value) -> Self {
         let mut found = Self::default();
         let mut seen = HashSet::new();
         let mut root_refers = false;
