@@ -81,7 +81,7 @@ pub fn checked(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
 /// Whether a schema within the document has an `$id`.
 fn has_identity(schema: &Value, dialect: Dialect) -> bool {
     let mut found = false;
-    keywords::visit(schema, &mut String::new(), &mut |object, _| {
+    keywords::visit(schema, "", &mut |object, _| {
         found |= identity(object, dialect).is_some();
     });
     found
@@ -232,7 +232,7 @@ pub fn has_patterns(schema: &Value) -> bool {
 
 /// Sees each regular expression of a schema, the keyword that holds it, and where that is.
 fn visit_patterns(schema: &Value, see: &mut dyn FnMut(&str, &'static str, &str)) {
-    keywords::visit(schema, &mut String::new(), &mut |object, at| {
+    keywords::visit(schema, "", &mut |object, at| {
         if let Some(pattern) = object.get("pattern").and_then(Value::as_str) {
             see(pattern, "pattern", at);
         }

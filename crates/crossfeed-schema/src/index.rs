@@ -362,10 +362,10 @@ pub fn visit_all<'s>(
     index: &Index,
     see: &mut dyn FnMut(&'s Map<String, Value>, &str),
 ) {
-    keywords::visit(root, &mut String::new(), see);
+    keywords::visit(root, "", see);
     for at in &index.foreign {
         if let Some(schema) = root.pointer(at) {
-            keywords::visit(schema, &mut at.clone(), see);
+            keywords::visit(schema, at, see);
         }
     }
 }

@@ -179,14 +179,10 @@ pub fn replaced<'s>(
     })
 }
 
-/// Shows a schema and all that it holds to `see`, each with its place: 128 levels of schemas, so that no
-/// input exhausts the stack.
-pub fn visit<'s>(
-    schema: &'s Value,
-    at: &mut String,
-    see: &mut dyn FnMut(&'s Map<String, Value>, &str),
-) {
-    visit_nested(schema, at, 0, see);
+/// Shows the schema at a place and all that it holds to `see`, each with its place: 128 levels of schemas, so
+/// that no input exhausts the stack.
+pub fn visit<'s>(schema: &'s Value, at: &str, see: &mut dyn FnMut(&'s Map<String, Value>, &str)) {
+    visit_nested(schema, &mut at.to_owned(), 0, see);
 }
 
 fn visit_nested<'s>(

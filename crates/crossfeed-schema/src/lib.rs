@@ -10,10 +10,12 @@ mod ecma;
 mod error;
 pub mod index;
 pub mod keywords;
+mod names;
 mod position;
 
 pub use check::{check, checked, compile, compiled, has_patterns};
 pub use dialect::Dialect;
 pub use document::{Document, Link, Patterns, address};
 pub use error::SchemaError;
+pub use names::DefinitionNames;
 pub use position::Position;

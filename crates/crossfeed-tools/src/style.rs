@@ -66,19 +66,13 @@ pub enum Spelling {
 }
 
 impl Spelling {
-    /// The sign.
-    #[must_use]
-    pub fn sign(self) -> char {
-        match self {
-            Self::Dollar => '$',
-            Self::Underscore => '_',
-        }
-    }
-
     /// A key in this spelling: `tool` becomes `$tool`.
     #[must_use]
     pub fn key(self, word: &str) -> String {
-        format!("{}{word}", self.sign())
+        match self {
+            Self::Dollar => format!("${word}"),
+            Self::Underscore => format!("_{word}"),
+        }
     }
 
     /// The other one.

@@ -1,4 +1,4 @@
-//! Definitions: one for each pair of what a reference leads to and how that is cut.
+//! Makes definitions: one for each pair of what a reference leads to and how that is cut.
 
 use super::{
     cuts::CutId,
@@ -8,6 +8,9 @@ use super::{
 };
 use crossfeed_schema::{Dialect, address, index::REFERENCES};
 use serde_json::{Map, Value, json};
+
+/// Characters of a definition's name.
+const MAX_NAME_CHARS: usize = 100;
 
 /// How deep references are followed at once; what lies deeper is made after.
 const MAX_FOLLOWED: usize = 48;
@@ -92,32 +95,12 @@ impl<'s> Maker<'s, '_> {
         }
     }
 
-    /// A name for a definition that no other has, as near as can be to the one it had.
+    /// A name for a definition like the one it had, unless that names what is never shown.
     fn fresh(&mut self, name: &str) -> String {
-        let plain = |c: char| {
-            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
-                c
-            } else {
-                '_'
-            }
-        };
-        let base: String = if name.is_empty() || self.cuts.mentions_withheld(name) {
-            "schema".to_owned()
-        } else {
-            name.chars().take(100).map(plain).collect()
-        };
-        loop {
-            let count = self.names.entry(base.clone()).or_insert(0);
-            *count += 1;
-            let name = match *count {
-                1 => return base,
-                count => format!("{base}_{count}"),
-            };
-            if !self.names.contains_key(&name) {
-                self.names.insert(name.clone(), 1);
-                return name;
-            }
-        }
+        let is_withheld = self.cuts.mentions_withheld(name);
+        let length = if is_withheld { 0 } else { MAX_NAME_CHARS };
+        let name: String = name.chars().take(length).collect();
+        self.names.give(&name, "schema")
     }
 
     /// The document: the dialect first, then the schema, then those definitions that are in use.

@@ -10,7 +10,7 @@ use super::{
 };
 use crossfeed_projection::Projection;
 use crossfeed_schema::{
-    Dialect, Patterns, address, checked,
+    DefinitionNames, Dialect, Patterns, address, checked,
     index::{self, Index},
     keywords,
 };
@@ -64,7 +64,7 @@ pub(super) struct Maker<'s, 'p> {
     /// depends on how it was reached.
     pub(super) faithful: bool,
     pub(super) known: HashMap<(usize, CutId), Definition>,
-    pub(super) names: HashMap<String, usize>,
+    pub(super) names: DefinitionNames,
     pub(super) definitions: Map<String, Value>,
     pub(super) waiting: VecDeque<(&'s Value, CutId, String)>,
     pub(super) depth: usize,
@@ -135,7 +135,7 @@ impl<'s, 'p> Maker<'s, 'p> {
             links,
             faithful,
             known: HashMap::new(),
-            names: HashMap::new(),
+            names: DefinitionNames::default(),
             definitions: Map::new(),
             waiting: VecDeque::new(),
             depth: 0,

@@ -16,10 +16,10 @@ impl SchemaNames {
         let mut found = Self::default();
         let mut seen = HashSet::new();
         let mut root_refers = false;
-        keywords::visit(schema, &mut String::new(), &mut |object, at| {
+        keywords::visit(schema, "", &mut |object, at| {
             root_refers |= is_root(at, false) && object.contains_key("$ref");
         });
-        keywords::visit(schema, &mut String::new(), &mut |object, at| {
+        keywords::visit(schema, "", &mut |object, at| {
             let root = is_root(at, root_refers);
             let mut name = |name: &str| {
                 if seen.insert(name.to_owned()) {

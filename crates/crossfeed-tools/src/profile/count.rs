@@ -40,7 +40,7 @@ impl Counts {
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut counts = Self::default();
-        keywords::visit(schema, &mut String::new(), &mut |map, _| counts.add(map));
+        keywords::visit(schema, "", &mut |map, _| counts.add(map));
         counts.depth = Levels::of(schema, MAX_NESTED).deepest;
         counts
     }

@@ -64,14 +64,6 @@ pub struct PassedEntry {
     pub is_hosted: bool,
 }
 
-impl ToolList {
-    /// Whether an entry is a tool of the host's that takes a text: OpenAI knows such.
-    pub(crate) fn is_custom(&self, passed: &PassedEntry) -> bool {
-        let entry = self.document.pointer(passed.at.as_str());
-        entry.is_some_and(|entry| entry.get("type").is_some_and(|word| word == "custom"))
-    }
-}
-
 /// What is put into a list for one tool; what is `None` stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -133,6 +125,12 @@ impl ToolList {
     #[must_use]
     pub fn passed(&self) -> &[PassedEntry] {
         &self.passed
+    }
+
+    /// Whether an entry is a tool of the host's that takes a text: OpenAI knows such.
+    pub(crate) fn is_custom(&self, passed: &PassedEntry) -> bool {
+        let entry = self.document.pointer(passed.at.as_str());
+        entry.is_some_and(|entry| entry.get("type").is_some_and(|word| word == "custom"))
     }
 
     /// The document as it came.

@@ -66,7 +66,7 @@ fn fold_at(schema: &mut Value, at: &Pointer) {
 fn drop_enums(schema: &mut Value, limits: &Limits) -> bool {
     let mut changed = false;
     let mut found = Vec::new();
-    keywords::visit(schema, &mut String::new(), &mut |map, at| {
+    keywords::visit(schema, "", &mut |map, at| {
         if let Some(values) = map.get("enum").and_then(Value::as_array) {
             let texts = values.iter().filter_map(Value::as_str);
             let characters: usize = texts.map(|text| text.chars().count()).sum();
@@ -110,7 +110,7 @@ fn collect(mut schema: Value) -> (Value, bool) {
     let mut names = Vec::new();
     let mut known = HashSet::new();
     let mut note = |schema: &Value, names: &mut Vec<String>| {
-        keywords::visit(schema, &mut String::new(), &mut |map, _| {
+        keywords::visit(schema, "", &mut |map, _| {
             if let Some(name) = definition_name(map.get("$ref"))
                 && known.insert(name.to_owned())
             {
@@ -205,7 +205,7 @@ fn follow_aliases(schema: &mut Value, aliases: &HashMap<String, Value>, nested: 
 /// How many places are folded.
 pub(super) fn folds(schema: &Value) -> usize {
     let mut count = 0;
-    keywords::visit(schema, &mut String::new(), &mut |map, _| {
+    keywords::visit(schema, "", &mut |map, _| {
         count += usize::from(is_fold_object(map));
     });
     count
@@ -214,7 +214,7 @@ pub(super) fn folds(schema: &Value) -> usize {
 /// How many schemas a schema is made of.
 pub(super) fn size(schema: &Value) -> usize {
     let mut count = 1;
-    keywords::visit(schema, &mut String::new(), &mut |map, _| {
+    keywords::visit(schema, "", &mut |map, _| {
         count += keywords::subschemas_of(map).count();
     });
     count

@@ -24,7 +24,7 @@ use super::{
     facts::{Facts, Nullable},
     fold_schema, is_fold, is_fold_object,
 };
-use crossfeed_schema::Dialect;
+use crossfeed_schema::{DefinitionNames, Dialect};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
@@ -122,9 +122,7 @@ struct Narrowing<'s> {
     left: usize,
     /// The names of definitions, by the pointer that they are referred to by.
     names: HashMap<String, String>,
-    taken: HashSet<String>,
-    /// The next number to make a word unlike all others with.
-    numbers: HashMap<String, usize>,
+    given: DefinitionNames,
     /// The definitions; null for one that is being made.
     definitions: Map<String, Value>,
     /// The pointers that are being followed, each with how many objects and lists it stands in.
@@ -146,8 +144,7 @@ impl<'s> Narrowing<'s> {
             siblings: !old,
             left: LEAST + GROWTH * finish::size(root),
             names: HashMap::new(),
-            taken: HashSet::new(),
-            numbers: HashMap::new(),
+            given: DefinitionNames::default(),
             definitions: Map::new(),
             open: Vec::new(),
             inside: 0,

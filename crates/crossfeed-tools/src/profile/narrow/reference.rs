@@ -77,24 +77,7 @@ impl Narrowing<'_> {
             return name.clone();
         }
         let word = pointer.rsplit('/').next().unwrap_or_default();
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let mut name: String = word
-            .chars()
-            .map(|c| if plain(c) { c } else { '_' })
-            .collect();
-        if name.is_empty() {
-            name = "root".to_owned();
-        }
-        if self.taken.contains(&name) {
-            // Where the last search for a number ended: thousands of pointers may end in one word.
-            let next = self.numbers.entry(name.clone()).or_insert(2);
-            let mut numbered = (*next..).map(|n| (n, format!("{name}_{n}")));
-            if let Some((n, free)) = numbered.find(|(_, name)| !self.taken.contains(name)) {
-                *next = n + 1;
-                name = free;
-            }
-        }
-        self.taken.insert(name.clone());
+        let name = self.given.give(word, "root");
         self.names.insert(pointer.to_owned(), name.clone());
         name
     }
