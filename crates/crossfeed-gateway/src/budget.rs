@@ -11,7 +11,7 @@
 
 use crate::{
     metrics::{Counter, Metrics, families},
-    principal::Principal,
+    principal::{Principal, share_of},
     sync::AtomicUsize,
 };
 use bytes::Bytes;
@@ -97,11 +97,7 @@ impl Budget {
         let limit = limit.max(least);
         Arc::new(Self {
             limit,
-            share: if principals > 1 {
-                limit.div_ceil(2).max(least)
-            } else {
-                limit
-            },
+            share: share_of(limit, principals).max(least),
             held: AtomicUsize::new(0),
             accounts: RwLock::default(),
             waiting: AtomicUsize::new(0),

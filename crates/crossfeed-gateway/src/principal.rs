@@ -22,3 +22,12 @@ impl Principal {
         }
     }
 }
+
+/// How much of a total one of several principals may have: half.
+pub(crate) fn share_of(total: usize, principals: usize) -> usize {
+    if principals > 1 {
+        total.div_ceil(2)
+    } else {
+        total
+    }
+}

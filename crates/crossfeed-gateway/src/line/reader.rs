@@ -135,13 +135,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 if let Some((charge, _)) = self.charge.as_mut().filter(|_| holds_none) {
                     charge.keep(0);
                 }
-                if self.buffer.is_empty() && self.buffer.capacity() > 2 * BUFFER_BYTES {
-                    self.buffer = BytesMut::new();
-                }
-                if self.skipped.is_some() && self.buffer.capacity() > 2 * SKIP_BYTES {
-                    self.buffer = BytesMut::new();
-                } else if self.skipped.is_some() {
+                let mut most = 2 * BUFFER_BYTES;
+                if self.skipped.is_some() {
                     self.buffer.clear();
+                    most = 2 * SKIP_BYTES;
+                }
+                if self.buffer.is_empty() && self.buffer.capacity() > most {
+                    self.buffer = BytesMut::new();
                 }
                 self.searched = self.buffer.len();
                 return None;
@@ -169,8 +169,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         (!is_blank(&rest)).then_some(Line::Unfinished(rest))
     }
 
-    /// Takes a line out of the buffer. What is kept of it shall not hold its neighbours, nor they it:
-    /// whichever is shorter, the line or what follows, is copied.
+    /// Takes a line out of the buffer. A kept line must not hold its neighbours, nor they it: the shorter of the line and
+    /// what follows is copied.
     fn take(&mut self, end: usize) -> Bytes {
         let mut line = if end <= MAX_COPIED_BYTES || end < self.buffer.len() - end {
             let line = Bytes::copy_from_slice(&self.buffer[..end]);

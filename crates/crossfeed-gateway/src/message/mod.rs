@@ -214,37 +214,33 @@ impl Message {
         Some(member.value.clone())
     }
 
-    /// `params` with other bytes at a place within `_meta`; none where there is no `_meta`.
-    pub(crate) fn params_with(&self, within_meta: Range<usize>, with: &[u8]) -> Option<Vec<u8>> {
-        let params = self.params()?;
-        let meta = self.param_at(Param::Meta)?;
-        let before = params.get(..meta.start + within_meta.start)?;
-        let behind = params.get(meta.start + within_meta.end..)?;
-        Some([before, with, behind].concat())
-    }
-
-    /// The message with the `params` of [`params_with`](Self::params_with).
-    pub(crate) fn with_params_of(
+    /// The message with other bytes at a place within the `_meta` of its `params`; `hold` shares the new `params`. Without
+    /// `_meta`, the message stays as it is.
+    pub(crate) fn with_meta_at(
         mut self,
-        json: Bytes,
-        within_meta: &Range<usize>,
-        length: usize,
+        place: &Range<usize>,
+        bytes: &[u8],
+        hold: impl FnOnce(Vec<u8>) -> Bytes,
     ) -> Self {
-        let (Some(range), Some(meta)) = (self.envelope.body.clone(), self.param_at(Param::Meta))
-        else {
+        let (Some(params), Some(meta)) = (self.params(), self.param_at(Param::Meta)) else {
             return self;
         };
-        let end = meta.start + within_meta.end;
+        let (start, end) = (meta.start + place.start, meta.start + place.end);
+        let parts = params.get(..start).zip(params.get(end..));
+        let (Some((before, behind)), Some(range)) = (parts, self.envelope.body.clone()) else {
+            return self;
+        };
+        let json = hold([before, bytes, behind].concat());
         let moved = |at: usize| {
             if at < end {
                 at
             } else {
-                at - within_meta.len() + length
+                at - place.len() + bytes.len()
             }
         };
         for member in self.envelope.members.iter_mut().flatten() {
-            for place in [&mut member.whole, &mut member.value] {
-                *place = moved(place.start)..moved(place.end);
+            for part in [&mut member.whole, &mut member.value] {
+                *part = moved(part.start)..moved(part.end);
             }
         }
         self.edit(range, json);

@@ -192,8 +192,7 @@ fn members_of_params_are_found_behind_another_token() {
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"uri":"u","_meta":{"t":12345,"x":1},"name":"n"}}"#;
     let message = Message::parse(text).unwrap();
     let place = 5..10;
-    let params = message.params_with(place.clone(), b"7").unwrap();
-    let message = message.with_params_of(params.into(), &place, 1);
+    let message = message.with_meta_at(&place, b"7", Into::into);
     let check = |param, expected: &str| assert_eq!(message.param(param).unwrap(), expected);
     check(Param::Uri, r#""u""#);
     check(Param::Meta, r#"{"t":7,"x":1}"#);

@@ -1,7 +1,4 @@
-//! How long to wait before a server that ended is started again.
-//!
-//! What comes in: that an attempt failed, or that one held. What goes out: a time to wait, longer with
-//! every failure, never the same for everybody. Deliberately not here: waiting, and giving up.
+//! How long to wait before another attempt: longer after every failure, and a little different each time.
 
 use std::time::Duration;
 

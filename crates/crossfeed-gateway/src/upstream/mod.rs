@@ -23,7 +23,7 @@ use crate::{
     metrics::Outcome,
 };
 use async_trait::async_trait;
-use crossfeed_wire::{ErrorCode, Fault};
+use crossfeed_wire::ErrorCode;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -67,10 +67,10 @@ pub enum UpstreamError {
         /// What there are too many of.
         what: &'static str,
     },
-    /// It wants to know who asks: HTTP 401 or 403 that a token did not help.
+    /// It demands authorization: HTTP 401 or 403, and no token helped.
     #[error("the server refuses: {0}")]
     Refused(String),
-    /// It refuses, whoever asks: another status of HTTP that says no, without an error of JSON-RPC.
+    /// It refuses, whatever the authorization: another HTTP status of failure, without an error of JSON-RPC.
     #[error("the server refuses: {0}")]
     Rejected(String),
     /// A request was sent, at least in part, and has no answer. Every other error says that it was not
@@ -90,7 +90,7 @@ fn spelled(time: Duration) -> String {
     }
 }
 
-/// Why an answer was lost. The server was reached, so nothing else is said of a connection that broke.
+/// Why an answer was lost. The server was reached: of a connection that broke, only the reason is named.
 fn lost(cause: &UpstreamError) -> String {
     match cause {
         UpstreamError::Unreachable(reason) | UpstreamError::Rejected(reason) => reason.clone(),
@@ -152,12 +152,6 @@ impl UpstreamError {
             _ => Outcome::Unavailable,
         }
     }
-
-    /// Who can act on it.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Backend
-    }
 }
 
 /// Refuses a message that is larger than a server may be sent.
@@ -198,14 +192,14 @@ pub enum Event {
 }
 
 /// Bytes from which on a message waits until those before it were taken. A queue of events is bounded by
-/// their number: large ones would let one server fill the memory of everybody.
+/// their number: large ones would let one server fill the memory that all share.
 const LARGE_EVENT_BYTES: usize = 256 << 10;
 
 /// A place in a queue for an event; a large message gets one once the queue is empty.
 ///
 /// # Errors
 ///
-/// Nobody takes events any more.
+/// No one takes events any more.
 pub(crate) async fn place<'q>(
     events: &'q mpsc::Sender<Event>,
     event: &Event,
@@ -228,11 +222,11 @@ pub trait Upstream: Send + Sync {
     /// event follows for it. The same holds where the future is dropped before it is ready.
     async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError>;
 
-    /// The revision that was agreed on: from here on HTTP says it in a header.
+    /// Sets the negotiated revision: from here on HTTP sends it in a header.
     fn speak(&self, revision: Revision);
 
-    /// Nobody waits for this request any longer. Over HTTP without sessions this is how a request is
-    /// cancelled; elsewhere the notification that cancels is an ordinary message.
+    /// Gives up waiting for a request. Over HTTP without sessions this cancels the request; elsewhere a notification
+    /// cancels it, which is an ordinary message.
     async fn abandon(&self, id: &Id);
 
     /// Ends the connection in an orderly way: what was handed over is sent, a session is deleted, a

@@ -1,7 +1,4 @@
-//! Text of servers, fit to be shown.
-//!
-//! What comes in: bytes that anybody wrote. What goes out: one line of text. Deliberately not here: where it
-//! is shown.
+//! Untrusted text as one line that is safe to show.
 
 /// Text of a server as a log may show it: at most `limit` bytes of it, control characters escaped, so
 /// that it can neither forge lines nor steer a terminal.

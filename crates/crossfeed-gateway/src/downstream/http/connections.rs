@@ -1,21 +1,20 @@
-//! Connections: how many there may be, of whom, and which give way.
+//! Connections of clients: how many there may be, whose they are, and which give way to others.
 //!
-//! What comes in: sockets that were accepted, and whose requests come over them. What goes out: places for
-//! them. Deliberately not here: what is said on them.
-//!
-//! # What holds
+//! # Invariants
 //!
 //! - There are never more connections than places.
-//! - Connections over which nobody was let in yet (strangers) have a part of the places for themselves: the
-//!   oldest gives way to a newer one, so that a client that says nothing keeps nobody out.
-//! - The other places are of the principals that were let in, at most half of them of one where there are
-//!   several. Who has its share, or finds no place, gets one whose connection runs no request; else it is
-//!   refused.
-//! - A connection that runs a request gives way to nobody.
-//! - Where few places are left, connections end with their answers, which say so: one that gives way while
-//!   its client is about to use it costs the client a request.
+//! - Connections whose client is not identified yet (strangers) have a part of the places for themselves. The oldest
+//!   gives way to a newer one, so that a client that sends nothing keeps no other out.
+//! - The other places belong to identified principals, at most half of them to one where there are several. A principal
+//!   that has its share, or finds no place, takes the place of a connection without a request; else it is refused.
+//! - A connection with a request gives way to no other.
+//! - Where few places are left, connections end with their answers, which say so: a connection that gives way just as
+//!   its client uses it would cost that client a request.
 
-use crate::{principal::Principal, sync::Mutex};
+use crate::{
+    principal::{Principal, share_of},
+    sync::Mutex,
+};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -48,8 +47,8 @@ pub(super) struct Connections {
 struct State {
     open: BTreeMap<u64, Open>,
     next: u64,
-    /// Those over which nobody was let in, in the order in which they came.
-    strangers: BTreeSet<u64>,
+    /// Those whose client is not identified, in the order in which they came, and since when.
+    strangers: BTreeMap<u64, Instant>,
     /// Those who were let in, without connections that are to end.
     holders: HashMap<Principal, Holder>,
     /// Those that were told to give way, and are still there.
@@ -58,13 +57,12 @@ struct State {
 
 /// One connection.
 struct Open {
-    came: Instant,
     holder: Option<Principal>,
     /// Requests that run, until their answers are written.
     running: usize,
     /// Since when it runs none, once it was let in.
     idle: Option<Instant>,
-    way: watch::Sender<Way>,
+    closing: watch::Sender<Closing>,
 }
 
 /// The connections of one principal.
@@ -75,15 +73,14 @@ struct Holder {
     idle: BTreeSet<(Instant, u64)>,
 }
 
-/// Whether a connection goes on.
+/// Whether a connection is to close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// It goes on.
-    On,
-    /// It ends once nothing is on its way over it.
-    Close,
-    /// It ends at once.
-    Cut,
+pub(super) enum Closing {
+    No,
+    /// It closes once its request is answered.
+    Graceful,
+    /// It closes at once.
+    Immediate,
 }
 
 /// How many connections there are.
@@ -100,7 +97,7 @@ pub(super) struct Counts {
 pub(super) struct Place {
     connections: Arc<Connections>,
     number: u64,
-    way: watch::Receiver<Way>,
+    closing: watch::Receiver<Closing>,
 }
 
 /// A request that runs on a connection, until its answer is written.
@@ -121,11 +118,7 @@ impl Connections {
         Arc::new(Self {
             places,
             strangers,
-            share: if principals > 1 {
-                others.div_ceil(2)
-            } else {
-                others
-            },
+            share: share_of(others, principals),
             state: Mutex::default(),
             changed: Notify::new(),
         })
@@ -157,11 +150,10 @@ impl Connections {
                 }
                 // One that leaves makes room already.
                 let waits = state.open.len() >= self.places && !state.leaving.is_empty();
-                state.strangers.first().copied().filter(|_| !waits)
+                let first = state.strangers.first_key_value().filter(|_| !waits);
+                first.map(|(number, came)| (*number, *came))
             };
-            let came =
-                first.and_then(|number| Some((number, self.state.lock().open.get(&number)?.came)));
-            let Some((number, came)) = came else {
+            let Some((number, came)) = first else {
                 changed.await;
                 continue;
             };
@@ -174,7 +166,7 @@ impl Connections {
 
     /// No descriptor is left: strangers give way at once.
     pub(super) fn send_strangers_away(&self) {
-        let strangers: Vec<u64> = self.state.lock().strangers.iter().copied().collect();
+        let strangers: Vec<u64> = self.state.lock().strangers.keys().copied().collect();
         for number in strangers {
             self.send_away(number);
         }
@@ -183,29 +175,28 @@ impl Connections {
     fn send_away(&self, number: u64) {
         let mut state = self.state.lock();
         // It may have been let in meanwhile.
-        if state.strangers.remove(&number) {
+        if state.strangers.remove(&number).is_some() {
             tracing::debug!("a connection that said nothing gives way");
-            state.end(number, Way::Cut);
+            state.end(number, Closing::Immediate);
         }
     }
 
     fn taken(self: &Arc<Self>, state: &mut State) -> Place {
         state.next += 1;
         let number = state.next;
-        let (way, way_of_place) = watch::channel(Way::On);
+        let (closing, of_place) = watch::channel(Closing::No);
         let open = Open {
-            came: Instant::now(),
             holder: None,
             running: 0,
             idle: None,
-            way,
+            closing,
         };
         state.open.insert(number, open);
-        state.strangers.insert(number);
+        state.strangers.insert(number, Instant::now());
         Place {
             connections: Arc::clone(self),
             number,
-            way: way_of_place,
+            closing: of_place,
         }
     }
 
@@ -214,7 +205,7 @@ impl Connections {
         {
             let state = self.state.lock();
             for open in state.open.values() {
-                open.way.send_replace(Way::Close);
+                open.closing.send_replace(Closing::Graceful);
             }
         }
         loop {
@@ -231,9 +222,9 @@ impl Connections {
 
 impl State {
     /// Tells a connection to end.
-    fn end(&mut self, number: u64, how: Way) {
+    fn end(&mut self, number: u64, how: Closing) {
         if let Some(open) = self.open.get(&number) {
-            open.way.send_replace(how);
+            open.closing.send_replace(how);
             self.leaving.insert(number);
         }
     }
@@ -283,7 +274,7 @@ impl Place {
         if state.leaving.contains(&self.number) {
             // It ends whatever is done, and takes no place.
             let open = state.open.get_mut(&self.number)?;
-            if *open.way.borrow() == Way::Cut {
+            if *open.closing.borrow() == Closing::Immediate {
                 // Nobody would read the answer: the request must not run.
                 return None;
             }
@@ -304,11 +295,11 @@ impl Place {
                 };
                 tracing::debug!("a connection that runs no request gives way");
                 state.release(idlest);
-                state.end(idlest, Way::Close);
+                state.end(idlest, Closing::Graceful);
             }
             state.holders.entry(principal.clone()).or_default().count += 1;
         }
-        let was_stranger = state.strangers.remove(&self.number);
+        let was_stranger = state.strangers.remove(&self.number).is_some();
         let open = state.open.get_mut(&self.number)?;
         open.running += 1;
         if is_new {
@@ -333,10 +324,10 @@ impl Place {
     }
 
     /// Waits until the connection is to end, and says how.
-    pub(super) async fn gives_way(&self) -> Way {
-        let mut way = self.way.clone();
-        let way = way.wait_for(|way| *way != Way::On).await;
-        way.map_or(Way::Cut, |way| *way)
+    pub(super) async fn gives_way(&self) -> Closing {
+        let mut closing = self.closing.clone();
+        let closing = closing.wait_for(|closing| *closing != Closing::No).await;
+        closing.map_or(Closing::Immediate, |closing| *closing)
     }
 }
 

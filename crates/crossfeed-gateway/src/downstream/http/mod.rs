@@ -35,7 +35,7 @@ use crate::{
     upstream::Backoff,
 };
 use answer::{Answer, Answered, kept_busy, refuse, status};
-use connections::{Busy, Connections, Place, Way};
+use connections::{Busy, Closing, Connections, Place};
 use guard::Guard;
 use hyper::{
     Method, Request, StatusCode,
@@ -128,7 +128,6 @@ impl Http {
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
-        let mut fails = false;
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => break,
@@ -137,12 +136,11 @@ impl Http {
             let socket = match accepted {
                 Ok((socket, _)) => {
                     backoff.reset();
-                    fails = false;
                     socket
                 }
                 Err(error) => {
                     // No descriptor is left, or the client has disconnected already.
-                    if !std::mem::replace(&mut fails, true) {
+                    if backoff.failures() == 0 {
                         tracing::warn!(%error, "cannot accept connections");
                     }
                     self.connections.send_strangers_away();
@@ -195,8 +193,8 @@ impl Http {
             let mut connection = pin!(connection);
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,
-                way = place.gives_way() => {
-                    if way == Way::Cut {
+                closing = place.gives_way() => {
+                    if closing == Closing::Immediate {
                         return;
                     }
                     connection.as_mut().graceful_shutdown();

@@ -7,7 +7,7 @@ use super::{
     reply::{Beginning, Reply, leaving},
     session::{Busy, Session},
     stateless,
-    stream::{Events, From, Stream},
+    stream::{Events, ReadFrom, Stream},
 };
 use crate::{
     Revision,
@@ -127,7 +127,7 @@ impl Http {
         } else {
             self.session(headers, principal, message.id())?
         };
-        let session = Arc::clone(busy.session());
+        let session = Arc::clone(&busy);
         if message.kind() != Kind::Request {
             return Ok(deliver(&session.client, message).await);
         }
@@ -181,7 +181,7 @@ impl Http {
             .client
             .revision()
             .is_some_and(|revision| revision >= Revision::V2025_11_25);
-        streamed(stream.events(From::Unread, primes))
+        streamed(stream.events(ReadFrom::Unread, primes))
     }
 
     /// The session that a request names.
@@ -191,21 +191,16 @@ impl Http {
         principal: &Principal,
         id: Option<&Id>,
     ) -> Result<Busy, Box<Answer>> {
-        let refused = |status, what: &str| {
-            let error = RpcError::new(code::INVALID_REQUEST, what);
-            refuse(status, id, &error)
-        };
-        let wrong = |what: String| refused(StatusCode::BAD_REQUEST, &what);
-        let named = only(headers, header::SESSION).map_err(wrong)?;
-        only(headers, header::VERSION).map_err(wrong)?;
-        let named = named.ok_or_else(|| {
-            let what = "the header Mcp-Session-Id is missing: begin with `initialize`";
-            refused(StatusCode::BAD_REQUEST, what)
-        })?;
-        self.sessions.find(named, principal).ok_or_else(|| {
-            let what = "there is no such session: begin with `initialize`";
-            refused(StatusCode::NOT_FOUND, what)
-        })
+        let refused =
+            |status, what: String| refuse(status, id, &RpcError::new(code::INVALID_REQUEST, what));
+        let invalid = |what| refused(StatusCode::BAD_REQUEST, what);
+        let session = only(headers, header::SESSION).map_err(invalid)?;
+        only(headers, header::VERSION).map_err(invalid)?;
+        let begin = |what| format!("{what}: begin with `initialize`");
+        let session =
+            session.ok_or_else(|| invalid(begin("the header Mcp-Session-Id is missing")))?;
+        let found = self.sessions.find(session, principal);
+        found.ok_or_else(|| refused(StatusCode::NOT_FOUND, begin("there is no such session")))
     }
 
     /// The stream of a session.
@@ -277,9 +272,9 @@ impl Http {
             }
             let stream = Stream::ephemeral();
             let _ = stream.send(answer).await;
-            return Ok(streamed(stream.events(From::Start, false)));
+            return Ok(streamed(stream.events(ReadFrom::Start, false)));
         }
-        let body = stream.events(From::Start, false);
+        let body = stream.events(ReadFrom::Start, false);
         Ok(streamed(body.or_give_up(leaving)))
     }
 }

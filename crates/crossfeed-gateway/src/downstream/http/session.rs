@@ -1,15 +1,14 @@
-//! Sessions: who has one, what it is used for, and when it ends.
-//!
-//! What comes in: ids of sessions. What goes out: the client behind each, and its streams. Deliberately not
-//! here: requests.
+//! Sessions: the client behind each, its streams, and when it ends.
 
-use super::stream::{From, Stream, place};
+use super::{
+    stream::{ReadFrom, Stream, parse_event_id},
+    token::random,
+};
 use crate::{
     port::{Hub, HubClient, MessageSink as _},
-    principal::Principal,
+    principal::{Principal, share_of},
     sync::{AtomicUsize, Mutex, spawn_if_possible},
 };
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{
     collections::{HashMap, VecDeque},
     ops::Deref,
@@ -56,17 +55,12 @@ impl Busy {
         session.busy.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(session))
     }
-
-    /// The session.
-    pub(super) fn session(&self) -> &Arc<Session> {
-        &self.0
-    }
 }
 
 impl Deref for Busy {
-    type Target = Session;
+    type Target = Arc<Session>;
 
-    fn deref(&self) -> &Session {
+    fn deref(&self) -> &Arc<Session> {
         &self.0
     }
 }
@@ -83,11 +77,7 @@ impl Sessions {
     pub(super) fn new(most: usize, principals: usize) -> Self {
         Self {
             most,
-            share: if principals > 1 {
-                most.div_ceil(2)
-            } else {
-                most
-            },
+            share: share_of(most, principals),
             sessions: Mutex::default(),
         }
     }
@@ -99,9 +89,7 @@ impl Sessions {
     /// A session that begins; none when there are as many as there may be and all of them are at work, or
     /// no randomness for its id. Else the one that was idle for longest makes room.
     pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<Busy> {
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).ok()?;
-        let id = BASE64_URL_SAFE_NO_PAD.encode(random);
+        let id = random()?;
         let mut all = self.sessions.lock();
         let has_share = count(&all, principal) >= self.share;
         if has_share || all.len() >= self.most {
@@ -121,13 +109,13 @@ impl Sessions {
             busy: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
         });
-        // Before anybody else looks for a session that makes room.
+        // Before another request looks for a session that makes room.
         let busy = Busy::new(&session);
         all.insert(id, session);
         Some(busy)
     }
 
-    /// The session of this id. That of somebody else is none.
+    /// The session with this id, if it belongs to the principal.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Busy> {
         let all = self.sessions.lock();
         let session = all.get(id)?;
@@ -142,23 +130,16 @@ impl Sessions {
         }
     }
 
-    /// Takes a session off the list: nobody finds it any more.
+    /// Takes a session off the list: no request finds it any more.
     pub(super) fn take(&self, id: &str) -> Option<Arc<Session>> {
         self.sessions.lock().remove(id)
     }
 
-    /// Ends sessions that nobody used for that long.
+    /// Ends sessions that were not used for that long.
     pub(super) async fn sweep(&self, idle: Duration) {
-        let unused: Vec<_> = {
-            let mut all = self.sessions.lock();
-            let unused: Vec<_> = all
-                .iter()
-                .filter(|(_, session)| session.is_unused(idle))
-                .map(|(id, _)| id.clone())
-                .collect();
-            unused.iter().filter_map(|id| all.remove(id)).collect()
-        };
-        for session in unused {
+        let is_unused = |_: &String, session: &mut Arc<Session>| session.is_unused(idle);
+        let unused: Vec<_> = self.sessions.lock().extract_if(is_unused).collect();
+        for (_, session) in unused {
             tracing::info!("closed an idle session");
             session.close_soon();
         }
@@ -166,13 +147,8 @@ impl Sessions {
 
     /// Ends all.
     pub(super) async fn close(&self) {
-        let all: Vec<_> = self
-            .sessions
-            .lock()
-            .drain()
-            .map(|(_, session)| session)
-            .collect();
-        futures_util::future::join_all(all.iter().map(|session| session.close())).await;
+        let all = std::mem::take(&mut *self.sessions.lock());
+        futures_util::future::join_all(all.values().map(|session| session.close())).await;
     }
 }
 
@@ -181,8 +157,8 @@ fn count(all: &HashMap<String, Arc<Session>>, principal: &Principal) -> usize {
     all.values().filter(of).count()
 }
 
-/// The session that was idle for longest, of whoever `comes` or, unless they have their share, of those who
-/// have more than they. One whose stream is read is taken when there is no other.
+/// The session that was idle for longest, of the principal that `comes` or, unless it has its share, of those that have
+/// more sessions. One whose stream is read is taken only when there is no other.
 fn idlest(
     all: &HashMap<String, Arc<Session>>,
     comes: &Principal,
@@ -225,9 +201,7 @@ impl Session {
 
     /// Keeps a stream, so that it can be resumed.
     pub(super) fn keep(&self, stream: &Arc<Stream>) {
-        let mut streams = self.streams.lock();
-        streams.push_back(Arc::clone(stream));
-        drop(streams);
+        self.streams.lock().push_back(Arc::clone(stream));
         self.trim();
     }
 
@@ -235,28 +209,26 @@ impl Session {
     pub(super) fn trim(&self) {
         let mut streams = self.streams.lock();
         let (mut count, mut bytes) = (0, 0);
-        let mut at = streams.len();
-        while at > 0 {
-            at -= 1;
-            let Some(kept) = streams.get(at).filter(|kept| kept.is_over()) else {
+        for at in (0..streams.len()).rev() {
+            let ended = streams.get(at).filter(|stream| stream.is_over());
+            let Some(size) = ended.map(|stream| stream.bytes()) else {
                 continue;
             };
-            let of_it = kept.bytes();
-            if count == MAX_ENDED_STREAMS || bytes + of_it > MAX_ENDED_BYTES {
+            if count == MAX_ENDED_STREAMS || bytes + size > MAX_ENDED_BYTES {
                 streams.remove(at);
             } else {
                 count += 1;
-                bytes += of_it;
+                bytes += size;
             }
         }
     }
 
     /// The stream on which an event was, and where to go on; without an event, what belongs to no request.
-    pub(super) fn resume(&self, last_event: Option<&str>) -> Option<(Arc<Stream>, From)> {
+    pub(super) fn resume(&self, last_event: Option<&str>) -> Option<(Arc<Stream>, ReadFrom)> {
         let Some(id) = last_event else {
-            return Some((Arc::clone(&self.standalone), From::Unread));
+            return Some((Arc::clone(&self.standalone), ReadFrom::Unread));
         };
-        let (number, from) = place(id)?;
+        let (number, from) = parse_event_id(id)?;
         if number == 0 {
             return Some((Arc::clone(&self.standalone), from));
         }
@@ -298,7 +270,7 @@ mod tests {
         for stream in &streams {
             let text = format!("\"{}\"", "x".repeat(1 << 20));
             let answer = Message::response(&crate::message::Id::number(1), &text.into());
-            let busy = Busy::new(session.session());
+            let busy = Busy::new(&session);
             stream.send(answer).await.unwrap();
             busy.trim();
         }

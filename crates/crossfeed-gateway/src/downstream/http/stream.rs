@@ -38,7 +38,7 @@ const RETRY_MS: u32 = 1000;
 
 /// Where somebody begins to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum ReadFrom {
     /// Where the one before ended.
     Unread,
     /// At the first that is kept.
@@ -48,11 +48,11 @@ pub(super) enum From {
 }
 
 /// The stream and the place that an event's id says.
-pub(super) fn place(id: &str) -> Option<(u64, From)> {
+pub(super) fn parse_event_id(id: &str) -> Option<(u64, ReadFrom)> {
     let (stream, event) = id.split_once('-')?;
     let from = match event {
-        "" => From::Start,
-        number => From::After(number.parse().ok()?),
+        "" => ReadFrom::Start,
+        number => ReadFrom::After(number.parse().ok()?),
     };
     Some((stream.parse().ok()?, from))
 }
@@ -250,15 +250,15 @@ impl Stream {
 
     /// The events from there on. Whoever read before reads no more. `primes` begins with an event that says
     /// how to go on.
-    pub(super) fn events(self: &Arc<Self>, from: From, primes: bool) -> Events {
+    pub(super) fn events(self: &Arc<Self>, from: ReadFrom, primes: bool) -> Events {
         // The one before sees that it is not the one any more.
         let (reader, next, replays) = self.change(|state| {
             state.reader += 1;
             state.reading = true;
             match from {
-                From::Unread => {}
-                From::Start => state.next = state.from,
-                From::After(number) => {
+                ReadFrom::Unread => {}
+                ReadFrom::Start => state.next = state.from,
+                ReadFrom::After(number) => {
                     state.next = number.saturating_add(1).clamp(state.from, state.end());
                 }
             }
@@ -414,7 +414,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_holds_nobody_up_for_long() {
         let stream = Stream::resumable(0);
-        let _events = stream.events(From::Unread, false);
+        let _events = stream.events(ReadFrom::Unread, false);
         for _ in 0..3 {
             stream.send(large()).await.unwrap();
         }
@@ -425,9 +425,9 @@ mod tests {
     #[tokio::test]
     async fn an_event_of_the_future_is_the_last_there_is() {
         let stream = Stream::resumable(0);
-        drop(stream.events(From::After(u64::MAX - 1), false));
+        drop(stream.events(ReadFrom::After(u64::MAX - 1), false));
         stream.send(Message::notification("n", None)).await.unwrap();
-        let mut events = stream.events(From::Unread, false);
+        let mut events = stream.events(ReadFrom::Unread, false);
         let event = http_body_util::BodyExt::frame(&mut events).await.unwrap();
         assert!(
             event

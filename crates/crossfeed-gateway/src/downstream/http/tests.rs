@@ -1,5 +1,5 @@
 use super::{
-    stream::{Events, From, Stream, place},
+    stream::{Events, ReadFrom, Stream, parse_event_id},
     *,
 };
 use crate::{
@@ -631,11 +631,11 @@ async fn sessions_that_nobody_uses_end() {
     let idle = Duration::from_secs(100);
     let begin = || {
         let begun = sessions.begin(hub.clone(), &Principal::Anonymous);
-        Arc::clone(begun.unwrap().session())
+        Arc::clone(&begun.unwrap())
     };
     let (unused, read, busy) = (begin(), begin(), begin());
     let (standalone, _) = read.resume(None).unwrap();
-    let events = standalone.events(From::Unread, false);
+    let events = standalone.events(ReadFrom::Unread, false);
     let running = sessions.find(&busy.id, &Principal::Anonymous).unwrap();
     tokio::time::sleep(Duration::from_secs(99)).await;
     sessions.sweep(idle).await;
@@ -870,7 +870,7 @@ async fn a_stream_that_nobody_reads_is_bounded_and_keeps_what_waits_for_an_answe
     for _ in 0..1000 {
         stream.send(notification()).await.unwrap();
     }
-    let text = read(&mut stream.events(From::Unread, false));
+    let text = read(&mut stream.events(ReadFrom::Unread, false));
     assert_eq!(text.matches("data:").count(), 256);
     assert!(text.starts_with("id: 0-744\n"), "{text}");
     let stream = Stream::resumable(0);
@@ -883,14 +883,14 @@ async fn a_stream_that_nobody_reads_is_bounded_and_keeps_what_waits_for_an_answe
     // The answer has a place whatever is there.
     let answer = Message::response(&Id::number(1), &"{}".into());
     stream.send(answer).await.unwrap();
-    let text = read(&mut stream.events(From::Start, false));
+    let text = read(&mut stream.events(ReadFrom::Start, false));
     assert_eq!(text.matches("data:").count(), 257);
 }
 
 #[tokio::test]
 async fn a_stream_that_is_read_slowly_waits() {
     let stream = Stream::ephemeral();
-    let mut events = stream.events(From::Start, false);
+    let mut events = stream.events(ReadFrom::Start, false);
     let send = |stream: Arc<Stream>| async move {
         for number in 0..1000 {
             let message = Message::request(&Id::number(number), "n", None);
@@ -919,7 +919,7 @@ proptest! {
         runtime.block_on(async {
             let stream = Stream::resumable(3);
             let (mut sent, mut got) = (0, 0);
-            let mut events = stream.events(From::Start, true);
+            let mut events = stream.events(ReadFrom::Start, true);
             for (send, receive, breaks) in steps {
                 for _ in 0..send {
                     let params = format!("[{sent}]").into();
@@ -941,7 +941,7 @@ proptest! {
                 let arrived = got + receive.min(sent - got);
                 got = arrived;
                 let id = arrived.checked_sub(1).map_or("3-".to_owned(), |last| format!("3-{last}"));
-                let (_, from) = place(&id).unwrap();
+                let (_, from) = parse_event_id(&id).unwrap();
                 events = stream.events(from, false);
             }
         });

@@ -86,14 +86,19 @@ fn file_name(address: SocketAddr) -> String {
     format!("{host}-{}", address.port())
 }
 
+/// A random text that fits into headers and files; none where the system gives no random bytes.
+pub(super) fn random() -> Option<String> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
 fn token(path: &Path) -> io::Result<String> {
     if let Some(token) = read(path)? {
         return Ok(token);
     }
-    let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes)
-        .map_err(|_| io::Error::other("the system gives no random bytes"))?;
-    let token = BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let no_random = || io::Error::other("the system gives no random bytes");
+    let token = random().ok_or_else(no_random)?;
     if private_file::create(path, format!("{token}\n").as_bytes())? {
         return Ok(token);
     }

@@ -259,10 +259,7 @@ impl Client {
         };
         let with_own = move || {
             let own = serial.to_string();
-            match message.params_with(place.clone(), own.as_bytes()) {
-                Some(params) => message.with_params_of(charge.hold(params), &place, own.len()),
-                None => message,
-            }
+            message.with_meta_at(&place, own.as_bytes(), |params| charge.hold(params))
         };
         Some(apart(bytes, with_own).await)
     }

@@ -46,7 +46,7 @@ pub enum FetchError {
 /// Requests that a server leads to.
 pub(super) struct Fetch {
     client: Client,
-    server: Place,
+    server: Distance,
 }
 
 impl Fetch {
@@ -54,7 +54,7 @@ impl Fetch {
     pub(super) fn new(server: &Url) -> Result<Self, UpstreamError> {
         Ok(Self {
             client: wire::client(true)?,
-            server: Place::of(server),
+            server: Distance::of(server),
         })
     }
 
@@ -65,7 +65,7 @@ impl Fetch {
     /// Whether this may be asked.
     pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
         check(url)?;
-        if Place::of(url) < self.server {
+        if Distance::of(url) < self.server {
             return Err(FetchError::TooNear);
         }
         Ok(())
@@ -118,7 +118,7 @@ impl<'c> AsyncHttpClient<'c> for Fetch {
 
 /// Where an address leads, as far as its text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Distance {
     /// This computer.
     Here,
     /// A network that is not everybody's.
@@ -126,7 +126,7 @@ enum Place {
     Anywhere,
 }
 
-impl Place {
+impl Distance {
     fn of(url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let name = host.trim_end_matches('.');
@@ -201,7 +201,7 @@ mod tests {
         fn check(server: &str, url: &str, expected: Result<(), FetchError>) {
             let fetch = Fetch {
                 client: wire::client(false).unwrap(),
-                server: Place::of(&Url::parse(server).unwrap()),
+                server: Distance::of(&Url::parse(server).unwrap()),
             };
             assert_eq!(fetch.check(&Url::parse(url).unwrap()), expected, "{url}");
         }

@@ -33,7 +33,7 @@ pub trait Browser: Send + Sync {
     async fn open(&self, address: &str) -> io::Result<()>;
 }
 
-/// Why nobody is logged in.
+/// Why a login failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
@@ -93,13 +93,13 @@ pub enum LoginError {
     Store(io::Error),
 }
 
-/// Logs a person in to a server: finds who speaks for it, registers there if need be, sends the person's
-/// browser there, and keeps the tokens that come of it. Where the gateway itself is to be let in
-/// ([`Grant::ClientCredentials`]), no browser is asked.
+/// Logs a person in to a server: finds its authorization server, registers there if need be, sends the person's
+/// browser there, and stores the tokens. Where the gateway itself logs in ([`Grant::ClientCredentials`]), no browser
+/// is used.
 ///
 /// # Errors
 ///
-/// [`LoginError`]; what was kept before is kept.
+/// [`LoginError`]; tokens that were stored before stay.
 pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), LoginError> {
     let no_login = |reason| LoginError::NoLogin {
         server: server.name.clone(),
@@ -111,8 +111,10 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     let oauth = oauth
         .as_ref()
         .ok_or_else(|| no_login("`oauth` is off for it"))?;
-    let directory = oauth.directory.as_deref();
-    let directory = directory.ok_or_else(|| no_login("there is no directory for tokens"))?;
+    let directory = oauth
+        .directory
+        .as_deref()
+        .ok_or_else(|| no_login("there is no directory for tokens"))?;
     let store = Store::new(directory, &server.name, url);
     let address = http::address(url)?;
     if fetch::check(&address).is_err() {
@@ -121,11 +123,14 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     let fetch = Fetch::new(&address)?;
 
     let challenge = challenge(&fetch, &address).await?;
-    let resource = discovery::resource(&fetch, &address, &challenge).await?;
-    let issuer = resource
-        .as_ref()
-        .and_then(|resource| resource.authorization_servers.first())
-        // A server without metadata is its own authorization server.
+    let metadata = discovery::resource(&fetch, &address, &challenge).await?;
+    let (resource, issuers, supported) = match metadata {
+        Some(of) => (of.resource, of.authorization_servers, of.scopes_supported),
+        None => (plain(&address, address.path()).into(), Vec::new(), None),
+    };
+    let issuer = issuers
+        .first()
+        // A server that names none is its own authorization server.
         .map_or_else(|| Ok(plain(&address, "/")), |issuer| Url::parse(issuer))
         .map_err(|_| DiscoveryError::Issuer(FetchError::Unsafe))?;
     let issuer = discovery::issuer(&fetch, &issuer).await?;
@@ -142,26 +147,25 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         let issuer = printable(issuer.issuer.as_bytes(), 200);
         return Err(LoginError::NewIssuer { issuer });
     }
-    let supported = resource
-        .as_ref()
-        .and_then(|resource| resource.scopes_supported.clone());
     let scopes = scopes(oauth, kept.as_ref(), challenge, supported, &issuer);
     let mut login = Login {
-        resource: match resource {
-            Some(resource) => resource.resource,
-            None => plain(&address, address.path()).to_string(),
-        },
+        resource,
         issuer: issuer.issuer.clone(),
         token_endpoint: issuer.token_endpoint.to_string(),
+        client_id: oauth.client_id.clone().unwrap_or_default(),
+        client_secret: oauth.client_secret.clone(),
+        secret_in_body: issuer.takes_secrets_in_body(),
         scopes,
         is_own,
         ..Login::default()
     };
     if let Some(endpoint) = endpoint {
         let listener = Listener::open().await.map_err(LoginError::Browser)?;
-        identify(&fetch, oauth, &issuer, &listener, &mut login).await?;
+        if oauth.client_id.is_none() {
+            register(&fetch, &issuer, &listener, &mut login).await?;
+        }
         authorize(&fetch, &issuer, endpoint, &listener, browser, &mut login).await?;
-    } else if is_registered(oauth, &issuer, &mut login) {
+    } else if oauth.client_id.is_some() {
         tokens::request_own(&fetch, &mut login).await?;
     } else {
         return Err(no_login("`oauth` has no `clientId` for it"));
@@ -169,7 +173,7 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     store.write(&login).map_err(LoginError::Store)
 }
 
-/// An address without what may be a key in it.
+/// An address without the parts that may contain a key.
 fn plain(address: &Url, path: &str) -> Url {
     let mut plain = address.clone();
     plain.set_path(path);
@@ -181,7 +185,7 @@ fn plain(address: &Url, path: &str) -> Url {
     plain
 }
 
-/// What the server says to one whom it does not know.
+/// How the server challenges a client without a token.
 async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamError> {
     let request = fetch
         .client()
@@ -226,37 +230,21 @@ fn scopes(
 
 /// What a registration answers (RFC 7591).
 #[derive(Deserialize)]
-struct Registered {
+struct Registration {
     client_id: String,
     client_secret: Option<String>,
     token_endpoint_auth_method: Option<String>,
 }
 
-/// Whether the gateway was registered before; then who it is.
-fn is_registered(oauth: &OAuthConfig, issuer: &Issuer, login: &mut Login) -> bool {
-    let Some(client_id) = &oauth.client_id else {
-        return false;
-    };
-    login.client_id.clone_from(client_id);
-    login.client_secret.clone_from(&oauth.client_secret);
-    login.secret_in_body = issuer.takes_secrets_in_body();
-    true
-}
-
-/// Who the gateway is to the authorization server.
-async fn identify(
+/// Registers the gateway at the authorization server.
+async fn register(
     fetch: &Fetch,
-    oauth: &OAuthConfig,
     issuer: &Issuer,
     listener: &Listener,
     login: &mut Login,
 ) -> Result<(), LoginError> {
-    if is_registered(oauth, issuer, login) {
-        return Ok(());
-    }
-    let Some(endpoint) = issuer.registration_endpoint.clone() else {
-        return Err(LoginError::NoRegistration);
-    };
+    let endpoint = issuer.registration_endpoint.clone();
+    let endpoint = endpoint.ok_or(LoginError::NoRegistration)?;
     let supported = &issuer.token_endpoint_auth_methods_supported;
     let method = if supported.is_empty() || issuer.supports("none") {
         "none"
@@ -274,7 +262,7 @@ async fn identify(
         "token_endpoint_auth_method": method,
         "scope": login.scopes.join(" "),
     });
-    let registered: Registered = fetch
+    let registered: Registration = fetch
         .post(endpoint, &wanted)
         .await
         .map_err(LoginError::Registration)?;
@@ -318,11 +306,10 @@ async fn authorize(
         .await
         .map_err(|_| LoginError::TimedOut(LOGIN_TIMEOUT.as_secs()))?
         .map_err(LoginError::Browser)?;
-    let must_say = issuer.authorization_response_iss_parameter_supported;
-    match &answer.issuer {
-        Some(said) if *said != issuer.issuer => return Err(LoginError::OtherIssuer),
-        None if must_say => return Err(LoginError::OtherIssuer),
-        _ => {}
+    let must_name = issuer.authorization_response_iss_parameter_supported;
+    let named = answer.issuer.as_ref();
+    if !named.map_or(!must_name, |named| *named == issuer.issuer) {
+        return Err(LoginError::OtherIssuer);
     }
     let Some(code) = answer.code.filter(|_| answer.error.is_none()) else {
         let error = answer.error.unwrap_or_else(|| "no code".to_owned());

@@ -11,8 +11,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How much earlier a token is taken to be over than it is: on its way it grows older.
+/// How much earlier a token counts as expired: requests take time.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
+
+/// How much of a server's name is in the name of its file.
+const MAX_NAME_BYTES: usize = 40;
 
 /// How long another process is waited for that renews tokens.
 #[cfg(unix)]
@@ -65,16 +68,17 @@ pub(super) struct Login {
 }
 
 impl Login {
-    pub(super) fn is_over(&self, now: SystemTime) -> bool {
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default() + EXPIRY_MARGIN;
-        self.expires_at.is_some_and(|at| at <= now.as_secs())
+    /// Whether the access token has expired, or is about to.
+    pub(super) fn is_expired(&self) -> bool {
+        self.expires_at
+            .is_some_and(|at| at <= unix_time_in(EXPIRY_MARGIN))
     }
 }
 
-/// When a token is over that lives so long from now.
-pub(super) fn in_seconds(now: SystemTime, lifetime: Duration) -> u64 {
-    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_add(lifetime).as_secs()
+/// The time after so long from now, in seconds since 1970.
+pub(super) fn unix_time_in(duration: Duration) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().saturating_add(duration).as_secs()
 }
 
 /// The file of one server.
@@ -84,19 +88,11 @@ pub(super) struct Store(PathBuf);
 impl Store {
     /// The file of a server with this name and address: two names may be two people.
     pub(super) fn new(directory: &Path, name: &str, url: &str) -> Self {
-        let mut digest = Sha256::new();
-        digest.update(name);
-        digest.update([0]);
-        digest.update(url);
-        let digest = digest.finalize();
-        let mut file: String = name
-            .chars()
-            .map(|character| match character {
-                'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => character,
-                _ => '_',
-            })
-            .take(40)
-            .collect();
+        let digest = Sha256::new().chain_update(name).chain_update([0]);
+        let digest = digest.chain_update(url).finalize();
+        let is_odd = |sign: char| !sign.is_ascii_alphanumeric() && !matches!(sign, '-' | '_');
+        let mut file = name.replace(is_odd, "_");
+        file.truncate(MAX_NAME_BYTES);
         file.push('-');
         HEXLOWER.encode_append(&digest[..12], &mut file);
         file.push_str(".json");

@@ -3,7 +3,7 @@
 use super::{
     discovery::Challenge,
     fetch::{Fetch, FetchError},
-    store::{Login, Store, in_seconds},
+    store::{Login, Store, unix_time_in},
 };
 use crate::{
     config::Grant,
@@ -15,69 +15,22 @@ use oauth2::{
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
-use std::{fs::File, path::Path, sync::Arc, time::SystemTime};
+use std::{fs::File, path::Path, sync::Arc};
 use tokio::sync::{Mutex, OnceCell};
 
 /// The tokens of one server.
 ///
 /// What begins with them runs to its end, even when its request is dropped: an authorization server that issued a
 /// new token may not accept the old one again.
-pub(in crate::upstream) struct OAuth(Arc<Tokens>);
-
-struct Tokens {
+pub(in crate::upstream) struct OAuth {
     server: String,
     url: String,
-    /// Whether the configuration lets the gateway in by itself, for no person.
+    /// Whether the gateway logs in by itself, and not for a person.
     is_own: bool,
     store: Store,
     fetch: OnceCell<Fetch>,
-    /// Held while a token is renewed: a refresh token may be good for once only.
+    /// Held while a token is renewed: a refresh token may work only once.
     login: Mutex<Option<Login>>,
-}
-
-impl OAuth {
-    pub(in crate::upstream) fn new(
-        directory: &Path,
-        server: &str,
-        url: &str,
-        grant: Grant,
-    ) -> Self {
-        Self(Arc::new(Tokens {
-            server: server.to_owned(),
-            url: url.to_owned(),
-            is_own: grant == Grant::ClientCredentials,
-            store: Store::new(directory, server, url),
-            fetch: OnceCell::new(),
-            login: Mutex::new(None),
-        }))
-    }
-
-    /// The `Authorization` header; none where no one has logged in.
-    ///
-    /// # Errors
-    ///
-    /// [`UpstreamError::Refused`] when the stored tokens cannot be used.
-    pub(in crate::upstream) async fn authorization(
-        &self,
-    ) -> Result<Option<HeaderValue>, UpstreamError> {
-        let tokens = Arc::clone(&self.0);
-        to_its_end(async move { tokens.authorization().await }).await
-    }
-
-    /// The server answered 401 or 403 to what was `used`. If this succeeds, another attempt is worth it.
-    ///
-    /// # Errors
-    ///
-    /// [`UpstreamError::Refused`] when only a login can help.
-    pub(in crate::upstream) async fn refused(
-        &self,
-        status: StatusCode,
-        challenge: Challenge,
-        used: Option<HeaderValue>,
-    ) -> Result<(), UpstreamError> {
-        let tokens = Arc::clone(&self.0);
-        to_its_end(async move { tokens.refused(status, challenge, used.as_ref()).await }).await
-    }
 }
 
 async fn to_its_end<T: Send + 'static>(
@@ -90,7 +43,23 @@ async fn to_its_end<T: Send + 'static>(
     })
 }
 
-impl Tokens {
+impl OAuth {
+    pub(in crate::upstream) fn new(
+        directory: &Path,
+        server: &str,
+        url: &str,
+        grant: Grant,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            server: server.to_owned(),
+            url: url.to_owned(),
+            is_own: grant == Grant::ClientCredentials,
+            store: Store::new(directory, server, url),
+            fetch: OnceCell::new(),
+            login: Mutex::new(None),
+        })
+    }
+
     fn read(&self) -> Result<Option<Login>, UpstreamError> {
         self.store
             .read()
@@ -129,7 +98,7 @@ impl Tokens {
             && kept.access_token != login.access_token
         {
             *login = kept;
-            if !login.is_over(SystemTime::now()) {
+            if !login.is_expired() {
                 return Ok(());
             }
         }
@@ -157,59 +126,88 @@ impl Tokens {
         Ok(())
     }
 
-    async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
-        let mut login = self.login.lock().await;
-        if login.is_none() {
-            // Somebody may have logged in meanwhile.
-            *login = self.read()?;
-        }
-        let Some(login) = &mut *login else {
-            return Ok(None);
-        };
-        if login.is_own != self.is_own {
-            return Err(self.takes_login("its token is of another `grant` than is configured"));
-        }
-        if login.access_token.is_some() && login.is_over(SystemTime::now()) {
-            self.renew(login).await?;
-        }
-        Ok(login.access_token.as_deref().and_then(header))
+    /// The `Authorization` header; none where no one has logged in.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::Refused`] when the stored tokens cannot be used.
+    pub(in crate::upstream) async fn authorization(
+        self: &Arc<Self>,
+    ) -> Result<Option<HeaderValue>, UpstreamError> {
+        let oauth = Arc::clone(self);
+        to_its_end(async move {
+            let mut login = oauth.login.lock().await;
+            if login.is_none() {
+                // A person may have logged in meanwhile.
+                *login = oauth.read()?;
+            }
+            let Some(login) = &mut *login else {
+                return Ok(None);
+            };
+            if login.is_own != oauth.is_own {
+                return Err(oauth.takes_login("its token is of another `grant` than is configured"));
+            }
+            if login.access_token.is_some() && login.is_expired() {
+                oauth.renew(login).await?;
+            }
+            Ok(login.access_token.as_deref().and_then(header))
+        })
+        .await
     }
 
-    async fn refused(
-        &self,
+    /// The server answered 401 or 403 to a request with this header. If this succeeds, another attempt is worth it.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::Refused`] when only a login can help.
+    pub(in crate::upstream) async fn refused(
+        self: &Arc<Self>,
         status: StatusCode,
         challenge: Challenge,
-        used: Option<&HeaderValue>,
+        used: Option<HeaderValue>,
     ) -> Result<(), UpstreamError> {
-        let mut login = self.login.lock().await;
-        if status == StatusCode::FORBIDDEN {
-            if challenge.scopes.is_empty() {
-                let reason = "HTTP 403: the person who logged in may not".to_owned();
-                return Err(UpstreamError::Refused(reason));
+        let oauth = Arc::clone(self);
+        to_its_end(async move {
+            let mut login = oauth.login.lock().await;
+            if status == StatusCode::FORBIDDEN {
+                return oauth.forbid(&mut login, challenge.scopes).await;
             }
-            let scopes = challenge.scopes.join(" ");
-            let _lock = self.lock().await;
-            if let Some(mut kept) = self.read()? {
-                kept.wanted = challenge.scopes;
-                self.store(&kept);
+            let token = login
+                .as_ref()
+                .and_then(|login| login.access_token.as_deref());
+            if token.is_some() && token.and_then(header) != used {
+                // Renewed since the request was made.
+                return Ok(());
             }
-            *login = None;
-            return Err(self.takes_login(&format!("HTTP 403: it wants the scopes `{scopes}`")));
-        }
-        let current = login
-            .as_ref()
-            .and_then(|login| login.access_token.as_deref());
-        if current.is_some() && current.and_then(header).as_ref() != used {
-            // Renewed since the request was made.
-            return Ok(());
-        }
-        match (&mut *login, used) {
-            (Some(login), Some(_)) => self.renew(login).await,
-            _ => {
-                *login = None;
-                Err(self.takes_login("HTTP 401: it wants to know who asks"))
+            match (&mut *login, used) {
+                (Some(login), Some(_)) => oauth.renew(login).await,
+                _ => {
+                    *login = None;
+                    Err(oauth.takes_login("HTTP 401: it wants to know who asks"))
+                }
             }
+        })
+        .await
+    }
+
+    /// Fails, as the token lacks scopes that a request needs. The next login asks for them.
+    async fn forbid(
+        &self,
+        login: &mut Option<Login>,
+        scopes: Vec<String>,
+    ) -> Result<(), UpstreamError> {
+        if scopes.is_empty() {
+            let reason = "HTTP 403: the person who logged in may not".to_owned();
+            return Err(UpstreamError::Refused(reason));
         }
+        let reason = format!("HTTP 403: it wants the scopes `{}`", scopes.join(" "));
+        let _lock = self.lock().await;
+        if let Some(mut kept) = self.read()? {
+            kept.wanted = scopes;
+            self.store(&kept);
+        }
+        *login = None;
+        Err(self.takes_login(&reason))
     }
 }
 
@@ -292,9 +290,7 @@ pub(super) async fn receive<E: Into<TokenError>>(
     if let Some(refresh) = answer.refresh_token() {
         login.refresh_token = Some(refresh.secret().clone());
     }
-    login.expires_at = answer
-        .expires_in()
-        .map(|lifetime| in_seconds(SystemTime::now(), lifetime));
+    login.expires_at = answer.expires_in().map(unix_time_in);
     if let Some(scopes) = answer.scopes() {
         login.scopes = scopes.iter().map(|scope| scope.to_string()).collect();
     }

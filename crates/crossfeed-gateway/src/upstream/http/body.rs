@@ -1,7 +1,4 @@
-//! Bodies of requests and answers.
-//!
-//! What comes in: a message; an answer. What goes out: a body that shares the message's bytes and says when it
-//! was written; the bytes of the answer within a limit. Deliberately not here: what they say.
+//! Bodies of requests and answers: a request shares the bytes of its message, and an answer is read within a limit.
 
 use crate::{
     budget::{Account, Purpose, UNCHARGED},
@@ -81,36 +78,36 @@ pub(in crate::upstream) async fn whole(
     account: &Arc<Account>,
 ) -> Result<Bytes, UpstreamError> {
     let mut charge = account.nothing();
-    let said = response.content_length().unwrap_or(0);
+    let announced = response.content_length().unwrap_or(0);
+    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
     let too_large = UpstreamError::TooLarge { limit };
-    let Ok(said) = usize::try_from(said) else {
-        return Err(too_large);
-    };
-    if said > limit {
+    if announced > limit {
         return Err(too_large);
     }
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| cut(&error))? {
-        if first.len() + all.len() + chunk.len() > limit {
+        let length = first.len() + all.len() + chunk.len();
+        if length > limit {
             return Err(too_large);
         }
         // A short answer in one piece is not charged.
-        let needed = if first.is_empty() && all.is_empty() && chunk.len() <= UNCHARGED {
+        let is_short = length == chunk.len() && length <= UNCHARGED;
+        let needed = if is_short {
             0
         } else {
-            (first.len() + all.len() + chunk.len()).saturating_sub(charge.bytes())
+            length.saturating_sub(charge.bytes())
         };
         if needed > 0 && !charge.more_in_time(needed, Purpose::Answer).await {
             return Err(UpstreamError::NoRoom);
         }
-        if first.is_empty() && all.is_empty() {
+        if length == chunk.len() {
             first = chunk;
             continue;
         }
         if all.is_empty() {
-            // What a server says of its length is believed only so far as it costs nothing.
-            all.reserve(said.min(1 << 20).max(first.len() + chunk.len()));
+            // The announced length may be wrong: only so much is reserved as costs little.
+            all.reserve(announced.min(1 << 20).max(length));
             all.extend_from_slice(&std::mem::take(&mut first));
         }
         all.extend_from_slice(&chunk);

@@ -47,9 +47,9 @@ const MAX_TOLD: usize = 16;
 
 /// How long the server may take to say of a request that it does not know the session, if it said so of another
 /// at once.
-const MIN_REFUSING: Duration = Duration::from_millis(100);
+const MIN_REFUSAL_TIME: Duration = Duration::from_millis(100);
 /// The same, however long it took to say so of another.
-const MAX_REFUSING: Duration = Duration::from_secs(2);
+const MAX_REFUSAL_TIME: Duration = Duration::from_secs(2);
 
 const SESSION: HeaderName = HeaderName::from_static(header::SESSION);
 const LAST_EVENT: HeaderName = HeaderName::from_static(header::LAST_EVENT);
@@ -83,11 +83,11 @@ struct State {
     /// Requests that have no answer, the tasks that wait for it, and since when.
     running: HashMap<Id, (AbortHandle, Instant)>,
     /// How long the server took to say that it does not know the session.
-    refusing: Duration,
+    refusal_time: Duration,
     /// Messages without an answer that are on their way.
     telling: JoinSet<()>,
     /// The task that reads what belongs to no request.
-    standing: Option<AbortHandle>,
+    server_stream: Option<AbortHandle>,
 }
 
 impl HttpConnection {
@@ -173,8 +173,8 @@ impl HttpConnection {
     }
 
     /// Keeps the task that reads what belongs to no request; the one before it is ended.
-    pub(super) fn stand(&self, task: AbortHandle) {
-        if let Some(before) = self.state.lock().standing.replace(task) {
+    pub(super) fn set_server_stream(&self, task: AbortHandle) {
+        if let Some(before) = self.state.lock().server_stream.replace(task) {
             before.abort();
         }
     }
@@ -198,7 +198,7 @@ impl HttpConnection {
         state.telling.abort_all();
         let running = std::mem::take(&mut state.running).into_values();
         let tasks = running.map(|(task, _)| task);
-        for task in tasks.chain(state.standing.take()) {
+        for task in tasks.chain(state.server_stream.take()) {
             task.abort();
         }
     }
@@ -286,17 +286,17 @@ impl HttpConnection {
     }
 
     /// The server took so long to say that it does not know the session.
-    pub(super) fn takes_to_refuse(&self, time: Duration) {
+    pub(super) fn note_refusal_time(&self, time: Duration) {
         let mut state = self.state.lock();
-        state.refusing = state.refusing.max(time);
+        state.refusal_time = state.refusal_time.max(time);
     }
 
     /// Waits for requests that were posted so shortly before the session was known to be over that the server may
     /// still say the same of them. Others run, and may go on for hours.
-    pub(super) async fn refusals(&self) {
+    pub(super) async fn wait_for_refusals(&self) {
         let is_recent = || {
             let state = self.state.lock();
-            let within = (2 * state.refusing).clamp(MIN_REFUSING, MAX_REFUSING);
+            let within = (2 * state.refusal_time).clamp(MIN_REFUSAL_TIME, MAX_REFUSAL_TIME);
             let mut running = state.running.values();
             running.any(|(_, since)| since.elapsed() < within)
         };
@@ -347,7 +347,7 @@ impl HttpConnection {
         let mut all = apart(message.len(), routing).await;
         // A request that begins a session has none, and says its revision in its body.
         if message.method() != Some(method::INITIALIZE) {
-            self.say(&mut all);
+            self.set_session_headers(&mut all);
         }
         all.insert(ACCEPT, HeaderValue::from_static(EITHER));
         all.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -368,7 +368,7 @@ impl HttpConnection {
     /// Asks for a stream: what belongs to no request, or what comes behind an event.
     pub(super) async fn get(&self, behind: Option<&str>) -> Result<Response, UpstreamError> {
         let mut headers = HeaderMap::new();
-        self.say(&mut headers);
+        self.set_session_headers(&mut headers);
         headers.insert(ACCEPT, HeaderValue::from_static(STREAM));
         if let Some(id) = behind {
             // Without it, this would be the stream of something else.
@@ -384,13 +384,13 @@ impl HttpConnection {
     pub(super) async fn delete(&self) {
         if self.has_session() {
             let mut headers = HeaderMap::new();
-            self.say(&mut headers);
+            self.set_session_headers(&mut headers);
             // A server that does not let sessions be ended lets them expire.
             drop(self.wire.request(Method::DELETE, &headers, None).await);
         }
     }
 
-    fn say(&self, headers: &mut HeaderMap) {
+    fn set_session_headers(&self, headers: &mut HeaderMap) {
         let state = self.state.lock();
         if let Some(session) = &state.session {
             headers.insert(SESSION, session.clone());

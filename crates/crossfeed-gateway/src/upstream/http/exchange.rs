@@ -1,8 +1,6 @@
-//! One message that is posted, and what comes of it.
+//! Posts one message, and reads what follows: of a request its answer, after everything else on its stream.
 //!
-//! What comes in: a message. What goes out: of a request its answer, after everything that came on its
-//! stream, or why there is none. A stream that breaks is resumed where the server gave it ids. Deliberately
-//! not here: in which order messages are posted.
+//! A stream that breaks is resumed where the server gave it ids.
 
 use super::{
     body,
@@ -12,7 +10,7 @@ use super::{
     wire::rejected,
 };
 use crate::{
-    message::{Header, Id, Message},
+    message::{Header, Id, Kind, Message},
     upstream::UpstreamError,
 };
 use reqwest::{Response, StatusCode};
@@ -157,9 +155,7 @@ fn plain(status: StatusCode) -> UpstreamError {
     };
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => error,
-        _ => UpstreamError::OutcomeUnknown {
-            cause: Box::new(error),
-        },
+        _ => error.after_taking(),
     }
 }
 
@@ -168,12 +164,7 @@ fn with_id(error: Message, id: &Id) -> Message {
     if error.id().is_some() {
         return error;
     }
-    let mut text = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-    text.extend_from_slice(id.raw());
-    text.extend_from_slice(br#","error":"#);
-    text.extend_from_slice(&error.error().unwrap_or_default());
-    text.push(b'}');
-    Message::parse(text).unwrap_or(error)
+    Message::made(Kind::Error, Some(id), None, error.error().as_ref())
 }
 
 /// Where a stream is to be resumed, and when.
@@ -266,13 +257,12 @@ async fn stream(
             attempts = 0;
         }
         response = loop {
+            let ended = |reason: &str| Err(UpstreamError::Ended(reason.to_owned()));
             let Some(behind) = resume.behind.as_deref() else {
-                let reason = "its stream ended before the answer".to_owned();
-                return Err(UpstreamError::Ended(reason));
+                return ended("its stream ended before the answer");
             };
             if attempts == MAX_ATTEMPTS {
-                let reason = "its stream cannot be resumed".to_owned();
-                return Err(UpstreamError::Ended(reason));
+                return ended("its stream cannot be resumed");
             }
             attempts += 1;
             sleep(resume.wait).await;

@@ -68,7 +68,7 @@ impl HttpConnector {
         server: &str,
         url: &str,
         headers: &BTreeMap<String, String>,
-        oauth: Option<OAuth>,
+        oauth: Option<Arc<OAuth>>,
     ) -> Result<Self, UpstreamError> {
         let wire = Wire::new(address(url)?, wire::headers(headers)?, oauth)?;
         Ok(Self {
@@ -204,7 +204,7 @@ async fn dispatch(
         while let Ok((message, headers)) = waiting.try_recv() {
             link.give_back(message, headers).await;
         }
-        link.refusals().await;
+        link.wait_for_refusals().await;
     }
     link.abort();
     if error.is_none() {
@@ -233,6 +233,6 @@ async fn post(link: &Arc<HttpConnection>, message: Message, headers: Vec<Header>
     }
     if begins && link.has_session_era() {
         let task = tokio::spawn(server_stream::run(Arc::clone(link)));
-        link.stand(task.abort_handle());
+        link.set_server_stream(task.abort_handle());
     }
 }

@@ -1,7 +1,5 @@
-//! The stream of what belongs to no request of ours.
-//!
-//! What comes in: that a session has begun. What goes out: requests and notifications of the server, until
-//! the connection ends. A server need not have such a stream. Deliberately not here: streams of requests.
+//! The stream of a session that belongs to no request: the server's own requests and notifications, until the connection
+//! ends. A server need not have such a stream.
 
 use super::{
     connection::{self, HttpConnection},

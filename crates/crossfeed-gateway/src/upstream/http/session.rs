@@ -1,9 +1,7 @@
 //! Whether a server still knows the session.
 //!
-//! What comes in: a status that says no. What goes out: what it says of its request, and the end of the session
-//! if it is over. Only a 404 that is not the answer to a request says that for certain: then the server did not
-//! carry the request out. After whatever else may mean it the server is asked, by a `ping`, and nothing is sent
-//! again. Deliberately not here: what becomes of the request.
+//! Only a 404 that is not the answer to a request is certain: the session is over, and the server did not carry the
+//! request out. After any other sign the server is asked, by a `ping`, and nothing is sent again.
 
 use super::{
     body,
@@ -41,14 +39,14 @@ impl Refusal {
         let status = response.status();
         let has_session = link.has_session();
         let is_over = connection::is_over(status, has_session);
+        let is_json = connection::is_json(&response);
+        let whole = body::whole(response, MAX_REASON_BYTES.min(link.limit), &link.account);
         let text = if is_over {
-            let whole = body::whole(response, MAX_REASON_BYTES.min(link.limit), &link.account);
             match timeout(ASK_TIMEOUT, whole).await {
                 Ok(Ok(text)) => Some(text),
                 _ => return Self::Cut,
             }
-        } else if connection::is_json(&response) {
-            let whole = body::whole(response, MAX_REASON_BYTES.min(link.limit), &link.account);
+        } else if is_json {
             whole.await.ok()
         } else {
             None
@@ -111,6 +109,6 @@ pub(super) async fn ask(link: &HttpConnection) {
 
 /// The session is over, as the server said to what was posted then.
 pub(super) fn end(link: &HttpConnection, posted: Instant) {
-    link.takes_to_refuse(posted.elapsed());
+    link.note_refusal_time(posted.elapsed());
     link.end(UpstreamError::SessionOver);
 }

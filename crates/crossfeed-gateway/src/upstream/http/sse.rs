@@ -1,8 +1,6 @@
-//! Events out of a stream of `text/event-stream`.
+//! Reads events from a stream of `text/event-stream`, cut anywhere into chunks.
 //!
-//! What comes in: chunks, cut anywhere. What goes out: events, their data in one piece and, where it lay in
-//! one chunk, without a copy; of data beyond the limit only what is needed to answer. Deliberately not
-//! here: reconnecting, and whether data is a message.
+//! Data that lies in one chunk is not copied. Of data beyond the limit, only what is needed to answer is kept.
 
 use crate::{
     budget::{Account, Charge, Purpose, UNCHARGED},
@@ -30,8 +28,8 @@ pub struct Block {
     pub data: Option<Data>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
 /// The data of an event.
+#[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Data {
     /// All of it.
@@ -47,7 +45,7 @@ pub enum Data {
 /// # Invariants
 ///
 /// It holds at most the limit and a chunk, whatever comes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Decoder {
     limit: usize,
     /// The beginning of a line whose end has not come.
@@ -55,7 +53,8 @@ pub struct Decoder {
     rest: Rest,
     /// The last byte was a carriage return: a line feed behind it belongs to it.
     after_return: bool,
-    is_first: bool,
+    /// The first line has begun: no byte order mark may follow.
+    has_begun: bool,
     block: Block,
     data: Option<Lines>,
     done: VecDeque<Block>,
@@ -66,9 +65,10 @@ pub struct Decoder {
 }
 
 /// What is done with the bytes of the line that comes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 enum Rest {
     /// They are held.
+    #[default]
     Held,
     /// They are data beyond the limit.
     Skimmed,
@@ -89,15 +89,7 @@ impl Decoder {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            line: BytesMut::new(),
-            rest: Rest::Held,
-            after_return: false,
-            is_first: true,
-            block: Block::default(),
-            data: None,
-            done: VecDeque::new(),
-            charge: None,
-            has_no_room: false,
+            ..Self::default()
         }
     }
 
@@ -192,9 +184,9 @@ impl Decoder {
 
     /// Gives up holding a line that has become too long.
     fn judge(&mut self) {
-        if self.is_first && self.line.starts_with(BYTE_ORDER_MARK) {
+        if !self.has_begun && self.line.starts_with(BYTE_ORDER_MARK) {
             self.line.advance(BYTE_ORDER_MARK.len());
-            self.is_first = false;
+            self.has_begun = true;
         }
         if is_data(&self.line) {
             let fits = !self.has_no_room
@@ -221,12 +213,12 @@ impl Decoder {
             let line = self.line.split().freeze();
             self.whole_line(line);
         }
-        self.is_first = false;
+        self.has_begun = true;
         self.rest = Rest::Held;
     }
 
     fn whole_line(&mut self, mut line: Bytes) {
-        if std::mem::take(&mut self.is_first) && line.starts_with(BYTE_ORDER_MARK) {
+        if !std::mem::replace(&mut self.has_begun, true) && line.starts_with(BYTE_ORDER_MARK) {
             line.advance(BYTE_ORDER_MARK.len());
         }
         if line.is_empty() {
@@ -262,29 +254,23 @@ impl Decoder {
         }
     }
 
-    /// A line of data, joined to those before it.
+    /// Adds a line of data to those before it.
     fn add(&mut self, line: Bytes) {
-        if self.has_no_room || self.data_bytes() + line.len() > self.limit {
+        let is_skimmed = matches!(self.data, Some(Lines::TooLong(_))) || self.has_no_room;
+        if is_skimmed || self.data_bytes() + line.len() > self.limit {
             return self.skim(&line);
         }
-        self.data = Some(match self.data.take() {
-            None => Lines::One(line),
-            Some(Lines::One(first)) => {
-                let mut lines = BytesMut::from(first);
-                lines.extend_from_slice(b"\n");
-                lines.extend_from_slice(&line);
-                Lines::More(lines)
+        let mut lines = match self.data.take() {
+            Some(Lines::One(first)) => BytesMut::from(first),
+            Some(Lines::More(lines)) => lines,
+            Some(Lines::TooLong(_)) | None => {
+                self.data = Some(Lines::One(line));
+                return;
             }
-            Some(Lines::More(mut lines)) => {
-                lines.extend_from_slice(b"\n");
-                lines.extend_from_slice(&line);
-                Lines::More(lines)
-            }
-            Some(Lines::TooLong(mut skim)) => {
-                skim.feed(&line);
-                Lines::TooLong(skim)
-            }
-        });
+        };
+        lines.extend_from_slice(b"\n");
+        lines.extend_from_slice(&line);
+        self.data = Some(Lines::More(lines));
     }
 
     fn skim(&mut self, part: &[u8]) {

@@ -49,7 +49,7 @@ pub(super) struct Wire {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    oauth: Option<OAuth>,
+    oauth: Option<Arc<OAuth>>,
 }
 
 /// What is posted, and who is told that it was written.
@@ -63,7 +63,7 @@ impl Wire {
     pub(super) fn new(
         url: Url,
         headers: HeaderMap,
-        oauth: Option<OAuth>,
+        oauth: Option<Arc<OAuth>>,
     ) -> Result<Self, UpstreamError> {
         Ok(Self {
             client: client(url.scheme() == "https")?,
@@ -109,9 +109,7 @@ impl Wire {
                 }
                 // Many servers answer so after they have carried the request out.
                 _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                    return Err(UpstreamError::OutcomeUnknown {
-                        cause: Box::new(rejected(status, "its address is another")),
-                    });
+                    return Err(rejected(status, "its address is another").after_taking());
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     let refused =
@@ -168,10 +166,7 @@ fn unanswered(error: &reqwest::Error) -> UpstreamError {
 
 /// The innermost reason of an error: those around it name the address.
 pub(in crate::upstream) fn cause(error: &reqwest::Error) -> String {
-    let mut innermost = error.source();
-    while let Some(source) = innermost.and_then(std::error::Error::source) {
-        innermost = Some(source);
-    }
+    let innermost = std::iter::successors(error.source(), |&error| error.source()).last();
     match innermost {
         Some(source) => source.to_string(),
         None if error.is_timeout() => "it takes too long".to_owned(),
@@ -207,17 +202,15 @@ fn tls(takes_certificates: bool) -> Result<rustls::ClientConfig, UpstreamError> 
     let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(broken)?;
-    let mut config = if takes_certificates {
+    let builder = if takes_certificates {
         let verifier = rustls_platform_verifier::Verifier::new(provider).map_err(broken)?;
         builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth()
     } else {
-        builder
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth()
+        builder.with_root_certificates(rustls::RootCertStore::empty())
     };
+    let mut config = builder.with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
@@ -228,15 +221,13 @@ pub(super) fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Ups
     for (name, value) in given {
         let unusable =
             |why| UpstreamError::Unreachable(format!("the header `{}` {why}", name.escape_debug()));
-        let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
-            return Err(unusable("has an invalid name"));
-        };
+        let key = HeaderName::from_bytes(name.as_bytes());
+        let key = key.map_err(|_| unusable("has an invalid name"))?;
         if RESERVED.contains(&key.as_str()) {
             return Err(unusable("is set by the gateway"));
         }
-        let Ok(mut value) = HeaderValue::from_str(value) else {
-            return Err(unusable("has an invalid value"));
-        };
+        let value = HeaderValue::from_str(value);
+        let mut value = value.map_err(|_| unusable("has an invalid value"))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }

@@ -1,7 +1,4 @@
-//! What a child writes to its standard error.
-//!
-//! What comes in: bytes, mostly text. What goes out: log lines at a level that is shown, each within a
-//! limit. Deliberately not here: reading meaning into them.
+//! Logs what a child writes to its standard error, line by line, at a level that is shown.
 
 use crate::upstream::printable::printable;
 use std::sync::Arc;

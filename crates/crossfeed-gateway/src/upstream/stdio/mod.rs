@@ -182,7 +182,7 @@ impl Connector for StdioConnector {
             .and_then(pipe::Sender::from_owned_fd)
             .map_err(broken)?;
         let outbox = Arc::new(Outbox::new(stdin));
-        let signals = Arc::new(Signals::new());
+        let signals = Arc::new(Signals::default());
         tokio::spawn({
             let (server, signals) = (Arc::clone(&self.server), Arc::clone(&signals));
             async move {

@@ -37,6 +37,7 @@ pub(super) struct Outbox {
     work: Notify,
 }
 
+#[derive(Default)]
 struct State {
     /// None once it was closed.
     pipe: Option<Arc<pipe::Sender>>,
@@ -52,13 +53,10 @@ struct State {
 impl Outbox {
     pub(super) fn new(pipe: pipe::Sender) -> Self {
         Self {
-            turn: tokio::sync::Mutex::new(()),
+            turn: tokio::sync::Mutex::default(),
             state: Mutex::new(State {
                 pipe: Some(Arc::new(pipe)),
-                waiting: Pieces::default(),
-                written: 0,
-                unsent: VecDeque::new(),
-                finishing: false,
+                ..State::default()
             }),
             room: Notify::new(),
             work: Notify::new(),

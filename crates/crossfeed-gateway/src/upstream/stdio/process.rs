@@ -1,8 +1,7 @@
 //! A child process, and how it ends.
 //!
-//! What comes in: a process that runs, and that it is to end. What goes out: that it has, and why. With
-//! it end its own children: `npx`, `uvx` and shells start the server as a child of theirs, which would
-//! live on without them. Deliberately not here: what is said to it.
+//! Its own children end with it: `npx`, `uvx` and shells start the server as a child of theirs, which would live on
+//! without them.
 
 use super::outbox::Outbox;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -41,12 +40,12 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // It fails where nobody is left, and that is what is wanted.
+            // It fails where no process is left.
             let _ = kill_process_group(group, signal);
         }
     }
 
-    /// Kills whoever is left. To be called as soon as the leader was waited for: its number is not
+    /// Kills the processes that are left. To be called as soon as the leader was waited for: its number is not
     /// given to others while the group has members, and an empty group is not signalled later.
     fn kill(&mut self) {
         self.signal(Signal::KILL);
@@ -60,7 +59,8 @@ impl Drop for Group {
     }
 }
 
-/// What the tasks of one connection tell each other.
+/// Signals between the tasks of one connection.
+#[derive(Default)]
 pub(super) struct Signals {
     /// The process is to end.
     pub(super) asked: watch::Sender<bool>,
@@ -73,23 +73,14 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new() -> Self {
-        Self {
-            asked: watch::Sender::new(false),
-            drained: watch::Sender::new(false),
-            logged: watch::Sender::new(false),
-            ended: watch::Sender::new(None),
-        }
-    }
-
     /// Waits until the process has ended.
     pub(super) async fn ended(&self) -> String {
         let mut ended = self.ended.subscribe();
-        let reason = match ended.wait_for(Option::is_some).await {
-            Ok(reason) => reason.clone(),
-            Err(_) => None,
-        };
-        reason.unwrap_or_default()
+        let reason = ended.wait_for(Option::is_some).await;
+        reason
+            .ok()
+            .and_then(|reason| reason.clone())
+            .unwrap_or_default()
     }
 }
 

@@ -17,7 +17,7 @@ fn everyone_gets_a_place_in_the_end_and_gives_it_back() {
                 let busy = place.request(&Principal::Anonymous);
                 if busy.is_some() {
                     // Nobody takes the place of a request that runs.
-                    let cut = *place.way.borrow() == Way::Cut;
+                    let cut = *place.closing.borrow() == Closing::Immediate;
                     assert!(!cut);
                 }
                 drop(busy);
@@ -47,7 +47,7 @@ fn the_end_comes_once_every_connection_has_ended() {
                 assert!(connections.state.lock().open.is_empty());
             })
         };
-        assert_eq!(block_on(place.gives_way()), Way::Close);
+        assert_eq!(block_on(place.gives_way()), Closing::Graceful);
         drop(busy);
         drop(place);
         ends.join().unwrap();

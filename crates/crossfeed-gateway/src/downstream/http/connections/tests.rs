@@ -5,7 +5,7 @@ fn named(name: &str) -> Principal {
     Principal::Named(name.to_owned())
 }
 
-fn ended(place: &Place) -> Option<Way> {
+fn ended(place: &Place) -> Option<Closing> {
     place.gives_way().now_or_never()
 }
 
@@ -21,7 +21,7 @@ async fn who_says_nothing_gives_way_to_who_comes() {
     assert!(poll_immediate(connections.place()).await.is_none());
     let next = connections.place().await;
     assert!(began.elapsed() >= IDENTIFY_GRACE, "{:?}", began.elapsed());
-    assert_eq!(ended(&places[0]), Some(Way::Cut));
+    assert_eq!(ended(&places[0]), Some(Closing::Immediate));
     assert_eq!(ended(&places[1]), None);
     // One that is let in makes room at once, and gives way to nobody.
     let busy = places[1].request(&named("a")).unwrap();
@@ -29,7 +29,7 @@ async fn who_says_nothing_gives_way_to_who_comes() {
     assert!(other.is_some());
     let last = connections.place().await;
     assert_eq!(ended(&places[1]), None);
-    assert_eq!(ended(&places[2]), Some(Way::Cut));
+    assert_eq!(ended(&places[2]), Some(Closing::Immediate));
     drop((next, other, last, busy, places));
     is_empty(&connections);
 }
@@ -52,7 +52,7 @@ async fn one_gives_way_to_one() {
         async move { connections.place().await }
     });
     tokio::time::sleep(IDENTIFY_GRACE * 9).await;
-    assert_eq!(ended(&places[0]), Some(Way::Cut));
+    assert_eq!(ended(&places[0]), Some(Closing::Immediate));
     assert_eq!(ended(&places[1]), None);
     places.remove(0);
     comes.await.unwrap();
@@ -66,7 +66,7 @@ async fn strangers_give_way_at_once_where_no_descriptor_is_left() {
     let known = connections.place().await;
     let _busy = known.request(&named("a"));
     connections.send_strangers_away();
-    assert_eq!(ended(&stranger), Some(Way::Cut));
+    assert_eq!(ended(&stranger), Some(Closing::Immediate));
     assert_eq!(ended(&known), None);
     assert!(
         stranger.request(&named("a")).is_none(),
@@ -94,7 +94,7 @@ async fn check(
         tokio::time::advance(Duration::from_millis(1)).await;
     }
     let given: Vec<_> = (0..count)
-        .filter(|at| ended(&open[*at].0) == Some(Way::Close))
+        .filter(|at| ended(&open[*at].0) == Some(Closing::Graceful))
         .collect();
     assert_eq!(given, Vec::from_iter(gives), "{came}");
     drop(open);
@@ -132,7 +132,7 @@ async fn a_place_is_free_again_when_its_request_is_over() {
     drop(busy);
     let four = connections.place().await;
     assert!(four.request(&named("a")).is_some());
-    assert_eq!(ended(&one), Some(Way::Close));
+    assert_eq!(ended(&one), Some(Closing::Graceful));
     // What comes over a connection that is to end is served, and takes no place.
     assert!(one.request(&named("a")).is_some());
 }
@@ -195,7 +195,7 @@ async fn the_end_waits_for_all() {
         let connections = Arc::clone(&connections);
         async move { connections.end().await }
     });
-    assert_eq!(place.gives_way().await, Way::Close);
+    assert_eq!(place.gives_way().await, Closing::Graceful);
     assert!(!ending.is_finished());
     drop(place);
     ending.await.unwrap();

@@ -45,9 +45,9 @@ async fn read(events: &mut Events, most: usize) -> Vec<(u64, String)> {
 }
 
 /// What follows an event that was received, or everything.
-fn after(read: &[(u64, String)]) -> From {
+fn after(read: &[(u64, String)]) -> ReadFrom {
     read.last()
-        .map_or(From::Start, |(number, _)| From::After(*number))
+        .map_or(ReadFrom::Start, |(number, _)| ReadFrom::After(*number))
 }
 
 /// That these are the events of `sends(.., 0..count)`, from the first one on.
@@ -68,7 +68,7 @@ fn who_goes_on_gets_each_event_once() {
     explore(|| {
         let stream = Stream::resumable(1);
         let sender = sends(&stream, 0..2);
-        let mut events = stream.events(From::Unread, false);
+        let mut events = stream.events(ReadFrom::Unread, false);
         let mut all = block_on(read(&mut events, 1));
         // The connection broke, and the client knows it before the gateway does.
         let mut again = stream.events(after(&all), false);
@@ -79,7 +79,7 @@ fn who_goes_on_gets_each_event_once() {
         sender.join().unwrap();
         breaks.join().unwrap();
         // And once more, from anywhere.
-        let mut again = stream.events(From::After(0), false);
+        let mut again = stream.events(ReadFrom::After(0), false);
         assert_eq!(block_on(read(&mut again, usize::MAX)), all[1..]);
     });
 }
@@ -88,10 +88,10 @@ fn who_goes_on_gets_each_event_once() {
 fn a_reader_whose_place_is_taken_ends() {
     explore(|| {
         let stream = Stream::resumable(1);
-        let mut first = stream.events(From::Unread, false);
+        let mut first = stream.events(ReadFrom::Unread, false);
         let reads = thread::spawn(move || block_on(read(&mut first, usize::MAX)));
         let sender = sends(&stream, 0..2);
-        let mut second = stream.events(From::Start, false);
+        let mut second = stream.events(ReadFrom::Start, false);
         let all = block_on(read(&mut second, usize::MAX));
         check(&all, 2);
         assert_eq!(all.len(), 3);
@@ -108,7 +108,7 @@ fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
     let large = Message::notification("n", Some(&text));
     explore(move || {
         let stream = Stream::resumable(1);
-        let mut events = stream.events(From::Unread, false);
+        let mut events = stream.events(ReadFrom::Unread, false);
         let sender = {
             let (stream, large) = (Arc::clone(&stream), large.clone());
             thread::spawn(move || {
@@ -123,7 +123,7 @@ fn a_full_stream_holds_up_who_sends_only_while_it_is_read() {
         assert!(first.is_some());
         drop(events);
         sender.join().unwrap();
-        let mut events = stream.events(From::Unread, false);
+        let mut events = stream.events(ReadFrom::Unread, false);
         let mut last = Bytes::new();
         while let Some(frame) = block_on(events.frame()) {
             last = frame.unwrap().into_data().unwrap();
@@ -141,7 +141,7 @@ fn an_answer_is_taken_at_once_or_read_behind_what_came_before_it() {
             let sender = sends(&stream, 0..before);
             let at_once = block_on(stream.answered_at_once());
             assert_eq!(at_once.is_some(), before == 0);
-            let mut events = stream.events(From::Unread, false);
+            let mut events = stream.events(ReadFrom::Unread, false);
             let rest = block_on(read(&mut events, usize::MAX));
             assert_eq!(rest.len(), if before == 0 { 0 } else { 2 });
             check(&rest, before);
@@ -158,7 +158,7 @@ fn nobody_waits_on_a_stream_that_is_closed() {
             let stream = Arc::clone(&stream);
             thread::spawn(move || block_on(stream.answered_at_once()).is_none())
         };
-        let mut events = stream.events(From::Unread, false);
+        let mut events = stream.events(ReadFrom::Unread, false);
         let reads = thread::spawn(move || block_on(events.frame()).is_none());
         stream.close();
         assert!(waits.join().unwrap() && reads.join().unwrap());
