@@ -1,13 +1,12 @@
 //! Pipes that take a large message at once.
 //!
-//! What comes in: a pipe. What goes out: whether it is larger now than the system made it, which is 64 KiB on Linux:
-//! through such a pipe, both sides wake up sixteen times for a megabyte. Deliberately not here: reading and writing.
+//! Linux makes pipes of 64 KiB: for a megabyte, both sides wake up sixteen times.
 
 #[cfg(target_os = "linux")]
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What any user may have on Linux (`fs.pipe-max-size`).
+/// The largest pipe that any user may have on Linux (`fs.pipe-max-size`).
 #[cfg(target_os = "linux")]
 const WIDE_BYTES: usize = 1 << 20;
 /// How many there are at once: a quarter of what a user's pipes may take before the system gives the next ones less
@@ -21,7 +20,7 @@ static WIDE: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Wide(());
 
 impl Wide {
-    /// Has a pipe take more. None where there are as many already, or the system does not do so: that is not an error.
+    /// Enlarges a pipe. None where there are as many already, or the system does not support it: that is not an error.
     #[cfg(target_os = "linux")]
     pub(crate) fn pipe(pipe: impl std::os::fd::AsFd) -> Option<Self> {
         let wide = Self::one()?;

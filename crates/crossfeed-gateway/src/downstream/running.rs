@@ -15,8 +15,8 @@ use tokio::sync::watch;
 pub(super) struct Running(watch::Sender<()>);
 
 impl Running {
-    /// A request that runs until its answer went to what is returned, or until nobody has it any more. A
-    /// subscription has no end to be waited for.
+    /// A request that runs until its answer went to the returned sink, or until that is dropped. The end of a subscription
+    /// is not awaited.
     pub(super) fn begin(
         &self,
         request: &Message,

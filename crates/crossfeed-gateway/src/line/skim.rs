@@ -15,7 +15,7 @@ pub struct Skimmed {
     pub bytes: u64,
     /// Its id, where it has one.
     pub id: Option<Id>,
-    /// What it seems to be: nobody checked that it is JSON.
+    /// What it seems to be: it was not checked as JSON.
     pub kind: Option<Kind>,
 }
 

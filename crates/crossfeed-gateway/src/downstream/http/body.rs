@@ -1,4 +1,4 @@
-//! What a client sends, within a limit of bytes, a budget for all clients, and limits of time.
+//! Reads the body of a request, within a limit of bytes, a budget for all clients, and limits of time.
 
 use super::HEADER_TIMEOUT;
 use crate::budget::{Charge, Purpose};
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a body may take in all.
 const BODY_TIMEOUT: Duration = Duration::from_secs(300);
-/// How fast a body comes on average, in bytes a second, from this time on: what drips holds a connection for
+/// How fast a body must come on average, in bytes a second, from this time on: a slow one holds a connection for
 /// nothing.
 const MIN_BYTES_PER_SECOND: usize = 1 << 10;
 const MIN_RATE_AFTER: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const FIRST_CHARGE_BYTES: usize = 64 << 10;
 pub(super) enum BodyError {
     /// It is beyond the limit.
     TooLarge,
-    /// There is no room for it beside what others have sent.
+    /// The memory budget has no room for it.
     NoRoom,
     /// Nothing, or too little, came for too long.
     TooSlow,
@@ -52,7 +52,7 @@ async fn pieces(
     if said > limit {
         return Err(BodyError::TooLarge);
     }
-    // What is kept of a body is a copy: it shall not hold the connection's buffer.
+    // The body is a copy: it must not hold the connection's buffer.
     let mut whole = Vec::new();
     let mut length = 0;
     let mut has_room = true;
@@ -77,7 +77,7 @@ async fn pieces(
             continue;
         }
         if length > whole.capacity() {
-            // What was said is not believed beyond what a client can make us hold for nothing.
+            // The announced length is trusted only as far as it costs little memory.
             let room = if said >= length {
                 said.min(FIRST_CHARGE_BYTES.max(whole.capacity() * 2))
                     .max(length)

@@ -275,7 +275,7 @@ impl Place {
             // It ends whatever is done, and takes no place.
             let open = state.open.get_mut(&self.number)?;
             if *open.closing.borrow() == Closing::Immediate {
-                // Nobody would read the answer: the request must not run.
+                // No one would read the answer: the request must not run.
                 return None;
             }
             open.running += 1;

@@ -42,7 +42,7 @@ impl Guard {
         }
     }
 
-    /// Checks for which host and from which origin a request is. Gives the origin, where there is one.
+    /// Checks the host and the origin of a request. Returns the origin, where it has one.
     pub(super) fn admit(
         &self,
         headers: &HeaderMap,
@@ -74,7 +74,7 @@ impl Guard {
 
     fn is_host(&self, host: &str) -> bool {
         let name = without_port(host);
-        // An address is not a name that somebody could have led here.
+        // An address is not a name that a foreign page could have led here.
         ip(name).is_some()
             || name == "localhost"
             || self
@@ -87,7 +87,7 @@ impl Guard {
         if self.origins.iter().any(|known| known == origin) {
             return true;
         }
-        // Another port is another program's, and its pages are strangers here.
+        // Another port belongs to another program, whose pages are foreign.
         let Some(host) = origin.strip_prefix("http://") else {
             return false;
         };
@@ -107,7 +107,7 @@ impl Guard {
         is_own && port == Some(self.address.port())
     }
 
-    /// Who a request is from; none where that must be said and was not.
+    /// Who sent a request; none where a token is needed and is missing or wrong.
     pub(super) fn principal(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.tokens.is_empty() {
             return self.anonymous.then_some(Principal::Anonymous);
@@ -119,7 +119,7 @@ impl Guard {
         }
         let given = digest(token.trim().as_bytes());
         let mut holder = None;
-        // All of them, and all bytes of each: how long it takes says nothing.
+        // All tokens and all of their bytes are compared: the time it takes reveals nothing.
         for (name, hash) in &self.tokens {
             let differs = hash.iter().zip(&given).fold(0, |sum, (a, b)| sum | (a ^ b));
             if differs == 0 {
@@ -159,7 +159,7 @@ fn ip(name: &str) -> Option<IpAddr> {
     bare.unwrap_or(name).parse().ok()
 }
 
-/// What a page may send beside what a browser lets every page send.
+/// The headers that a page may send beside those that a browser lets every page send.
 const SENT: &str = "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name";
 /// How the names of headers begin that say parameters of a tool (2026-07-28).
 const PARAM: &str = "mcp-param-";

@@ -324,7 +324,7 @@ impl Http {
         with_header(response, CONNECTION, HeaderValue::from_static("close"))
     }
 
-    /// There is no room for more of something: the refusal is counted.
+    /// Refuses a request for lack of room, and counts the refusal.
     fn no_room(&self, what: &str, id: Option<&Id>, message: &str) -> Box<Answer> {
         self.metrics.count(REFUSALS, &[what]);
         post::later(id, &RpcError::limit_exceeded(code::INTERNAL, message, None))

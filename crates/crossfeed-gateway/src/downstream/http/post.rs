@@ -36,7 +36,7 @@ use tokio::{task::JoinHandle, time::timeout};
 const STREAM_AFTER: Duration = Duration::from_millis(50);
 /// The same where the status of the answer says what became of the request, and nothing else does.
 const STREAM_AFTER_AT_MOST: Duration = Duration::from_secs(5);
-/// When a client may try again for which there is no room, in seconds.
+/// When a client may try again that was refused for lack of room, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// What a client accepts.
@@ -160,7 +160,7 @@ impl Http {
             }
             Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
             Ok(Some(answer)) => {
-                // It takes streams only: the answer goes back to where it was taken from.
+                // The client accepts streams only: the answer goes on one of its own.
                 let stream = session.stream();
                 let _ = stream.send(answer).await;
                 self.stream(&session, &stream)
@@ -293,7 +293,7 @@ fn start(
 async fn deliver(client: &Arc<dyn HubClient>, message: Message) -> Answer {
     let nowhere = Stream::ephemeral();
     nowhere.finish();
-    // It was handed over before the client hears so: what it sends then comes later.
+    // It was handed over before the client learns so: what the client sends then comes later.
     if let Err(error) = start(client, message, nowhere).await {
         tracing::error!(%error, "could not deliver a message");
     }
@@ -309,7 +309,7 @@ pub(super) fn invalid(status: StatusCode, what: &'static str) -> Box<Answer> {
     refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
 }
 
-/// There is no room now.
+/// Refuses a request for now.
 pub(super) fn later(id: Option<&Id>, error: &RpcError) -> Box<Answer> {
     let refusal = refuse(StatusCode::SERVICE_UNAVAILABLE, id, error);
     super::with_header(refusal, RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))

@@ -1,14 +1,11 @@
-//! A socket of a client: how it is noticed that its peer has vanished.
-//!
-//! What comes in: sockets that were accepted. What goes out: the same, with what the system can do. Deliberately
-//! not here: how many there may be ([`super::connections`]).
+//! Sockets of clients, set up to detect peers that have vanished.
 
 #[cfg(unix)]
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// How long a peer is silent before it is asked whether it is there, how long it is waited for, and how
-/// often it is asked: on Linux for as long as `UNACKNOWLEDGED_TIMEOUT_MS`, which there decides about silent peers, too.
+/// How long a peer is silent before it is probed, how long between probes, and how many there are: on Linux for as long
+/// as `UNACKNOWLEDGED_TIMEOUT_MS`, which there decides about silent peers, too.
 #[cfg(unix)]
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 #[cfg(unix)]
@@ -21,7 +18,7 @@ const UNACKNOWLEDGED_TIMEOUT_MS: u32 = 300_000;
 
 /// Makes a socket notice that its peer has vanished, as far as the system can.
 pub(super) fn prepare(socket: &TcpStream) {
-    // Small pieces are not held back; where that cannot be had it is slower, no more.
+    // Small pieces are sent at once; without this it is slower, no more.
     let _ = socket.set_nodelay(true);
     #[cfg(unix)]
     if let Err(error) = keep_alive(socket) {
@@ -46,7 +43,7 @@ fn keep_alive(socket: &TcpStream) -> std::io::Result<()> {
         sockopt::set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
         sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
     }
-    // Who has something unacknowledged is not asked: then this is what notices.
+    // A peer that has not acknowledged data gets no probes: this limit detects it.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED_TIMEOUT_MS)?;
     Ok(())

@@ -28,15 +28,15 @@ use tokio::{
 /// What a stream keeps.
 const MAX_KEPT_EVENTS: usize = 256;
 const MAX_KEPT_BYTES: usize = 1 << 20;
-/// How long a stream is silent at most: what stands between might think it dead.
+/// How long a stream is silent at most: a proxy might think it dead.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// How long the stream of what belongs to no request holds up who sends, when its client does not read:
-/// everything else of the session comes behind.
+/// How long a sender waits for the client to read the stream that belongs to no request: all other messages of the
+/// session wait behind.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// When a client shall come again after its connection broke, in ms.
+/// When a client may connect again after its connection broke, in ms.
 const RETRY_MS: u32 = 1000;
 
-/// Where somebody begins to read.
+/// Where a reader begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFrom {
     /// Where the one before ended.
@@ -61,7 +61,7 @@ pub(super) fn parse_event_id(id: &str) -> Option<(u64, ReadFrom)> {
 pub(super) struct Stream {
     number: u64,
     state: Mutex<State>,
-    /// Something was read, or nobody reads any more.
+    /// Something was read, or the reader has left.
     read: Notify,
     /// The first message is there, or none will be.
     first: Notify,
@@ -77,11 +77,11 @@ struct State {
     next: u64,
     /// Nothing follows.
     done: bool,
-    /// Nobody may read it any more.
+    /// It may not be read any more.
     closed: bool,
     /// Whether events are kept when they were read.
     replays: bool,
-    /// Who reads; a later one takes over.
+    /// The current reader; a later one takes over.
     reader: u64,
     reading: bool,
     waker: Option<Waker>,
@@ -120,7 +120,7 @@ impl State {
         Ok(())
     }
 
-    /// Nobody reads, and there is no room: what is oldest goes. Whether there is room now.
+    /// Drops the oldest messages where no one reads them. Returns whether there is room now.
     fn make_room(&mut self, stream: u64) -> bool {
         while self.is_full() {
             // A request of a server waits for an answer: it is not dropped, but the next one refused.
@@ -179,7 +179,7 @@ impl Stream {
         self.state.lock().kept_bytes
     }
 
-    /// Whether nothing follows, or nobody may read it any more.
+    /// Whether nothing follows, or it may not be read any more.
     pub(super) fn is_over(&self) -> bool {
         let state = self.state.lock();
         state.done || state.closed
@@ -190,7 +190,7 @@ impl Stream {
         self.change(|state| state.done = true);
     }
 
-    /// Nobody may read or write it any more.
+    /// It may not be read or written any more.
     pub(super) fn close(&self) {
         self.change(|state| {
             state.closed = true;
@@ -248,8 +248,7 @@ impl Stream {
         }
     }
 
-    /// The events from there on. Whoever read before reads no more. `primes` begins with an event that says
-    /// how to go on.
+    /// The events from there on. An earlier reader reads no more. `primes` begins with an event that says how to resume.
     pub(super) fn events(self: &Arc<Self>, from: ReadFrom, primes: bool) -> Events {
         // The one before sees that it is not the one any more.
         let (reader, next, replays) = self.change(|state| {

@@ -1,4 +1,4 @@
-//! For whoever watches the gateway: `/healthz` and `/metrics`.
+//! `/healthz` and `/metrics`.
 
 use super::{
     answer::{Answer, body},
@@ -18,8 +18,8 @@ use http_body_util::Full;
 use hyper::StatusCode;
 use serde_json::json;
 
-/// That the gateway serves, and how its servers are: of those, if it is said which; of none for who may not
-/// know them.
+/// Whether the gateway serves, and the states of its servers: of those in `of`, where that is given, and of none without
+/// `servers`.
 pub(super) fn health(servers: Option<Vec<ServerHealth>>, of: Option<&[String]>) -> Answer {
     let mut health = json!({"status": "ok"});
     if let Some(mut servers) = servers {
@@ -30,7 +30,7 @@ pub(super) fn health(servers: Option<Vec<ServerHealth>>, of: Option<&[String]>) 
     body(StatusCode::OK, kind, Full::from(health.to_string()))
 }
 
-/// The same, and sessions, and what was counted, as Prometheus reads it.
+/// Servers, sessions, limits and counters, as Prometheus reads them.
 pub(super) fn metrics(
     hub: &dyn Hub,
     metrics: &Metrics,

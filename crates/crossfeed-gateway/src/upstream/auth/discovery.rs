@@ -7,7 +7,7 @@ use crate::upstream::printable::printable;
 use reqwest::Url;
 use serde::Deserialize;
 
-/// What a scope, or a list of them, may be long: they are shown and kept.
+/// How long a list of scopes may be: they are shown and stored.
 const MAX_SCOPE_BYTES: usize = 1024;
 
 /// What a `WWW-Authenticate` header says (RFC 6750, RFC 9728).
@@ -77,7 +77,7 @@ pub(super) fn scopes(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a server says of itself (RFC 9728).
+/// The metadata of a protected resource (RFC 9728).
 #[derive(Debug, Deserialize)]
 pub(super) struct Resource {
     pub(super) resource: String,
@@ -87,7 +87,7 @@ pub(super) struct Resource {
     pub(super) scopes_supported: Option<Vec<String>>,
 }
 
-/// What an authorization server says of itself (RFC 8414).
+/// The metadata of an authorization server (RFC 8414).
 #[derive(Debug, Deserialize)]
 pub(super) struct Issuer {
     pub(super) issuer: String,
@@ -132,11 +132,11 @@ impl Issuer {
     }
 }
 
-/// Why it is not known who speaks for a server.
+/// Why the authorization server of a server was not found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryError {
-    /// A document that the server names cannot be had.
+    /// A document that the server names cannot be fetched.
     #[error("cannot fetch the server's protected-resource metadata: {0}")]
     Resource(FetchError),
     /// The document is about another server.
@@ -145,10 +145,10 @@ pub enum DiscoveryError {
         /// What it is about.
         resource: String,
     },
-    /// The authorization server says nothing.
+    /// The authorization server's metadata cannot be fetched.
     #[error("cannot fetch the authorization server's metadata: {0}")]
     Issuer(FetchError),
-    /// The authorization server says that it is another.
+    /// The metadata are about another authorization server.
     #[error("the authorization server's metadata names `{issuer}`, which is another issuer")]
     OtherIssuer {
         /// Which it says it is.
@@ -159,7 +159,7 @@ pub enum DiscoveryError {
     NoProofKeys,
 }
 
-/// What a server says of itself; none where it says nothing.
+/// The metadata of a server; none where it publishes none.
 pub(super) async fn resource(
     fetch: &Fetch,
     server: &Url,
@@ -197,7 +197,7 @@ fn speaks_for(resource: &str, server: &Url) -> bool {
         && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
-/// How an authorization server is spoken to.
+/// The metadata of an authorization server.
 pub(super) async fn issuer(fetch: &Fetch, issuer: &Url) -> Result<Issuer, DiscoveryError> {
     let kinds = ["oauth-authorization-server", "openid-configuration"];
     let mut places: Vec<_> = kinds

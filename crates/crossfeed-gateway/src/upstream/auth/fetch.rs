@@ -22,20 +22,20 @@ const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// How long an authorization server may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a document cannot be had.
+/// Why a document cannot be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The address is not a `https` and none of this computer.
+    /// The address is neither `https` nor on this computer.
     #[error("its address is neither https nor on this computer")]
     Unsafe,
     /// The address is nearer to the gateway than the server that leads to it.
     #[error("its address is on this computer or in its network, and the server is not")]
     TooNear,
-    /// There is no answer.
+    /// The server did not answer.
     #[error("{0}")]
     Unreachable(String),
-    /// The answer says no.
+    /// The answer has a status of failure.
     #[error("HTTP {0}")]
     Status(u16),
     /// The answer is not what was asked for.
@@ -121,7 +121,7 @@ impl<'c> AsyncHttpClient<'c> for Fetch {
 enum Distance {
     /// This computer.
     Here,
-    /// A network that is not everybody's.
+    /// A private network.
     Near,
     Anywhere,
 }
@@ -150,7 +150,7 @@ impl Distance {
     }
 }
 
-/// Tokens and what leads to them are not sent for everybody to read.
+/// Refuses addresses on whose way others could read tokens.
 pub(in crate::upstream) fn check(url: &Url) -> Result<(), FetchError> {
     let is_here =
         || url.host_str() == Some("localhost") || ip(url).is_some_and(|ip| ip.is_loopback());

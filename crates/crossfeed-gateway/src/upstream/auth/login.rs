@@ -22,7 +22,7 @@ use tokio::time::timeout;
 /// How long a person may take.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Brings an address before a person's eyes.
+/// Shows an address to a person.
 #[async_trait]
 pub trait Browser: Send + Sync {
     /// Opens the address in a browser, or shows it.
@@ -48,7 +48,7 @@ pub enum LoginError {
     /// The server cannot be reached.
     #[error(transparent)]
     Server(#[from] UpstreamError),
-    /// It is not known who speaks for the server, or how to speak to them.
+    /// The authorization server was not found, or its metadata cannot be used.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
     /// The server names another authorization server than the configuration, or than it did before.
@@ -70,10 +70,10 @@ pub enum LoginError {
     /// An endpoint of the authorization server cannot be used.
     #[error("the authorization server's endpoint cannot be used: {0}")]
     Endpoint(FetchError),
-    /// The address cannot be shown, or nobody can come back from there.
+    /// The address cannot be shown, or the browser cannot come back from there.
     #[error("cannot open the browser: {0}")]
     Browser(io::Error),
-    /// The person, or the authorization server, says no.
+    /// The person, or the authorization server, refuses.
     #[error("the login was refused: `{error}`")]
     Refused {
         /// Its word: `access_denied`.
@@ -85,7 +85,7 @@ pub enum LoginError {
     /// The person took too long.
     #[error("no login within {0} s")]
     TimedOut(u64),
-    /// There is no token in the end.
+    /// The authorization server issued no token.
     #[error("no token: {0}")]
     Token(#[from] TokenError),
     /// The token cannot be kept.

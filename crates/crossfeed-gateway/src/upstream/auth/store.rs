@@ -17,11 +17,11 @@ const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 /// How much of a server's name is in the name of its file.
 const MAX_NAME_BYTES: usize = 40;
 
-/// How long another process is waited for that renews tokens.
+/// How long to wait for another process that renews tokens.
 #[cfg(unix)]
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Waits for the lock without a thread that nobody could end.
+/// Waits for the lock without a thread that could not be ended.
 #[cfg(unix)]
 async fn locked(file: &File) -> io::Result<()> {
     use rustix::{
@@ -36,7 +36,7 @@ async fn locked(file: &File) -> io::Result<()> {
     }
 }
 
-/// Who the gateway is to one server.
+/// The gateway's identity and tokens at one server.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Login {
     /// The server's address, without what may be a key in it.
@@ -52,7 +52,7 @@ pub(super) struct Login {
     /// Whether the gateway itself is who is let in, by its id and secret, and not a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_own: bool,
-    /// None where nobody has logged in since the server wanted more.
+    /// None where no one has logged in since the server wanted more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) access_token: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ impl Store {
         Self(directory.join(file))
     }
 
-    /// What is kept; none where nobody has logged in.
+    /// The stored tokens; none where no one has logged in.
     pub(super) fn read(&self) -> io::Result<Option<Login>> {
         let Some(file) = private_file::open(&self.0)? else {
             return Ok(None);

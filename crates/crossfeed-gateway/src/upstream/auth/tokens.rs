@@ -90,7 +90,7 @@ impl OAuth {
         ))
     }
 
-    /// Renews the token, or finds that somebody else has.
+    /// Renews the token, unless another process has.
     async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
         let _lock = self.lock().await;
         if let Some(kept) = self.read()?
@@ -217,14 +217,14 @@ fn header(token: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Why an authorization server gives no token.
+/// Why an authorization server issued no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It says no: `invalid_grant`.
+    /// It refuses: `invalid_grant`.
     #[error("the authorization server answered with `{0}`")]
     Denied(String),
-    /// It cannot be asked.
+    /// The request failed.
     #[error("{0}")]
     Failed(FetchError),
 }

@@ -119,14 +119,14 @@ impl HttpConnection {
         self.state.lock().session.is_some()
     }
 
-    /// Takes note of a request that is to be posted.
+    /// Notes a request that is to be posted.
     pub(super) fn wait(&self, message: &Message) {
         if let Some(id) = message.request_id() {
             self.state.lock().waiting.insert(id.clone());
         }
     }
 
-    /// Starts a request whose answer is awaited, unless nobody does any more. Whether it was started.
+    /// Starts a request, unless it was given up. Returns whether it was started.
     pub(super) fn start(
         self: &Arc<Self>,
         id: &Id,
@@ -179,7 +179,7 @@ impl HttpConnection {
         }
     }
 
-    /// Whether the request has no answer yet. Who is told so answers it, and nobody else does.
+    /// Claims a request that has no answer yet: only the claimant may answer it.
     pub(super) fn claim(&self, id: &Id) -> Option<AbortHandle> {
         let (task, _) = self.state.lock().running.remove(id)?;
         Some(task)
@@ -208,7 +208,7 @@ impl HttpConnection {
             return;
         };
         let Ok(place) = place(&events, &event).await else {
-            // Nobody listens: nothing is to be done any more.
+            // No one takes events any more.
             self.end(closed());
             return;
         };
@@ -218,7 +218,7 @@ impl HttpConnection {
         }
     }
 
-    /// Says the end; nothing comes behind it.
+    /// Sends the last event.
     pub(super) async fn close(&self, error: UpstreamError) {
         let (events, unsent) = {
             let mut state = self.state.lock();
@@ -253,10 +253,10 @@ impl HttpConnection {
         if let (Kind::Response | Kind::Error, Some(id)) = (message.kind(), message.id()) {
             is_answer = related == Some(id);
             match self.claim(id) {
-                // It came where nobody expected it: whoever waits for it need not.
+                // It came on another stream: the task that waits for it can stop.
                 Some(task) if !is_answer => task.abort(),
                 Some(_) => {}
-                // It has its answer, or nobody wants one: streams that are resumed say things twice.
+                // It was answered or given up: resumed streams repeat messages.
                 None => return is_answer,
             }
         }
@@ -403,7 +403,7 @@ impl HttpConnection {
     }
 }
 
-/// What is said of a connection that the gateway has closed.
+/// The error of a connection that the gateway has closed.
 pub(super) fn closed() -> UpstreamError {
     UpstreamError::Ended("it was closed".to_owned())
 }

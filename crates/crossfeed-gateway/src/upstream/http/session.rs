@@ -16,7 +16,7 @@ use reqwest::{Response, StatusCode};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// What an answer may hold that says why there is none.
+/// How many bytes the body of a refusal may have.
 const MAX_REASON_BYTES: usize = 1 << 20;
 /// How long the server may take to say whether it knows the session, and to say all of a 404.
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);

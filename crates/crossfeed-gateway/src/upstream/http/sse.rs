@@ -12,17 +12,17 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 /// What a line may hold that is not data: names, ids and times are short, and comments say nothing.
 const MAX_FIELD_BYTES: usize = 8 << 10;
 
-/// What may stand before the first line, and is not part of it.
+/// May stand before the first line, and is not part of it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One block of a stream, up to a blank line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The id to resume behind; empty means that there is none any more.
+    /// The id to resume after; empty means that the stream cannot be resumed any more.
     pub id: Option<String>,
     /// How long to wait before connecting again.
     pub retry: Option<Duration>,
-    /// The type; `message` where none is said.
+    /// The type; `message` by default.
     pub event: Option<String>,
     /// Its data, where it has any.
     pub data: Option<Data>,
@@ -60,7 +60,7 @@ pub struct Decoder {
     done: VecDeque<Block>,
     /// What is held, where it is charged.
     charge: Option<Charge>,
-    /// There is no room for the block that comes.
+    /// The memory budget has no room for the block that comes.
     has_no_room: bool,
 }
 
@@ -104,8 +104,7 @@ impl Decoder {
         self.done.pop_front()
     }
 
-    /// Takes room for what is fed next. Where there is none in time, the data of the block that comes is not
-    /// held.
+    /// Takes room for what is fed next. Without room in time, the data of the block that comes is discarded.
     pub(super) async fn make_room(&mut self, bytes: usize) {
         let held = self.held();
         let Some(charge) = &mut self.charge else {
@@ -313,7 +312,7 @@ fn is_data(line: &[u8]) -> bool {
     line.starts_with(b"data:")
 }
 
-/// What stands behind the colon, and one blank.
+/// What follows the colon and one blank.
 fn value_of(line: &[u8], colon: usize) -> &[u8] {
     let value = line.get(colon + 1..).unwrap_or_default();
     value.strip_prefix(b" ").unwrap_or(value)

@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 
 /// How many redirections are followed.
 const MAX_REDIRECTIONS: usize = 3;
-/// How long a connection may take to be made.
+/// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept without use: Node's servers close theirs after 5 s, and a request that
 /// meets the end of its connection cannot be sent again.
@@ -52,7 +52,7 @@ pub(super) struct Wire {
     oauth: Option<Arc<OAuth>>,
 }
 
-/// What is posted, and who is told that it was written.
+/// What is posted, and who learns that it was written.
 #[derive(Clone, Copy)]
 pub(super) struct Posted<'m> {
     pub(super) message: &'m Message,
@@ -174,8 +174,7 @@ pub(in crate::upstream) fn cause(error: &reqwest::Error) -> String {
     }
 }
 
-/// A client of our own making: no redirections, no environment, and a provider of cryptography that is
-/// not the process's.
+/// An HTTP client that follows no redirections, reads no environment, and brings its own provider of cryptography.
 pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamError> {
     Client::builder()
         .tls_backend_preconfigured(tls(takes_tls)?)

@@ -28,7 +28,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 10;
 const MAX_PIECES: usize = 64;
 
 pub(super) struct Outbox {
-    /// Held by whoever hands over a message, so that those who wait for room keep their order.
+    /// Held while a message is handed over, so that those who wait for room keep their order.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     /// There is room again, or there never will be.
