@@ -1,12 +1,11 @@
-//! What a tool's definition says about projecting its results.
+//! The annotation of a tool's definition about projection.
 
 use crate::{KEY, capability::member};
 use crossfeed_projection::Views;
 use derive_setters::Setters;
 use serde_json::{Map, Value, json};
 
-/// What a tool's definition says: whether its results may be projected, and which views it
-/// recommends.
+/// Whether a tool's results may be projected, and which views the tool recommends.
 ///
 /// ```
 /// use crossfeed_mcp::Annotation;
@@ -27,13 +26,13 @@ use serde_json::{Map, Value, json};
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Annotation {
-    /// Whether its results may be projected.
+    /// Whether results may be projected.
     pub supported: bool,
-    /// The views it recommends, by name.
+    /// The recommended views, by name.
     pub views: Views,
 }
 
-/// Supported, without views: what a tool is that says nothing.
+/// Supported, without views: the default of a tool without an annotation.
 impl Default for Annotation {
     fn default() -> Self {
         Self {
@@ -44,7 +43,7 @@ impl Default for Annotation {
 }
 
 impl Annotation {
-    /// The annotation as it is written.
+    /// The annotation in its JSON form.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut views = Map::new();
@@ -62,8 +61,8 @@ impl Annotation {
         *member(member(tool, "_meta"), KEY) = self.to_value();
     }
 
-    /// What a tool's definition says, under `_meta` or as `annotations.projectionHint`; `None` where
-    /// it says nothing. A view that cannot be read is left out.
+    /// Reads the annotation from a tool's definition, under `_meta` or as `annotations.projectionHint`; `None` if absent.
+    /// An invalid view is left out.
     #[must_use]
     pub fn read(tool: &Value) -> Option<Self> {
         let own = tool.get("_meta").and_then(|meta| meta.get(KEY));
@@ -71,9 +70,12 @@ impl Annotation {
             tool.get("annotations")
                 .and_then(|a| a.get("projectionHint"))
         };
-        let said = own.or_else(hint)?.as_object()?;
-        let mut this = Self::default().with_supported(said.get("supported") == Some(&true.into()));
-        let views = said.get("recommendedViews").and_then(Value::as_object);
+        let annotation = own.or_else(hint)?.as_object()?;
+        let supported = annotation.get("supported") == Some(&true.into());
+        let mut this = Self::default().with_supported(supported);
+        let views = annotation
+            .get("recommendedViews")
+            .and_then(Value::as_object);
         for (name, paths) in views.into_iter().flatten() {
             let one = json!({name: paths});
             let Ok(view) = Views::parse(&one) else {

@@ -1,11 +1,11 @@
-//! What a server says it can do.
+//! The capability that a server declares.
 
 use crate::{BARE_KEY, KEY, Mode};
 use crossfeed_projection::MAX_PATH_STEPS;
 use derive_setters::Setters;
 use serde_json::{Map, Value, json};
 
-/// What a server can do, as it declares it when a client initialises.
+/// The projection capability that a server declares when a client initialises.
 ///
 /// ```
 /// use crossfeed_mcp::{Capability, Mode};
@@ -24,14 +24,14 @@ use serde_json::{Map, Value, json};
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Capability {
-    /// What may be asked, each once.
+    /// The supported modes, each once.
     #[setters(skip)]
     pub modes: Vec<Mode>,
-    /// How many steps a path may have: names, `*` and brackets, each of which leads deeper.
+    /// How many steps a path may have: names, `*` and brackets.
     pub max_depth: usize,
 }
 
-/// Steps that a path may have where a server says nothing else.
+/// The default limit of steps in a path.
 const MAX_DEPTH: usize = 10;
 
 /// All modes, and paths of up to 10 steps.
@@ -45,7 +45,7 @@ impl Default for Capability {
 }
 
 impl Capability {
-    /// The same with these modes only.
+    /// Sets the modes.
     #[must_use]
     pub fn with_modes(mut self, modes: impl IntoIterator<Item = Mode>) -> Self {
         self.modes = Vec::new();
@@ -57,7 +57,7 @@ impl Capability {
         self
     }
 
-    /// The capability as it is declared.
+    /// The capability in its JSON form.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let modes: Vec<&str> = self.modes.iter().map(|mode| mode.as_str()).collect();
@@ -69,9 +69,8 @@ impl Capability {
         *member(member(capabilities, "experimental"), KEY) = self.to_value();
     }
 
-    /// What a server's `capabilities` declare, under `experimental` or as `tools.projection`; `None`
-    /// where nothing is declared, or that it is not supported. Unknown modes are left out, and no
-    /// `maxDepth` is not a limit of the server's.
+    /// Reads the capability from a server's `capabilities`, under `experimental` or as `tools.projection`; `None` if it
+    /// is absent or not supported. Unknown modes are left out; without `maxDepth` the limit is that of all paths.
     #[must_use]
     pub fn read(capabilities: &Value) -> Option<Self> {
         let own = capabilities.get("experimental").and_then(|e| e.get(KEY));
@@ -89,7 +88,7 @@ impl Capability {
     }
 }
 
-/// The member of an object, made where it is missing; what is not an object becomes one.
+/// The member of an object, inserted if missing; another value is replaced by an object.
 pub(crate) fn member<'v>(value: &'v mut Value, key: &str) -> &'v mut Value {
     if !value.is_object() {
         *value = Value::Object(Map::new());

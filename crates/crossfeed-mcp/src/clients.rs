@@ -1,7 +1,7 @@
-//! The MCP clients that are known by name: who reads what they are sent, and how they name conversations.
+//! Known MCP clients: how they read results, and how they name conversations.
 //!
-//! `specs/clients.md` says where each fact comes from, and a test compares the table there with this
-//! one. A client that is not in it is treated as unknown, which is always safe.
+//! `specs/clients.md` gives the source of each fact, and a test compares its table with this one. A client that is not in
+//! the table is treated as unknown, which is always safe.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ mod tests;
 use crossfeed_tools::Profile;
 use crossfeed_wire::View;
 
-/// What is known of one client.
+/// The facts about one client.
 ///
 /// ```
 /// use crossfeed_mcp::{Client, Shows};
@@ -23,71 +23,75 @@ use crossfeed_wire::View;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Client {
-    /// The names that it gives itself in `clientInfo.name`. A `*` at the end of one stands for any
-    /// text; upper and lower case are the same.
+    /// The names that it reports in `clientInfo.name`. A `*` at the end matches any text; case is ignored.
     pub names: &'static [&'static str],
-    /// The versions that the row is about, as a pattern like a name. Without one it is about every
-    /// version that no earlier row is about.
+    /// A pattern of its versions, like that of a name. Without one the row applies to every version that no earlier row
+    /// applies to.
     pub version: Option<&'static str>,
     /// The view that `auto` chooses for it.
     pub view: View,
     /// Which part of a result its model is shown.
     pub shows: Shows,
-    /// The key in `_meta` of `tools/call` under which it names the conversation that a call belongs to.
+    /// The key in `_meta` of `tools/call` that names the conversation of a call.
     pub conversation: Option<&'static str>,
-    /// The one provider whose models it uses, if there is only one.
+    /// The provider of its models, if there is only one.
     pub profile: Option<Profile>,
 }
 
-/// What a client shows its model of a result that has both `content` and `structuredContent`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// Which part of a result with both `content` and `structuredContent` a client shows its model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Shows {
     /// Only `content`.
     Content,
     /// Only `structuredContent`.
+    #[strum(serialize = "structuredContent")]
     Structured,
     /// Both.
     Both,
-    /// Not reported, or reports differ.
+    /// Not reported, or reported differently.
     #[default]
     Unknown,
 }
 
 impl Client {
-    /// Every known client; of several rows that fit, the first counts.
+    /// Every known client; the first row that fits counts.
     pub const ALL: &'static [Self] = {
         use Shows::{Both, Content, Structured, Unknown};
         use View::{Ask, Model, Program};
         &[
-            Self::named(&["claude-code", "claude code"], Model, Structured).of(Profile::Anthropic),
-            Self::named(&["claude-ai", "claude desktop"], Model, Content).of(Profile::Anthropic),
+            Self::named(&["claude-code", "claude code"], Model, Structured)
+                .with_profile(Profile::Anthropic),
+            Self::named(&["claude-ai", "claude desktop"], Model, Content)
+                .with_profile(Profile::Anthropic),
             Self::named(&["codex-mcp-client"], Ask, Structured)
-                .of(Profile::OpenAi)
-                .told_by("threadId"),
+                .with_profile(Profile::OpenAi)
+                .with_conversation("threadId"),
             Self::named(&["openai-mcp", "openai-mcp/*"], Model, Both)
-                .of(Profile::OpenAi)
-                .told_by("openai/session"),
+                .with_profile(Profile::OpenAi)
+                .with_conversation("openai/session"),
             Self::named(
                 &["Visual Studio Code*", "Visual-Studio-Code*"],
                 Model,
                 Structured,
             )
-            .told_by("vscode.conversationId"),
+            .with_conversation("vscode.conversationId"),
             Self::named(&["github-copilot-developer"], Model, Both),
             Self::named(&["cursor-vscode"], Model, Unknown),
             Self::named(&["windsurf-client", "Windsurf"], Model, Unknown),
             Self {
                 version: Some("2.*"),
-                ..Self::named(&["opencode"], Program, Unknown).told_by("ai.opencode/sessionID")
+                ..Self::named(&["opencode"], Program, Unknown)
+                    .with_conversation("ai.opencode/sessionID")
             },
-            Self::named(&["opencode"], Ask, Unknown).told_by("ai.opencode/sessionID"),
+            Self::named(&["opencode"], Ask, Unknown).with_conversation("ai.opencode/sessionID"),
             Self::named(&["goose", "goose-cli", "goose-desktop"], Ask, Content)
-                .told_by("agent-session-id"),
+                .with_conversation("agent-session-id"),
             Self::named(&["qwen-cli-mcp-client*"], Ask, Content),
             Self::named(&["gemini-cli-mcp-client*"], Model, Content),
             Self::named(&["antigravity-client", "antigravity-cli"], Model, Unknown)
-                .told_by("antigravity.google/conversation_id"),
+                .with_conversation("antigravity.google/conversation_id"),
             Self::named(&["Zed"], Model, Content),
             Self::named(&["Cline"], Model, Content),
             Self::named(&["Roo Code", "Roo-Code"], Model, Content),
@@ -96,7 +100,7 @@ impl Client {
         ]
     };
 
-    /// Every key under which a known client names the conversation that a call belongs to.
+    /// Every key by which a known client names the conversation of a call.
     pub const CONVERSATION_KEYS: [&'static str; 6] = [
         "threadId",
         "openai/session",
@@ -106,7 +110,7 @@ impl Client {
         "antigravity.google/conversation_id",
     ];
 
-    /// A client of which no more is known.
+    /// A client without further facts.
     const fn named(names: &'static [&'static str], view: View, shows: Shows) -> Self {
         Self {
             names,
@@ -118,19 +122,19 @@ impl Client {
         }
     }
 
-    /// The same with the provider of its models.
-    const fn of(mut self, profile: Profile) -> Self {
+    /// Sets the provider of its models.
+    const fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }
 
-    /// The same with the key under which it names conversations.
-    const fn told_by(mut self, conversation: &'static str) -> Self {
+    /// Sets the key by which it names conversations.
+    const fn with_conversation(mut self, conversation: &'static str) -> Self {
         self.conversation = Some(conversation);
         self
     }
 
-    /// What is known of the client that calls itself so. What a proxy appends to the name, as in
+    /// The row of a client by the name and version that it reports. The addition of a proxy to the name, as in
     /// `claude-ai (via mcp-remote 0.1.37)`, is ignored.
     #[must_use]
     pub fn find(name: &str, version: Option<&str>) -> Option<&'static Self> {
@@ -138,7 +142,7 @@ impl Client {
         Self::ALL.iter().find(|client| client.fits(name, version))
     }
 
-    /// A name without what a bridge appends to it: `claude-ai (via mcp-remote 0.1.37)`.
+    /// A name without the addition of a proxy: `claude-ai (via mcp-remote 0.1.37)`.
     #[must_use]
     pub fn own_name(name: &str) -> &str {
         name.split_once(" (via ").map_or(name, |(name, _)| name)
@@ -155,16 +159,11 @@ impl Shows {
     /// The word for it in `specs/clients.md`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Content => "content",
-            Self::Structured => "structuredContent",
-            Self::Both => "both",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 
-/// Whether a text is as the pattern says, in upper or lower case.
+/// Whether a text matches a pattern, ignoring case.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some(start) = pattern.strip_suffix('*') else {
         return pattern.eq_ignore_ascii_case(text);

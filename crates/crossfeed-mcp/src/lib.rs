@@ -1,18 +1,12 @@
-//! Projection of tool results over MCP, the place of a request in a trace, and the clients that are known.
+//! Projects tool results over MCP, reads and writes the trace context of requests, and describes known clients.
 //!
-//! What comes in: a tool's result as bytes, what its definition says, and the parameters of the
-//! call. What goes out: the result as the client asked for it, and metadata that says so; or the
-//! whole result, and why; and the parameters with the trace that they are sent on in. Deliberately not
-//! here: transport, and projecting itself.
+//! # Guarantees
 //!
-//! # What holds
-//!
-//! - What was not applied is not claimed, and nothing is refused: a request that cannot be followed
-//!   gives the whole result.
+//! - The reply in `_meta` claims only what was applied. A request that cannot be followed gives the whole result, and why.
 //! - `content` and `structuredContent` agree.
-//! - What never-rules hide leaves through no result, whatever was asked for: it is taken out first.
-//! - What another said under our keys is not passed on.
-//! - Bytes outside what changed stay as they came.
+//! - Never-rules apply first: no request shows what they hide.
+//! - Claims of other parties under this crate's keys are removed.
+//! - All other bytes stay unchanged.
 
 mod annotation;
 mod capability;
@@ -35,7 +29,7 @@ pub use request::{Request, RequestError};
 pub use result::{Projected, Projector, ResultError, Tool};
 pub use trace::{MAX_BAGGAGE, TraceMeta};
 
-/// The key of everything that is said about projection, in `_meta` and in capabilities.
+/// The key of projection in `_meta` and in capabilities.
 pub const KEY: &str = "dev.crossfeed/projection";
-/// The key as requests and capabilities may have it, too. Where both are there, ours counts.
+/// An alternative key in requests and capabilities. [`KEY`] has precedence.
 pub const BARE_KEY: &str = "projection";

@@ -1,9 +1,10 @@
-//! The ways to ask.
+//! The modes of a request.
 
-use std::fmt;
-
-/// How fields are named in a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// How a request names fields.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Mode {
     /// The fields are kept.
@@ -18,25 +19,15 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Include, Self::Exclude, Self::View];
 
-    /// The word as it is written.
+    /// The word for the mode.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Include => "include",
-            Self::Exclude => "exclude",
-            Self::View => "view",
-        }
+        self.into()
     }
 
     /// The mode of a word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        word.parse().ok()
     }
 }

@@ -1,32 +1,32 @@
-//! What a server says about what it did.
+//! The reply of a server to a projection request.
 
 use crate::{KEY, Mode};
 use crossfeed_projection::Diagnostics;
 use serde_json::{Value, json};
 
-/// What is said in the `_meta` of a result whose request asked for a projection.
+/// The reply to a projection request, in the `_meta` of the result.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
     /// Whether the result is projected.
     pub applied: bool,
-    /// How it was asked for, where that could be told.
+    /// The mode of the request, if the request is valid.
     pub mode: Option<Mode>,
     /// The name of the view that was applied.
     pub view: Option<String>,
-    /// The paths that were applied, in canonical text, but those of a view that name what is never
-    /// shown; `None` for everything.
+    /// The paths that were applied, in canonical text, without paths of a view that name withheld fields; `None` for
+    /// everything.
     pub fields: Option<Vec<String>>,
     /// The schema of the projected `structuredContent`.
     pub projected_schema: Option<Value>,
     /// Why nothing was applied.
     pub reason: Option<String>,
-    /// What there is to say about the request and the result.
+    /// Diagnostics about the request and the result.
     pub diagnostics: Diagnostics,
 }
 
 impl Reply {
-    /// The reply as it is written under [`KEY`].
+    /// The reply in its JSON form, under [`KEY`].
     #[must_use]
     pub fn to_value(&self) -> Value {
         let diagnostics = (!self.diagnostics.is_empty()).then(|| self.diagnostics.to_value());
@@ -48,7 +48,7 @@ impl Reply {
         reply
     }
 
-    /// Whether a result says that it was projected: what a client looks at before it relies on it.
+    /// Whether a result claims to be projected. A client checks it before it relies on a projection.
     #[must_use]
     pub fn is_applied(result: &Value) -> bool {
         let meta = result.get("_meta").and_then(|meta| meta.get(KEY));

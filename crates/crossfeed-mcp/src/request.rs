@@ -1,10 +1,10 @@
-//! What a client asks for.
+//! The projection that a client requests.
 
 use crate::{BARE_KEY, KEY, Mode};
 use crossfeed_projection::{MAX_PATHS, Path, PathError};
 use serde_json::{Value, json};
 
-/// What a client asks for in the `_meta` of a `tools/call`.
+/// A projection request in the `_meta` of a `tools/call`.
 ///
 /// ```
 /// use crossfeed_mcp::{Mode, Request};
@@ -24,23 +24,23 @@ use serde_json::{Value, json};
 pub struct Request {
     /// How the fields are named.
     pub mode: Mode,
-    /// The paths, for [`Mode::Include`] and [`Mode::Exclude`]; none filter nothing.
+    /// The paths, for [`Mode::Include`] and [`Mode::Exclude`]; an empty list filters nothing.
     pub fields: Vec<Path>,
     /// The name, for [`Mode::View`].
     pub view: Option<String>,
 }
 
-/// Why a request is none.
+/// Why a request is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// The request is not an object: `"projection": 7`.
     #[error("the request is not an object")]
     NotAnObject,
-    /// `mode` is missing or no known word.
-    #[error("`mode` is none of `include`, `exclude` and `view`")]
+    /// `mode` is missing or unknown.
+    #[error("`mode` is not one of `include`, `exclude` and `view`")]
     Mode,
-    /// `fields` is missing, or no list of strings.
+    /// `fields` is missing, or not a list of strings.
     #[error("`fields` is not a list of strings")]
     Fields,
     /// A field is not a path: `a..b`.
@@ -52,21 +52,20 @@ pub enum RequestError {
         /// How many there are.
         count: usize,
     },
-    /// `view` is missing, or no string.
+    /// `view` is missing, or not a string.
     #[error("`view` is not a string")]
     View,
 }
 
 impl Request {
-    /// What the `params` of a call ask for; `None` where they ask for nothing.
+    /// Reads the request in the `params` of a call; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// [`RequestError`] where what they ask for cannot be told.
+    /// [`RequestError`] if the request is invalid.
     pub fn read(params: &Value) -> Result<Option<Self>, RequestError> {
         let meta = params.get("_meta");
-        // `null` asks for nothing.
-        let under = |key| meta?.get(key).filter(|written| !written.is_null());
+        let under = |key| meta?.get(key).filter(|request| !request.is_null());
         let request = match under(KEY).or_else(|| under(BARE_KEY)) {
             None => return Ok(None),
             Some(Value::Object(request)) => request,
@@ -99,7 +98,7 @@ impl Request {
         }))
     }
 
-    /// The request as it is written.
+    /// The request in its JSON form.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.view {

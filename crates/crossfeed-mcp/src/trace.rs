@@ -1,7 +1,4 @@
-//! The place of a request in a trace: `traceparent`, `tracestate` and `baggage` in `_meta`.
-//!
-//! What comes in: the `params` of a request. What goes out: where in a trace its sender was, and the
-//! `params` as they are sent on, with our own place. Deliberately not here: spans.
+//! Reads and writes the trace context of a request: `traceparent`, `tracestate` and `baggage` in `_meta`.
 //!
 //! The three keys are bare, as MCP reserves them; their values are those of the headers of
 //! [W3C Trace Context](https://www.w3.org/TR/trace-context/) and
@@ -16,12 +13,12 @@ const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";
 const BAGGAGE: &str = "baggage";
 
-/// The longest baggage that is passed on, in bytes: what the recommendation asks of every party.
+/// The limit of baggage in bytes: the least that the recommendation requires.
 pub const MAX_BAGGAGE: usize = 8192;
-/// The most members of a baggage that are passed on, for the same reason.
+/// The limit of members of baggage, for the same reason.
 const MAX_MEMBERS: usize = 64;
 
-/// What the `_meta` of a request says of traces.
+/// The trace context and baggage in the `_meta` of a request.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -49,7 +46,7 @@ pub struct TraceMeta {
     baggage: Option<String>,
 }
 
-/// Baggage may hold what users are known by: it has no place in logs.
+/// Without the baggage, which may identify users.
 impl fmt::Debug for TraceMeta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TraceMeta")
@@ -60,8 +57,8 @@ impl fmt::Debug for TraceMeta {
 }
 
 impl TraceMeta {
-    /// What the `params` of a request say. What is no `traceparent` is as good as none, and a
-    /// `tracestate` without one means nothing; baggage is read on its own.
+    /// Reads the `params` of a request. An invalid `traceparent` counts as absent, and a `tracestate` without one is
+    /// ignored; baggage is independent of both.
     #[must_use]
     pub fn read(params: Cursor<'_>) -> Self {
         let meta = params.get(META);
@@ -76,17 +73,17 @@ impl TraceMeta {
         read.with_baggage(&text(BAGGAGE).unwrap_or_default())
     }
 
-    /// The same at another place: that of the span from which a request is sent on.
+    /// Sets the context: that of the span that forwards the request.
     #[must_use]
     pub fn with_context(mut self, context: TraceContext) -> Self {
         self.context = Some(context);
         self
     }
 
-    /// The same with a baggage as it is written in the header.
+    /// Sets the baggage, in the form of the header.
     ///
-    /// Of one that is longer than [`MAX_BAGGAGE`] or has more than 64 members, those members are kept,
-    /// whole, that fit. What no header could hold is none.
+    /// Beyond [`MAX_BAGGAGE`] or 64 members, the first whole members that fit are kept. Baggage that no header can carry
+    /// counts as absent.
     #[must_use]
     pub fn with_baggage(mut self, baggage: &str) -> Self {
         let baggage = baggage.trim_matches([' ', '\t']);
@@ -96,23 +93,22 @@ impl TraceMeta {
         self
     }
 
-    /// Where the sender was.
+    /// The context of the sender.
     #[must_use]
     pub fn context(&self) -> Option<&TraceContext> {
         self.context.as_ref()
     }
 
-    /// What is handed from service to service beside it, as written.
+    /// The baggage, in the form of the header.
     #[must_use]
     pub fn baggage(&self) -> Option<&str> {
         self.baggage.as_deref()
     }
 
-    /// The `params` with this in their `_meta`, every other byte as it came.
+    /// Writes this to the `_meta` of `params`; every other byte stays.
     ///
-    /// A place goes with its `tracestate`: where it has none, one that came goes. Of what is not known
-    /// here, what came stays. Nothing is changed where there is no room for it: `params` or a `_meta`
-    /// that is not an object, but for `null`, which says nothing.
+    /// A context without `tracestate` removes the one in `params`. A context or baggage that is absent here leaves the one in
+    /// `params`. `params` or a `_meta` that is neither an object nor `null` stay unchanged.
     #[must_use]
     pub fn put<'d>(&self, params: &'d Document) -> Cow<'d, [u8]> {
         let mut edits = Edits::new(params.raw());
@@ -123,7 +119,7 @@ impl TraceMeta {
             return edits.done();
         };
         let mut is_missing = true;
-        // A reader may take the first of two `_meta`, or the last: it is said in each.
+        // A reader may use the first of two `_meta`, or the last: both are written.
         for meta in root.written_members() {
             if meta.key.text() != META {
                 continue;
@@ -156,19 +152,18 @@ impl TraceMeta {
         edits.set_members(meta, members);
     }
 
-    /// What is said, each under its key.
+    /// The members to write.
     fn members(&self) -> Vec<(&'static str, String)> {
         let context = self.context.as_ref();
-        let said = [
+        let state = context.and_then(TraceContext::tracestate);
+        let texts = [
             (PARENT, context.map(TraceContext::traceparent)),
-            (
-                STATE,
-                context.and_then(|own| own.tracestate().map(str::to_owned)),
-            ),
+            (STATE, state.map(str::to_owned)),
             (BAGGAGE, self.baggage.clone()),
         ];
-        let said = said.into_iter();
-        said.filter_map(|(key, text)| Some((key, quoted(&text?))))
+        let texts = texts.into_iter();
+        texts
+            .filter_map(|(key, text)| Some((key, quoted(&text?))))
             .collect()
     }
 }

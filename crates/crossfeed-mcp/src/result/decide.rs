@@ -1,15 +1,15 @@
-//! Whether a request is followed, and why not.
+//! Applies a request, or says why it cannot be applied.
 
 use super::{Call, META, Projector, STRUCTURED, parts, schema};
 use crate::{Mode, Reply, Request};
 use crossfeed_json::{Cursor, Edits, Kind};
 use crossfeed_projection::{Path, PathTree, Projection};
 
-/// What is said of a result in which there is no JSON.
-const NOTHING: &str = "the result has no `structuredContent`, and no single text that is JSON";
+/// The reason for a result without JSON.
+const NO_JSON: &str = "the result has no `structuredContent`, and no single text that is JSON";
 
 impl Projector {
-    /// Projects the result as it was asked for; else says why not.
+    /// Projects the result as requested, or says why not.
     pub(super) fn apply(
         &self,
         call: &Call<'_>,
@@ -34,12 +34,12 @@ impl Projector {
                 Some(paths) => paths.map(<[Path]>::to_vec),
                 None => {
                     let names = tool.annotation.views.names();
-                    let may_be_told = |name: &&str| !self.rules.mentions_never(name);
-                    let names: Vec<_> = names.filter(may_be_told).collect();
+                    let may_be_shown = |name: &&str| !self.rules.mentions_never(name);
+                    let names: Vec<_> = names.filter(may_be_shown).collect();
                     return Err(if names.is_empty() {
                         "the tool has no views".to_owned()
                     } else {
-                        format!("the view is none of `{}`", names.join("`, `"))
+                        format!("the view is not one of `{}`", names.join("`, `"))
                     });
                 }
             },
@@ -56,7 +56,7 @@ impl Projector {
         let text = own.is_none().then(|| parts::only_json(root)).flatten();
         let text = text.as_ref().and_then(|text| text.root().ok());
         let Some(source) = own.or(text) else {
-            return Err(NOTHING.to_owned());
+            return Err(NO_JSON.to_owned());
         };
         let mut reply = Reply {
             applied: true,
@@ -86,7 +86,7 @@ impl Projector {
     }
 }
 
-/// What is said of a request, whatever becomes of it.
+/// The part of a reply that describes the request.
 pub(super) fn about(request: &Request) -> Reply {
     Reply {
         mode: Some(request.mode),

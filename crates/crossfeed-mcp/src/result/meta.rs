@@ -1,17 +1,17 @@
-//! The `_meta` of a result: what we say there, and nothing that another said in our name.
+//! Writes the reply to the `_meta` of a result, and removes claims of other parties under the same keys.
 
 use super::META;
 use crate::{BARE_KEY, KEY};
 use crossfeed_json::{Cursor, Edits, Kind, object};
 
-/// Whether a result says that it was projected, or what else is ours to say.
+/// Whether a result has members under this crate's keys.
 pub(super) fn is_claimed(root: Cursor<'_>) -> bool {
     let meta = root.get(META);
     meta.is_some_and(|meta| meta.get(KEY).is_some() || meta.get(BARE_KEY).is_some())
 }
 
-/// Says `reply` and takes out whatever came under our keys.
-pub(super) fn say(root: Cursor<'_>, reply: Option<&[u8]>, edits: &mut Edits<'_>) {
+/// Writes `reply`, and removes other members under this crate's keys.
+pub(super) fn write(root: Cursor<'_>, reply: Option<&[u8]>, edits: &mut Edits<'_>) {
     let meta = root.get(META).filter(|meta| meta.kind() == Kind::Object);
     let Some(meta) = meta else {
         if let Some(reply) = reply {

@@ -1,16 +1,13 @@
-//! A result as the client asked for it.
+//! Projects the bytes of a `CallToolResult` as the client requests, and replies in `_meta`.
 //!
-//! What comes in: the bytes of a `CallToolResult`, the tool, and the parameters of the call. What
-//! goes out: the bytes with what was asked for cut out of them, and a reply that says so.
-//!
-//! Errors are never projected, and neither is what a page of the tool reads. Never-rules hold for
-//! all of them, and before anything else: what is projected is what they leave.
+//! Errors are never projected, and neither are results that a page of the tool reads. Never-rules apply to all results,
+//! before anything else.
 
 mod decide;
 mod meta;
 mod parts;
-mod said;
 mod schema;
+mod scrub;
 
 use crate::{Annotation, Capability, Reply, Request, RequestError};
 use crossfeed_json::{Cursor, Document, Edits, JsonError, Kind};
@@ -24,35 +21,35 @@ const CONTENT: &str = "content";
 const META: &str = "_meta";
 const IS_ERROR: &str = "isError";
 
-/// Why bytes are no result of a tool.
+/// Why bytes are not the result of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultError {
     /// They are not valid JSON, or beyond its limits.
     #[error("the result is not valid JSON: {0}")]
     NotJson(JsonError),
-    /// They are JSON, but no object: `[]`.
+    /// They are not an object: `[]`.
     #[error("the result is not an object")]
     NotAnObject,
-    /// They are an object, but have nothing that the result of a tool has: `{}`.
+    /// They are an object without any member of a tool's result: `{}`.
     #[error("the result has none of `content`, `structuredContent` and `isError`")]
     NotAResult,
 }
 
-/// What is to be known of a tool to project its results.
+/// The facts about a tool that decide how its results are projected.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tool {
-    /// What its definition says about projection.
+    /// The annotation of its definition.
     pub annotation: Annotation,
     /// The schema of its `structuredContent`.
     pub output_schema: Option<Value>,
-    /// Whether a page of its own reads its results: they are not projected.
+    /// Whether its own page reads its results, which are then not projected.
     pub has_page: bool,
 }
 
 impl Tool {
-    /// Reads a tool's definition as `tools/list` has it.
+    /// Reads a tool's definition from `tools/list`.
     #[must_use]
     pub fn read(tool: &Value) -> Self {
         Self {
@@ -73,13 +70,13 @@ fn names_page(meta: &Value) -> bool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Projected<'d> {
-    /// The bytes: borrowed where nothing had to change.
+    /// The bytes, borrowed if nothing changed.
     pub json: Cow<'d, [u8]>,
-    /// What `_meta` says; `None` where nothing was asked for, and in errors, which stay as they are.
+    /// The reply in `_meta`; `None` without a request, and for errors, which stay unchanged.
     pub reply: Option<Reply>,
 }
 
-/// Projects results by what one server declares, and by the rules of its host.
+/// Projects results by the capability of one server and the rules of its host.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -107,7 +104,7 @@ pub struct Projector {
     rules: Arc<RevealRules>,
 }
 
-/// What is never revealed has no place in logs, nor its names.
+/// Without the rules: even names of withheld fields stay out of logs.
 impl fmt::Debug for Projector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Projector")
@@ -118,7 +115,7 @@ impl fmt::Debug for Projector {
 }
 
 impl Projector {
-    /// A projector of what this capability declares: other modes are not applied.
+    /// A projector that applies the modes of this capability.
     #[must_use]
     pub fn new(capability: Capability) -> Self {
         Self {
@@ -232,9 +229,9 @@ impl Projector {
             }),
         };
         let request = call.request.as_ref().ok().and_then(Option::as_ref);
-        let reply = reply.map(|reply| said::of(reply, request, &self.rules, is_cut));
+        let reply = reply.map(|reply| scrub::scrub(reply, request, &self.rules, is_cut));
         let json = reply.as_ref().map(|reply| reply.to_value().to_string());
-        meta::say(root, json.as_ref().map(String::as_bytes), &mut edits);
+        meta::write(root, json.as_ref().map(String::as_bytes), &mut edits);
         Ok(Projected {
             json: edits.done(),
             reply,

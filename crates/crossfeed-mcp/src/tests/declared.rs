@@ -103,11 +103,11 @@ fn requests_are_read() {
     check(json!("include"), "the request is not an object");
     check(
         json!({"fields": ["a"]}),
-        "`mode` is none of `include`, `exclude` and `view`",
+        "`mode` is not one of `include`, `exclude` and `view`",
     );
     check(
         json!({"mode": "zip", "fields": ["a"]}),
-        "`mode` is none of `include`, `exclude` and `view`",
+        "`mode` is not one of `include`, `exclude` and `view`",
     );
     check(
         json!({"mode": "include"}),

@@ -114,7 +114,7 @@ fn what_cannot_be_followed_gives_the_whole_and_a_reason() {
         &tool(),
         &view,
         BOTH,
-        "the view is none of `brief`, `all`",
+        "the view is not one of `brief`, `all`",
     );
     refuse(
         &plain(),
@@ -301,7 +301,7 @@ fn a_claim_of_another_is_none_of_ours() {
         Value::Null,
     );
     let odd = asked(json!({"mode": "zip"}));
-    let reason = "`mode` is none of `include`, `exclude` and `view`";
+    let reason = "`mode` is not one of `include`, `exclude` and `view`";
     let refused = json!({"applied": false, "reason": reason});
     check(&odd, &claimed(fine), &without(fine), refused);
     let applied = json!({"applied": true, "mode": "include", "fields": ["id"]});

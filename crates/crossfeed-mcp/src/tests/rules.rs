@@ -121,7 +121,7 @@ fn a_reply_names_nothing_that_is_hidden() {
     }
     let view = |name: &str| told(&asked(json!({"mode": "view", "view": name})));
     assert!(view("v").contains(r#""fields":["id"]"#));
-    assert!(view("w").contains("the view is none of `v`, `deep`"));
+    assert!(view("w").contains("the view is not one of `v`, `deep`"));
     assert!(view("deep").contains("the view cannot be followed"));
     // What a request names is told as what is not there.
     let same = |name: &str| told(&include(&[name])).replace(name, "?");

@@ -1,16 +1,16 @@
-//! A reply without names that are never shown.
+//! Removes the names of withheld fields from a reply.
 
 use crate::{Reply, Request};
 use crossfeed_projection::{Diagnostic, DiagnosticKind, ProjectionRequest, RevealRules};
 
-/// What is said where something is withheld: not what it is.
+/// The diagnostic of a cut result. It does not say what is withheld.
 const WITHHELD: &str = "some of the result is withheld by a rule of the host; no request shows it";
-/// The reason where the reason itself would say it.
-const UNSAID: &str = "the view cannot be followed";
+/// Replaces a reason that names a withheld field.
+const NEUTRAL_REASON: &str = "the view cannot be followed";
 
-/// What may be said of what was done. What a request names itself is said back to it as of a field
-/// that is not there, or it could ask which rules there are; what a view names is not.
-pub(super) fn of(
+/// Removes names that the rules withhold. Names in the request itself are reported as fields that do not exist, so that
+/// requests cannot find out the rules; names in a view are removed.
+pub(super) fn scrub(
     mut reply: Reply,
     request: Option<&Request>,
     rules: &RevealRules,
@@ -24,13 +24,13 @@ pub(super) fn of(
         asked = asked.with_include(request.fields.iter().map(ToString::to_string));
     }
     if reply.view.is_some() {
-        let may_be_said = |text: &String| !rules.mentions_never(text);
+        let may_be_shown = |text: &String| !rules.mentions_never(text);
         if let Some(fields) = &mut reply.fields {
-            fields.retain(may_be_said);
+            fields.retain(may_be_shown);
         }
-        let unsaid = || UNSAID.to_owned();
-        let reason = reply.reason.take();
-        reply.reason = reason.map(|reason| Some(reason).filter(may_be_said).unwrap_or_else(unsaid));
+        if let Some(reason) = reply.reason.as_mut().filter(|reason| !may_be_shown(reason)) {
+            *reason = NEUTRAL_REASON.to_owned();
+        }
     }
     reply.diagnostics = rules.scrubbed_diagnostics(reply.diagnostics, &asked);
     if is_cut {
