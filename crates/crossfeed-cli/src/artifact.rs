@@ -1,4 +1,4 @@
-//! `crossfeed artifact`: parts of results that outlive their session's cache.
+//! `crossfeed artifact`: stores parts of results that outlive their session's cache.
 
 use crate::{
     cli::{self, ArtifactCommand},
@@ -22,7 +22,7 @@ pub(crate) async fn run(command: &ArtifactCommand, io: &mut Streams<'_>) -> Resu
     }
 }
 
-/// The store in a directory that must be there.
+/// The store in a directory that must exist.
 pub(crate) fn store(directory: &Path, limits: MemoryLimits) -> Result<Arc<SqliteStore>> {
     let options = SqliteOptions::default()
         .with_limits(limits)
@@ -37,8 +37,12 @@ fn open(directory: &Path, options: SqliteOptions) -> Result<Arc<SqliteStore>> {
     }
 }
 
-fn session(kept: &cli::Kept, options: EngineOptions, store: Arc<SqliteStore>) -> Result<Session> {
-    let scope = records::named_scope(&kept.session)?;
+fn session(
+    storage: &cli::Storage,
+    options: EngineOptions,
+    store: Arc<SqliteStore>,
+) -> Result<Session> {
+    let scope = records::named_scope(&storage.session)?;
     Ok(Engine::new(options, store).session(scope))
 }
 
@@ -49,8 +53,8 @@ async fn create(args: &cli::ArtifactCreate, io: &mut Streams<'_>) -> Result {
     let wanted = wanted(args)?;
     let document = document::read(&args.file, args.kind, io)?;
     let options = records::with_room(options, document.raw().len());
-    let store = open(&args.kept.store, SqliteOptions::default())?;
-    let session = session(&args.kept, options, store)?;
+    let store = open(&args.storage.store, SqliteOptions::default())?;
+    let session = session(&args.storage, options, store)?;
     session
         .record(&args.call_id, records::result(document, args.kind))
         .await?;
@@ -87,7 +91,7 @@ fn component(path: &Path) -> Result<Component> {
     })
 }
 
-/// An artifact as a model sees it: its ids, how large it is, and its summary.
+/// An artifact as a model sees it: its ids, its size, and its summary.
 pub(crate) fn line(artifact: &ListedArtifact) -> String {
     let mut line = json!({
         "artifact_id": artifact.artifact_id.as_str(),
@@ -103,7 +107,7 @@ pub(crate) fn line(artifact: &ListedArtifact) -> String {
     }
     let mut line = line.to_string();
     if let Some(summary) = &artifact.summary {
-        // The bytes as they are stored: a number keeps its digits.
+        // The stored bytes, so that numbers keep their digits.
         let end = line.pop();
         line.push_str(",\"summary\":");
         line.push_str(&String::from_utf8_lossy(summary));
@@ -113,8 +117,8 @@ pub(crate) fn line(artifact: &ListedArtifact) -> String {
 }
 
 async fn list(args: &cli::ArtifactList, io: &mut Streams<'_>) -> Result {
-    let store = store(&args.kept.store, MemoryLimits::default())?;
-    let session = session(&args.kept, EngineOptions::default(), store)?;
+    let store = store(&args.storage.store, MemoryLimits::default())?;
+    let session = session(&args.storage, EngineOptions::default(), store)?;
     for artifact in session.artifacts().await? {
         io.answer(line(&artifact))?;
     }
@@ -123,8 +127,8 @@ async fn list(args: &cli::ArtifactList, io: &mut Streams<'_>) -> Result {
 
 async fn get(args: &cli::ArtifactGet, io: &mut Streams<'_>) -> Result {
     let options = retrieve::engine(&args.context)?;
-    let store = store(&args.kept.store, MemoryLimits::default())?;
-    let brought = session(&args.kept, options, store)?
+    let store = store(&args.storage.store, MemoryLimits::default())?;
+    let brought = session(&args.storage, options, store)?
         .retrieve_artifact(&args.artifact_id, &args.call_id, args.select.as_deref())
         .await?;
     retrieve::print(&brought, io)

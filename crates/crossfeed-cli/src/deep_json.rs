@@ -1,15 +1,13 @@
-//! JSON that nests deeper than a value may: what is too deep is set aside, and put back as text.
-//!
-//! A list of tools goes through whole, one with a schema of a thousand levels included, although
-//! nothing here can look into that.
+//! Sets aside the parts of JSON that nest too deep to parse, and puts them back as text. A list of tools so passes through
+//! whole, even with a schema of a thousand levels.
 
 use bytes::Bytes;
 use serde_json::{Value, value::RawValue};
 
-/// How many levels are open where parts are set aside.
+/// The depth at which parts are set aside.
 const LEVELS: usize = crossfeed::json::MAX_DEPTH;
 
-/// The parts that were set aside, and what stands in their places.
+/// The parts that were set aside, and the mark that replaces them.
 #[derive(Debug, Default)]
 pub(crate) struct SetAside {
     mark: String,
@@ -80,7 +78,7 @@ impl SetAside {
                     out.push_str(part);
                     out.push_str(rest);
                 }
-                // A text of the document's own, which was written with escapes.
+                // A text of the document itself, written with escapes.
                 None => {
                     out.push_str(&opening);
                     out.push_str(piece);
@@ -91,7 +89,7 @@ impl SetAside {
     }
 }
 
-/// A text that the document does not hold.
+/// A text that the document does not contain.
 fn mark(document: &str) -> String {
     let mut mark = "too-deep:".to_owned();
     while document.contains(&mark) {

@@ -1,5 +1,5 @@
-//! Reads the file of a result: decodes UTF-16, holds it to the kind that is declared, and names the place at which
-//! what looks like JSON is not valid.
+//! Reads the file of a result: decodes UTF-16, checks it against the declared kind, and reports where a file that looks like
+//! JSON is invalid.
 
 use crate::{
     cli::Kind,
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crossfeed::json::{self, Document, JsonError, JsonErrorKind};
 use std::path::Path;
 
-/// How what is not text is read.
+/// How a file that is not text is read.
 const BYTES: &str = "bytes";
 
 /// The bytes of a result, in UTF-8 where it is text. A notice on `err` says when a file that looks like JSON is read
@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, io: &mut Streams<'_>) -> Res
     Ok(document)
 }
 
-/// As [`read`], but an object that is not valid JSON, and what is compressed, is an error.
+/// Like [`read`], but an invalid JSON object and compressed data are errors.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ pub(crate) fn read_object(path: &Path) -> Result<Document> {
     }
 }
 
-/// What looks like JSON, or is compressed, and is read as something else.
+/// A file that looks like JSON or is compressed, and is read as something else.
 struct Misread {
     why: String,
     read_as: &'static str,
@@ -67,7 +67,7 @@ fn opened(path: &Path, bytes: Bytes, kind: Option<Kind>) -> Result<(Document, Op
         .map_err(|why| CommandError::usage(format!("{} {why}", input::name(path))))
 }
 
-/// The bytes as they are read, and what is to be said of them; or why they are not of the declared kind.
+/// The document of the bytes, and a notice about it; or why they are not of the declared kind.
 fn interpret(
     bytes: Bytes,
     kind: Option<Kind>,
@@ -123,8 +123,8 @@ fn interpret(
     }
 }
 
-/// Whether bytes begin as JSON does: also what is empty, but not a line of a log (`[2026-01-01] start`) or of an INI
-/// file (`[section]`).
+/// Whether bytes are empty or begin like JSON, unlike a line of a log (`[2026-01-01] start`) or of an INI file
+/// (`[section]`).
 fn begins_like_json(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_start();
     let Some(rest) = text.strip_prefix(b"[") else {
@@ -156,7 +156,7 @@ fn compression(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Why bytes are not JSON. What is JSON beyond a limit is left to the engine.
+/// Why bytes are not JSON. JSON beyond a limit is left to the engine.
 fn json_fault(document: &Document) -> Option<String> {
     let bytes = document.raw();
     if bytes.trim_ascii().is_empty() {
@@ -172,7 +172,7 @@ fn json_fault(document: &Document) -> Option<String> {
     Some(place_of(bytes, error))
 }
 
-/// Whether the first two lines are an object or a list each.
+/// Whether each of the first two lines is an object or a list.
 fn has_two_lines(bytes: &Bytes) -> bool {
     let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty()).take(2);

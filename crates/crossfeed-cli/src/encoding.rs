@@ -1,4 +1,4 @@
-//! Encodings of text that are not plain UTF-8.
+//! Decodes UTF-16, and UTF-8 with a byte order mark.
 
 use bytes::Bytes;
 

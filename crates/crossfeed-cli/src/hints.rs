@@ -1,4 +1,4 @@
-//! `crossfeed hints`: what a model is shown of a result.
+//! `crossfeed hints`: prints what a model sees of a result.
 
 use crate::{
     cli, input, records,
@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How many selectors are offered for a parameter.
-const FITTING: usize = 5;
-/// The budget with full hints, where none is given: they take up to some 1500 tokens.
-const FULL: usize = 3000;
-/// What hints may take beside a result that is shown whole, where no budget is given.
-const HINTS: usize = 2000;
+/// Selectors that are offered for a parameter.
+const MAX_FITTING: usize = 5;
+/// The default budget with full hints, which have up to 1500 tokens.
+const FULL_BUDGET_TOKENS: usize = 3000;
+/// The default budget of hints beside a result that is shown whole.
+const HINTS_BUDGET_TOKENS: usize = 2000;
 
 pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
     let place = args.parameter.as_deref().map(split).transpose()?;
@@ -29,7 +29,9 @@ pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
     let session = records::session(options, &args.call_id, &args.file, args.kind, io).await?;
     let mut render = RenderOptions::default();
     if args.full {
-        render = render.with_detail(HintDetail::Full).with_budget(FULL);
+        render = render
+            .with_detail(HintDetail::Full)
+            .with_budget(FULL_BUDGET_TOKENS);
     }
     if let Some(budget) = args.budget {
         render = render.with_budget(budget);
@@ -38,10 +40,12 @@ pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
         render = render.with_strip(StripPolicy::AllUnderscore);
     }
     if let Some(parameter) = &parameter {
-        let fitting = session.suggest(&args.call_id, parameter, FITTING).await?;
+        let fitting = session
+            .suggest(&args.call_id, parameter, MAX_FITTING)
+            .await?;
         render = render.with_fitting(fitting.into_iter().map(|found| found.selector).collect());
     }
-    let rendered = shown(&session, args, render).await?;
+    let rendered = render_with_hints(&session, args, render).await?;
     if args.explain {
         let (tokens, whole) = (rendered.tokens, rendered.whole_tokens);
         io.remark(format_args!("tokens: {tokens} shown, {whole} as it came"));
@@ -49,14 +53,17 @@ pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
     io.answer(rendered.json)
 }
 
-/// The result with its hints: those beside a small one have room of their own, unless a budget was
-/// given for all of it.
-async fn shown(session: &Session, args: &cli::Hints, options: RenderOptions) -> Result<Rendered> {
+/// The result with its hints. Hints beside a small result have their own budget, unless the command sets one for both.
+async fn render_with_hints(
+    session: &Session,
+    args: &cli::Hints,
+    options: RenderOptions,
+) -> Result<Rendered> {
     if args.budget.is_none() {
         let alone = options.clone().with_hints(ShownHints::Never);
         let alone = session.render(&args.call_id, &alone).await?;
         if alone.whole {
-            let room = options.with_budget(alone.tokens.saturating_add(HINTS));
+            let room = options.with_budget(alone.tokens.saturating_add(HINTS_BUDGET_TOKENS));
             let room = room.with_hints(ShownHints::Always);
             return Ok(session.render(&args.call_id, &room).await?);
         }
@@ -70,7 +77,7 @@ fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSch
     let name = input::name(&path);
     let schema = match pointer {
         None => input::read_schema(&path, &name)?,
-        // The schema stands within the document.
+        // The document contains the schema.
         Some(_) => input::read_schema_within(&path, &name)?,
     };
     let parameter = match &pointer {
@@ -87,7 +94,7 @@ fn split(text: &OsStr) -> Result<(PathBuf, Option<Pointer>)> {
     let whole = Path::new(text);
     let parts = text.to_str().and_then(|text| text.rsplit_once('#'));
     match parts {
-        // A file's name may hold the sign.
+        // The name of a file may contain the sign.
         Some((path, fragment)) if !whole.exists() => {
             let pointer = Pointer::from_fragment(fragment).ok_or_else(|| {
                 CommandError::usage(format!(

@@ -1,4 +1,4 @@
-//! Reading: files, standard input, and JSON that stands on the command line itself.
+//! Reads files, standard input, and JSON on the command line.
 
 use crate::{
     encoding::decoded,
@@ -20,7 +20,7 @@ pub(crate) fn is_stdin(name: &OsStr) -> bool {
     name == "-"
 }
 
-/// Refuses more than one input that is standard input: it can be read once.
+/// Refuses standard input for more than one input.
 pub(crate) fn check_stdin<'p>(inputs: impl IntoIterator<Item = Option<&'p OsStr>>) -> Result {
     let stdin = inputs.into_iter().flatten().filter(|name| is_stdin(name));
     if stdin.count() > 1 {
@@ -29,7 +29,7 @@ pub(crate) fn check_stdin<'p>(inputs: impl IntoIterator<Item = Option<&'p OsStr>
     Ok(())
 }
 
-/// An input as a message names it.
+/// The name of an input in messages.
 pub(crate) fn name(path: &Path) -> String {
     if is_stdin(path.as_os_str()) {
         "standard input".to_owned()
@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path) -> Result<Bytes> {
         .map_err(|error| unreadable(path, &error))
 }
 
-/// The same of what is not data but written by hand: beyond `most` bytes it is refused unread.
+/// The bytes of a file or of standard input, up to a limit.
 pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(most + 1).read_to_end(&mut bytes);
@@ -62,7 +62,7 @@ pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// A file or standard input, to be read as it comes.
+/// A file or standard input as a stream.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if is_stdin(path.as_os_str()) {
         return Ok(Box::new(io::stdin().lock()));
@@ -73,12 +73,12 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
-/// The bytes of a file or of standard input, in UTF-8 where they are text in an encoding that is known.
+/// The bytes of a file or of standard input; text in UTF-16 becomes UTF-8.
 pub(crate) fn read_text(path: &Path) -> Result<Bytes> {
     Ok(decoded(read(path)?))
 }
 
-/// An input that cannot be read.
+/// The error for an input that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     CommandError::usage(format!("cannot read {}: {error}", name(path)))
 }
@@ -105,13 +105,13 @@ fn invalid_schema(what: &str, why: &str) -> CommandError {
     CommandError::answer(ErrorCode::SchemaInvalid, message)
 }
 
-/// The bytes of a file, of standard input, or of the text itself where it is JSON and no file.
+/// The bytes of a file, of standard input, or of the text itself if it is JSON and not the name of a file.
 pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes> {
     let path = Path::new(text);
     if !is_stdin(text) && !path.exists() {
         let json = text.to_str().map(str::trim_start).unwrap_or_default();
         let document = Document::new(text.as_encoded_bytes().to_vec());
-        // Brackets and quotes are meant for JSON, even where they are none.
+        // Brackets and quotes are meant as JSON, even if it is invalid.
         if json.starts_with(['{', '[', '"']) || document.root().is_ok() {
             return Ok(document.raw().clone());
         }

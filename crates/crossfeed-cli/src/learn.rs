@@ -1,4 +1,4 @@
-//! `crossfeed learn`: results in, a schema that all of them fit out.
+//! `crossfeed learn`: learns a schema that all given results fit.
 
 use crate::{
     cli, input,
@@ -15,7 +15,7 @@ use crossfeed::{
 };
 use serde_json::{Value, json};
 
-/// The tool that all results are of.
+/// The tool of all results.
 const TOOL: &str = "tool";
 
 pub(crate) async fn run(args: &cli::Learn, io: &mut Streams<'_>) -> Result {
@@ -74,7 +74,7 @@ fn drifted(drift: &Drift) -> Value {
     value
 }
 
-/// One JSON document, or one a line.
+/// One JSON document, or one per line.
 fn results(file: &Bytes) -> Result<Vec<Bytes>> {
     if Document::new(file.clone()).root().is_ok() {
         return Ok(vec![file.clone()]);

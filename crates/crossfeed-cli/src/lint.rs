@@ -1,4 +1,4 @@
-//! `crossfeed lint`: what a provider would refuse of a list of tools.
+//! `crossfeed lint`: reports what a provider would refuse of a list of tools.
 
 use crate::{
     cli,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "schema";
 
 pub(crate) fn run(args: &cli::Lint, json: bool, io: &mut Streams<'_>) -> Result {
-    // A part that is too deep is not a schema in what is judged: the tool is refused.
+    // A tool with a part that is too deep is refused.
     let (document, _) = read(&args.file)?;
     let document = if ToolList::is_list(&document) {
         document

@@ -1,8 +1,8 @@
-//! The `crossfeed` command: the engine by hand, on files.
+//! The `crossfeed` command: runs the engine on files, and the gateway.
 //!
 //! It prints the answer on standard output, remarks and errors on standard error, and exits with 0
-//! for an answer, 1 if the answer is an error, 2 if the command could not be carried out. Only this
-//! crate reads the environment.
+//! for an answer, 1 if the answer is an error, 2 if the command could not run. Only this crate reads
+//! the environment.
 
 mod artifact;
 mod cli;
@@ -16,7 +16,6 @@ mod import;
 mod input;
 mod learn;
 mod lint;
-#[cfg(feature = "otlp")]
 mod otlp;
 mod output_schema;
 mod project;
@@ -30,6 +29,7 @@ mod sanitize;
 mod schema_file;
 mod select;
 mod strip;
+mod telemetry;
 mod unmatched;
 
 use clap::Parser;
@@ -44,7 +44,7 @@ use std::{
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and version come this way, too.
+        // Help and version are errors of the parser, too.
         Err(error) => return refuse(&error),
     };
     if let Command::Gateway(args) = &cli.command {
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what is wrong with the arguments, or the help or version that they ask for.
+/// Prints an error of the arguments, or the requested help or version.
 fn refuse(error: &clap::Error) -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let mut io = Streams::new(&mut out, &mut err);
@@ -70,7 +70,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
     let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
     if !arguments.any(|argument| argument == "--json") {
-        // Where it cannot be written, the status still says that something is wrong.
+        // The status shows the error even if it cannot be written.
         let _ = error.print();
         return ExitCode::from(report::USAGE);
     }
@@ -98,7 +98,7 @@ fn run(command: &Command, json: bool, io: &mut Streams<'_>) -> Result {
             TraceCommand::Sanitize(args) => sanitize::run(args, io),
         },
         Command::Import(args) => import::run(args, json, io.out),
-        // It began before, without these streams.
+        // `main` runs it without these streams.
         Command::Gateway(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `crossfeed summarize` and `crossfeed inspect`: what a tool's output schema holds.
+//! `crossfeed summarize` and `crossfeed inspect`: show the fields of a tool's output schema.
 
 use crate::{
     cli,
@@ -16,7 +16,7 @@ use crossfeed::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What a schema without a tool is called.
+/// The id of a schema without a tool.
 const ALONE: &str = "tool";
 
 pub(crate) fn summarize(args: &cli::Summarize, io: &mut Streams<'_>) -> Result {

@@ -1,4 +1,4 @@
-//! `crossfeed project`: a result, cut to the fields that somebody asks for.
+//! `crossfeed project`: cuts a result to the requested fields.
 
 use crate::{
     cli::{self, Kind},
@@ -12,8 +12,8 @@ use crossfeed::{
     json::Document,
     mcp::{Annotation, Capability, KEY, Projector, Tool},
     projection::{
-        DiagnosticKind, FieldsValue, Operation, Path, ProjectionError, ProjectionRequest,
-        ResourceType, ResourceTypes, RevealRules, Views,
+        DiagnosticKind, FieldsValue, Path, ProjectionError, ProjectionRequest, ResourceType,
+        ResourceTypes, RevealRules, Views,
     },
 };
 use serde_json::{Value, json};
@@ -46,20 +46,16 @@ pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
         options = options.with_resource(resource(types, args.resource.as_deref())?);
     }
     if let Some(operation) = args.operation {
-        options = options.with_operation(match operation {
-            cli::Operation::Single => Operation::Single,
-            cli::Operation::Collection => Operation::Collection,
-            cli::Operation::Search => Operation::Search,
-        });
+        options = options.with_operation(operation);
     }
     if let Some(path) = &args.schema {
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
     let document = document::read(&args.file, args.kind, io)?;
-    // Its index is built only where something is looked for in it.
+    // Its index is built only if a search needs it.
     let whole = Document::new(document.raw().clone());
     let mut unmatched = unmatched_rules(&rules, &whole, args.kind).await?;
-    // What `--never` withholds has the excluded fields, too.
+    // Fields that `--never` withholds may also be excluded.
     let unruled = if args.exclude.is_empty() || rules.never().is_empty() {
         None
     } else {
@@ -73,7 +69,7 @@ pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
     write(&projected, io.out)
 }
 
-/// The tool result as a server sends it that takes every mode.
+/// The tool result as a server that supports every mode would send it.
 async fn over_mcp(
     args: &cli::Project,
     request: Value,
@@ -108,7 +104,7 @@ async fn over_mcp(
     }
 }
 
-/// The one result, cut as it would be on its way out of a host.
+/// Cuts the result as a host would before sending it.
 async fn cut(
     rules: RevealRules,
     options: &ProjectOptions,
@@ -134,7 +130,7 @@ async fn unmatched_rules(
 ) -> Result<Vec<Unmatched>> {
     let mut unmatched = Vec::new();
     for path in rules.never() {
-        // What is withheld does not say by which rule.
+        // A diagnostic does not name the rule.
         let alone = RevealRules::new([], [path.clone()]);
         let bytes = Document::new(document.raw().clone());
         let projected = cut(alone, &ProjectOptions::default(), bytes, kind).await?;
@@ -164,7 +160,7 @@ fn unmatched_paths(
     Ok(unmatched::in_document("--exclude", &unmatched, document))
 }
 
-/// The value in the bytes that were cut.
+/// Writes the answer, with the value in its original bytes.
 fn write(projected: &Projected, out: &mut dyn Write) -> Result {
     out.write_all(b"{\"value\":")?;
     out.write_all(&projected.json)?;
@@ -183,14 +179,14 @@ fn write(projected: &Projected, out: &mut dyn Write) -> Result {
 
 fn request(args: &cli::Project) -> ProjectionRequest {
     let mut request = ProjectionRequest::new();
-    let (include, exclude) = (said(&args.include), said(&args.exclude));
+    let (include, exclude) = (non_empty(&args.include), non_empty(&args.exclude));
     if !include.is_empty() {
         request = request.with_include(include);
     }
     if !exclude.is_empty() {
         request = request.with_exclude(exclude);
     }
-    let keys = said(&args.select).into_iter();
+    let keys = non_empty(&args.select).into_iter();
     let keys: Vec<&str> = keys
         .flat_map(|keys| keys.split(','))
         .map(str::trim)
@@ -198,7 +194,7 @@ fn request(args: &cli::Project) -> ProjectionRequest {
     if !keys.is_empty() {
         request = request.with_select(keys.into_iter().filter(|key| !key.is_empty()));
     }
-    request = match said(&args.fields).as_slice() {
+    request = match non_empty(&args.fields).as_slice() {
         [] => request,
         [one] => request.with_fields(*one),
         several => {
@@ -215,15 +211,15 @@ fn request(args: &cli::Project) -> ProjectionRequest {
     request
 }
 
-/// The lists that say something: an empty one filters nothing.
-fn said(lists: &[String]) -> Vec<&str> {
+/// The lists that are not empty: an empty list filters nothing.
+fn non_empty(lists: &[String]) -> Vec<&str> {
     let lists = lists.iter().map(|list| list.trim());
     lists.filter(|list| !list.is_empty()).collect()
 }
 
-/// What is always kept and what is never shown.
+/// The rules of `--always` and `--never`.
 pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules> {
-    // An empty variable of a shell must not leave everything open.
+    // An empty variable of the shell must not disable the rule.
     if never.iter().any(|list| list.trim().is_empty()) {
         bail!("a list of what is never shown is empty: give names or paths, or leave it out");
     }
@@ -232,7 +228,7 @@ pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules> 
 
 fn paths(lists: &[String]) -> Result<Vec<Path>> {
     let mut paths = Vec::new();
-    for list in said(lists) {
+    for list in non_empty(lists) {
         paths.extend(Path::parse_list(list).map_err(|error| {
             let advice = error.advice().to_string();
             CommandError::answer(error.code(), error.to_string()).with_advice(advice)

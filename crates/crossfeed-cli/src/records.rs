@@ -1,7 +1,5 @@
-//! Records: the results of earlier calls, one JSON object a line; or one document that is a result.
-//!
-//! Results and artifacts hold the very bytes that were read. Invalid content of a result is not an
-//! error; a line that is not a record is.
+//! Reads records of results, one JSON object per line, or one document that is a result. Results and artifacts keep the bytes
+//! of the file. A line that is not a record is an error; invalid content of a result is not.
 
 use crate::{
     cli::Kind,
@@ -20,15 +18,15 @@ use crossfeed::{
 use serde_json::value::RawValue;
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
-/// The media type of bytes of which nothing is known.
+/// The media type of unknown bytes.
 pub(crate) const ANY_MEDIA_TYPE: &str = "application/octet-stream";
 
-/// A store for what a command was given: all of it was given to be used, so nothing makes room.
+/// A store for the input of a command, which never evicts anything.
 pub(crate) fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(plenty()))
 }
 
-/// Limits that nothing reaches.
+/// Limits that no input reaches.
 pub(crate) fn plenty() -> MemoryLimits {
     const PLENTY: usize = isize::MAX.unsigned_abs();
     MemoryLimits::default()
@@ -41,19 +39,19 @@ pub(crate) fn plenty() -> MemoryLimits {
         .with_max_age(Duration::MAX)
 }
 
-/// The scope of a session: on the command line there is one tenant with one project.
+/// The scope of a session. The command line has one tenant with one project.
 pub(crate) fn scope(session: &str) -> Result<Scope, ScopeError> {
     Scope::parse("local", "local", session)
 }
 
-/// The same for the session that a command names.
+/// The scope of the session that a command names.
 pub(crate) fn named_scope(session: &str) -> Result<Scope> {
     scope(session).map_err(|error| {
         CommandError::usage(format!("`{session}` is not a session: {}", error.source))
     })
 }
 
-/// A session of its own with the one result that a command was given.
+/// A session with the single result of a command.
 pub(crate) async fn session(
     options: EngineOptions,
     call_id: &CallId,
@@ -68,7 +66,7 @@ pub(crate) async fn session(
     Ok(session)
 }
 
-/// Options under which as much can be selected and passed on as was read, however large that is.
+/// Raises the limits of options to the size of the input, so that all of it can be selected.
 pub(crate) fn with_room(mut options: EngineOptions, bytes: usize) -> EngineOptions {
     let limits = &mut options.select.limits;
     limits.output_bytes = limits.output_bytes.max(bytes);
@@ -76,7 +74,7 @@ pub(crate) fn with_room(mut options: EngineOptions, bytes: usize) -> EngineOptio
     options
 }
 
-/// A document as the result that it is.
+/// A document as a result of its kind.
 pub(crate) fn result(document: Document, kind: Option<Kind>) -> ToolResult {
     let bytes = || document.raw().clone();
     match kind {
@@ -86,7 +84,7 @@ pub(crate) fn result(document: Document, kind: Option<Kind>) -> ToolResult {
         Some(Kind::Bytes) => ToolResult::bytes(bytes(), ANY_MEDIA_TYPE),
         Some(Kind::Text) => match std::str::from_utf8(document.raw()) {
             Ok(text) => ToolResult::text(text),
-            // A text in another encoding is kept as the bytes that it is.
+            // Text in another encoding stays bytes.
             Err(_) => ToolResult::bytes(bytes(), ANY_MEDIA_TYPE),
         },
     }
@@ -130,7 +128,7 @@ pub(crate) fn read(file: &Bytes) -> Result<Vec<Record>, NoRecord> {
     Ok(records)
 }
 
-/// The members of a line, unread: a result may nest as deep as it likes.
+/// The members of a line, not parsed further: results may nest to any depth.
 struct Line<'f> {
     file: &'f Bytes,
     members: HashMap<String, &'f RawValue>,
@@ -244,7 +242,7 @@ fn decoded(json: &Bytes) -> Option<String> {
     Some(document.root().ok()?.as_str()?.into_owned())
 }
 
-/// Bytes as JSON writes them: base64, alone or beside its media type.
+/// Bytes in JSON: base64, alone or with a media type.
 fn bytes(json: &Bytes) -> ToolResult {
     let document = Document::new(json.clone());
     let root = document.root().ok();

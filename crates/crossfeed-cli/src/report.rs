@@ -1,4 +1,4 @@
-//! What a command writes: its answer on standard output, remarks on standard error, and why it stopped.
+//! Writes the output of commands: the answer to standard output, remarks to standard error, and why the command stopped.
 
 use crossfeed::{
     Error, ErrorBody, ErrorCode, ErrorReport, Failure, LookupError, ResolveError,
@@ -13,8 +13,8 @@ use std::{
 
 /// The status when the answer is an error.
 pub(crate) const ERROR: u8 = 1;
-/// How many errors are written in full as text; of the others, the line.
-const IN_FULL: usize = 20;
+/// Errors that are written with their advice; the others without.
+const MAX_ADVISED_ERRORS: usize = 20;
 /// The status when the command could not be carried out.
 pub(crate) const USAGE: u8 = 2;
 
@@ -24,13 +24,13 @@ pub(crate) type Result<T = (), E = CommandError> = std::result::Result<T, E>;
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum CommandError {
-    /// The engine's answer is an error; all that is wrong.
+    /// The engine's answer is errors.
     Answer(Vec<ErrorBody>),
     /// The command could not be carried out.
     Usage(String),
     /// The answer could not be written.
     Output(io::Error),
-    /// What is wrong is written already; the exit status.
+    /// The errors are written already; the exit status.
     Written(u8),
 }
 
@@ -45,7 +45,7 @@ impl CommandError {
         Self::Usage(message.into())
     }
 
-    /// The same errors, each with this advice.
+    /// Sets the advice of every error.
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         let advice = advice.into();
         for body in self.bodies_mut() {
@@ -54,7 +54,7 @@ impl CommandError {
         self
     }
 
-    /// The same errors, each with the place at which it came up.
+    /// Puts the place before every error's message.
     pub(crate) fn at_place(mut self, place: &str) -> Self {
         for body in self.bodies_mut() {
             body.message = format!("{place}: {}", body.message);
@@ -70,14 +70,14 @@ impl CommandError {
         }
     }
 
-    /// An error body, with the store's own error where the engine's names it.
+    /// An error body, with the store's own error if there is one.
     pub(crate) fn with_store_error(mut body: ErrorBody, error: &Error) -> Self {
         add_store_error(&mut body, error);
         body.into()
     }
 }
 
-/// Returns that the command cannot be carried out, and why.
+/// Returns the error that the command cannot be carried out.
 macro_rules! bail {
     ($($message:tt)*) => {
         return Err($crate::report::CommandError::usage(format!($($message)*)))
@@ -101,7 +101,7 @@ impl From<ResolveError> for CommandError {
     }
 }
 
-/// A failure as it is written where there are no arguments that it could have a place in.
+/// A failure without a place in arguments.
 impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         let mut body = failure.body();
@@ -116,14 +116,14 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// The command itself names an id that is not valid.
+/// An invalid id on the command line.
 impl From<IdError> for CommandError {
     fn from(error: IdError) -> Self {
         Self::usage(error.to_string())
     }
 }
 
-/// Names the error of a store. A model would get a neutral line; here the reader is the host.
+/// Sets the message to the store's own error. A model would get a neutral line, but here the host reads it.
 fn add_store_error(body: &mut ErrorBody, error: &Error) {
     if let Error::Lookup(LookupError::Store(error)) | Error::Store(error) = error {
         body.message = with_causes(&**error);
@@ -160,12 +160,12 @@ impl<'w> Streams<'w> {
         Ok(writeln!(self.out, "{line}")?)
     }
 
-    /// Writes a line beside the answer. One that cannot be written does not keep the answer back.
+    /// Writes a line to standard error. The answer is written even if that fails.
     pub(crate) fn remark(&mut self, line: impl Display) {
         let _ = writeln!(self.err, "{line}");
     }
 
-    /// Writes a remark that the user should know of.
+    /// Writes a notice.
     pub(crate) fn notice(&mut self, text: impl Display) {
         self.remark(format_args!("notice: {text}"));
     }
@@ -179,10 +179,23 @@ pub(crate) fn count(count: usize, what: &str) -> String {
     }
 }
 
+/// A text of others in a line: control characters, which could steer a terminal, are escaped.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            printable.extend(c.escape_debug());
+        } else {
+            printable.push(c);
+        }
+    }
+    printable
+}
+
 /// Reports why a command stopped, as JSON on standard output or as text on standard error, and
 /// gives the exit status.
 pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> ExitCode {
-    // Where an error cannot be written, the status still says that there was one.
+    // The status shows an error even if it cannot be written.
     let (bodies, status) = match error {
         CommandError::Answer(bodies) => (&bodies[..], ERROR),
         CommandError::Usage(message) if json => (
@@ -223,7 +236,7 @@ fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
 fn write_text(bodies: &[ErrorBody], err: &mut dyn Write) -> io::Result<()> {
     for (index, body) in bodies.iter().enumerate() {
         writeln!(err, "error[{}]: {}", body.code, body.message)?;
-        if let Some(advice) = body.advice.as_ref().filter(|_| index < IN_FULL) {
+        if let Some(advice) = body.advice.as_ref().filter(|_| index < MAX_ADVISED_ERRORS) {
             writeln!(err, "{advice}")?;
         }
     }

@@ -1,5 +1,4 @@
-//! `crossfeed resolve`: arguments with references in, arguments as the tool gets them out, on one line
-//! and with every digit.
+//! `crossfeed resolve`: prints the arguments that the tool receives, on one line and with every digit.
 
 use crate::{
     artifact, cli, input,
@@ -65,7 +64,7 @@ pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     io.answer("")
 }
 
-/// Where the results are recorded: with `--store` beside the artifacts that are kept there.
+/// The store of the results: with `--store` the directory of artifacts.
 fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>> {
     match &args.store {
         None => Ok(records::store()),
@@ -73,11 +72,11 @@ fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>> {
     }
 }
 
-/// What judges the resolved arguments.
+/// The schema that validates the resolved arguments.
 enum Judge {
-    /// The tool's own schema, for which they were written.
+    /// The tool's own schema.
     Own(InputSchema),
-    /// The same, after they were read back from what was shown of it.
+    /// The tool's own schema, for arguments that are first read back from the shown one.
     Shown(Box<ListedTool>),
 }
 
@@ -127,7 +126,7 @@ async fn record_one(engine: &Engine, scope: &Scope, record: Record, file: &Path)
     Ok(())
 }
 
-/// Where each value came from and what was repaired, a line for each.
+/// A line for the source of each value, and for each repair.
 pub(crate) fn remarks(lineage: &[LineageEntry], repairs: &[TypeRepair]) -> Vec<String> {
     let mut lines = Vec::new();
     for link in lineage {
@@ -174,7 +173,7 @@ fn origin(link: &LineageEntry) -> String {
     line
 }
 
-/// A pointer as a line shows it: the one to the whole is empty, and would not be seen.
+/// A pointer as text; the empty pointer in quotes.
 fn place(pointer: &Pointer) -> &str {
     match pointer.as_str() {
         "" => "\"\"",

@@ -1,4 +1,4 @@
-//! `crossfeed retrieve`: a result, or a part of it, brought into the context.
+//! `crossfeed retrieve`: prints a result, or a part of it, if it fits the model's context.
 
 use crate::{
     cli, records,
@@ -32,7 +32,7 @@ pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions> {
     Ok(EngineOptions::default().with_context(context))
 }
 
-/// Prints what was brought, or says why nothing was.
+/// Prints retrieved data, or returns why there is none.
 pub(crate) fn print(brought: &Retrieved, io: &mut Streams<'_>) -> Result {
     if let Retrieved::Data { json, .. } = brought {
         io.out.write_all(json)?;

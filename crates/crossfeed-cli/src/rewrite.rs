@@ -1,4 +1,4 @@
-//! `crossfeed rewrite`: schemas and lists of tools in, the same with references admitted out.
+//! `crossfeed rewrite`: rewrites schemas and lists of tools to admit references.
 
 use crate::{
     cli::{self, Sign},
@@ -20,7 +20,7 @@ use crossfeed::{
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
-/// What a schema without a tool is called.
+/// The name of a schema without a tool.
 const ALONE: &str = "schema";
 /// Every tool of a list.
 const ALL: &str = "all";
@@ -82,7 +82,7 @@ fn options(args: &cli::Rewrite) -> Result<ListOptions> {
     Ok(options)
 }
 
-/// The options with the tools whose output a model may ask for parts of.
+/// Adds the tools of `--reflect` to the options.
 fn reflecting(
     options: ListOptions,
     list: &ToolList,
@@ -112,21 +112,20 @@ fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {
     }
 }
 
-/// The first shape of a list's that a profile's provider does not read.
+/// The first shape in a list that a profile's provider does not read.
 pub(crate) fn foreign(list: &ToolList, profile: Profile) -> Option<Shape> {
     let mut shapes = list.tools().map(|tool| tool.shape());
     shapes.find(|shape| !profile.takes_shape(*shape))
 }
 
-/// The JSON of a file or of standard input, without a byte order mark. Of a list, what nests too deep is set aside: one bad
-/// tool does not spoil it.
+/// The JSON of a file or of standard input. Parts of a list that nest too deep are set aside, so that other tools are read.
 pub(crate) fn read(file: &Path) -> Result<(Value, SetAside)> {
     let document = Document::new(input::read_text(file)?);
     let refused = |why: String| invalid(file, &why);
     let error = match value(&document) {
         Ok(value) => {
             let value = value.map_err(refused)?;
-            // A failed reply would pass for a schema that says nothing.
+            // An error reply would pass as an empty schema.
             if value.get("jsonrpc").is_some() && !ToolList::is_list(&value) {
                 return Err(refused("it is a JSON-RPC message without tools".to_owned()));
             }
@@ -149,7 +148,7 @@ pub(crate) fn read(file: &Path) -> Result<(Value, SetAside)> {
     )))
 }
 
-/// What is wrong with a document that would be a list if its tools were one.
+/// Why a document with `tools` is not a list of tools.
 fn no_tools(document: &Value) -> Option<String> {
     let mut telling = "type properties $schema $ref allOf anyOf oneOf".split(' ');
     if telling.any(|key| document.get(key).is_some()) {
@@ -160,7 +159,7 @@ fn no_tools(document: &Value) -> Option<String> {
     (!is_list).then(|| "`tools` is not a list".to_owned())
 }
 
-/// The value of a document: no JSON, or JSON with a number that no value holds.
+/// The value of a document. The errors: invalid JSON, and a number out of range.
 fn value(document: &Document) -> Result<Result<Value, String>, JsonError> {
     let root = document.root()?;
     Ok(root.to_value().map_err(|error| error.to_string()))
@@ -185,7 +184,7 @@ pub(crate) fn check_schema(document: &Value, file: &Path) -> Result {
     }
 }
 
-/// What is neither a schema nor a list.
+/// The error for a document that is neither a schema nor a list.
 pub(crate) fn invalid(file: &Path, why: &str) -> CommandError {
     let message = format!(
         "{} is neither a schema nor a list of tools: {why}",
@@ -223,7 +222,7 @@ pub(crate) fn schema_body(error: &SchemaError) -> ErrorBody {
     body
 }
 
-/// What a host may want to know. Remarks that cannot be written do not keep the answer back.
+/// Writes notices and remarks about a rewritten list.
 fn remarks(listed: &RewrittenList, aside: &SetAside, args: &cli::Rewrite, io: &mut Streams<'_>) {
     for UnsupportedField { tool, field, .. } in &listed.lost {
         let of = if tool.is_empty() { "the list" } else { tool };
@@ -250,7 +249,7 @@ fn remarks(listed: &RewrittenList, aside: &SetAside, args: &cli::Rewrite, io: &m
         }
     }
     for tool in &listed.tools {
-        // What stands in place of a part that is too deep is not a schema; that is not what is wrong.
+        // The mark in place of a deep part is not a schema, but the error is the depth.
         let too_deep = aside
             .is_part_of(tool.input_schema())
             .then_some(&SchemaError::TooDeep);

@@ -1,4 +1,4 @@
-//! The runtime on which a command that waits for nothing but itself runs.
+//! Runs asynchronous commands on the current thread.
 
 use crate::report::{CommandError, Result};
 

@@ -1,7 +1,5 @@
-//! `crossfeed trace sanitize`: OTLP/JSON in, the same without what is internal out.
-//!
-//! A document goes out before the next one is waited for, so that it works at the end of a pipe that
-//! stays open; of what has not gone out no more than one document is kept.
+//! `crossfeed trace sanitize`: removes internal fields from OTLP/JSON. Each document is written before the next one is read, so
+//! that the command works at the end of a pipe, and only one document is in memory.
 
 use crate::{
     cli::{self, Payload},
@@ -22,8 +20,8 @@ use crossfeed::{
 };
 use std::io::{ErrorKind, Write};
 
-/// How much is read at once.
-const CHUNK: usize = 1 << 16;
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 1 << 16;
 
 pub(crate) fn run(args: &cli::Sanitize, io: &mut Streams<'_>) -> Result {
     let mut stream = Stream {
@@ -36,12 +34,12 @@ pub(crate) fn run(args: &cli::Sanitize, io: &mut Streams<'_>) -> Result {
     };
     let done = stream.run(args, io.out);
     io.out.flush()?;
-    // What was done is reported, whatever came then.
+    // The report covers what was done before an error.
     if args.report {
         io.remark(stream.counts.line());
     }
     done?;
-    // Of no document it is not known what there could be.
+    // Without documents every name would be unmatched.
     if stream.counts.documents == 0 {
         return Ok(());
     }
@@ -94,6 +92,12 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>> {
     let without = Policy::default()
         .with_tool_results(args.tool_result.iter().cloned())
         .with_payloads(args.payload_attribute.iter().cloned());
+    let unmatched = |option, name, is_expected| Unmatched {
+        option,
+        name,
+        is_expected,
+        nearest: Vec::new(),
+    };
     let mut given = Vec::new();
     for key in &args.keep {
         given.push(Given {
@@ -101,12 +105,7 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>> {
             with: without.clone().with_kept([key.clone()]),
             without: without.clone(),
             is_internal: false,
-            unmatched: Unmatched {
-                option: "--keep",
-                name: key.clone(),
-                is_expected: false,
-                nearest: Vec::new(),
-            },
+            unmatched: unmatched("--keep", key.clone(), false),
         });
     }
     for path in never(args)? {
@@ -121,12 +120,11 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>> {
                     && !args.keep.iter().any(|kept| **kept == **name))
             }),
             without: without.clone(),
-            unmatched: Unmatched {
-                option: "--never",
-                name: path.to_string(),
-                is_expected: path.steps().contains(&Step::EachKey),
-                nearest: Vec::new(),
-            },
+            unmatched: unmatched(
+                "--never",
+                path.to_string(),
+                path.steps().contains(&Step::EachKey),
+            ),
         });
     }
     Ok(given)
@@ -204,7 +202,7 @@ struct Stream {
 impl Stream {
     fn run(&mut self, args: &cli::Sanitize, out: &mut dyn Write) -> Result {
         let mut input = input::open(&args.file)?;
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             let read = match input.read(&mut chunk) {
                 Ok(read) => read,

@@ -1,8 +1,8 @@
-//! Tells a JSON Schema from data: a tool's result reads as a schema that allows anything.
+//! Distinguishes a JSON Schema from data: a tool's result would pass as a schema that allows anything.
 
 use serde_json::{Map, Value};
 
-/// Keywords that say something of a value, and by which alone a schema is known.
+/// Keywords that identify a schema.
 const TELLING: &str = "$dynamicRef $id $ref $schema additionalProperties allOf anyOf const contains definitions \
     $defs dependentRequired dependentSchemas else enum if items not oneOf patternProperties \
     prefixItems properties propertyNames required then type unevaluatedItems \
@@ -18,7 +18,7 @@ const TYPES: &[&str] = &[
 ];
 /// How many keys a message names.
 const NAMED_KEYS: usize = 5;
-/// How deep a schema is looked into.
+/// How deep a schema is searched.
 const LEVELS: usize = 8;
 
 /// Why a document is not a schema, if it is data instead.
@@ -52,7 +52,7 @@ pub(crate) fn data_fault(document: &Value) -> Option<String> {
     ))
 }
 
-/// What to do with data in place of a schema.
+/// The advice for data in place of a schema.
 pub(crate) const ADVICE: &str =
     "try: `crossfeed learn --schema-only FILE`, which learns a schema from results";
 

@@ -1,4 +1,4 @@
-//! `crossfeed select`: what a selector gives on a document.
+//! `crossfeed select`: evaluates a selector on a document.
 
 use crate::{
     cli, records,
@@ -6,7 +6,7 @@ use crate::{
 };
 use crossfeed::{CallId, EngineOptions, Error, ErrorBody, Failure, LookupError, SelectReport};
 
-/// The id of a document whose call has no name. No message shows it.
+/// The id of a document without a call. No message shows it.
 const UNNAMED: &str = "document";
 
 pub(crate) async fn run(args: &cli::Select, io: &mut Streams<'_>) -> Result {
@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &cli::Select, io: &mut Streams<'_>) -> Result {
     io.answer("")
 }
 
-/// Writes how a value was found, where that is asked for, and what the user should know of it.
+/// Writes how a value was found, with `--explain`, and the notice of the selection.
 pub(crate) fn explain(written: &str, report: &SelectReport, explain: bool, io: &mut Streams<'_>) {
     if explain {
         remarks(written, report)
@@ -48,13 +48,13 @@ pub(crate) fn unnamed(mut failure: Failure) -> ErrorBody {
     body
 }
 
-/// An error where there are no arguments that it could have a place in.
+/// An error without a place in arguments.
 fn placeless(mut body: ErrorBody) -> ErrorBody {
     body.at = None;
     body
 }
 
-/// How a value was found, a line for each remark, but for the notice.
+/// How a value was found, a line for each remark, without the notice.
 pub(crate) fn remarks(written: &str, report: &SelectReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.prefix_stripped {

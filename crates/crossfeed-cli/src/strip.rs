@@ -1,11 +1,11 @@
-//! `crossfeed strip`: a result without the fields that the engine added.
+//! `crossfeed strip`: removes the fields that the engine added to a result.
 
 use crate::{cli, document, report::Result};
 use crossfeed::{StripPolicy, strip};
 use std::io::Write;
 
 pub(crate) fn run(args: &cli::Strip, out: &mut dyn Write) -> Result {
-    // An object that cannot be read could hold internal fields.
+    // An invalid object could contain internal fields.
     let document = document::read_object(&args.file)?;
     let policy = if args.all_underscore {
         StripPolicy::AllUnderscore

@@ -1,4 +1,4 @@
-//! Names that a command was given and that match nothing: most are misspelt, and what they were to hide is shown.
+//! Reports names on the command line that match nothing. Most are misspelt, and what they should hide is shown.
 
 use crate::report::{CommandError, Result, Streams};
 
@@ -9,7 +9,7 @@ use crossfeed::{
 };
 use std::collections::BTreeSet;
 
-/// How many values are searched for names that may have been meant.
+/// Values that are searched for similar names.
 const MAX_VALUES: usize = 100_000;
 
 /// A name or path that matches nothing.
@@ -17,9 +17,9 @@ pub(crate) struct Unmatched {
     /// The option that it was given to, such as `--never`.
     pub(crate) option: &'static str,
     pub(crate) name: String,
-    /// Whether that is only worth a notice: a pattern, or nothing that the name could be in.
+    /// Whether it deserves only a notice: a pattern, or a name that empty data could contain.
     pub(crate) is_expected: bool,
-    /// Names that may have been meant.
+    /// Names that may be meant.
     pub(crate) nearest: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Unmatched {
     }
 }
 
-/// The paths that match nothing in a document, with names in it that may have been meant.
+/// The paths that match nothing in a document, with similar names in it.
 pub(crate) fn in_document(
     option: &'static str,
     paths: &[Path],
@@ -62,7 +62,7 @@ pub(crate) fn last_key(path: &Path) -> Option<&str> {
     })
 }
 
-/// Reports what matches nothing: an exact name as an error, what is expected to match nothing as a notice.
+/// Reports an exact name that matches nothing as an error, and other unmatched names as notices.
 ///
 /// # Errors
 ///
@@ -99,9 +99,9 @@ pub(crate) fn report(unmatched: Vec<Unmatched>, is_allowed: bool, io: &mut Strea
 /// The names in documents, and in JSON that their strings hold: those within the first values.
 pub(crate) struct Names {
     names: BTreeSet<String>,
-    /// Whether a list is empty: what its items would hold is unknown.
+    /// Whether a list is empty: its items could have any name.
     has_empty_list: bool,
-    /// How many values may still be looked at.
+    /// How many values may still be searched.
     left: usize,
 }
 

@@ -1,20 +1,19 @@
 //! The arguments of the commands about the gateway.
 
+use super::word;
+use crate::otlp::Endpoint;
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
-use crossfeed::{
-    View,
-    tools::{Profile, Style},
-};
-use crossfeed_gateway::config::ViewChoice;
+use crossfeed::tools::{Profile, Style};
+use crossfeed_gateway::config::{ListenConfig, ViewChoice};
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use tracing::level_filters::LevelFilter;
 
 /// Run between an MCP client and its MCP servers, so that tools' outputs can feed other tools
 ///
-/// The client starts this command in place of its servers, or reaches it over HTTP with --listen. Each
-/// tool then takes references to earlier results, large results are shown as previews, and everything
-/// else passes through as it came. One server is given by its command, after the options of this one;
-/// more of them, and rules about what may be passed where, stand in a configuration, in the
-/// `mcpServers` shape that clients have.
+/// The client starts this command instead of its servers, or reaches it over HTTP with --listen. Each tool
+/// then accepts references to earlier results, large results are shown as previews, and everything else
+/// passes through unchanged. Give one server by its command, after the options of this one; give several,
+/// and rules about which results may go where, in a configuration in the `mcpServers` shape of clients.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,16 +39,16 @@ A configuration, as TOML or JSON:
   to = \"issues/*\"
   action = \"deny\"
 
-Exit status: 0 when it ended in an orderly way, 1 when the configuration is invalid or the check
-found what is wrong, 2 when it could not be started.")]
+Exit status: 0 after an orderly end, 1 if the configuration is invalid or the check found an error,
+2 if the gateway could not start.")]
 pub(crate) struct Gateway {
     /// The configuration; the extension says whether it is TOML or JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Refuse a configuration whose bytes are others: `sha256:` and 64 hexadecimal digits
+    /// Refuse a configuration with another digest: `sha256:` and 64 hexadecimal digits
     ///
-    /// `import` writes it into the entry of a project's client, so that what the client approved covers
-    /// the configuration, too.
+    /// `import` writes it into the entry of a project's client, so that the client's approval covers the
+    /// configuration, too.
     #[arg(long, value_name = "DIGEST", requires = "config", conflicts_with_all = ["url", "command"], value_parser = digest)]
     pub(crate) config_digest: Option<String>,
     /// Serve over HTTP at this address instead of standard input and output; port 0 picks one
@@ -58,100 +57,63 @@ pub(crate) struct Gateway {
     /// Let clients over HTTP in without a token: anyone who can reach the address can use the servers
     #[arg(long, conflicts_with_all = ["check", "login"])]
     pub(crate) anonymous: bool,
-    /// Print the entry by which a client reaches this gateway over HTTP, its token included, and end
+    /// Print a client's entry for this gateway over HTTP, its token included, and exit
     #[arg(long, conflicts_with_all = ["check", "login"])]
     pub(crate) print_client_config: bool,
-    /// Whose token the entry has, where several holders have one
+    /// The holder whose token the entry has, if several holders have one
     #[arg(long, value_name = "NAME", requires = "print_client_config", conflicts_with_all = ["check", "login"])]
     pub(crate) holder: Option<String>,
-    /// How tools are rewritten where the configuration does not say: a provider, or a style
+    /// How tools are rewritten unless the configuration decides it: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,
-    /// How results are handed to clients, unless the configuration says so for the client or the server
+    /// How results are handed to clients, unless the configuration decides it for the client or the server
     ///
-    /// A model gets small results whole and large ones as a preview; a program gets everything as the server
-    /// gave it; `ask` is for models that sometimes write scripts. It replaces the `view` at the top of the
-    /// configuration; `auto`, the default, goes by the client's name.
-    #[arg(long, value_name = "VIEW")]
-    pub(crate) view: Option<ViewName>,
-    /// Reach every server, print how its tools are shown and what they cost, and end
+    /// `model`: small results whole, large ones as a preview. `program`: every result as the server sent it. `ask`: as
+    /// for a model, which may ask for a whole result, for models that sometimes write scripts. `auto`, the default: by the
+    /// client's name; unknown clients get `model`. The option replaces the `view` at the top of the configuration.
+    #[arg(long, value_name = "VIEW", value_parser = word::<ViewChoice>(ViewChoice::WORDS))]
+    pub(crate) view: Option<ViewChoice>,
+    /// Connect to every server, print how its tools are shown and what they cost, and exit
     ///
-    /// Of each tool: its tokens before and after, and how it takes references (`refs`: in a parameter `_refs`
+    /// For each tool: its tokens before and after, and how it accepts references (`refs`: in a parameter `_refs`
     /// that maps parameters to references; `refs-list`: as a list of them; `inline`: in place of any value).
-    /// --tool prints one in full, as a client gets it; with --json all are.
+    /// --tool prints one in full, as a client gets it; --json prints all of them.
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
     /// Print this tool alone, as a client gets it: its name, its description and its schemas
     ///
-    /// The name is the tool's own, the one that it is shown under, or `server/tool`. Give it several times
-    /// for several tools.
+    /// Give the tool's own name, the name that clients see, or `server/tool`. Repeat the option for several tools.
     #[arg(long, value_name = "NAME", requires = "check")]
     pub(crate) tool: Vec<String>,
-    /// Log in to a server of the configuration that wants OAuth, and end
+    /// Log in to a server of the configuration that requires OAuth, and exit
     #[arg(long, value_name = "SERVER", conflicts_with = "listen")]
     pub(crate) login: Option<String>,
     /// The least severe events that are logged on standard error; info if absent, warn with --check
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) log: Option<Level>,
+    ///
+    /// `error`: failures. `warn`: problems that may need attention. `info`: servers that start and end, their log, and what
+    /// is passed from tool to tool. `debug`: everything.
+    #[arg(long, value_name = "LEVEL", value_parser = word::<LevelFilter>(&["off", "error", "warn", "info", "debug"]))]
+    pub(crate) log: Option<LevelFilter>,
     /// How a line of the log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
     /// Export telemetry to a receiver of OTLP over HTTP; it carries shapes and ids, no payload
-    #[cfg(feature = "otlp")]
-    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse, conflicts_with_all = ["check", "login"])]
-    pub(crate) otlp: Option<crate::otlp::Endpoint>,
-    /// The address of one server that speaks streamable HTTP
+    #[cfg_attr(feature = "otlp", arg(long, value_name = "URL", value_parser = Endpoint::parse, conflicts_with_all = ["check", "login"]))]
+    #[cfg_attr(not(feature = "otlp"), arg(skip))]
+    pub(crate) otlp: Option<Endpoint>,
+    /// The URL of one server over streamable HTTP
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     pub(crate) url: Option<String>,
-    /// A variable for the command: its value, or the one that it has here
+    /// A variable for the command: with a value, or the value that it has here
     ///
-    /// A server gets few variables without it: PATH, HOME, the language and the like.
+    /// Without this option a server gets only PATH, HOME, the language and the like.
     #[arg(long, value_name = "NAME[=VALUE]", requires = "command", conflicts_with_all = ["config", "url"])]
     pub(crate) env: Vec<OsString>,
-    /// The command that is the one server, and its arguments, behind all options of this command
+    /// The command of one server and its arguments, after all options of this command
     ///
-    /// From its first word on everything belongs to the server. `--` may stand before it.
+    /// Everything from its first word on belongs to the server. `--` may precede it.
     #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]
     pub(crate) command: Vec<OsString>,
-}
-
-/// How results are handed to clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ViewName {
-    /// By the client's name; for a model that reads if the client is unknown
-    Auto,
-    /// For a model that reads
-    Model,
-    /// For a program that reads
-    Program,
-    /// For a model that may ask for a whole result
-    Ask,
-}
-
-impl From<ViewName> for ViewChoice {
-    fn from(name: ViewName) -> Self {
-        match name {
-            ViewName::Auto => Self::Auto,
-            ViewName::Model => Self::Always(View::Model),
-            ViewName::Program => Self::Always(View::Program),
-            ViewName::Ask => Self::Always(View::Ask),
-        }
-    }
-}
-
-/// What is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    /// Nothing
-    Off,
-    /// Failures
-    Error,
-    /// Problems that may need attention
-    Warn,
-    /// Events: servers that start and end, what they log, what is passed from tool to tool
-    Info,
-    /// Everything
-    Debug,
 }
 
 /// How the log is written.
@@ -173,7 +135,7 @@ fn digest(text: &str) -> Result<String, String> {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    crossfeed_gateway::config::ListenConfig::parse_address(text)
+    ListenConfig::parse_address(text)
         .ok_or_else(|| "write an address and a port: `127.0.0.1:8807`".to_owned())
 }
 

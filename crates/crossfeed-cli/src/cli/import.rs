@@ -1,14 +1,16 @@
 //! The arguments of `import`.
 
-use clap::{Args, ValueEnum};
+use super::word;
+use clap::Args;
+use crossfeed_gateway::import::ClientKind;
 use std::path::PathBuf;
 
-/// Put the gateway in place of the servers that an MCP client is configured with, or undo it
+/// Replace the servers in an MCP client's configuration with the gateway, or undo it
 ///
-/// Reads the client's own configuration, writes one for the gateway with the servers that stand there,
-/// and replaces them with one server, `crossfeed`. Every other byte of the client's file stays. A backup
-/// is kept beside it (`.before-crossfeed`), and --undo puts the servers back, also when the client
-/// has written to its file since. Servers that the gateway does not understand stay where they are.
+/// Moves the servers of the client's configuration to one for the gateway, and replaces them with one
+/// server, `crossfeed`. Every other byte of the client's file stays. A backup is kept beside it
+/// (`.before-crossfeed`), and --undo restores the servers, even if the client has written to its file
+/// since. Servers that the gateway does not support stay in the client's file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Files:
@@ -28,47 +30,26 @@ Examples:
   crossfeed import claude-code --undo")]
 pub(crate) struct Import {
     /// The client
-    #[arg(value_name = "CLIENT")]
-    pub(crate) client: Client,
+    #[arg(value_name = "CLIENT", value_parser = word::<ClientKind>(ClientKind::NAMES))]
+    pub(crate) client: ClientKind,
     #[command(flatten)]
     pub(crate) action: Action,
-    /// The client's configuration; where the client looks for it if absent
+    /// The client's configuration; the files that the client reads if absent
     #[arg(long, value_name = "PATH")]
     pub(crate) config: Option<PathBuf>,
 }
 
-/// What is done.
+/// The action.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Action {
     /// Show what would change, without secrets, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change it
+    /// Change the files
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Put back what was there
+    /// Restore the servers
     #[arg(long)]
     pub(crate) undo: bool,
-}
-
-/// A client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// Claude Code
-    ClaudeCode,
-    /// Cursor
-    Cursor,
-    /// Visual Studio Code
-    Vscode,
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Codex
-    Codex,
-    /// Gemini CLI
-    GeminiCli,
-    /// Windsurf
-    Windsurf,
-    /// Zed
-    Zed,
 }

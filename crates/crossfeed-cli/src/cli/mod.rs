@@ -5,11 +5,12 @@ mod import;
 mod outputs;
 mod trace;
 
-pub(crate) use gateway::{Gateway, Level, LogFormat};
-pub(crate) use import::{Client, Import};
-pub(crate) use outputs::{Inspect, Learn, Operation, Project, Summarize};
+pub(crate) use gateway::{Gateway, LogFormat};
+pub(crate) use import::Import;
+pub(crate) use outputs::{Inspect, Learn, Project, Summarize};
 pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
+use crate::otlp::Endpoint;
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -22,17 +23,15 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
 /// Feeds one tool's output straight into another tool's arguments
 ///
-/// What the engine does between an agent's tool calls, by hand and on files: look into a result,
-/// see what a model is shown of it, resolve the references in a call's arguments, keep artifacts,
-/// rewrite the schemas of tools so that they admit references, take internal fields out again, of
-/// results and of traces.
+/// Runs the steps of the engine by hand, on files: select from a result, show what a model sees of it,
+/// resolve the references in a call's arguments, store artifacts, rewrite tools' schemas to admit
+/// references, and remove internal fields from results and traces.
 /// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
 #[command(name = "crossfeed", version, max_term_width = 100)]
 #[command(after_help = "\
-Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not be carried
-out: unknown flags, an unreadable file, a line that is not a record, a file that is not of the declared
-kind.")]
+Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not run: unknown
+flags, an unreadable file, a line that is not a record, a file that is not of the declared kind.")]
 pub(crate) struct Cli {
     /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}
     #[arg(long, global = true)]
@@ -45,8 +44,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Show an agent session over bundled data: what the model saw, what each tool received
     ///
-    /// The model's turns are scripted; every result, resolution, error and count is computed. It
-    /// needs no network and prints the same bytes every time.
+    /// The model's turns are scripted; every result, resolution, error and count is computed. The demo
+    /// works offline and prints the same bytes every time.
     Demo(Demo),
     Select(Select),
     Hints(Hints),
@@ -65,26 +64,26 @@ pub(crate) enum Command {
     Import(Import),
 }
 
-/// What is done beside the demo.
+/// The options of the demo.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   crossfeed demo
   crossfeed demo --otlp http://127.0.0.1:4318")]
 pub(crate) struct Demo {
-    /// Export the run's telemetry, too: to a receiver of OTLP over HTTP
+    /// Export the run's telemetry to a receiver of OTLP over HTTP
     ///
-    /// In protobuf, to /v1/traces and /v1/metrics there, with the headers in OTEL_EXPORTER_OTLP_HEADERS.
-    /// Standard error says what came of it; where the traces are not taken the status is 1.
-    #[cfg(feature = "otlp")]
-    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse)]
-    pub(crate) otlp: Option<crate::otlp::Endpoint>,
+    /// Sends protobuf to /v1/traces and /v1/metrics, with the headers in OTEL_EXPORTER_OTLP_HEADERS, and
+    /// reports the outcome on standard error. The exit status is 1 if the receiver rejects the traces.
+    #[cfg_attr(feature = "otlp", arg(long, value_name = "URL", value_parser = Endpoint::parse))]
+    #[cfg_attr(not(feature = "otlp"), arg(skip))]
+    pub(crate) otlp: Option<Endpoint>,
 }
 
 /// Select from a JSON document as a reference does
 ///
-/// Prints the selected value as JSON, in the bytes in which it came. An expression is JMESPath, and
-/// is repaired where it holds a common mistake; `--explain` says so.
+/// Prints the selected value in its original bytes. The expression is JMESPath; common mistakes are
+/// repaired, and `--explain` reports the repairs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -101,7 +100,7 @@ pub(crate) struct Select {
     /// The call id that errors name
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
     pub(crate) call_id: Option<CallId>,
-    /// What the document is; found out from the document itself if absent
+    /// The kind of the document; detected if absent
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
     /// Write on standard error how the value was found
@@ -109,11 +108,11 @@ pub(crate) struct Select {
     pub(crate) explain: bool,
 }
 
-/// Show what a model is shown of a result
+/// Show what a model sees of a result
 ///
 /// Prints one JSON object: the result's own fields (`text` for a text, `value` for a list or another
-/// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. In place of the fields of
-/// a large result stands `preview`, a text that shows parts of it, marks what it hides, and is not JSON.
+/// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. A large result has `preview`
+/// instead of its fields: a text, not JSON, that shows parts of it and marks the hidden ones.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -128,7 +127,7 @@ pub(crate) struct Hints {
     /// The id by which the model refers to the result
     #[arg(long, value_name = "ID", default_value = "call_1", value_parser = CallId::parse)]
     pub(crate) call_id: CallId,
-    /// What the result is; found out from the result itself if absent
+    /// The kind of the result; detected if absent
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
     /// All hints: every list of the full form, instead of the few best selectors
@@ -140,26 +139,26 @@ pub(crate) struct Hints {
     /// in the arguments (`#/url`).
     #[arg(long = "for", value_name = "SCHEMA[#/POINTER]")]
     pub(crate) parameter: Option<OsString>,
-    /// The most tokens: up to so many the result is shown whole, else a preview of at most so many
+    /// The limit in tokens of a result that is shown whole, and of the preview of a larger one
     ///
-    /// Without it a result of up to 2000 tokens is shown whole, else a preview of at most 500; with
-    /// `--full` both have 3000.
+    /// Without it a result of up to 2000 tokens is shown whole, and a preview has at most 500; with
+    /// `--full` both limits are 3000.
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) context: Context,
-    /// Leave out every top-level key that begins with `_`, domain data included
+    /// Leave out every top-level key that begins with `_`, even in domain data
     #[arg(long)]
     pub(crate) all_underscore: bool,
-    /// Write on standard error how many tokens are shown, and how many the whole would take
+    /// Write on standard error how many tokens are shown, and how many the whole result has
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
 /// Bring a result, or a part of it, into the context
 ///
-/// Prints the value as it came. One that would take more than 30 % of the context is refused with its
-/// size and outline; a selector still reaches into it.
+/// Prints the value unchanged. A value of more than 30 % of the context is refused with its size and
+/// outline; a selector can still read parts of it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -172,7 +171,7 @@ pub(crate) struct Retrieve {
     /// The id by which the model refers to the result
     #[arg(long, value_name = "ID", default_value = "call_1", value_parser = CallId::parse)]
     pub(crate) call_id: CallId,
-    /// What the result is; found out from the result itself if absent
+    /// The kind of the result; detected if absent
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
     /// A part of it
@@ -185,7 +184,7 @@ pub(crate) struct Retrieve {
 /// The model's context.
 #[derive(Debug, Args)]
 pub(crate) struct Context {
-    /// How many tokens the model's context holds
+    /// The tokens of the model's context window
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(crate) window: usize,
     /// How tokens are counted
@@ -193,7 +192,7 @@ pub(crate) struct Context {
     pub(crate) tokens: Counter,
 }
 
-/// What counts tokens.
+/// How tokens are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Counter {
     /// A quarter of the characters, rounded up
@@ -202,9 +201,9 @@ pub(crate) enum Counter {
     O200k,
 }
 
-/// Keep parts of results that outlive their session's cache
+/// Store parts of results that outlive their session's cache
 ///
-/// Artifacts are kept in a directory, which several processes may use at once.
+/// Artifacts are stored in a directory, which several processes may use at once.
 #[derive(Debug, Args)]
 pub(crate) struct Artifact {
     #[command(subcommand)]
@@ -218,10 +217,10 @@ pub(crate) enum ArtifactCommand {
     Get(ArtifactGet),
 }
 
-/// Where artifacts are kept, and whose they are.
+/// Where artifacts are stored, and whose they are.
 #[derive(Debug, Args)]
-pub(crate) struct Kept {
-    /// The directory of the store; `create` makes it if it is not there
+pub(crate) struct Storage {
+    /// The directory of the store; `create` makes it if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
     /// The session that the artifacts belong to
@@ -229,9 +228,9 @@ pub(crate) struct Kept {
     pub(crate) session: String,
 }
 
-/// Make an artifact of a result
+/// Create an artifact from a result
 ///
-/// Prints its ids, its summary, and whether it may be brought into a model's context.
+/// Prints its ids, its summary, and whether it may enter a model's context.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -243,14 +242,14 @@ pub(crate) struct ArtifactCreate {
     #[arg(default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) storage: Storage,
     /// The artifact's own id
     #[arg(long, value_name = "ID", value_parser = ArtifactId::parse)]
     pub(crate) artifact_id: ArtifactId,
     /// The call whose result it is made from
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
     pub(crate) call_id: CallId,
-    /// What the result is; found out from the result itself if absent
+    /// The kind of the result; detected if absent
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
     /// The selector of the full data; all of the result if absent
@@ -277,13 +276,13 @@ Examples:
   crossfeed artifact list --store kept")]
 pub(crate) struct ArtifactList {
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) storage: Storage,
 }
 
 /// Bring an artifact, or a part of it, into the context
 ///
-/// Prints the data as it was in the result. One that would take more than 30 % of the context is
-/// refused with its size and outline; a selector still reaches into it.
+/// Prints the data as it was in the result. Data of more than 30 % of the context are refused with their
+/// size and outline; a selector can still read parts of them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -294,7 +293,7 @@ pub(crate) struct ArtifactGet {
     #[arg(value_name = "ID", value_parser = ArtifactId::parse)]
     pub(crate) artifact_id: ArtifactId,
     #[command(flatten)]
-    pub(crate) kept: Kept,
+    pub(crate) storage: Storage,
     /// The call whose result it was made from
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
     pub(crate) call_id: CallId,
@@ -317,16 +316,16 @@ fn detail(text: &str) -> Result<(String, String), String> {
 
 /// Resolve the references in the arguments of a call
 ///
-/// Prints the arguments as the tool gets them, as one line of JSON.
+/// Prints the arguments that the tool receives, as one line of JSON.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each line of the results is a record:
   {\"call_id\", \"tool\"?, \"result\": <json>, \"failed\"?: bool, \"repeatable\"?: bool, \"kind\"?,
     \"session\"?}
   {\"artifact_id\", \"call_id\", \"data\": <json>, \"retrieval_blocked\"?: bool, \"session\"?}
-`repeatable` says that the call may be made again without harm.
+`repeatable` says that the call can be repeated without harm.
 `kind` is json, mcp, text (a string) or bytes (a string of base64, or {\"data\", \"mimeType\"?}).
-A record that names no session belongs to the one that is resolved.
+A record without a session belongs to the one of --session.
 
 Examples:
   crossfeed resolve '{\"url\": {\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}}' --results calls.jsonl
@@ -337,36 +336,36 @@ pub(crate) struct Resolve {
     /// The arguments: a file, `-` for standard input, or the JSON itself
     #[arg(value_name = "ARGS")]
     pub(crate) arguments: OsString,
-    /// The results of earlier calls, a record a line; `-` is standard input
+    /// The results of earlier calls, a record per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) results: PathBuf,
-    /// The tool's own input schema, which judges the resolved arguments; `-` is standard input
+    /// The tool's own input schema, which validates the resolved arguments; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The style in which the schema was shown: the arguments are read back from that first
+    /// The style in which the schema was shown: the arguments are first read back from it
     #[arg(long, requires = "schema", conflicts_with = "profile", value_name = "STYLE", value_parser = word::<Style>(&Style::ALL.map(Style::as_str)))]
     pub(crate) style: Option<Style>,
-    /// The profile by which the schema was shown: the arguments are read back from that first
+    /// The profile by which the schema was shown: the arguments are first read back from it
     #[arg(long, requires = "schema", value_name = "NAME", value_parser = word::<Profile>(&Profile::ALL.map(Profile::as_str)))]
     pub(crate) profile: Option<Profile>,
     /// The session in which the arguments are resolved
     #[arg(long, value_name = "ID", default_value = "default")]
     pub(crate) session: String,
-    /// A directory of artifacts, as `crossfeed artifact` keeps them
+    /// A directory of artifacts, as `crossfeed artifact` stores them
     ///
-    /// Artifacts among the results are kept there, too, and stay.
+    /// Artifacts among the results are stored there, too, and stay.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// Write on standard error where each value came from, and what was repaired
+    /// Write on standard error the source of each value, and what was repaired
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
 /// Rewrite the schemas of tools so that they admit references
 ///
-/// Reads an input schema, or a list of tools as it is sent: the reply to `tools/list`, or a list for
-/// Anthropic, OpenAI or Gemini. Prints the same document with other schemas in it, as one line of
-/// JSON. A tool whose schema is invalid stays as it is, with a notice on standard error.
+/// Reads an input schema, or a list of tools: the reply to `tools/list`, or a list for Anthropic, OpenAI
+/// or Gemini. Prints the same document with rewritten schemas, as one line of JSON. A tool with an
+/// invalid schema stays unchanged, with a notice on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -381,36 +380,36 @@ pub(crate) struct Rewrite {
     /// The schema or the list; standard input if it is `-` or absent
     #[arg(default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
-    /// How references are spelled: `$tool` or `_tool`; the style says if absent
+    /// The spelling of references, `$tool` or `_tool`; the style decides if absent
     #[arg(long, value_name = "SIGN", conflicts_with = "profile")]
     pub(crate) spelling: Option<Sign>,
-    /// The shape in which the list is printed; that in which it came if absent
+    /// The shape in which the list is printed; its own if absent
     #[arg(long = "as", value_name = "SHAPE", value_parser = word::<Shape>(&Shape::ALL.map(Shape::as_str)))]
     pub(crate) shape: Option<Shape>,
     /// A tool that admits no references; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) never: Vec<String>,
-    /// How many tokens all schemas together may grow by, as estimated
+    /// How many tokens all schemas together may grow by, estimated
     #[arg(long, value_name = "N", conflicts_with = "style")]
     pub(crate) max_added_tokens: Option<usize>,
-    /// Write on standard error what was done with each tool, and why
+    /// Write on standard error how each tool was rewritten, and why
     #[arg(long)]
     pub(crate) report: bool,
-    /// Let models ask for parts of a tool's output: a parameter `_select` with the keys that its
-    /// output schema has; a tool's name, or `all`; may be given more than once
+    /// Let models request parts of a tool's output by a parameter `_select` with the keys of its output
+    /// schema: a tool's name, or `all`; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) reflect: Vec<String>,
     /// Output fields that `--reflect` never offers: a name, or a path from the root
     #[arg(long, value_name = "PATHS", requires = "reflect")]
     pub(crate) withhold: Vec<String>,
-    /// Print the guidance on references for a model, in place of the schemas
+    /// Print the guidance on references for a model instead of the schemas
     ///
-    /// With `--style` nothing is read; with `--profile` the list says which styles are in use.
+    /// With `--style` no file is read; with `--profile` the list decides which styles are in use.
     #[arg(long)]
     pub(crate) guidance: bool,
 }
 
-/// What decides how references are admitted.
+/// How references are admitted.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Choice {
@@ -422,10 +421,10 @@ pub(crate) struct Choice {
     pub(crate) profile: Option<Profile>,
 }
 
-/// Say what a provider would refuse of a list of tools
+/// Report what a provider would refuse of a list of tools
 ///
-/// Prints a line for each finding: the tool, the place in its schema, what is there, why that is
-/// refused, and the fix. Exits 1 when something would be refused, 0 when there are warnings only.
+/// Prints a line for each finding: the tool, the place in its schema, what is there, why it is refused,
+/// and the fix. Exits with 1 if the provider would refuse something, with 0 if there are only warnings.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -459,10 +458,10 @@ pub(crate) enum Sign {
     Underscore,
 }
 
-/// Take the fields that the engine added out of a result
+/// Remove the fields that the engine added to a result
 ///
-/// Every other byte stays as it is. Lists, scalars and plain text are printed unchanged. An object
-/// that is not valid JSON, and what is compressed, is an error.
+/// Every other byte stays. Lists, scalars and plain text are printed unchanged. An object that is not
+/// valid JSON, and compressed data, are errors.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -472,12 +471,12 @@ pub(crate) struct Strip {
     /// The result; standard input if it is `-` or absent
     #[arg(default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
-    /// Take out every top-level key that begins with `_`, domain data included
+    /// Remove every top-level key that begins with `_`, even in domain data
     #[arg(long)]
     pub(crate) all_underscore: bool,
 }
 
-/// What the bytes of a result are.
+/// The kind of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// A JSON value
@@ -486,6 +485,6 @@ pub(crate) enum Kind {
     Mcp,
     /// Plain text
     Text,
-    /// Anything else, such as an image
+    /// Other data, such as an image
     Bytes,
 }

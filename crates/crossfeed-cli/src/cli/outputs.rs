@@ -1,14 +1,15 @@
 //! The arguments of the commands about outputs: `project`, `summarize`, `inspect`, `learn`.
 
-use super::Kind;
-use clap::{Args, ValueEnum};
+use super::{Kind, word};
+use clap::Args;
+use crossfeed::projection::Operation;
 use std::{ffi::OsString, path::PathBuf};
 
 /// Keep only the requested fields of a result
 ///
 /// Prints {"value", "schema"?, "diagnostics"}: the value with those fields only, in the bytes in which
-/// it came, the schema of it where --schema gives the result's own, and what was asked for and is not
-/// there. Several ways to ask add up; an empty list filters nothing.
+/// it came, its schema if --schema gives the result's own, and the requested fields that do not exist.
+/// Several requests add up; an empty list filters nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Paths are dotted names: `items.id` crosses the list, `items[0]` is one item, `*` each key, and names
@@ -24,7 +25,7 @@ pub(crate) struct Project {
     /// The result; standard input if it is `-` or absent
     #[arg(default_value = "-", hide_default_value = true)]
     pub(crate) file: PathBuf,
-    /// What the result is; found out from the result itself if absent
+    /// The kind of the result; detected if absent
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
     /// Keep these paths
@@ -54,9 +55,11 @@ pub(crate) struct Project {
     /// The type of the resource in --types; the only one there if absent
     #[arg(long = "type", value_name = "NAME", requires = "types")]
     pub(crate) resource: Option<String>,
-    /// What the call was for: whether the result is a collection, and which default of the type is
-    /// used where nothing is asked for
-    #[arg(long)]
+    /// The kind of the call: whether the result is a collection, and which default of the type applies
+    /// without a request
+    ///
+    /// `single`: one resource. `collection`: a list of resources. `search`: a list of matches.
+    #[arg(long, value_parser = word::<Operation>(&Operation::ALL.map(Operation::as_str)))]
     pub(crate) operation: Option<Operation>,
     /// Print what --types offers: presets, fields, envelopes and defaults of each type
     #[arg(long, requires = "types")]
@@ -64,15 +67,15 @@ pub(crate) struct Project {
     /// The schema of the result, to print the schema of what is left
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// Keep these whatever is asked: a name at any depth, or a path from the root
+    /// Always keep these: a name at any depth, or a path from the root
     #[arg(long, value_name = "PATHS")]
     pub(crate) always: Vec<String>,
-    /// Never show these, whatever is asked: a name at any depth, or a path from the root
+    /// Never show these: a name at any depth, or a path from the root
     #[arg(long, value_name = "PATHS")]
     pub(crate) never: Vec<String>,
     /// Allow names and paths in --never and --exclude that match nothing
     ///
-    /// Without it they are an error and nothing is printed, as they may be misspelt; a path with `*` may
+    /// Without it they are an error and nothing is printed, since they may be misspelt. A path with `*` may
     /// match nothing.
     #[arg(long)]
     pub(crate) allow_unmatched: bool,
@@ -85,22 +88,11 @@ pub(crate) struct Project {
     pub(crate) mcp: Option<OsString>,
 }
 
-/// What a call was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Operation {
-    /// One resource
-    Single,
-    /// A list of resources
-    Collection,
-    /// A list of what was found
-    Search,
-}
-
-/// Say in at most 30 lines what a tool's output holds
+/// Summarize a tool's output in at most 30 lines
 ///
-/// Prints {"output_fields", "has_hidden_fields"} of an output schema. What has no line of its own is
-/// marked, with the call of `inspect_tool_output` that shows it. Of a list of tools it prints a compact
-/// descriptor of each, the inspector first, or with --tool-id the summary of that tool.
+/// Prints {"output_fields", "has_hidden_fields"} of an output schema. Fields without a line are marked
+/// with the call of `inspect_tool_output` that shows them. For a list of tools it prints a compact
+/// descriptor of each, the inspector first, or the summary of the tool that --tool-id names.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -121,8 +113,8 @@ pub(crate) struct Summarize {
 
 /// Look into a tool's output schema
 ///
-/// Prints {"node_type", "children", "flattened_fields", "total_child_fields", "truncated"} of one place
-/// in it, as `inspect_tool_output` answers a model.
+/// Prints {"node_type", "children", "flattened_fields", "total_child_fields", "truncated"} of one path,
+/// as `inspect_tool_output` answers a model.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -136,7 +128,7 @@ pub(crate) struct Inspect {
     /// The tool's id; it picks the tool of a list
     #[arg(long, value_name = "ID")]
     pub(crate) tool_id: Option<String>,
-    /// The place: empty for the whole, or for what an envelope of `data` holds
+    /// The path: empty for the whole schema, or for the content of an envelope `data`
     #[arg(
         long,
         value_name = "PATH",
@@ -150,7 +142,7 @@ pub(crate) struct Inspect {
     /// How many fields are listed
     #[arg(long, value_name = "N", default_value_t = 120)]
     pub(crate) max_fields: usize,
-    /// How many children to pass over
+    /// How many children to skip
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
     /// Leave these fields out: a name at any depth, or a path from the root
@@ -160,8 +152,8 @@ pub(crate) struct Inspect {
 
 /// Learn an output schema from results
 ///
-/// Reads one JSON document, or one a line, and prints {"schema", "observations", "drift"}:
-/// a schema that all of them fit, without a value of theirs, and what later ones changed.
+/// Reads one JSON document, or one per line, and prints {"schema", "observations", "drift"}: a schema
+/// that all of them fit, without their values, and what later ones changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,9 +1,11 @@
-//! The account: what entered the model's context with crossfeed, and what would have without it.
-//!
-//! Counts the very strings that were written, shown and sent, and prints a table.
+//! Prints a table of what entered the model's context with crossfeed, and what would have without it. It counts the strings
+//! that were written, shown and sent.
 
-use crossfeed::TokenUsage;
-use std::io::{self, Write};
+use crossfeed::{TokenUsage, estimated_tokens};
+use std::{
+    io::{self, Write},
+    ops::Add,
+};
 
 /// The context window that large results are compared with.
 const WINDOW: usize = 200_000;
@@ -20,11 +22,15 @@ impl Size {
     pub(super) fn of(text: &str) -> Self {
         Self {
             bytes: text.len(),
-            tokens: text.chars().count().div_ceil(4),
+            tokens: estimated_tokens(text),
         }
     }
+}
 
-    fn and(self, other: Self) -> Self {
+impl Add for Size {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
         Self {
             bytes: self.bytes + other.bytes,
             tokens: self.tokens + other.tokens,
@@ -38,10 +44,9 @@ pub(super) struct Entry {
     pub(super) tool: &'static str,
     /// The arguments as the model wrote them.
     pub(super) written: Size,
-    /// What it was shown: the result or a preview of it, or an error.
+    /// What the model was shown: the result, a preview of it, or an error.
     pub(super) shown: Size,
-    /// The same call without crossfeed; none where it was refused, because the mistake was in a
-    /// reference.
+    /// The same call without crossfeed; `None` if it was refused for a mistake in a reference.
     pub(super) without: Option<Without>,
 }
 
@@ -64,28 +69,25 @@ pub(super) fn write(entries: &[Entry], usage: &TokenUsage, out: &mut dyn Write) 
     )?;
     let heads = ["bytes", "tokens", "bytes", "tokens"];
     row(out, ["call", "tool"], heads.map(str::to_owned))?;
-    let mut totals = [Size::default(); 2];
+    let (mut all_without, mut all_with) = (Size::default(), Size::default());
     for entry in entries {
-        let without = entry
-            .without
-            .as_ref()
-            .map(|without| without.typed.and(without.read));
-        let with = entry.written.and(entry.shown);
-        let cells = match without {
-            Some(size) => [size.bytes.to_string(), size.tokens.to_string()],
-            None => ["-".to_owned(), "-".to_owned()],
+        let without = entry.without.as_ref();
+        let without = without.map(|without| without.typed + without.read);
+        let with = entry.written + entry.shown;
+        let cell = |size: fn(Size) -> usize| {
+            without.map_or_else(|| "-".to_owned(), |without| size(without).to_string())
         };
-        let [bytes, tokens] = cells;
-        let ours = [with.bytes.to_string(), with.tokens.to_string()];
-        let [our_bytes, our_tokens] = ours;
-        let head = [entry.call_id.as_str(), entry.tool];
-        row(out, head, [bytes, tokens, our_bytes, our_tokens])?;
-        totals = [
-            totals[0].and(without.unwrap_or_default()),
-            totals[1].and(with),
+        let cells = [
+            cell(|size| size.bytes),
+            cell(|size| size.tokens),
+            with.bytes.to_string(),
+            with.tokens.to_string(),
         ];
+        row(out, [&entry.call_id, entry.tool], cells)?;
+        all_without = all_without + without.unwrap_or_default();
+        all_with = all_with + with;
     }
-    let [without, with] = totals;
+    let (without, with) = (all_without, all_with);
     let cells = [without.bytes, without.tokens, with.bytes, with.tokens];
     row(out, ["total", ""], cells.map(|cell| cell.to_string()))?;
     writeln!(out)?;
@@ -98,10 +100,8 @@ pub(super) fn write(entries: &[Entry], usage: &TokenUsage, out: &mut dyn Write) 
          at each turn."
     )?;
     for entry in entries {
-        let read = entry
-            .without
-            .as_ref()
-            .map_or(0, |without| without.read.tokens);
+        let without = entry.without.as_ref();
+        let read = without.map_or(0, |without| without.read.tokens);
         if read > WINDOW {
             let id = &entry.call_id;
             writeln!(

@@ -1,25 +1,19 @@
-//! The tools that a host gives a model for what the engine keeps: make an artifact, read an artifact
-//! or a result.
-//!
-//! The model sees the answers of the engine as they are.
+//! The tools for what the engine stores: create an artifact, read an artifact or a result. The model sees the engine's own
+//! answers.
 
 use super::script::Call;
 use crate::{
     artifact,
     report::{CommandError, Result, bail},
 };
-use crossfeed::{
-    ArtifactId, CallId, ErrorBody, NewArtifact, Retrieved, Session, store::ListedArtifact,
-};
+use crossfeed::{ArtifactId, CallId, NewArtifact, Retrieved, Session, store::ListedArtifact};
 use serde_json::{Map, Value};
 
-/// What the model is shown of a call of these tools; `None` for another tool.
+/// The answer to a call of these tools, as the model sees it.
 pub(super) async fn call(session: &Session, call: &Call) -> Result<String> {
     let arguments: Map<String, Value> = match call.tool {
-        "keep_artifact" | "read_artifact" | "read_result" => {
-            serde_json::from_str(call.arguments)
-                .map_err(|error| CommandError::usage(error.to_string()))?
-        }
+        "keep_artifact" | "read_artifact" | "read_result" => serde_json::from_str(call.arguments())
+            .map_err(|error| CommandError::usage(error.to_string()))?,
         tool => bail!("there is no tool `{tool}`"),
     };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
@@ -52,16 +46,10 @@ pub(super) async fn call(session: &Session, call: &Call) -> Result<String> {
         Ok(Retrieved::Data { json, .. }) => String::from_utf8_lossy(&json).into_owned(),
         Ok(other) => match other.error_body() {
             None => other.status().to_owned(),
-            Some(ErrorBody {
-                message,
-                advice: None,
-                ..
-            }) => message,
-            Some(ErrorBody {
-                message,
-                advice: Some(advice),
-                ..
-            }) => format!("{message}\n{advice}"),
+            Some(body) => {
+                let lines = [Some(body.message), body.advice];
+                lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+            }
         },
         Err(failure) => failure.to_string(),
     })

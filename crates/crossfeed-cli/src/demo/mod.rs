@@ -1,12 +1,10 @@
 //! `crossfeed demo`: an agent session over bundled data.
 //!
-//! The loop is what any orchestrator does: begin all calls of a turn, resolve the references in the
-//! arguments of each, run the tool, record its result, show the model a small one whole and of a large
-//! one a preview. What the
-//! model writes is scripted ([`script`]); the tools are real ([`tools`]), those that keep and read
-//! artifacts are the engine's own ([`kept`]), and every result, resolution, error, preview and count
-//! comes from the engine while it runs. At the end stands the run's trace, as a host's pipeline would
-//! export it ([`trace`]). The same bytes come out every time.
+//! The loop is that of any orchestrator: begin all calls of a turn, resolve the references in the arguments of each, run
+//! the tool, record its result, and show the model a small result whole and a preview of a large one. The model's turns
+//! are scripted ([`script`]); the tools are real ([`tools`]), those for artifacts are the engine's own ([`artifacts`]),
+//! and the engine computes every result, resolution, error, preview and count. The run's trace follows, as a host's
+//! pipeline would export it ([`trace`]). The output is the same every time.
 
 mod account;
 mod artifacts;
@@ -27,7 +25,7 @@ use crossfeed::{
     store::{ManualClock, MemoryLimits, MemoryStore},
 };
 use futures_util::future::try_join_all;
-use script::{Call, TASK, TURNS};
+use script::{Call, Script};
 use serde_json::Value;
 use std::{
     borrow::Cow,
@@ -39,27 +37,21 @@ use tools::{Data, Tool};
 use trace::Tracing;
 use tracing::Instrument as _;
 
-/// The most tokens of what is shown: less than by default, since every turn is read by a person, too.
-const BUDGET: usize = 300;
-/// The widest line.
+/// The budget of what the model is shown: less than the default, since a person reads every turn, too.
+const BUDGET_TOKENS: usize = 300;
+/// Characters of a line.
 const WIDTH: usize = 100;
-/// The width of the words at the left.
+/// Characters of the words on the left.
 const MARGIN: usize = 10;
-/// Up to how many bytes received arguments are shown in full.
-const SHORT: usize = 200;
-/// The tool whose result is what was asked for.
+/// Longer arguments are shown as their shape.
+const MAX_ARGUMENTS_BYTES: usize = 200;
+/// The tool whose result answers the task.
 const REPORT: &str = "write_report";
-/// How many lines of the report are shown.
-const LINES: usize = 10;
+/// Lines of the report that are shown.
+const REPORT_LINES: usize = 10;
 
 pub(crate) fn run(args: &cli::Demo, io: &mut Streams<'_>) -> Result {
-    #[cfg(feature = "otlp")]
     let tracing = Tracing::start(args.otlp.as_ref())?;
-    #[cfg(not(feature = "otlp"))]
-    let tracing = {
-        let cli::Demo {} = args;
-        Tracing::start()?
-    };
     let agent = tracing::info_span!(
         "invoke_agent demo",
         "gen_ai.operation.name" = "invoke_agent",
@@ -67,7 +59,7 @@ pub(crate) fn run(args: &cli::Demo, io: &mut Streams<'_>) -> Result {
     );
     block_on(show(&tracing, io.out).instrument(agent))?;
     trace::write(&tracing.spans(), io.out)?;
-    // What is sent is not part of the answer: that is there first.
+    // The answer comes before the delivery of telemetry.
     io.out.flush()?;
     if let Some(line) = tracing.finish()? {
         io.remark(line);
@@ -97,10 +89,11 @@ async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result {
          The calls of a turn run at once; one that refers to another of its turn waits for it."
     )?;
     entry(out, "data", &demo.data.origin())?;
-    entry(out, "user", TASK)?;
+    let script = Script::load()?;
+    entry(out, "user", script.task)?;
     let mut entries = Vec::new();
     let mut report = String::new();
-    for (number, turn) in (1..).zip(TURNS) {
+    for (number, turn) in (1..).zip(&script.turns) {
         let passed = match turn.hours_later {
             0 => String::new(),
             hours => format!(", {hours} hours later"),
@@ -108,22 +101,22 @@ async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result {
         clock.advance(Duration::from_secs(3600) * turn.hours_later);
         writeln!(out, "\nTurn {number}{passed}: {}", turn.says)?;
         let ids = (entries.len() + 1..).map(|number| format!("call_{number}"));
-        let calls: Vec<_> = ids.zip(turn.calls).collect();
+        let calls: Vec<_> = ids.zip(&turn.calls).collect();
         let outcomes = demo.turn(&calls).await?;
         for ((call_id, call), outcome) in calls.into_iter().zip(outcomes) {
             writeln!(out)?;
-            entry(out, "model", &format!("{} {}", call.tool, call.arguments))?;
+            entry(out, "model", &format!("{} {}", call.tool, call.arguments()))?;
             for line in &outcome.engine {
                 entry(out, "engine", line)?;
             }
-            if let Some(ran) = &outcome.ran {
-                entry(out, "received", &received(&ran.arguments))?;
-                let size = Size::of(&ran.result);
+            if let Some(run) = &outcome.run {
+                entry(out, "received", &received(&run.arguments))?;
+                let size = Size::of(&run.result);
                 let (bytes, tokens) = (size.bytes, size.tokens);
                 let line = format!("{bytes} bytes, about {tokens} tokens, recorded as {call_id}");
                 entry(out, "returned", &line)?;
                 if call.tool == REPORT {
-                    report.clone_from(&ran.result);
+                    report.clone_from(&run.result);
                 }
             }
             entry(out, "shown", &outcome.shown)?;
@@ -134,27 +127,28 @@ async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result {
         out,
         "\nThe report, of which the model has read the beginning:\n"
     )?;
-    for line in report.lines().take(LINES) {
+    for line in report.lines().take(REPORT_LINES) {
         let line = format!("  {line}");
         writeln!(out, "{}", line.trim_end())?;
     }
-    let more = report.lines().count().saturating_sub(LINES);
+    let more = report.lines().count().saturating_sub(REPORT_LINES);
     writeln!(out, "  ... {more} more lines\n")?;
     account::write(&entries, &demo.session.usage(), out)?;
     Ok(())
 }
 
-/// What became of a call.
+/// The outcome of a call.
 struct Outcome {
-    /// What the engine did, or that it refused.
+    /// What the engine did, or that it refused the call.
     engine: Vec<String>,
-    /// What the tool received and returned, if it ran.
-    ran: Option<Ran>,
+    /// The run of the tool, unless the call was refused.
+    run: Option<ToolRun>,
     /// What the model is shown.
     shown: String,
 }
 
-struct Ran {
+/// What a tool received and returned.
+struct ToolRun {
     arguments: Value,
     result: String,
 }
@@ -166,8 +160,7 @@ struct Demo {
 }
 
 impl Demo {
-    /// Carries out the calls of one turn at once: all of them are begun before any runs, so that each
-    /// may refer to any other.
+    /// Runs the calls of one turn at once. All of them begin before any runs, so that each may refer to any other.
     async fn turn(&self, calls: &[(String, &Call)]) -> Result<Vec<Outcome>> {
         let mut begun = Vec::new();
         for (id, call) in calls {
@@ -187,13 +180,16 @@ impl Demo {
             let run = async move {
                 match begun {
                     Some((tool, flight)) => self.call(tool, flight, call, ids).await,
-                    None => self.artifact_call(call).await,
+                    None => Ok(Outcome {
+                        engine: Vec::new(),
+                        run: None,
+                        shown: artifacts::call(&self.session, call).await?,
+                    }),
                 }
             };
             run.instrument(span)
         });
-        // Each goes on until it waits for something, the last one first: so what one refers to has
-        // not returned, and the wait for it is the same every time.
+        // The last call runs first: the call that it refers to has not returned, so that it waits every time.
         let running: Vec<_> = running.collect();
         let mut outcomes = try_join_all(running.into_iter().rev()).await?;
         outcomes.reverse();
@@ -207,17 +203,7 @@ impl Demo {
         Ok(flight.with_tool(tool.name).with_repeatable(tool.reads_only))
     }
 
-    /// A call of a tool that works on what the engine keeps.
-    async fn artifact_call(&self, call: &Call) -> Result<Outcome> {
-        let shown = artifacts::call(&self.session, call).await?;
-        Ok(Outcome {
-            engine: Vec::new(),
-            ran: None,
-            shown,
-        })
-    }
-
-    /// Those of the calls that the engine says to be in flight now.
+    /// The calls that are in flight now.
     async fn in_flight<'c>(&self, calls: &[&'c str]) -> Result<Vec<&'c str>> {
         let mut in_flight = Vec::new();
         for id in calls {
@@ -237,7 +223,7 @@ impl Demo {
         call: &Call,
         turn: &[&str],
     ) -> Result<Outcome> {
-        let written: Value = serde_json::from_str(call.arguments).map_err(|error| {
+        let written: Value = serde_json::from_str(call.arguments()).map_err(|error| {
             CommandError::answer(ErrorCode::ArgumentsInvalid, error.to_string())
         })?;
         let mut engine = serialised(&written);
@@ -245,12 +231,12 @@ impl Demo {
         let schema = Some(&tool.input_schema);
         let resolved = match flight.session().resolve(written, schema).await {
             Ok(resolved) => resolved,
-            // What the model can put right is the result of its call.
+            // An error that the model can fix is the result of its call.
             Err(error) if error.fault() == Fault::Model => {
                 flight.fail("the call was refused").await?;
                 return Ok(Outcome {
                     engine: vec!["the call is refused; the tool does not run".to_owned()],
-                    ran: None,
+                    run: None,
                     shown: error.to_string(),
                 });
             }
@@ -260,12 +246,12 @@ impl Demo {
         engine.extend(remarks(&resolved));
         let output = (tool.run)(&self.data, &resolved.arguments).map_err(CommandError::Usage)?;
         flight.complete(output.to_result()).await?;
-        let options = RenderOptions::default().with_budget(BUDGET);
+        let options = RenderOptions::default().with_budget(BUDGET_TOKENS);
         let rendered = self.session.render(flight.call_id(), &options).await?;
         let preview = rendered.preview_text().map(Cow::into_owned);
         Ok(Outcome {
             engine,
-            ran: Some(Ran {
+            run: Some(ToolRun {
                 arguments: resolved.arguments,
                 result: output.text(),
             }),
@@ -274,7 +260,7 @@ impl Demo {
     }
 }
 
-/// The span of a call that the engine does not see: the host's own.
+/// The host's own span for a call that the engine does not see.
 fn artifact_span(id: &str, call: &Call) -> tracing::Span {
     tracing::info_span!(
         "execute_tool",
@@ -286,22 +272,22 @@ fn artifact_span(id: &str, call: &Call) -> tracing::Span {
 }
 
 impl Outcome {
-    /// The call in the account.
+    /// The entry of the call in the account.
     fn account(&self, call_id: String, call: &Call) -> Entry {
         Entry {
             call_id,
             tool: call.tool,
-            written: Size::of(call.arguments),
+            written: Size::of(call.arguments()),
             shown: Size::of(&self.shown),
-            without: self.ran.as_ref().map(|ran| Without {
-                typed: Size::of(&ran.arguments.to_string()),
-                read: Size::of(&ran.result),
+            without: self.run.as_ref().map(|run| Without {
+                typed: Size::of(&run.arguments.to_string()),
+                read: Size::of(&run.result),
             }),
         }
     }
 }
 
-/// The arguments that are references, but written as strings.
+/// Remarks on references that were written as strings.
 fn serialised(written: &Value) -> Vec<String> {
     let members = written.as_object().into_iter().flatten();
     let is_text = |value: &Value| {
@@ -315,7 +301,7 @@ fn serialised(written: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What was in flight when the call began to be resolved, of what it refers to.
+/// Remarks on the calls that this call refers to and that were in flight when it began.
 fn waits(resolved: &Resolved, in_flight: &[&str]) -> Vec<String> {
     let is_source = |id: &&&str| {
         let mut lineage = resolved.lineage.iter();
@@ -326,7 +312,7 @@ fn waits(resolved: &Resolved, in_flight: &[&str]) -> Vec<String> {
     waits.map(line).collect()
 }
 
-/// What the engine did, but for the view where it is the usual one.
+/// What the engine did, without the usual view.
 fn remarks(resolved: &Resolved) -> Vec<String> {
     let mut lines = resolve::remarks(&resolved.lineage, &resolved.repairs);
     lines.retain(|line| line != "view: canonical");
@@ -336,10 +322,10 @@ fn remarks(resolved: &Resolved) -> Vec<String> {
     lines
 }
 
-/// What the tool received: all of it if it is short, else its shape.
+/// The arguments that the tool received if they are short, else their shape.
 fn received(arguments: &Value) -> String {
     let text = arguments.to_string();
-    if text.len() <= SHORT {
+    if text.len() <= MAX_ARGUMENTS_BYTES {
         return text;
     }
     format!("{} ({} bytes)", Shape::of_value(arguments), text.len())
@@ -356,8 +342,8 @@ fn entry(out: &mut dyn Write, word: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Breaks a line at blanks, so that no part has more than `width` characters. Only a word that is
-/// longer is cut: behind a comma, if there is one in the last half of the part.
+/// Breaks a line at blanks into parts of at most `width` characters. Only longer words are cut: after a comma, if
+/// there is one in the last half of the part.
 fn wrap(line: &str, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();

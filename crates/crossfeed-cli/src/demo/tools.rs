@@ -1,5 +1,4 @@
-//! The demo's tools: small, but real. What each returns is computed from the bundled data and from
-//! the arguments that it receives.
+//! The demo's tools: small but real. They compute their results from the bundled data and the arguments.
 
 use crate::report::{CommandError, Result};
 use bytes::Bytes;
@@ -30,9 +29,9 @@ impl Data {
         })
     }
 
-    /// Where the data comes from.
+    /// The source of the data.
     pub(super) fn origin(&self) -> String {
-        let meta = |key: &str| text(self.compat.get("meta"), key);
+        let meta = |key: &str| text(&self.compat["meta"], key);
         format!(
             "{} {} ({}), {} + {} bytes",
             meta("source"),
@@ -41,10 +40,6 @@ impl Data {
             COMPAT.len(),
             BROWSERS.len()
         )
-    }
-
-    fn property(&self, name: &str) -> Option<&Value> {
-        find(&self.compat, "name", name)
     }
 }
 
@@ -63,7 +58,7 @@ impl Output {
         }
     }
 
-    /// The result as it is recorded.
+    /// The result to record.
     pub(super) fn to_result(&self) -> ToolResult {
         match self {
             Self::Json(bytes) => ToolResult::json(bytes.clone()),
@@ -80,7 +75,7 @@ impl From<Value> for Output {
 
 type Run = fn(&Data, &Value) -> Result<Output, String>;
 
-/// A tool: its name, its own input schema, and what it does. It knows nothing of references.
+/// A tool: its name, its own input schema, and its function. It does not know about references.
 pub(super) struct Tool {
     pub(super) name: &'static str,
     /// Whether it only reads, so that it can be called again without harm.
@@ -169,16 +164,12 @@ fn object(properties: Value) -> Value {
 }
 
 fn get_release(data: &Data, arguments: &Value) -> Result<Output, String> {
-    let (browser, version) = (
-        text(Some(arguments), "browser"),
-        text(Some(arguments), "version"),
-    );
-    let found = find(&data.browsers, "id", browser)
-        .ok_or_else(|| format!("there is no browser `{browser}`"))?;
-    let release = list(found, "releases")
-        .find(|release| text(Some(release), "version") == version)
-        .ok_or_else(|| format!("there is no release `{version}` of `{browser}`"))?;
-    Ok(json!({"browser": found.get("name"), "release": release}).into())
+    let (id, version) = (text(arguments, "browser"), text(arguments, "version"));
+    let browser = find(&data.browsers, "items", "id", id)
+        .ok_or_else(|| format!("there is no browser `{id}`"))?;
+    let release = find(browser, "releases", "version", version)
+        .ok_or_else(|| format!("there is no release `{version}` of `{id}`"))?;
+    Ok(json!({"browser": browser["name"], "release": release}).into())
 }
 
 fn get_support_table(data: &Data, arguments: &Value) -> Result<Output, String> {
@@ -187,17 +178,13 @@ fn get_support_table(data: &Data, arguments: &Value) -> Result<Output, String> {
         .collect();
     let mut rows = Vec::new();
     for name in list(arguments, "properties").filter_map(Value::as_str) {
-        let property = data
-            .property(name)
+        let property = find(&data.compat, "items", "name", name)
             .ok_or_else(|| format!("there is no property `{name}`"))?;
-        let mut support = Map::new();
-        for browser in &browsers {
-            let statement = property.get("support").and_then(|all| all.get(browser));
-            support.insert((*browser).to_owned(), since(statement));
-        }
+        let since = |browser: &&str| (browser.to_string(), since(&property["support"][*browser]));
+        let support: Map<_, _> = browsers.iter().map(since).collect();
         let supported = support.values().filter(|since| since.is_string()).count();
         rows.push(json!({
-            "key": property.get("key"),
+            "key": property["key"],
             "name": name,
             "support": support,
             "supported": supported,
@@ -206,22 +193,19 @@ fn get_support_table(data: &Data, arguments: &Value) -> Result<Output, String> {
     Ok(json!({"browsers": browsers, "rows": rows}).into())
 }
 
-/// Since which released version a browser supports something, without a flag and until today; else
-/// `false`.
-fn since(statement: Option<&Value>) -> Value {
+/// The released version since which a browser supports something, without a flag and until today; else `false`.
+fn since(statement: &Value) -> Value {
     let latest = match statement {
-        Some(Value::Array(statements)) => statements.first(),
-        other => other,
+        Value::Array(statements) => statements.first().unwrap_or(&Value::Null),
+        statement => statement,
     };
-    match latest.and_then(|latest| latest.get("version_added")) {
-        Some(Value::String(version))
-            if version != "preview"
-                && latest
-                    .is_some_and(|l| l.get("flags").or(l.get("version_removed")).is_none()) =>
-        {
-            Value::String(version.clone())
-        }
-        _ => Value::Bool(false),
+    let is_limited = latest
+        .get("flags")
+        .or(latest.get("version_removed"))
+        .is_some();
+    match &latest["version_added"] {
+        Value::String(version) if version != "preview" && !is_limited => version.as_str().into(),
+        _ => false.into(),
     }
 }
 
@@ -231,9 +215,9 @@ fn file_issues(_: &Data, arguments: &Value) -> Result<Output, String> {
         .map(|(item, number)| {
             json!({
                 "number": number,
-                "title": item.get("title"),
-                "key": item.get("key"),
-                "label": arguments.get("label"),
+                "title": item["title"],
+                "key": item["key"],
+                "label": arguments["label"],
             })
         })
         .collect();
@@ -243,43 +227,32 @@ fn file_issues(_: &Data, arguments: &Value) -> Result<Output, String> {
 fn write_report(_: &Data, arguments: &Value) -> Result<Output, String> {
     let mut report = format!(
         "# {}\n\nAs of {}\n\n| property | ships in | issue |\n|---|---|---|\n",
-        text(Some(arguments), "title"),
-        text(Some(arguments), "as_of"),
+        text(arguments, "title"),
+        text(arguments, "as_of"),
     );
     for row in list(arguments, "rows") {
-        let key = text(Some(row), "key");
-        let issue = list(arguments, "issues")
-            .find(|issue| text(Some(issue), "key") == key)
+        let issue = find(arguments, "issues", "key", text(row, "key"))
             .and_then(|issue| issue.get("number"))
             .map_or_else(String::new, |number| format!("#{number}"));
-        let ships: Vec<String> = row
-            .get("support")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
+        let support = row["support"].as_object().into_iter().flatten();
+        let ships: Vec<String> = support
             .filter_map(|(browser, since)| Some(format!("{browser} {}", since.as_str()?)))
             .collect();
-        let name = text(Some(row), "name");
+        let name = text(row, "name");
         report.push_str(&format!("| {name} | {} | {issue} |\n", ships.join(", ")));
     }
     Ok(Output::Text(report))
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    value[key].as_array().into_iter().flatten()
 }
 
-fn text<'v>(value: Option<&'v Value>, key: &str) -> &'v str {
-    value
-        .and_then(|value| value.get(key))
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
 }
 
-fn find<'v>(document: &'v Value, key: &str, wanted: &str) -> Option<&'v Value> {
-    list(document, "items").find(|item| text(Some(item), key) == wanted)
+/// The first item of a list whose key has this text.
+fn find<'v>(value: &'v Value, items: &str, key: &str, wanted: &str) -> Option<&'v Value> {
+    list(value, items).find(|item| text(item, key) == wanted)
 }

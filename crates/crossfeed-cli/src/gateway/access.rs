@@ -1,5 +1,4 @@
-//! What clients over HTTP must show: the listener's own token where the configuration names none, and the
-//! entry of a client that holds it.
+//! Tokens of clients over HTTP: creates the listener's own token if the configuration names none, and prints a client's entry.
 
 use super::assemble::base_directory;
 use crate::report::{CommandError, Result, bail};
@@ -19,8 +18,7 @@ use std::{
 /// The holder of a listener's own token.
 const HOLDER: &str = "default";
 
-/// Gives a gateway that listens a token unless its configuration says who may use it. Gives the file that
-/// keeps the token.
+/// Adds a token to a gateway that listens, unless its configuration decides who may use it; returns the file of the token.
 pub(super) fn require_token(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
@@ -30,30 +28,30 @@ pub(super) fn require_token(
     };
     let token = token_directory(environment)
         .and_then(|directory| {
-            ListenerToken::load_or_create(&directory, address).map_err(|error| said(&error))
+            ListenerToken::load_or_create(&directory, address).map_err(|error| with_cause(&error))
         })
         .map_err(CommandError::Usage)?;
     let tokens = vec![TokenConfig::new(HOLDER, token.secret())];
     Ok((config.with_tokens(tokens), Some(token.path().to_owned())))
 }
 
-/// Why [`require_token`] would fail; makes nothing.
+/// Why [`require_token`] would fail; creates nothing.
 pub(super) fn token_error(
     config: &GatewayConfig,
     environment: &BTreeMap<String, String>,
 ) -> Option<String> {
     let address = listens_without_tokens(config)?;
     let checked = token_directory(environment).and_then(|directory| {
-        ListenerToken::check(&directory, address).map_err(|error| said(&error))
+        ListenerToken::check(&directory, address).map_err(|error| with_cause(&error))
     });
     checked.err()
 }
 
-/// The address of a gateway that listens and whose configuration does not say who may use it.
+/// The address of a gateway that listens and whose configuration does not decide who may use it.
 fn listens_without_tokens(config: &GatewayConfig) -> Option<SocketAddr> {
     let listen = config.listen.as_ref()?;
-    let is_said = config.anonymous || !config.tokens.is_empty();
-    (!is_said).then_some(listen.address)
+    let is_decided = config.anonymous || !config.tokens.is_empty();
+    (!is_decided).then_some(listen.address)
 }
 
 /// The directory of listeners' own tokens.
@@ -69,12 +67,12 @@ fn token_directory(environment: &BTreeMap<String, String>) -> Result<PathBuf, St
 }
 
 /// An error with its cause.
-fn said(error: &ListenerTokenError) -> String {
+fn with_cause(error: &ListenerTokenError) -> String {
     let cause = error.source().map(ToString::to_string);
     format!("{error}: {}", cause.unwrap_or_default())
 }
 
-/// Prints the entry by which a client reaches this gateway.
+/// Prints a client's entry for this gateway.
 pub(super) fn print_client_config(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
@@ -127,7 +125,7 @@ fn token_of<'t>(
 }
 
 fn client_config(listen: &ListenConfig, token: Option<&TokenConfig>) -> Value {
-    // A listener at every address is reached at the one of this computer.
+    // A listener at every address is reached at loopback.
     let ip = match listen.address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),

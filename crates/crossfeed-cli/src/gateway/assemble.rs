@@ -1,7 +1,4 @@
-//! From arguments to a gateway.
-//!
-//! Reads arguments, files and the environment into a configuration, and builds the engine, the
-//! tools and the connections that it asks for.
+//! Reads arguments, files and the environment into a configuration, and builds the gateway.
 
 use crate::{
     cli, input,
@@ -28,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-/// The variables of the process, but for those that are not text.
+/// The variables of the process that are valid UTF-8.
 pub(crate) fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -36,7 +33,7 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// What the arguments say, with the file that they name.
+/// The configuration of the arguments, with the file that they name.
 pub(super) fn config(
     args: &cli::Gateway,
     environment: &BTreeMap<String, String>,
@@ -74,12 +71,12 @@ pub(super) fn config(
         );
     }
     if let Some(view) = args.view {
-        config = config.with_view(view.into());
+        config = config.with_view(view);
     }
     if let (Some(profile), None) = (&args.profile, &config.profile) {
         config = config.with_profile(profile);
     }
-    // What is switched off is nowhere: places in the list are those of servers that run.
+    // Disabled servers are removed: indexes in the list are those of servers that run.
     config.servers.retain(|server| !server.disabled);
     if config.servers.is_empty() {
         bail!("every server is switched off");
@@ -91,7 +88,7 @@ pub(super) fn config(
     Ok(config)
 }
 
-/// What `--anonymous` makes of a configuration.
+/// Applies `--anonymous`.
 fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig> {
     let why = if config.listen.is_none() {
         "--anonymous is for a gateway that listens: `--listen ADDR` serves over HTTP"
@@ -103,11 +100,11 @@ fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig> {
     Err(CommandError::usage(why.to_owned()))
 }
 
-/// Bytes of a configuration: thousands of servers.
-const LONGEST: u64 = 16 << 20;
+/// The limit of a configuration: thousands of servers.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 fn of_file(path: &Path, approved: Option<&str>, mut sources: Sources) -> Result<GatewayConfig> {
-    let bytes = input::read_at_most(path, LONGEST)?;
+    let bytes = input::read_at_most(path, MAX_CONFIG_BYTES)?;
     if let Some(approved) = approved {
         unchanged(path, &bytes, approved)?;
     }
@@ -152,7 +149,7 @@ fn of_command(
             "the command or one of its variables is not valid UTF-8",
         )),
     };
-    // A shell's variable that is not set.
+    // A variable of the shell that is not set.
     if command.is_empty() {
         bail!("the command is empty: write the program that is the server");
     }
@@ -199,8 +196,7 @@ fn of_command(
     Ok(config)
 }
 
-/// Whether a command that is a mere name is a file in one of these directories. One with a directory is left to the
-/// system.
+/// Whether a command without a directory is a file in one of these directories; true for others.
 fn is_on_path(command: &OsStr, directories: &str) -> bool {
     let mut parts = Path::new(command).components();
     let is_name = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
@@ -229,7 +225,7 @@ fn option_meant(word: &Path) -> Option<&'static str> {
     matches!(extension, Some("toml" | "json" | "jsonc")).then_some("--config")
 }
 
-/// As a configuration that says no more, so that the address is judged as there.
+/// A configuration of one URL, which is validated as in a file.
 fn of_url(url: &str, sources: &Sources) -> Result<GatewayConfig> {
     let text = serde_json::json!({"mcpServers": {"server": {"url": url}}}).to_string();
     GatewayConfig::parse(&text, Format::Json, sources).map_err(|error| match error.problems() {
@@ -285,11 +281,11 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
         .with_session_results(limits.session_results)
         .with_time_to_live(limits.result_idle)
         .with_max_age(limits.result_age);
-    // What a client may have running is refused where it comes in, not here.
+    // The transport refuses requests beyond the limit, not the engine.
     let mut options = EngineOptions::default()
         .with_max_in_flight(limits.requests_per_client)
         .with_max_argument_bytes(limits.argument_bytes);
-    // What does not fit into a message is not built either.
+    // A value that does not fit into a message is not built.
     for most in [
         &mut options.max_resolved_bytes,
         &mut options.select.limits.output_bytes,
@@ -305,7 +301,7 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
     Engine::new(options, Arc::new(MemoryStore::new(store)))
 }
 
-/// The ways to the servers, in the order of the configuration.
+/// The connectors of the servers, in the order of the configuration.
 pub(super) fn connectors(
     config: &GatewayConfig,
     environment: &BTreeMap<String, String>,
@@ -322,7 +318,7 @@ fn unreachable(server: &str, error: &UpstreamError) -> CommandError {
     CommandError::answer(error.code(), format!("server `{server}`: {error}"))
 }
 
-/// The gateway; within a runtime.
+/// Builds the gateway, within a runtime.
 pub(super) fn gateway(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,

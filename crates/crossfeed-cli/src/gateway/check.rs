@@ -1,19 +1,17 @@
-//! `crossfeed gateway --check`: what a client would see, before one does.
-//!
-//! Lists each server's tools with how they are shown, why, and what they cost; or why a server
-//! cannot be reached, and what it printed last.
+//! `crossfeed gateway --check`: lists each server's tools with how clients see them, why, and what they cost; or says why a
+//! server cannot be reached, and what it printed last.
 
 mod wanted;
 
 use super::{
     access, assemble,
-    probe::{Probed, Unanswered, probe},
+    probe::{ProbeError, ProbedServer, probe},
     protocol_paths::of_protocol,
     server_stderr::ServerStderr,
     views,
     waiting::{self, Pace},
 };
-use crate::report::{self, CommandError, Result};
+use crate::report::{self, CommandError, Result, count};
 use bytes::Bytes;
 use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
@@ -30,35 +28,35 @@ use std::{
     sync::Arc,
 };
 
-/// What became of a server.
+/// The report on a server.
 struct Checked<'c> {
     server: &'c ServerConfig,
-    probed: Result<Probed, Unanswered>,
-    /// What it printed last, where it does not answer.
+    probed: Result<ProbedServer, ProbeError>,
+    /// What it printed last, if it does not answer.
     last_lines: Vec<String>,
-    /// Patterns of its configuration that none of its tools fits.
+    /// Patterns of its configuration that match none of its tools.
     unmatched: Vec<UnmatchedPattern>,
-    /// Paths of what is withheld that begin with a word of the protocol.
+    /// Withheld paths that begin with a word of the protocol.
     of_protocol: Vec<(String, &'c str)>,
-    /// Flow rules that data could go around by way of this server.
+    /// Flow rules that data could bypass through this server.
     leads_around: Vec<&'c str>,
-    tools: Vec<Cost>,
+    tools: Vec<ToolCost>,
 }
 
-/// What became of a tool, and its tokens.
-struct Cost {
+/// The report on a tool, and its tokens.
+struct ToolCost {
     report: ToolReport,
     before: usize,
     /// The tool as a client gets it.
     shown: Option<Bytes>,
 }
 
-impl Cost {
+impl ToolCost {
     fn after(&self) -> usize {
         self.shown.as_ref().map_or(0, tokens)
     }
 
-    /// Whether one of these names means it; without names every tool is meant.
+    /// Whether one of these names is its name; every tool matches an empty list.
     fn is_wanted(&self, server: &str, names: &[String]) -> bool {
         let is = |name: &String| {
             let of_server = name
@@ -74,7 +72,7 @@ impl Cost {
 
 impl Checked<'_> {
     fn is_sound(&self) -> bool {
-        let refused = |tool: &Cost| tool.report.refused.is_some();
+        let refused = |tool: &ToolCost| tool.report.refused.is_some();
         let is_error = UnmatchedPattern::is_error;
         self.probed.is_ok()
             && !self.tools.iter().any(refused)
@@ -86,7 +84,8 @@ pub(super) async fn run(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     stderr: &ServerStderr,
-    (wanted, json): (&[String], bool),
+    wanted: &[String],
+    json: bool,
     out: &mut dyn Write,
 ) -> Result {
     let connectors = assemble::connectors(&config, environment, &Metrics::new())?;
@@ -134,7 +133,7 @@ pub(super) async fn run(
                 if let Some(shown) = shown {
                     own.remove(shown);
                 }
-                Cost {
+                ToolCost {
                     before: before.get(&report.name).map_or(0, tokens),
                     shown: shown.and_then(|name| after.get(name)).cloned(),
                     report,
@@ -160,19 +159,19 @@ pub(super) async fn run(
             }
         })
         .collect();
-    if let (false, [_, ..]) = (json, wanted) {
+    if !json && !wanted.is_empty() {
         return wanted::write(&checked, &own, wanted, out);
     }
     let token_error = access::token_error(&config, environment);
-    if let (true, Some(missing)) = (json, wanted::missing(&checked, &own, wanted)) {
-        return Err(missing);
-    }
     if json {
-        let mut said = as_json(&checked, &own, wanted, &config);
-        if let (Some(error), Some(said)) = (&token_error, said.as_object_mut()) {
-            said.insert("token_error".to_owned(), json!(error));
+        if let Some(missing) = wanted::missing(&checked, &own, wanted) {
+            return Err(missing);
         }
-        writeln!(out, "{said}")?;
+        let mut report = as_json(&checked, &own, wanted, &config);
+        if let Some(error) = &token_error {
+            report["token_error"] = json!(error);
+        }
+        writeln!(out, "{report}")?;
     } else {
         write(&checked, &own, out)?;
         views::write(&views::views(&config), out)?;
@@ -180,7 +179,7 @@ pub(super) async fn run(
             let (rule, by) = (rule.escape_debug(), by.escape_debug());
             writeln!(
                 out,
-                "notice: the flow rule `{rule}` never holds: `{by}` stands before it and decides all that it is about"
+                "notice: the flow rule `{rule}` never applies: `{by}` comes first and decides every flow that it matches"
             )?;
         }
         if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
@@ -202,7 +201,7 @@ pub(super) async fn run(
     }
 }
 
-/// The paths of what clients never see of a server.
+/// The paths that clients never see of a server.
 fn withheld(server: &ServerConfig) -> Vec<String> {
     let never = server.withheld.never();
     never.iter().map(ToString::to_string).collect()
@@ -236,7 +235,7 @@ fn sums(checked: &[Checked<'_>]) -> (usize, usize, usize) {
     let tools = || checked.iter().flat_map(|server| &server.tools);
     let shown = tools().filter(|tool| tool.report.shown.is_some()).count();
     let before = tools().map(|tool| tool.before).sum();
-    let after = tools().map(Cost::after).sum();
+    let after = tools().map(ToolCost::after).sum();
     (shown, before, after)
 }
 
@@ -275,7 +274,7 @@ fn write(
             let (path, word) = (path.escape_debug(), word.escape_debug());
             writeln!(
                 out,
-                "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data that results hold, not of the messages around it"
+                "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data in results, not of the messages around it"
             )?;
         }
         for pattern in unmatched {
@@ -295,7 +294,7 @@ fn write(
         for rule in leads_around {
             writeln!(
                 out,
-                "  notice: data could go around the flow rule `{}` by way of this server, if it keeps what it gets: rules see references only",
+                "  notice: data could bypass the flow rule `{}` through this server, if it stores what it receives: rules apply to references only",
                 rule.escape_debug()
             )?;
         }
@@ -325,12 +324,12 @@ fn write(
 /// Why a server does not answer, and what it printed last.
 fn write_unanswered(
     server: &str,
-    error: &Unanswered,
+    error: &ProbeError,
     last_lines: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{server}: error[{}]: {}", error.code, error.why)?;
-    // It was made printable where it was logged.
+    // The log made it printable.
     for line in last_lines {
         writeln!(out, "  it printed: {line}")?;
     }
@@ -338,7 +337,7 @@ fn write_unanswered(
 }
 
 /// A tool's name, and what it costs.
-fn write_cost(tool: &Cost, out: &mut dyn Write) -> io::Result<()> {
+fn write_cost(tool: &ToolCost, out: &mut dyn Write) -> io::Result<()> {
     let report = &tool.report;
     let name = report.name.escape_debug();
     match &report.shown {
@@ -356,10 +355,10 @@ fn parsed(tool: &Bytes) -> Value {
     serde_json::from_slice(tool).unwrap_or_default()
 }
 
-/// The limits that depend on the machine, by their keys: bytes, or a number of things.
+/// The limits that depend on the machine, by their keys; whether each is a number of bytes.
 fn machine_limits(config: &GatewayConfig) -> [(&'static str, usize, bool); 7] {
     let limits = &config.limits;
-    // Each command can run once, whatever the limit.
+    // Each command may run once, whatever the limit.
     let commands = config.servers.iter().filter(|server| {
         !server.disabled && matches!(server.transport, TransportConfig::Stdio { .. })
     });
@@ -386,7 +385,7 @@ fn limits_as_text(config: &GatewayConfig) -> String {
     text.join(", ")
 }
 
-/// Flow rules that never hold, each with the rule that decides in its place.
+/// Flow rules that never apply, each with the rule that decides instead.
 fn overruled(rules: &[FlowRule]) -> impl Iterator<Item = (&str, &str)> {
     rules.iter().filter_map(|rule| {
         let by = rule.overruled_by(rules)?;
@@ -400,7 +399,7 @@ fn as_json(
     wanted: &[String],
     config: &GatewayConfig,
 ) -> Value {
-    let tool = |tool: &Cost| {
+    let tool = |tool: &ToolCost| {
         json!({
             "name": tool.report.name,
             "shown": tool.report.shown,
@@ -417,17 +416,17 @@ fn as_json(
         let tools = tools.filter(|tool| tool.is_wanted(&checked.server.name, wanted));
         let tools: Vec<_> = tools.map(tool).collect();
         let unmatched = checked.unmatched.iter().map(|pattern| {
-            let mut said = json!({
+            let mut report = json!({
                 "key": pattern.key,
                 "index": pattern.index,
                 "pattern": pattern.pattern,
                 "nearest": pattern.nearest,
                 "error": pattern.is_error(),
             });
-            if let (Some(holder), Some(said)) = (&pattern.holder, said.as_object_mut()) {
-                said.insert("holder".to_owned(), json!(holder));
+            if let Some(holder) = &pattern.holder {
+                report["holder"] = json!(holder);
             }
-            said
+            report
         });
         let unmatched: Vec<_> = unmatched.collect();
         let of_protocol = checked.of_protocol.iter().map(|(path, _)| path);
@@ -465,11 +464,4 @@ fn as_json(
         "views": views::as_json(&views::views(config)),
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},
     })
-}
-
-fn count(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
 }

@@ -1,29 +1,28 @@
-//! The limit of open descriptors: raised as far as the system lets.
-//!
-//! Says what the process may open now, and the limit that its children inherit.
+//! Raises the limit of open descriptors as far as the system allows.
 
-/// How many descriptors may be open.
+/// Limits of open descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Descriptors {
-    /// By this process.
+    /// Of this process.
     pub(super) limit: usize,
-    /// By its children, unless they ask for more: what this process was started with.
+    /// Of its children, unless they ask for more: the limit at the start of this process.
     pub(super) inherited: usize,
 }
 
-/// Raises the soft limit to the hard one. Programs that still use `select` break above 1,024, which is why shells
-/// and service managers start processes with less than they allow; this one does not.
+/// Raises the soft limit to the hard one. Shells and service managers start processes with a lower one for programs that
+/// use `select`, which fails above 1,024; this program does not use it.
 #[cfg(unix)]
 pub(super) fn raise() -> Option<Descriptors> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let size = |limit: Option<u64>| limit.map_or(MOST, |limit| limit.min(MOST));
+    let size =
+        |limit: Option<u64>| limit.map_or(MAX_DESCRIPTORS, |limit| limit.min(MAX_DESCRIPTORS));
     let raised = Rlimit {
         current: Some(size(maximum)),
         maximum,
     };
-    // Some systems allow less than the hard limit says.
+    // Some systems allow less than the hard limit.
     let limit = if size(current) < size(maximum) && setrlimit(Resource::Nofile, raised).is_ok() {
         size(maximum)
     } else {
@@ -35,9 +34,9 @@ pub(super) fn raise() -> Option<Descriptors> {
     })
 }
 
-/// More than a gateway can use; without a limit of the system this one holds.
+/// More than a gateway can use, even if the system has no limit.
 #[cfg(unix)]
-const MOST: u64 = 1 << 20;
+const MAX_DESCRIPTORS: u64 = 1 << 20;
 
 /// There is no such limit.
 #[cfg(not(unix))]

@@ -1,13 +1,11 @@
-//! The log: events as lines on standard error.
+//! Writes events to standard error, one line each, as text or as JSON: those of the gateway, and the lines that servers print
+//! on their standard error. Control characters are escaped, long texts cut; no event carries payload.
 //!
-//! Each event of the gateway, and each line that a server prints on its standard error, is one
-//! line, as text or as JSON; control characters are escaped, long texts cut. No event carries
-//! payload.
-//!
-//! Whoever does not read standard error must not hold up the gateway: lines wait in a queue of bounded
-//! length for a thread that writes them, and where it is full they are counted instead.
+//! A slow reader of standard error does not hold up the gateway: a thread writes the lines from a bounded queue, and lines
+//! that do not fit are counted.
 
-use crate::cli::{Level, LogFormat};
+use crate::{cli::LogFormat, report::printable};
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value};
 use std::{
     fmt,
@@ -26,23 +24,11 @@ use tracing::{
 };
 use tracing_subscriber::layer::{Context, Layer};
 
-/// How many lines may wait.
-const WAITING: usize = 4096;
-/// How many bytes of one text are logged.
-const MOST: usize = 4096;
+const MAX_QUEUED_LINES: usize = 4096;
+/// Longer texts are cut.
+const MAX_TEXT_BYTES: usize = 4096;
 /// How long the last lines may take.
-const LAST: Duration = Duration::from_secs(1);
-
-/// What is logged, as `tracing` says it.
-pub(super) fn filter(level: Level) -> LevelFilter {
-    match level {
-        Level::Off => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-    }
-}
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 enum Job {
     Line(String),
@@ -50,16 +36,16 @@ enum Job {
     Flush(SyncSender<()>),
 }
 
-/// The way to the end of the log.
+/// The queue of the thread that writes the log.
 #[derive(Clone)]
 pub(super) struct Lines(SyncSender<Job>);
 
 impl Lines {
-    /// Waits until the lines that were logged are written, a while at most.
+    /// Waits until the queued lines are written, up to a limit.
     pub(super) fn flush(&self) {
         let (done, wait) = mpsc::sync_channel(1);
         if self.0.try_send(Job::Flush(done)).is_ok() {
-            let _ = wait.recv_timeout(LAST);
+            let _ = wait.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }
@@ -73,9 +59,9 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// A log on standard error, and its end.
+    /// A log on standard error, and its queue.
     pub(super) fn start(format: LogFormat, level: LevelFilter) -> io::Result<(Self, Lines)> {
-        let (lines, jobs) = mpsc::sync_channel(WAITING);
+        let (lines, jobs) = mpsc::sync_channel(MAX_QUEUED_LINES);
         thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || write(&jobs, &mut io::stderr()))?;
@@ -93,7 +79,7 @@ impl Log {
 fn write(jobs: &Receiver<Job>, out: &mut dyn Write) {
     for job in jobs {
         match job {
-            // Where the log cannot be written there is nowhere to say so.
+            // An error of the log cannot be reported anywhere.
             Job::Line(line) => drop(out.write_all(line.as_bytes())),
             Job::Flush(done) => drop(done.try_send(())),
         }
@@ -103,7 +89,7 @@ fn write(jobs: &Receiver<Job>, out: &mut dyn Write) {
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        // Others may want to hear more.
+        // Other layers may take more events.
         if *metadata.level() > self.level {
             return;
         }
@@ -158,7 +144,7 @@ fn line(
     }
 }
 
-/// A value in a line: a text without control characters, in quotes where it would run into others.
+/// A value in a line of text: control characters are escaped, and `quoted` texts with blanks or signs are in quotes.
 fn plain(value: &Value, quoted: bool) -> String {
     let Value::String(text) = value else {
         return value.to_string();
@@ -166,15 +152,7 @@ fn plain(value: &Value, quoted: bool) -> String {
     if quoted && (text.is_empty() || text.contains([' ', '"', '='])) {
         return format!("{text:?}");
     }
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            plain.extend(c.escape_default());
-        } else {
-            plain.push(c);
-        }
-    }
-    plain
+    printable(text)
 }
 
 /// The fields of an event, in order.
@@ -187,7 +165,7 @@ impl Fields {
     }
 
     fn text(&mut self, field: &Field, text: &str) {
-        let mut end = MOST.min(text.len());
+        let mut end = MAX_TEXT_BYTES.min(text.len());
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -226,26 +204,12 @@ impl Visit for Fields {
     }
 }
 
-/// A time as RFC 3339 writes it, in UTC, to the millisecond.
+/// A time in RFC 3339, in UTC, to the millisecond.
 fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (seconds, millis) = (since.as_secs(), since.subsec_millis());
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the leap day is the last one; eras of 400 years are alike.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    let time = DateTime::from_timestamp_millis(millis).unwrap_or_default();
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-//! `crossfeed gateway --login`: a person lets the gateway in to a server.
-//!
-//! Prints an address to open in a browser and stores the tokens once the user has logged in. Tokens
-//! are never shown.
+//! `crossfeed gateway --login`: prints an address to open in a browser, and stores the tokens once the user has logged in to a
+//! server. Tokens are never shown.
 
 use crate::report::{Result, bail};
 use crossfeed::{ErrorBody, ErrorCode};
@@ -11,13 +9,13 @@ use crossfeed_gateway::{
 };
 use std::io::{self, Write};
 
-/// Shows the address; which browser is to open it, the person knows best.
-struct Shown<'s> {
+/// Prints the address, so that the user can choose the browser.
+struct AddressPrinter<'s> {
     server: &'s str,
 }
 
 #[async_trait::async_trait]
-impl Browser for Shown<'_> {
+impl Browser for AddressPrinter<'_> {
     async fn open(&self, address: &str) -> io::Result<()> {
         let server = self.server;
         writeln!(
@@ -36,13 +34,13 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
             names.join(", ")
         );
     };
-    auth::login(server, &Shown { server: name })
+    auth::login(server, &AddressPrinter { server: name })
         .await
         .map_err(|error| {
             let message = format!("server `{name}`: {error}");
             ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
         })?;
-    // If the answer cannot be written, there is no other place for it.
+    // The login counts even if the answer cannot be written.
     let _ = if json {
         writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name }))
     } else {

@@ -1,7 +1,4 @@
-//! What the system allows this process.
-//!
-//! Reads `/proc` and control groups, where the system has them, into a [`Machine`], from which
-//! limits follow.
+//! Reads the limits of the machine from `/proc` and control groups, if the system has them.
 
 use crossfeed_gateway::config::Machine;
 use std::{
@@ -9,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Reads what the system says. What it does not say stays unknown.
+/// Reads the limits; those that the system does not report stay unknown.
 pub(super) fn read() -> Machine {
     let proc_file =
         |name: &str| fs::read_to_string(Path::new("/proc").join(name)).unwrap_or_default();
@@ -38,7 +35,7 @@ fn soft_limit(limits: &str, name: &str) -> Option<usize> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The least memory that the control group of the process, or one around it, may use; by `/proc/self/cgroup`.
+/// The lowest memory limit of the control groups around the process, by `/proc/self/cgroup`.
 fn group_memory(groups: &str, file: &dyn Fn(PathBuf) -> Option<String>) -> Option<usize> {
     let of_line = |line: &str| {
         let mut parts = line.splitn(3, ':');
@@ -51,7 +48,7 @@ fn group_memory(groups: &str, file: &dyn Fn(PathBuf) -> Option<String>) -> Optio
             _ => return None,
         };
         let group = Path::new(group.trim_start_matches('/'));
-        // Within a namespace the group's own path may not be there, and the root is the group.
+        // In a namespace the group's path may not exist, and the root is the group.
         let levels = group
             .ancestors()
             .map(|level| Path::new(root).join(level).join(name));

@@ -1,7 +1,5 @@
-//! `crossfeed gateway`: between MCP clients and MCP servers.
-//!
-//! From arguments, a configuration and the environment to a gateway that serves until a signal ends
-//! it. What the gateway does is `crossfeed-gateway`'s.
+//! `crossfeed gateway`: builds a gateway from arguments, a configuration and the environment, and runs it until a signal ends
+//! it.
 
 mod access;
 mod assemble;
@@ -15,13 +13,13 @@ mod protocol_paths;
 mod serve;
 mod server_stderr;
 mod signals;
-mod telemetry;
 mod views;
 mod waiting;
 
 use crate::{
     cli,
     report::{self, CommandError, Result, Streams},
+    telemetry::Pipeline,
 };
 pub(crate) use assemble::{base_directory, environment};
 
@@ -31,8 +29,8 @@ use std::{io, process::ExitCode};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
 
-/// Runs the command. Unlike the others it holds neither standard output nor standard error: the client's
-/// messages and the log's lines come from tasks and threads.
+/// Runs the command. Unlike others it locks neither standard output nor standard error: tasks and threads write the
+/// client's messages and the log.
 pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
     let mut lines = None;
     let done = begin(args, json, &mut lines);
@@ -62,44 +60,49 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result {
         config.limits = config.limits.with_descriptors(descriptors.limit);
         config.limits.child_descriptors = Some(descriptors.inherited);
     }
-    let telemetry = telemetry::Pipeline::start(args)?;
+    let to = args.otlp.as_ref();
+    let pipeline = to.map(|to| Pipeline::start("crossfeed-gateway", Some(to), |tracers| tracers));
+    let pipeline = pipeline.transpose()?;
     let stderr = args.check.then(ServerStderr::default);
-    *lines = Some(subscribe(args, &telemetry, stderr.clone())?);
+    *lines = Some(subscribe(args, pipeline.as_ref(), stderr.clone())?);
     let done = if let Some(server) = &args.login {
         serve::alone()?.block_on(signals::until_signal(login::run(&config, server, json)))
     } else if let Some(stderr) = stderr {
         let check = async {
             let mut out = io::stdout();
-            check::run(config, &environment, &stderr, (&args.tool, json), &mut out).await
+            check::run(config, &environment, &stderr, &args.tool, json, &mut out).await
         };
         serve::alone()?.block_on(signals::until_signal(check))
     } else {
         let (config, token_file) = access::require_token(config, &environment)?;
-        serve::run(config, &environment, telemetry.telemetry(), token_file)
+        let telemetry = pipeline.as_ref().map(Pipeline::telemetry);
+        serve::run(config, &environment, telemetry, token_file)
     };
-    telemetry.finish();
+    if let Some(pipeline) = pipeline {
+        pipeline.end();
+    }
     done
 }
 
-/// Sends events to the log, what servers print to who reads_stderr it, and spans to telemetry where there is some.
+/// Sends events to the log, the lines of servers to `stderr`, and spans to the pipeline.
 fn subscribe(
     args: &cli::Gateway,
-    telemetry: &telemetry::Pipeline,
+    pipeline: Option<&Pipeline>,
     stderr: Option<ServerStderr>,
 ) -> Result<Lines> {
-    // Who checks wants to read the answer, not what servers say while they start.
+    // With `--check` the answer counts, not the events of servers that start.
     let usual = if args.check || args.login.is_some() {
-        cli::Level::Warn
+        LevelFilter::WARN
     } else {
-        cli::Level::Info
+        LevelFilter::INFO
     };
-    let events = log::filter(args.log.unwrap_or(usual));
+    let events = args.log.unwrap_or(usual);
     let (log, lines) = log::Log::start(args.log_format, events)
         .map_err(|error| CommandError::usage(format!("cannot log: {error}")))?;
-    let spans = telemetry.layer();
+    let spans = pipeline.map(Pipeline::layer);
     let traced = spans.is_some();
     let reads_stderr = stderr.is_some();
-    // Spans cost time even if they are not exported.
+    // Spans cost time even if none is exported.
     let wanted = FilterFn::new(move |metadata| {
         let own = metadata.target().starts_with("crossfeed");
         own && if metadata.is_span() {

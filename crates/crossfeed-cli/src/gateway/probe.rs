@@ -1,6 +1,4 @@
-//! A server asked for what it is and which tools it has, once.
-//!
-//! Connects to a server, lists its tools, and says why that is not possible.
+//! Connects to a server once, and lists its tools or says why that is not possible.
 
 use bytes::Bytes;
 use crossfeed::ErrorCode;
@@ -19,61 +17,50 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-/// How many pages a list may have.
-const PAGES: usize = 1000;
+/// Pages of a list.
+const MAX_PAGES: usize = 1000;
 /// How long a connection may take to close.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a server says of itself.
-pub(super) struct Probed {
-    /// Its name and version, as it gives them.
+/// A server that answered.
+pub(super) struct ProbedServer {
+    /// The name and version that it reports.
     pub(super) says: String,
-    /// The revision that is spoken with it.
+    /// The revision of the protocol.
     pub(super) revision: String,
     /// Its `tools/list` results.
     pub(super) pages: Vec<Bytes>,
 }
 
-/// Why a server does not say what it is.
-pub(super) struct Unanswered {
+/// Why a probe failed.
+pub(super) struct ProbeError {
     pub(super) code: ErrorCode,
     pub(super) why: String,
+    /// Whether the server answered a request with an error.
+    is_refusal: bool,
 }
 
-impl From<UpstreamError> for Unanswered {
+impl ProbeError {
+    fn invalid(why: impl Into<String>) -> Self {
+        Self {
+            code: ErrorCode::UpstreamInvalid,
+            why: why.into(),
+            is_refusal: false,
+        }
+    }
+}
+
+impl From<UpstreamError> for ProbeError {
     fn from(error: UpstreamError) -> Self {
         Self {
             code: error.code(),
             why: error.to_string(),
+            is_refusal: false,
         }
     }
 }
 
-enum Refusal {
-    /// It answered, with an error.
-    Answered(String),
-    Unanswered(Unanswered),
-}
-
-impl From<UpstreamError> for Refusal {
-    fn from(error: UpstreamError) -> Self {
-        Self::Unanswered(error.into())
-    }
-}
-
-impl From<Refusal> for Unanswered {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Unanswered(unanswered) => unanswered,
-            Refusal::Answered(why) => Self {
-                code: ErrorCode::UpstreamInvalid,
-                why,
-            },
-        }
-    }
-}
-
-/// How long all of it may take.
+/// The limit of the whole probe.
 #[derive(Clone, Copy)]
 struct Deadline {
     at: Instant,
@@ -88,27 +75,27 @@ impl Deadline {
         }
     }
 
-    /// What comes in time, or that it did not.
+    /// The result of the work, or an error if it is late.
     async fn keep<T>(self, work: impl Future<Output = T>) -> Result<T, UpstreamError> {
         let late = |_| UpstreamError::TimedOut { after: self.time };
         timeout_at(self.at, work).await.map_err(late)
     }
 }
 
-/// Asks a server; one without sessions is asked as such when it refuses one.
+/// Probes a server. One that refuses a session is probed again without sessions.
 pub(super) async fn probe(
     connector: Arc<dyn Connector>,
     server: &ServerConfig,
     limits: &Limits,
-) -> Result<Probed, Unanswered> {
+) -> Result<ProbedServer, ProbeError> {
     let deadline = Deadline::after(server.timeout.unwrap_or(limits.start_timeout));
     let bytes = limits.message_bytes;
     match begin(Arc::clone(&connector), deadline).await {
         Ok((talk, begun)) => finish(talk, begun, bytes, "").await,
-        Err(Refusal::Unanswered(unanswered)) => Err(unanswered),
+        Err(error) if !error.is_refusal => Err(error),
         Err(refused) => {
             let bridged = Arc::new(StatefulBridge { server: connector });
-            // Where both are refused, what it said to `initialize` is what is wrong with it.
+            // If it refuses both, the answer to `initialize` is the error.
             let (talk, begun) = begin(bridged, deadline).await.map_err(|_| refused)?;
             finish(talk, begun, bytes, ", without sessions").await
         }
@@ -118,10 +105,10 @@ pub(super) async fn probe(
 async fn begin(
     connector: Arc<dyn Connector>,
     deadline: Deadline,
-) -> Result<(Talk, Value), Refusal> {
+) -> Result<(Connection, Value), ProbeError> {
     let (sender, events) = mpsc::channel(64);
     let connected = deadline.keep(connector.connect(sender)).await?;
-    let mut talk = Talk {
+    let mut talk = Connection {
         upstream: connected?,
         events,
         asked: 0,
@@ -142,33 +129,33 @@ async fn begin(
 }
 
 async fn finish(
-    mut talk: Talk,
+    mut talk: Connection,
     begun: Value,
     bytes: usize,
     how: &str,
-) -> Result<Probed, Unanswered> {
+) -> Result<ProbedServer, ProbeError> {
     let pages = talk.pages(&begun, bytes).await;
     talk.close().await;
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let info = &begun["serverInfo"];
-    Ok(Probed {
+    Ok(ProbedServer {
         says: format!("{} {}", text(&info["name"]), text(&info["version"])),
         revision: format!("{}{how}", text(&begun["protocolVersion"])),
         pages: pages?,
     })
 }
 
-/// A conversation with a server.
-struct Talk {
+/// A connection to a server.
+struct Connection {
     upstream: Arc<dyn Upstream>,
     events: mpsc::Receiver<Event>,
     asked: u64,
     deadline: Deadline,
 }
 
-impl Talk {
-    /// The pages of its list, which may have so many bytes together.
-    async fn pages(&mut self, begun: &Value, bytes: usize) -> Result<Vec<Bytes>, Unanswered> {
+impl Connection {
+    /// The pages of its list, up to so many bytes together.
+    async fn pages(&mut self, begun: &Value, bytes: usize) -> Result<Vec<Bytes>, ProbeError> {
         let agreed = begun["protocolVersion"].as_str();
         if let Some(revision) = agreed.and_then(Revision::parse) {
             self.upstream.speak(revision);
@@ -181,16 +168,14 @@ impl Talk {
         let mut left = bytes;
         loop {
             let page = match self.ask("tools/list", &params).await {
-                // It says that it has none.
-                Err(Refusal::Answered(_)) if begun["capabilities"]["tools"].is_null() => break,
+                // It declares no tools.
+                Err(error) if error.is_refusal && begun["capabilities"]["tools"].is_null() => break,
                 page => page?,
             };
             let mut list = parsed(&page);
             if !list["tools"].is_array() {
-                return Err(Unanswered {
-                    code: ErrorCode::UpstreamInvalid,
-                    why: "its answer to `tools/list` has no list `tools`".to_owned(),
-                });
+                let why = "its answer to `tools/list` has no list `tools`";
+                return Err(ProbeError::invalid(why));
             }
             let next = list["nextCursor"].take();
             let fits = left.checked_sub(page.len());
@@ -199,13 +184,8 @@ impl Talk {
                 break;
             }
             left = match fits {
-                Some(left) if pages.len() < PAGES => left,
-                _ => {
-                    return Err(Unanswered {
-                        code: ErrorCode::UpstreamInvalid,
-                        why: "its list of tools has no end".to_owned(),
-                    });
-                }
+                Some(left) if pages.len() < MAX_PAGES => left,
+                _ => return Err(ProbeError::invalid("its list of tools has no end")),
             };
             params = json!({ "cursor": next });
         }
@@ -213,7 +193,7 @@ impl Talk {
     }
 
     /// The result of a request.
-    async fn ask(&mut self, method: &str, params: &Value) -> Result<Bytes, Refusal> {
+    async fn ask(&mut self, method: &str, params: &Value) -> Result<Bytes, ProbeError> {
         self.asked += 1;
         let id = Id::number(self.asked);
         let params = Bytes::from(params.to_string());
@@ -242,8 +222,8 @@ impl Talk {
         deadline.keep(answered).await?
     }
 
-    /// The result, if the message is the answer. What the server asks is answered: it may wait for that.
-    async fn read(&self, id: &Id, message: &Message) -> Result<Option<Bytes>, Refusal> {
+    /// The result, if the message is the answer. Requests of the server are answered, since it may wait for that.
+    async fn read(&self, id: &Id, message: &Message) -> Result<Option<Bytes>, ProbeError> {
         match (message.kind(), message.id()) {
             (Kind::Request, Some(asked)) => {
                 let answer = match message.method() {
@@ -262,7 +242,10 @@ impl Talk {
                     let error = error.map(|error| parsed(&error)).unwrap_or_default();
                     let says = error["message"].as_str().unwrap_or("an error");
                     let says: String = says.chars().take(500).collect();
-                    Err(Refusal::Answered(format!("the server answered: {says:?}")))
+                    Err(ProbeError {
+                        is_refusal: true,
+                        ..ProbeError::invalid(format!("the server answered: {says:?}"))
+                    })
                 }
             },
             _ => Ok(None),
@@ -272,7 +255,7 @@ impl Talk {
     async fn close(self) {
         // A connection might wait for its events to be read.
         drop(self.events);
-        if timeout(CLOSING, self.upstream.close()).await.is_err() {
+        if timeout(CLOSE_TIMEOUT, self.upstream.close()).await.is_err() {
             tracing::warn!("a server did not stop in time");
         }
     }

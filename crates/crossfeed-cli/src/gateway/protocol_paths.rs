@@ -1,17 +1,14 @@
-//! Paths of `never` that are likely meant for messages of the protocol, though they name fields of data.
-//!
-//! `--check` prints a notice for each.
+//! Finds paths of `never` that are probably meant for messages of the protocol, although paths name fields of data.
 
 use bytes::Bytes;
 use crossfeed::{json::Document, projection::Step};
 use crossfeed_gateway::config::ServerConfig;
 
-/// What stands around data in messages of the protocol.
+/// Members of the protocol's messages that surround data.
 const PROTOCOL: &str =
     "_meta blob content contents isError jsonrpc messages params result structuredContent text";
 
-/// Paths of what is withheld that begin with a word of the protocol, with that word: likely they are meant
-/// for messages, and name fields of data. Not those of a field that a tool declares.
+/// Withheld paths that begin with a word of the protocol, each with that word; without fields that a tool declares.
 pub(super) fn of_protocol<'c>(server: &'c ServerConfig, pages: &[Bytes]) -> Vec<(String, &'c str)> {
     let never = server.withheld.never().iter();
     let first = never.filter_map(|path| match path.steps().first() {

@@ -1,4 +1,4 @@
-//! Serving clients until a signal ends the process.
+//! Serves clients until a signal ends the process.
 
 use super::{assemble, signals::Signals};
 use crate::report::{CommandError, Result};
@@ -16,8 +16,8 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-/// How long threads that wait for standard input may take to end: they cannot be interrupted.
-const THREADS: Duration = Duration::from_millis(50);
+/// How long to wait for threads that read standard input: they cannot be interrupted.
+const THREADS_TIMEOUT: Duration = Duration::from_millis(50);
 
 pub(super) fn run(
     config: GatewayConfig,
@@ -43,13 +43,12 @@ pub(super) fn run(
         }
     });
     drop(watching);
-    runtime.shutdown_timeout(THREADS);
+    runtime.shutdown_timeout(THREADS_TIMEOUT);
     done
 }
 
-/// One client is served by one thread: what comes in is handed on without waking another. Many clients
-/// have a thread for every two processors: more of them wake each other for single messages, and take
-/// from the servers, which run beside.
+/// One thread for one client, so that no message wakes another thread. A thread for every two processors for many clients:
+/// more threads would wake each other for single messages, and compete with the servers.
 fn runtime(config: &GatewayConfig, watchdog: &Watchdog) -> io::Result<Runtime> {
     let mut builder = match config.listen {
         None => Builder::new_current_thread(),
@@ -64,7 +63,7 @@ fn runtime(config: &GatewayConfig, watchdog: &Watchdog) -> io::Result<Runtime> {
     builder.enable_all().build()
 }
 
-/// Takes the address: the port that it really is.
+/// Listens at the address; the result has the actual port.
 async fn bind(listen: &ListenConfig) -> Result<(TcpListener, ListenConfig)> {
     let listener = TcpListener::bind(listen.address).await;
     let listener = listener.map_err(|error| {
@@ -75,7 +74,7 @@ async fn bind(listen: &ListenConfig) -> Result<(TcpListener, ListenConfig)> {
     Ok((listener, listen))
 }
 
-/// What runs one thing to its end.
+/// A runtime for a single task.
 pub(super) fn alone() -> Result<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().build().map_err(unstarted)
@@ -110,7 +109,7 @@ async fn serve(
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
             if let Some(file) = token_file {
-                // A port that the system picks changes at each start, and the entry with it.
+                // A port that the system picks changes with each start.
                 let advice = if is_picked {
                     ""
                 } else {
@@ -138,7 +137,7 @@ async fn serve(
     done
 }
 
-/// Says what there is for clients and servers.
+/// Logs the limits for clients and servers.
 fn log_limits(gateway: &Gateway) {
     let limits = &gateway.config().limits;
     tracing::info!(

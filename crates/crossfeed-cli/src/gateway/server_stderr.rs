@@ -1,7 +1,5 @@
-//! What servers print on standard error, kept for `--check`: a server that cannot be reached mostly
-//! says why there.
-//!
-//! Collects the last lines of each server from the events by which the gateway logs them.
+//! Keeps the last lines that each server prints on standard error for `--check`: they usually say why a server cannot be
+//! reached. The lines come from the events by which the gateway logs them.
 
 use parking_lot::Mutex;
 use std::{
@@ -15,12 +13,12 @@ use tracing::{
 };
 use tracing_subscriber::layer::{Context, Layer};
 
-/// Where lines of servers are logged.
+/// The target of events with lines of servers.
 const TARGET: &str = "crossfeed::gateway::server";
-/// How many lines of a server are kept.
-const LINES: usize = 10;
-/// How many characters of a line.
-const WIDE: usize = 300;
+/// Lines of a server.
+const MAX_LINES: usize = 10;
+/// Characters of a line.
+const MAX_LINE_CHARS: usize = 300;
 
 /// The last lines of servers.
 #[derive(Clone, Default)]
@@ -49,7 +47,7 @@ impl<S: Subscriber> Layer<S> for ServerStderr {
         event.record(&mut line);
         let mut stderr = self.0.lock();
         let lines = stderr.entry(line.server).or_default();
-        if lines.len() == LINES {
+        if lines.len() == MAX_LINES {
             lines.pop_front();
         }
         lines.push_back(line.text);
@@ -73,7 +71,7 @@ impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
             let text = format!("{value:?}");
-            self.text = match text.char_indices().nth(WIDE) {
+            self.text = match text.char_indices().nth(MAX_LINE_CHARS) {
                 Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
                 None => text,
             };
@@ -83,7 +81,7 @@ impl Visit for Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINES, ServerStderr};
+    use super::{MAX_LINES, ServerStderr};
     use tracing_subscriber::layer::SubscriberExt;
 
     #[test]
@@ -91,14 +89,14 @@ mod tests {
         let stderr = ServerStderr::default();
         let subscriber = tracing_subscriber::registry().with(stderr.clone());
         tracing::subscriber::with_default(subscriber, || {
-            for line in 0..LINES + 5 {
+            for line in 0..MAX_LINES + 5 {
                 tracing::info!(target: "crossfeed::gateway::server", server = "a", "line {line}");
             }
             tracing::info!(target: "crossfeed::gateway::server", server = "b", "{}", "é".repeat(500));
             tracing::info!(target: "crossfeed::gateway", server = "b", "not its own");
         });
         let lines = stderr.of("a");
-        assert_eq!((lines.len(), lines[0].as_str()), (LINES, "line 5"));
+        assert_eq!((lines.len(), lines[0].as_str()), (MAX_LINES, "line 5"));
         let lines = stderr.of("b");
         assert_eq!((lines.len(), lines[0].chars().count()), (1, 301));
         assert!(stderr.of("c").is_empty());

@@ -1,18 +1,15 @@
-//! When to end.
-//!
-//! Futures that complete at the first signal that ends the process, and at the second, after which
-//! nothing is waited for.
+//! Futures that complete at the first signal to end the process, and at the second, which ends it at once.
 
 use crate::report::{CommandError, Result};
 use std::io;
 use tokio::sync::watch;
 
-/// How often the process was told to end.
+/// The number of signals so far.
 #[derive(Clone)]
 pub(super) struct Signals(watch::Receiver<u8>);
 
 impl Signals {
-    /// Watches from here on; within a runtime.
+    /// Starts to watch, within a runtime.
     pub(super) fn watch() -> io::Result<Self> {
         let (told, often) = watch::channel(0_u8);
         #[cfg(unix)]
@@ -20,7 +17,7 @@ impl Signals {
             use tokio::signal::unix::{SignalKind, signal};
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
-            // A terminal that closes. Whom it shall not end (`nohup`) it does not.
+            // A terminal that closes, unless the process ignores it (`nohup`).
             let mut hung_up = if ignores_hangup() {
                 None
             } else {
@@ -49,25 +46,25 @@ impl Signals {
         Ok(Self(often))
     }
 
-    /// The process was told to end.
+    /// Completes at the first signal.
     pub(super) async fn first(self) {
         self.times(1).await;
     }
 
-    /// It was told so again.
+    /// Completes at the second signal.
     pub(super) async fn second(self) {
         self.times(2).await;
     }
 
     async fn times(mut self, often: u8) {
         if self.0.wait_for(|told| *told >= often).await.is_err() {
-            // Nothing watches any more: it is never told.
+            // Nothing watches any more.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// The next sign that the terminal is gone; never where that is nothing to end for.
+/// Completes when the terminal closes; never if that is ignored.
 #[cfg(unix)]
 async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) -> Option<()> {
     match signal {
@@ -76,14 +73,13 @@ async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) -> Option<()> 
     }
 }
 
-/// Whether the process was started with SIGHUP ignored, as `nohup` does. Where the system does not tell, it
-/// was not.
+/// Whether the process was started with SIGHUP ignored, as `nohup` does; false if the system does not report it.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status))
 }
 
-/// Whether a process's status as Linux writes it has SIGHUP, the first of all signals, ignored.
+/// Whether a process's status, in the format of Linux, shows SIGHUP, the first signal, as ignored.
 #[cfg(unix)]
 fn is_ignored(status: &str) -> bool {
     let mut lines = status.lines();
@@ -92,8 +88,7 @@ fn is_ignored(status: &str) -> bool {
     mask.is_some_and(|mask| mask & 1 == 1)
 }
 
-/// The outcome of the work, unless a signal ends the process: then it is dropped, and with it the servers that it
-/// has started.
+/// The outcome of the work. A signal drops the work and the servers that it has started.
 pub(super) async fn until_signal(work: impl Future<Output = Result>) -> Result {
     let signals = Signals::watch()
         .map_err(|error| CommandError::usage(format!("cannot watch for signals: {error}")))?;

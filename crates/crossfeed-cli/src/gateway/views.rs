@@ -1,4 +1,4 @@
-//! Which view each known client gets, and why.
+//! Lists the view of each known client, and why it has that view.
 
 use crossfeed::mcp::Client;
 use crossfeed_gateway::config::{ChosenView, ClientName, GatewayConfig};
@@ -10,13 +10,12 @@ use std::{
 
 /// A client, and its view of each server, in the order of the configuration.
 pub(super) struct ClientViews<'c> {
-    /// None stands for every client that is not known.
+    /// `None` for every unknown client.
     client: Option<ClientName>,
     of: Vec<(&'c str, ChosenView)>,
 }
 
-/// The views of the clients that the configuration names, of those in the table of known clients, and of any
-/// other.
+/// The views of the clients in the configuration, of those in the table of known clients, and of any other.
 pub(super) fn views(config: &GatewayConfig) -> Vec<ClientViews<'_>> {
     let configured = config
         .clients
@@ -51,7 +50,7 @@ pub(super) fn views(config: &GatewayConfig) -> Vec<ClientViews<'_>> {
         .collect()
 }
 
-/// A line for each client; where it gets the same of every server, the server is not named.
+/// Writes a line for each client, or one for each server if the servers' views differ.
 pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Result<()> {
     for ClientViews { client, of } in views {
         let name = match client {
@@ -78,7 +77,7 @@ pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-/// The same as JSON: `client` is null for any other.
+/// The views as JSON; `client` is null for any other client.
 pub(super) fn as_json(views: &[ClientViews<'_>]) -> Value {
     let rows = views.iter().flat_map(|ClientViews { client, of }| {
         of.iter().map(move |(server, chosen)| {

@@ -1,10 +1,10 @@
-//! Runs several pieces of work and names those that are not done while the user waits.
+//! Runs several tasks at once and reports those that are not done while the user waits.
 
 use futures_util::future::join_all;
 use std::{cell::RefCell, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// How long the wait is silent, and how often it is reported after that.
+/// When the wait is first reported, and how often after that.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     pub(super) first: Duration,
@@ -20,7 +20,7 @@ impl Default for Pace {
     }
 }
 
-/// Does all of it at once, and says from time to time for whom it waits, and how long it has.
+/// Runs all tasks at once, and reports from time to time which it waits for, and how long.
 pub(super) async fn all<T>(
     work: Vec<(&str, impl Future<Output = T>)>,
     pace: Pace,

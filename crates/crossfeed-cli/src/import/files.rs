@@ -1,5 +1,4 @@
-//! The files of a client, and how they are changed: in one step, so that every reader sees one or
-//! the other, and never wider open than they were.
+//! Finds the files of a client, and replaces them atomically, with permissions that are never wider than before.
 
 use crate::{
     gateway,
@@ -13,23 +12,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that is read: a client's history may stand in it, too.
-const LARGEST: u64 = 256 << 20;
+/// The limit of a file: some clients keep their history in it.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// A file of a client.
 pub(super) struct Target {
-    /// The file; what a link leads to.
+    /// The file, with links resolved.
     pub(super) file: PathBuf,
-    /// Where the gateway's configuration goes.
+    /// The gateway's configuration.
     pub(super) config: PathBuf,
-    /// Whether the configuration has a directory of our own.
+    /// Whether the configuration is in crossfeed's own directory.
     pub(super) is_own: bool,
     pub(super) workspace: Option<PathBuf>,
     pub(super) home: Option<PathBuf>,
 }
 
 impl Target {
-    /// Where the file as it was is kept.
+    /// The copy of the original file.
     pub(super) fn backup(&self) -> PathBuf {
         beside(&self.file, ".before-crossfeed")
     }
@@ -42,7 +41,7 @@ fn beside(file: &Path, suffix: &str) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// The files of a client that are there.
+/// The existing files of a client.
 pub(super) fn targets(
     client: ClientKind,
     named: Option<&Path>,
@@ -193,8 +192,8 @@ pub(super) fn read(path: &Path) -> Result<String> {
     if !metadata.is_file() {
         bail!("`{}` is not a file", path.display());
     }
-    if metadata.len() > LARGEST {
-        let message = format!("`{}` has more than {LARGEST} bytes", path.display());
+    if metadata.len() > MAX_FILE_BYTES {
+        let message = format!("`{}` has more than {MAX_FILE_BYTES} bytes", path.display());
         return Err(CommandError::usage(message));
     }
     fs::read_to_string(path).map_err(|error| unreadable(path, &error))

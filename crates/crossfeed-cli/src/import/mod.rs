@@ -1,7 +1,5 @@
-//! `crossfeed import`: the gateway in place of a client's servers, and back.
-//!
-//! Replaces the servers in a client's file with one server, writes a configuration of the gateway
-//! and a backup; or shows what would change. `crossfeed_gateway::import` changes the texts.
+//! `crossfeed import`: replaces the servers in a client's file with the gateway, and writes a configuration of the gateway and
+//! a backup; or undoes it, or shows what would change. `crossfeed_gateway::import` changes the texts.
 
 mod files;
 mod program;
@@ -9,27 +7,18 @@ mod report;
 
 use crate::{
     cli, gateway,
-    report::{CommandError, Result},
+    report::{CommandError, Result, printable},
 };
 use crossfeed::ErrorCode;
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, is_there, read, remove, replace};
 use program::Program;
-use report::{FileReport, plain};
+use report::{Change, FileReport};
 use std::{io::Write, path::Path};
 
 pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result {
     let environment = gateway::environment();
-    let client = match args.client {
-        cli::Client::ClaudeCode => ClientKind::ClaudeCode,
-        cli::Client::Cursor => ClientKind::Cursor,
-        cli::Client::Vscode => ClientKind::VsCode,
-        cli::Client::ClaudeDesktop => ClientKind::ClaudeDesktop,
-        cli::Client::Codex => ClientKind::Codex,
-        cli::Client::GeminiCli => ClientKind::GeminiCli,
-        cli::Client::Windsurf => ClientKind::Windsurf,
-        cli::Client::Zed => ClientKind::Zed,
-    };
+    let client = args.client;
     let targets = files::targets(client, args.config.as_deref(), &environment)?;
     let program = Program::find(&environment).map_err(|error| {
         CommandError::usage(format!("cannot tell where this command is: {error}"))
@@ -67,8 +56,8 @@ fn wiring(client: ClientKind, program: &Program, target: &Target) -> Result<Wiri
     Ok(wiring)
 }
 
-/// What there is to know of a file that others have, too.
-fn of_sharing(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String> {
+/// Notices about a file that is shared with others.
+fn sharing_notices(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String> {
     let mut notices = Vec::new();
     let Some(workspace) = &target.workspace else {
         return notices;
@@ -102,7 +91,7 @@ fn of_sharing(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String
     notices
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell if necessary.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-~+:@,=".contains(c);
@@ -135,10 +124,10 @@ fn wire(
     let elsewhere = import::unmanaged(&before, wiring).unwrap_or_default();
     let plan = match planned {
         Ok(plan) => plan,
-        Err(ImportError::Done) => {
-            let mut said = FileReport::new(&target.file, "done", ImportError::Done.to_string());
-            said.notices = elsewhere;
-            return Ok(said);
+        Err(error @ ImportError::Done) => {
+            let mut report = FileReport::new(&target.file, "done", error.to_string());
+            report.notices = elsewhere;
+            return Ok(report);
         }
         Err(ImportError::NoServers { stay }) => {
             let words = if stay.is_empty() {
@@ -146,10 +135,9 @@ fn wire(
             } else {
                 "no server can go through the gateway".to_owned()
             };
-            let mut said = FileReport::new(&target.file, "none", words);
-            said.stay = stay;
-            said.notices = elsewhere;
-            return Ok(said);
+            let mut report = FileReport::new(&target.file, "none", words).with_stay(stay);
+            report.notices = elsewhere;
+            return Ok(report);
         }
         Err(error) => return Err(refused(target, &error)),
     };
@@ -164,30 +152,30 @@ fn wire(
         write(target, &before, &plan)?;
         outcome = "imported";
     }
-    let mut said = FileReport::new(&target.file, outcome, plan.moved.join(", "));
+    let mut report = FileReport::new(&target.file, outcome, plan.moved.join(", "));
     if args.action.apply {
         let named = args.config.as_ref();
         let named = named.map_or_else(String::new, |path| format!(" --config {}", quoted(path)));
         let client = wiring.client.as_str();
-        let back = format!("crossfeed import {client}{named} --undo");
-        said.backup = Some((backup.display().to_string(), back));
+        report.restore = format!("crossfeed import {client}{named} --undo");
+        report.backup = Some(backup.display().to_string());
     } else {
-        // It was read before. The rest of the file is the user's own.
+        // The text was parsed before. The rest of the file is private.
         let gone = without_secrets(&before, wiring, &plan.moved).unwrap_or_default();
         let new = serde_json::json!({ wiring.name: plan.entry });
-        said.change = Some((gone, new));
+        report.change = Some(Change { gone, new });
     }
-    said.config = Some(target.config.display().to_string());
-    said.moved = plan.moved;
-    said.stay = plan.stay;
-    said.notices = plan.remarks;
-    said.notices.extend(elsewhere);
-    said.notices.extend(of_sharing(target, wiring, program));
-    Ok(said)
+    report.config = Some(target.config.display().to_string());
+    report.moved = plan.moved;
+    report.notices = plan.remarks;
+    report.notices.extend(elsewhere);
+    report
+        .notices
+        .extend(sharing_notices(target, wiring, program));
+    Ok(report.with_stay(plan.stay))
 }
 
-/// Writes the files, the client's last. Where that fails nothing of it stays: it would be in the way of
-/// the next time.
+/// Writes the files, the client's last. If that fails it removes them again, so that they do not block the next import.
 fn write(target: &Target, before: &str, plan: &Plan) -> Result {
     files::directory(&target.config, target.is_own)?;
     let backup = target.backup();
@@ -237,7 +225,7 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<FileReport> {
         (false, true) => "as it was",
         (false, false) => "the servers are back; what changed elsewhere since is kept",
     };
-    let mut said = FileReport::new(&target.file, "undone", how);
+    let mut report = FileReport::new(&target.file, "undone", how);
     let ours = import::plan(&before, wiring).map(|plan| plan.config);
     if is_there(&target.config) {
         if ours.is_ok_and(|ours| files::holds(&target.config, &ours).unwrap_or(false)) {
@@ -245,18 +233,18 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<FileReport> {
         } else {
             let config = target.config.display();
             let notice = format!("{config} was changed since and is kept");
-            said.notices.push(notice);
+            report.notices.push(notice);
         }
     }
     if import::is_whole(&back, &before, wiring) {
         remove(&backup)?;
-        return Ok(said);
+        return Ok(report);
     }
-    said.notices.push(format!(
+    report.notices.push(format!(
         "comments may have been lost: as it was before it is in {}; move that away before the next import",
         backup.display()
     ));
-    Ok(said)
+    Ok(report)
 }
 
 /// There is nothing to undo, unless the client still has the gateway's entry.
@@ -284,11 +272,14 @@ fn without_backup(target: &Target, wiring: &Wiring) -> Result<FileReport> {
         wiring.name,
         target.config.display()
     );
-    Err(CommandError::answer(ErrorCode::ConfigInvalid, plain(&message)).with_advice(plain(&advice)))
+    Err(
+        CommandError::answer(ErrorCode::ConfigInvalid, printable(&message))
+            .with_advice(printable(&advice)),
+    )
 }
 
 fn refused(target: &Target, error: &ImportError) -> CommandError {
-    let message = plain(&format!("{}: {error}", target.file.display()));
+    let message = printable(&format!("{}: {error}", target.file.display()));
     let refused = CommandError::answer(ErrorCode::ConfigInvalid, message);
     let backup = target.backup();
     let backup = backup.display();

@@ -1,6 +1,4 @@
-//! The path of this command, as it is written into the files of clients.
-//!
-//! The path stays valid when a package manager installs another version in the place of this one.
+//! Finds the path of this command for the files of clients. It stays valid when a package manager replaces this version.
 
 use std::{
     collections::BTreeMap,
@@ -14,14 +12,14 @@ const NAME: &str = "crossfeed";
 
 /// Where this command is.
 pub(super) struct Program {
-    /// The path by which it was called: a link stays one.
+    /// The path by which it was called; links are not resolved.
     pub(super) path: PathBuf,
-    /// Whether `crossfeed` alone finds it.
+    /// Whether `PATH` finds it as `crossfeed`.
     pub(super) is_on_path: bool,
 }
 
 impl Program {
-    /// Of the process that runs.
+    /// The program of this process.
     pub(super) fn find(environment: &BTreeMap<String, String>) -> io::Result<Self> {
         let this = std::env::current_exe()?;
         let called = std::env::args_os().next().unwrap_or_default();

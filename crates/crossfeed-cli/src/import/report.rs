@@ -1,55 +1,97 @@
-//! What became of each file, for people or as JSON.
-//!
-//! Nothing is printed before everything is done.
+//! Reports the outcome for each file, for people or as JSON, after everything is done.
 
-use crate::report::{self, CommandError, Result};
+use crate::report::{self, CommandError, Result, printable};
 use crossfeed::{ErrorBody, ErrorCode, ErrorReport};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::{
     io::{self, Write},
     path::Path,
 };
 
-/// What became of a file.
+/// A server that stays in the client's file.
+#[derive(Serialize)]
+struct Stay {
+    name: String,
+    why: String,
+}
+
+/// The outcome for a file.
+#[derive(Serialize)]
 pub(super) struct FileReport {
-    /// The file.
     file: String,
-    /// What became of it, as a word and in words.
-    outcome: (&'static str, String),
-    /// The servers that go through the gateway.
+    /// The outcome as a word.
+    outcome: &'static str,
+    /// The outcome for people.
+    #[serde(skip)]
+    words: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Value>,
+    /// The servers that move behind the gateway.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) moved: Vec<String>,
-    /// The servers that stay, and why.
-    pub(super) stay: Vec<(String, String)>,
-    /// What else there is to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stay: Vec<Stay>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notices: Vec<String>,
     /// The gateway's configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<String>,
-    /// The file as it was, and how that is put back.
-    pub(super) backup: Option<(String, String)>,
-    /// The servers that would go, and the one that would come.
-    pub(super) change: Option<(Value, Value)>,
+    /// The copy of the original file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) backup: Option<String>,
+    /// The command that restores the original file.
+    #[serde(skip)]
+    pub(super) restore: String,
+    /// The servers that the change removes, and the one that it adds.
+    #[serde(flatten)]
+    pub(super) change: Option<Change>,
+    #[serde(skip)]
     error: Option<CommandError>,
+}
+
+/// A change of a client's file that is only planned.
+#[derive(Serialize)]
+pub(super) struct Change {
+    pub(super) gone: Value,
+    pub(super) new: Value,
 }
 
 impl FileReport {
     pub(super) fn new(file: &Path, outcome: &'static str, words: impl Into<String>) -> Self {
         Self {
             file: file.display().to_string(),
-            outcome: (outcome, words.into()),
+            outcome,
+            words: words.into(),
+            errors: Vec::new(),
             moved: Vec::new(),
             stay: Vec::new(),
             notices: Vec::new(),
             config: None,
             backup: None,
+            restore: String::new(),
             change: None,
             error: None,
         }
     }
 
-    /// Of a file with which it did not work.
-    pub(super) fn failed(file: &Path, why: CommandError) -> Self {
+    /// Sets the servers that stay, and why.
+    pub(super) fn with_stay(mut self, stay: Vec<(String, String)>) -> Self {
+        let stay = stay.into_iter();
+        self.stay = stay.map(|(name, why)| Stay { name, why }).collect();
+        self
+    }
+
+    /// The report of a file that failed.
+    pub(super) fn failed(file: &Path, error: CommandError) -> Self {
+        let errors = match &error {
+            CommandError::Answer(bodies) => bodies.iter().map(|body| json!(body)).collect(),
+            CommandError::Usage(why) => vec![json!({ "message": why })],
+            CommandError::Output(_) | CommandError::Written(_) => Vec::new(),
+        };
         Self {
-            error: Some(why),
+            errors,
+            error: Some(error),
             ..Self::new(file, "failed", String::new())
         }
     }
@@ -59,126 +101,80 @@ impl FileReport {
             // `write` reports it.
             return Ok(());
         }
-        writeln!(out, "{}: {}", plain(&self.file), plain(&self.outcome.1))?;
-        for (name, why) in &self.stay {
-            let (name, why) = (plain(name), plain(why));
+        writeln!(out, "{}: {}", printable(&self.file), printable(&self.words))?;
+        for Stay { name, why } in &self.stay {
+            let (name, why) = (printable(name), printable(why));
             writeln!(out, "  `{name}` stays where it is: {why}")?;
         }
         for notice in &self.notices {
-            writeln!(out, "  notice: {}", plain(notice))?;
+            writeln!(out, "  notice: {}", printable(notice))?;
         }
         if let Some(config) = &self.config {
-            writeln!(out, "  configuration of the gateway: {}", plain(config))?;
+            writeln!(out, "  configuration of the gateway: {}", printable(config))?;
         }
-        if let Some((backup, back)) = &self.backup {
-            let (backup, back) = (plain(backup), plain(back));
-            writeln!(out, "  as it was: {backup}; `{back}` puts it back")?;
+        if let Some(backup) = &self.backup {
+            let (backup, restore) = (printable(backup), printable(&self.restore));
+            writeln!(out, "  the original: {backup}; `{restore}` restores it")?;
         }
-        let Some((gone, new)) = &self.change else {
+        let Some(Change { gone, new }) = &self.change else {
             return Ok(());
         };
         for (sign, servers) in [('-', gone), ('+', new)] {
             let text = format!("{servers:#}");
-            // The braces around them say nothing.
+            // Without the outer braces.
             for line in text.lines().filter(|line| line.starts_with(' ')) {
-                writeln!(out, "{sign} {}", plain(line))?;
+                writeln!(out, "{sign} {}", printable(line))?;
             }
         }
         Ok(())
     }
-
-    fn json(&self) -> Value {
-        let mut said = Map::new();
-        said.insert("file".to_owned(), self.file.as_str().into());
-        said.insert("outcome".to_owned(), self.outcome.0.into());
-        match &self.error {
-            Some(CommandError::Answer(bodies)) => {
-                said.insert("errors".to_owned(), json!(bodies));
-            }
-            Some(CommandError::Usage(why)) => {
-                said.insert("errors".to_owned(), json!([{ "message": why }]));
-            }
-            Some(CommandError::Output(_) | CommandError::Written(_)) | None => {}
-        }
-        let stay = self.stay.iter();
-        let stay = stay.map(|(name, why)| json!({"name": name, "why": why}));
-        let mut list = |key: &str, items: Vec<Value>| {
-            if !items.is_empty() {
-                said.insert(key.to_owned(), items.into());
-            }
-        };
-        list("moved", self.moved.iter().map(|name| json!(name)).collect());
-        list("stay", stay.collect());
-        list("notices", self.notices.iter().map(|it| json!(it)).collect());
-        if let Some(config) = &self.config {
-            said.insert("config".to_owned(), config.as_str().into());
-        }
-        if let Some((backup, _)) = &self.backup {
-            said.insert("backup".to_owned(), backup.as_str().into());
-        }
-        if let Some((gone, new)) = &self.change {
-            said.insert("gone".to_owned(), gone.clone());
-            said.insert("new".to_owned(), new.clone());
-        }
-        said.into()
-    }
 }
 
-/// Says it of all files, and how the command ends by it: the other files are none the worse for one with
-/// which it did not work.
-pub(super) fn write(said: Vec<FileReport>, json: bool, out: &mut dyn Write) -> Result {
-    let files: Vec<_> = said.iter().map(FileReport::json).collect();
+/// Writes the reports of all files, and returns the errors of those that failed.
+pub(super) fn write(reports: Vec<FileReport>, json: bool, out: &mut dyn Write) -> Result {
+    let mut document = json!({ "files": &reports });
     let mut lines = Vec::new();
-    for file in said.iter().filter(|_| !json) {
+    for file in reports.iter().filter(|_| !json) {
         file.write(&mut lines)?;
     }
-    let (mut wrong, mut failed) = (Vec::new(), Vec::new());
-    for error in said.into_iter().filter_map(|file| file.error) {
+    let (mut bodies, mut messages) = (Vec::new(), Vec::new());
+    for error in reports.into_iter().filter_map(|file| file.error) {
         match error {
-            CommandError::Answer(bodies) => wrong.extend(bodies),
-            CommandError::Usage(why) => failed.push(why),
+            CommandError::Answer(wrong) => bodies.extend(wrong),
+            CommandError::Usage(why) => messages.push(why),
             CommandError::Output(error) => return Err(error.into()),
             CommandError::Written(_) => {}
         }
     }
-    let status = if failed.is_empty() {
-        report::ERROR
-    } else {
-        report::USAGE
-    };
-    let failed = failed
-        .into_iter()
-        .map(|why| ErrorBody::new(ErrorCode::CommandInvalid, why));
-    let wrong: Vec<_> = failed.chain(wrong).collect();
+    let is_usage = !messages.is_empty();
+    let is_done = bodies.is_empty() && !is_usage;
     if json {
-        let mut document = Map::from_iter([("files".to_owned(), files.into())]);
-        if let Some((first, rest)) = wrong.split_first() {
-            let report = json!(ErrorReport::new(first.clone(), rest.iter().cloned()));
-            document.extend(report.as_object().cloned().unwrap_or_default());
+        let failed = messages.iter();
+        let failed = failed.map(|why| ErrorBody::new(ErrorCode::CommandInvalid, why));
+        let mut errors = failed.chain(bodies.iter().cloned());
+        if let Some(first) = errors.next()
+            && let Value::Object(report) = json!(ErrorReport::new(first, errors))
+            && let Some(document) = document.as_object_mut()
+        {
+            document.extend(report);
         }
-        writeln!(lines, "{}", Value::Object(document))?;
+        writeln!(lines, "{document}")?;
     }
     out.write_all(&lines)?;
     out.flush()?;
-    match (wrong.is_empty(), json, status) {
-        (true, ..) => Ok(()),
-        (false, true, _) => Err(CommandError::Written(status)),
-        (false, false, report::USAGE) => {
-            let messages: Vec<_> = wrong.into_iter().map(|body| body.message).collect();
-            Err(CommandError::usage(messages.join("; ")))
-        }
-        (false, false, _) => Err(CommandError::Answer(wrong)),
-    }
-}
-
-/// A text of a client's file as a line may hold it: what would steer a terminal is escaped.
-pub(super) fn plain(text: &str) -> String {
-    let escaped = |c: char| {
-        if c.is_control() {
-            c.escape_debug().to_string()
+    if is_done {
+        Ok(())
+    } else if json {
+        let status = if is_usage {
+            report::USAGE
         } else {
-            c.to_string()
-        }
-    };
-    text.chars().map(escaped).collect()
+            report::ERROR
+        };
+        Err(CommandError::Written(status))
+    } else if is_usage {
+        messages.extend(bodies.into_iter().map(|body| body.message));
+        Err(CommandError::usage(messages.join("; ")))
+    } else {
+        Err(CommandError::Answer(bodies))
+    }
 }

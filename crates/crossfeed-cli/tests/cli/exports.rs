@@ -269,14 +269,14 @@ fn what_cannot_be_sent_is_said_behind_the_demo() {
     check_usage(
         &["demo", "--otlp", "a.example:4318"],
         "",
-        "`http://a.example:4318` would be",
+        "write `http://a.example:4318`",
     );
     check_usage(
         &["demo", "--otlp", "http://ann:secret@a.example"],
         "",
         "a name or a password",
     );
-    check_usage(&["demo", "--otlp", ""], "", "not a URL");
+    check_usage(&["demo", "--otlp", ""], "", "not a valid URL");
 }
 
 #[cfg(unix)]

@@ -474,7 +474,7 @@ fn paths_that_name_the_protocol_are_noticed() {
         .collect();
     let notice = |path: &str, word: &str| {
         format!(
-            "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data that results hold, not of the messages around it"
+            "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data in results, not of the messages around it"
         )
     };
     assert_eq!(

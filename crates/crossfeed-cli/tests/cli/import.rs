@@ -164,7 +164,7 @@ fn a_named_file_is_undone_as_it_is_said() {
     let path = home.path("project/deep/.cursor/mcp.json");
     let path = path.to_str().unwrap();
     let out = home.done(&["cursor", "--config", path, "--apply"]);
-    let says = format!("`crossfeed import cursor --config {path} --undo` puts it back");
+    let says = format!("`crossfeed import cursor --config {path} --undo` restores it");
     assert!(out.contains(&says), "{out}");
     let config: Value =
         serde_json::from_str(&home.read("project/deep/.cursor/mcp.crossfeed.json")).unwrap();
@@ -197,7 +197,7 @@ fn what_is_said_to_put_it_back_does() {
     let path = home.path(name);
     let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
     assert_ne!(home.read(name), text);
-    let (_, back) = out.split_once("as it was: ").unwrap();
+    let (_, back) = out.split_once("the original: ").unwrap();
     let typed = back.split('`').nth(1).unwrap();
     let typed = typed.replacen("crossfeed", env!("CARGO_BIN_EXE_crossfeed"), 1);
     let done = Command::new("sh").args(["-c", &typed]).output().unwrap();

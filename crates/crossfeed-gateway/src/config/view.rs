@@ -19,6 +19,9 @@ pub enum ViewChoice {
 }
 
 impl ViewChoice {
+    /// The words for all choices.
+    pub const WORDS: &'static [&'static str] = &["auto", "model", "program", "ask"];
+
     /// The view of a client under this choice.
     pub(crate) fn of(self, client: Option<&ClientName>) -> ChosenView {
         let (view, reason) = match (self, client.and_then(ClientName::known)) {
@@ -43,7 +46,7 @@ impl FromStr for ViewChoice {
 }
 
 impl VariantNames for ViewChoice {
-    const VARIANTS: &'static [&'static str] = &["auto", "model", "program", "ask"];
+    const VARIANTS: &'static [&'static str] = Self::WORDS;
 }
 
 /// The options of clients of one name.

@@ -1,7 +1,5 @@
-//! The trace as text: its calls, what flowed between them, and the stages of each.
-//!
-//! Ids and times are left out: they differ from run to run. What a link leads to is looked up among the
-//! spans, by its id.
+//! Prints the trace as text: its calls, the data flow between them, and the stages of each. Ids and times, which differ from
+//! run to run, are left out.
 
 use crate::demo::{WIDTH, wrap};
 use opentelemetry::{KeyValue, SpanId};
@@ -11,14 +9,14 @@ use std::{
     io::{self, Write},
 };
 
-/// What the names of stages begin with.
+/// The prefix of stages' names.
 const STAGE: &str = "crossfeed.";
-/// What says of a reference what a link would, where there is nothing to link to.
+/// The event of a reference without a span to link to.
 const REFERENCE: &str = "crossfeed.reference";
-/// Stages in the order in which a call comes through them; others stand behind.
+/// Stages in the order of a call; others follow.
 const ORDER: [&str; 6] = ["wait", "resolve", "select", "validate", "record", "render"];
 
-/// Writes the spans as a tree. Every line is the same whenever the run is.
+/// Writes the spans as a tree. The lines are the same in every run.
 pub(in crate::demo) fn write(spans: &[SpanData], out: &mut dyn Write) -> io::Result<()> {
     let tree = Tree::of(spans);
     let links: usize = spans.iter().map(|span| span.links.len()).sum();
@@ -37,7 +35,7 @@ pub(in crate::demo) fn write(spans: &[SpanData], out: &mut dyn Write) -> io::Res
 struct Tree<'s> {
     roots: Vec<&'s SpanData>,
     by_id: HashMap<SpanId, &'s SpanData>,
-    /// Of each span, in the order in which they began.
+    /// The children of each span, in the order in which they began.
     children: HashMap<SpanId, Vec<&'s SpanData>>,
 }
 

@@ -1,9 +1,7 @@
-//! Tools that are asked for by name, each in full.
-//!
-//! Prints them as a client gets them, laid out for a person.
+//! Prints the tools that are named on the command line in full, as a client gets them, laid out for a person.
 
-use super::{Checked, Cost, parsed, tokens, write_cost, write_unanswered};
-use crate::report::{self, CommandError, Result};
+use super::{Checked, ToolCost, parsed, tokens, write_cost, write_unanswered};
+use crate::report::{self, CommandError, Result, printable};
 use bytes::Bytes;
 use serde_json::Value;
 use std::{
@@ -11,7 +9,7 @@ use std::{
     io::{self, Write},
 };
 
-/// The tools that are asked for, each in full.
+/// Prints the named tools.
 pub(super) fn write(
     checked: &[Checked<'_>],
     own: &BTreeMap<String, Bytes>,
@@ -64,7 +62,7 @@ pub(super) fn write(
     }
 }
 
-/// That a tool which is asked for is not there.
+/// An error if a named tool does not exist.
 pub(super) fn missing(
     checked: &[Checked<'_>],
     own: &BTreeMap<String, Bytes>,
@@ -72,7 +70,8 @@ pub(super) fn missing(
 ) -> Option<CommandError> {
     let is_there = |name: &String| {
         let lists = |server: &Checked<'_>| {
-            let is = |tool: &Cost| tool.is_wanted(&server.server.name, std::slice::from_ref(name));
+            let is =
+                |tool: &ToolCost| tool.is_wanted(&server.server.name, std::slice::from_ref(name));
             server.tools.iter().any(is)
         };
         own.contains_key(name) || checked.iter().any(lists)
@@ -113,16 +112,4 @@ fn write_definition(tool: &Bytes, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(out)
-}
-
-/// A line of a server's text: what would steer a terminal is escaped.
-fn printable(line: &str) -> String {
-    let plain = |c: char| {
-        if c.is_control() {
-            c.escape_debug().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    line.chars().map(plain).collect()
 }

@@ -1,6 +1,4 @@
-//! Delivery over OTLP/HTTP, in protobuf.
-//!
-//! Everything is bounded in time: a receiver that is slow is as good as gone.
+//! Delivers telemetry in protobuf. Every wait for a receiver has a limit.
 
 use crate::report::{CommandError, Result};
 use crossfeed::{
@@ -22,11 +20,11 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 
 /// How long a receiver may take for a request.
-const REQUEST: Duration = Duration::from_secs(4);
-/// How long all of them may take at the end.
-const ALL: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long all requests may take at the end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// More spans than a run has, so that none is dropped.
-const QUEUE: usize = 1 << 14;
+const MAX_QUEUED_SPANS: usize = 1 << 14;
 
 /// Where telemetry goes: the address of a receiver of OTLP/HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,28 +38,28 @@ impl Endpoint {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         const TRACES: &str = "/v1/traces";
         let uri = Uri::parse(text)
-            .map_err(|_| "it is not a URL: write one like `http://127.0.0.1:4318`".to_owned())?;
+            .map_err(|_| "not a valid URL: write one like `http://127.0.0.1:4318`".to_owned())?;
         match uri.scheme().as_str() {
             "http" => {}
             "https" => {
                 return Err(
-                    "https is not built in: send to a Collector near by, which sends on".to_owned(),
+                    "https is not built in: send to a Collector nearby, which forwards".to_owned(),
                 );
             }
             _ if uri.authority().is_none() => {
-                return Err(format!("it is not a URL: `http://{text}` would be"));
+                return Err(format!("not a valid URL: write `http://{text}`"));
             }
             other => return Err(format!("`{other}` is not supported: use `http`")),
         }
         let authority = uri.authority();
         if authority.is_none_or(|authority| authority.host().is_empty()) {
-            return Err("it names no host".to_owned());
+            return Err("the URL has no host".to_owned());
         }
         if authority.is_some_and(|authority| authority.has_userinfo()) {
-            return Err("it has a name or a password, which would be sent in the clear: give the address alone".to_owned());
+            return Err("the URL has a name or a password, which would be sent unencrypted: give the address alone".to_owned());
         }
         if uri.query().is_some() || uri.fragment().is_some() {
-            return Err("it has a query or a fragment: give the address alone".to_owned());
+            return Err("the URL has a query or a fragment: give the address alone".to_owned());
         }
         let base = text.trim_end_matches('/');
         let base = base.strip_suffix(TRACES).unwrap_or(base);
@@ -72,37 +70,33 @@ impl Endpoint {
     }
 }
 
-/// What has become of the spans of a run.
-#[derive(Clone, Debug, Default)]
-struct Fate(Arc<Mutex<Sent>>);
-
+/// How many spans of a run were sent.
 #[derive(Debug, Default)]
-struct Sent {
-    spans: usize,
-    /// Spans that were not taken.
+struct DeliveryStatus {
+    sent: usize,
     lost: usize,
-    /// The first reason for which some were not delivered.
-    failed: Option<String>,
+    /// The first reason why spans were lost.
+    failure: Option<String>,
 }
 
-/// An exporter that notes the outcome of its exports: a batch processor does not report it.
+/// An exporter that notes the outcome of its exports, which a batch processor does not report.
 #[derive(Debug)]
-struct Noted<E> {
+struct StatusExporter<E> {
     inner: E,
-    fate: Fate,
+    status: Arc<Mutex<DeliveryStatus>>,
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<E: SpanExporter> SpanExporter for Noted<E> {
+impl<E: SpanExporter> SpanExporter for StatusExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let count = batch.len();
         let done = self.inner.export(batch).await;
-        let mut sent = self.fate.0.lock();
+        let mut status = self.status.lock();
         match &done {
-            Ok(()) => sent.spans += count,
+            Ok(()) => status.sent += count,
             Err(error) => {
-                sent.lost += count;
-                sent.failed.get_or_insert_with(|| error.to_string());
+                status.lost += count;
+                status.failure.get_or_insert_with(|| error.to_string());
             }
         }
         done
@@ -125,49 +119,49 @@ impl<E: SpanExporter> SpanExporter for Noted<E> {
     }
 }
 
-/// The way to a receiver.
+/// The delivery to a receiver.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     to: Endpoint,
-    fate: Fate,
+    status: Arc<Mutex<DeliveryStatus>>,
 }
 
 impl Delivery {
-    /// Adds the way to what collects: the line that a pipeline needs is the one with the policy.
+    /// Adds exporters to a receiver. The spans pass the policy first.
     pub(crate) fn to(
         to: &Endpoint,
         tracers: TracerProviderBuilder,
         meters: MeterProviderBuilder,
     ) -> Result<(TracerProviderBuilder, MeterProviderBuilder, Self)> {
-        // The exporter's client wants one even where nothing is encrypted. There may be one already.
+        // The exporter's client needs a provider even without encryption. There may be one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let spans = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(&to.traces)
-            .with_timeout(REQUEST)
+            .with_timeout(REQUEST_TIMEOUT)
             .build()
             .map_err(unbuilt)?;
         let metrics = MetricExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(&to.metrics)
-            .with_timeout(REQUEST)
+            .with_timeout(REQUEST_TIMEOUT)
             .build()
             .map_err(unbuilt)?;
-        let fate = Fate::default();
-        let spans = Noted {
+        let status = Arc::default();
+        let spans = StatusExporter {
             inner: spans,
-            fate: fate.clone(),
+            status: Arc::clone(&status),
         };
         let spans = SanitizingSpanExporter::new(spans, Policy::default());
         let batches = BatchConfigBuilder::default()
-            .with_max_queue_size(QUEUE)
+            .with_max_queue_size(MAX_QUEUED_SPANS)
             .build();
         let batches = BatchSpanProcessor::builder(spans).with_batch_config(batches);
         let delivery = Self {
             to: to.clone(),
-            fate,
+            status,
         };
         Ok((
             tracers.with_span_processor(batches.build()),
@@ -176,51 +170,53 @@ impl Delivery {
         ))
     }
 
-    /// Sends what is left. Metrics that are not accepted are not a failure: many receivers of traces accept none.
+    /// Sends the last spans; returns how many were sent and lost, and why.
+    fn flush(&self, tracers: &SdkTracerProvider) -> (usize, usize, Option<String>) {
+        let ended = tracers.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
+        let status = self.status.lock();
+        let failure = status.failure.clone();
+        let failure = failure.or_else(|| ended.err().map(|error| error.to_string()));
+        (status.sent, status.lost, failure)
+    }
+
+    /// Sends what is left. Rejected metrics are not a failure: many receivers of traces accept none.
     pub(crate) fn finish(
         &self,
         tracers: &SdkTracerProvider,
         meters: &SdkMeterProvider,
         spans: usize,
     ) -> Result<String> {
-        let ended = tracers.shutdown_with_timeout(ALL);
-        let sent = self.fate.0.lock();
+        let (sent, _, failure) = self.flush(tracers);
         let Endpoint { traces, metrics } = &self.to;
-        let failed = sent.failed.clone();
-        let failed = failed.or_else(|| ended.err().map(|error| error.to_string()));
-        if let Some(why) = failed {
-            let missing = spans.saturating_sub(sent.spans);
+        if let Some(why) = failure {
+            let missing = spans.saturating_sub(sent);
             let message = format!("{missing} of {spans} spans were not sent to {traces}: {why}");
             let error = CommandError::answer(ErrorCode::TelemetryUnavailable, message);
             return Err(error.with_advice("give the address of a receiver of OTLP over HTTP"));
         }
-        Ok(match meters.shutdown_with_timeout(REQUEST) {
+        Ok(match meters.shutdown_with_timeout(REQUEST_TIMEOUT) {
             Ok(()) => format!("sent {spans} spans to {traces}, and metrics to {metrics}"),
-            Err(_) => format!("sent {spans} spans to {traces}; metrics were not taken"),
+            Err(_) => format!("sent {spans} spans to {traces}; metrics were not accepted"),
         })
     }
 
-    /// Sends what is left at the end of a run in the background. What became of spans and what of
-    /// metrics is logged, each for itself: many receivers take only one of them.
+    /// Sends what is left at the end of a run in the background. Spans and metrics are logged separately: many receivers
+    /// accept only one of them.
     pub(crate) fn end(&self, tracers: &SdkTracerProvider, meters: &SdkMeterProvider) {
-        let ended = tracers.shutdown_with_timeout(ALL);
-        let metered = meters.shutdown_with_timeout(REQUEST);
-        let sent = self.fate.0.lock();
-        let Sent { spans, lost, .. } = *sent;
+        let (sent, lost, failure) = self.flush(tracers);
         let Endpoint { traces, metrics } = &self.to;
-        let failed = sent.failed.clone();
-        match failed.or_else(|| ended.err().map(|error| error.to_string())) {
+        match failure {
             Some(why) => {
-                tracing::warn!(not_sent = lost, sent = spans, to = %traces, "spans were not sent: {why}");
+                tracing::warn!(not_sent = lost, sent, to = %traces, "spans were not sent: {why}");
             }
-            None if spans == 0 => tracing::info!(to = %traces, "there were no spans to send"),
-            None => tracing::info!(sent = spans, to = %traces, "spans were sent"),
+            None if sent == 0 => tracing::info!(to = %traces, "there were no spans to send"),
+            None => tracing::info!(sent, to = %traces, "spans were sent"),
         }
-        match metered {
+        match meters.shutdown_with_timeout(REQUEST_TIMEOUT) {
             Ok(()) => tracing::info!(to = %metrics, "metrics were sent"),
-            // Why, the exporter does not tell.
+            // The exporter does not report the reason.
             Err(_) => {
-                tracing::warn!(to = %metrics, "metrics were not sent: no receiver takes them there")
+                tracing::warn!(to = %metrics, "metrics were not sent: the receiver does not accept them")
             }
         }
     }
@@ -252,10 +248,10 @@ mod tests {
         check("http://[::1]/otlp", Ok("http://[::1]/otlp/v1/traces"));
         check("https://a.example", Err("https is not built in"));
         check("ftp://a.example", Err("`ftp` is not supported"));
-        check("127.0.0.1:4318", Err("not a URL"));
-        check("localhost:4318", Err("`http://localhost:4318` would be"));
+        check("127.0.0.1:4318", Err("not a valid URL"));
+        check("localhost:4318", Err("write `http://localhost:4318`"));
         check("http://ann:secret@127.0.0.1", Err("a name or a password"));
-        check("", Err("not a URL"));
+        check("", Err("not a valid URL"));
         check("http://", Err("no host"));
         check("http:/a", Err("no host"));
         check("http://a.example?x=1", Err("query"));
