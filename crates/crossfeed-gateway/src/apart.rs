@@ -7,8 +7,8 @@ use std::time::Duration;
 /// From how many bytes on work leaves these threads: up to it, reading takes well below a millisecond.
 pub(crate) const LARGE: usize = 64 << 10;
 
-/// Does work on so many bytes where it belongs. Waits for ever where the runtime ends meanwhile, as
-/// whoever waits ends with it.
+/// Does work on so many bytes where it belongs. Waits forever where the runtime ends meanwhile, as the task
+/// that waits ends with it.
 pub(crate) async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -34,13 +34,13 @@ pub(crate) async fn read_apart<T: Send + 'static>(
 
 /// JSON whose index is there: making it takes long where the JSON is large.
 pub(crate) async fn indexed(json: Bytes) -> Document {
-    let work = |json| {
+    apart(json.len(), move || {
         let document = Document::new(json);
         // What is not valid JSON says so again when it is used.
         let _ = document.root();
         document
-    };
-    apart(json.len(), move || work(json)).await
+    })
+    .await
 }
 
 /// The processor time that this thread has used: what others do on the machine does not count.

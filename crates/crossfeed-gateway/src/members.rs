@@ -1,7 +1,5 @@
-//! Members of JSON objects, found and set by their bytes.
-//!
-//! What comes in: JSON, and the keys that lead to a value. What goes out: the value, or an object with
-//! members set and every other byte kept. Deliberately not here: what members mean.
+//! Finds members of JSON objects in their bytes, without an index, and edits objects so that every other byte
+//! stays.
 
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Quoted, TokenVisitor, read_tokens};
@@ -15,6 +13,8 @@ pub(crate) struct Member<K> {
     /// With its key.
     pub(crate) whole: Range<usize>,
     pub(crate) value: Range<usize>,
+    /// How deep lists and objects nest in its value, as far as that was counted.
+    pub(crate) depth: usize,
 }
 
 impl<K> Member<K> {
@@ -25,6 +25,7 @@ impl<K> Member<K> {
             // The quote before it is part of the member.
             whole: written.start() - 1..value,
             value: value..value,
+            depth: 0,
         }
     }
 
@@ -32,9 +33,9 @@ impl<K> Member<K> {
     pub(crate) fn within(self, from: usize) -> Self {
         let less = |range: Range<usize>| range.start - from..range.end - from;
         Self {
-            key: self.key,
             whole: less(self.whole),
             value: less(self.value),
+            ..self
         }
     }
 
@@ -72,7 +73,7 @@ pub(crate) fn value_start(json: &[u8], key: &Quoted<'_>) -> Option<usize> {
 /// Finds the members of the outermost object.
 pub(crate) struct Members<'t, T, F> {
     text: &'t [u8],
-    /// What is made of a key; none where its member is not wanted.
+    /// What is made of a key; `None` where its member is not wanted.
     read: F,
     depth: usize,
     /// The member whose value comes.
@@ -97,6 +98,9 @@ impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
 
 impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
     fn open(&mut self, _: usize) {
+        if let Some(member) = &mut self.next {
+            member.depth = member.depth.max(self.depth);
+        }
         self.depth += 1;
     }
 
@@ -108,9 +112,7 @@ impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
         if self.depth != 1 {
             return;
         }
-        let value = value_start(self.text, &key);
-        let of_key = (self.read)(&key.text());
-        let next = of_key.zip(value);
+        let next = (self.read)(&key.text()).zip(value_start(self.text, &key));
         self.next = next.map(|(of_key, value)| Member::begin(of_key, &key, value));
     }
 
@@ -134,7 +136,12 @@ pub(crate) fn object<V: AsRef<[u8]>>(members: &[(&str, V)]) -> Bytes {
     crossfeed_json::object(members).into()
 }
 
-/// JSON with changes, shared where there are none; none where it cannot be read.
+/// Whether an object has one of these members.
+pub(crate) fn has_any(object: Cursor<'_>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| object.get(key).is_some())
+}
+
+/// JSON with changes, shared where there are none; `None` where it cannot be read.
 pub(crate) fn edited(
     json: &Bytes,
     change: impl FnOnce(&mut Edits<'_>, Cursor<'_>),

@@ -1,52 +1,55 @@
-//! The revisions of MCP that are spoken.
+//! The revisions of MCP that the gateway speaks.
 
-use std::fmt;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// A revision of the Model Context Protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[non_exhaustive]
 pub enum Revision {
     /// 2024-11-05: sessions.
+    #[strum(serialize = "2024-11-05")]
     V2024_11_05,
     /// 2025-03-26: sessions, streamable HTTP.
+    #[strum(serialize = "2025-03-26")]
     V2025_03_26,
     /// 2025-06-18: sessions, structured content.
+    #[strum(serialize = "2025-06-18")]
     V2025_06_18,
     /// 2025-11-25: sessions, tasks.
+    #[strum(serialize = "2025-11-25")]
     V2025_11_25,
     /// 2026-07-28: no sessions; every request says who asks.
+    #[strum(serialize = "2026-07-28")]
     V2026_07_28,
 }
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: &'static [Self] = &[
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-        Self::V2026_07_28,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V2024_11_05 => "2024-11-05",
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
+        self.into()
     }
 
     /// The revision that is written so.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|revision| revision.as_str() == text)
+        text.parse().ok()
     }
 
     /// The revision of a session whose client wants this one: its own, or the newest with sessions where that
@@ -69,11 +72,5 @@ impl Revision {
     #[must_use]
     pub fn is_stateless(self) -> bool {
         self >= Self::V2026_07_28
-    }
-}
-
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

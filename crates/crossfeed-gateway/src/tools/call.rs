@@ -14,7 +14,7 @@ use super::{
     params::Params,
     reader::Asked,
     refusal::{self, Refused},
-    result::{self, Passing, RecordedCall, Replay},
+    result::{self, RecordedCall, Replay},
     room, unlisted,
 };
 use crate::{
@@ -88,16 +88,18 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         return invalid(format!("the params of tools/call have {key} twice"));
     }
     let shared = &shared.of_call(root);
-    let said = root
-        .get("_meta")
-        .map(|said| Asked::of(said, shared.is_stateless()));
-    let said = said.transpose().map_err(not_valid)?;
-    let said = said.unwrap_or_default();
+    let meta = root.get("_meta");
+    let asked = meta.map(|meta| Asked::of(meta, shared.is_stateless()));
+    let said = asked.transpose().map_err(not_valid)?.unwrap_or_default();
     let reader = shared.reader(&said);
     let listing = shared.listing_for(&reader);
     let written = params.arguments();
     let arguments = written.clone().filter(|own| *own != "null");
-    let is_own = |name: &str| listing.as_ref().is_some_and(|own| own.has_extra(name));
+    let is_own = |name: &str| {
+        listing
+            .as_ref()
+            .is_some_and(|own| own.extra.contains(&name))
+    };
     if is_own(&name) {
         let answer = builtin::answer(shared, &name, arguments).await;
         return Err(Call::Answered(answer));
@@ -192,11 +194,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            passing: Passing {
-                view,
-                is_stateless: shared.is_stateless(),
-                withholds: offered.withholds(),
-            },
+            passing: shared.passing(&offered, view),
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })
@@ -247,7 +245,7 @@ async fn begun(
         return Err(refusal::flow_body(&FlowError::NotChained { to }));
     }
     for _ in 0..MAX_ID_TRIES {
-        let Ok(call_id) = shared.place.ids.next() else {
+        let Some(call_id) = shared.place.ids.next() else {
             break;
         };
         let mut begun = match shared.session().begin(&call_id).await {
@@ -287,12 +285,10 @@ async fn ready(
     offered: &Arc<Offered>,
     written: Bytes,
 ) -> Result<Ready, Refused> {
-    let listed = offered.prepared.listed();
-    let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
     let (may_be_ours, is_text) = looked_at.await;
-    if is_as_shown && !may_be_ours {
+    if offered.keeps_parameters() && !may_be_ours {
         return Ok(Ready::default());
     }
     if is_text {
@@ -324,18 +320,20 @@ async fn ready(
     }
     let resolved = match resolved {
         Ok(resolved) => resolved,
-        // What holds no reference is for the server to judge.
-        Err(error) if is_judged_only(&error) => match plain(shared, offered, &written).await {
-            Some(ready) => return Ok(ready),
-            None => return Err(refusal::of_call(&error, offered)),
-        },
-        Err(error) => return Err(refusal::of_call(&error, offered)),
+        Err(error) => {
+            // What holds no reference is for the server to judge.
+            if is_judged_only(&error)
+                && let Some(ready) = plain(shared, offered, &written).await
+            {
+                return Ok(ready);
+            }
+            return Err(refusal::of_call(&error, offered));
+        }
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
         .map_err(|error| refusal::flow_body(&error))?;
-    let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
-    figures.references.add(references);
+    figures.references.add(resolved.lineage.len());
     let mut arguments = resolved.arguments;
     let length = arguments.len();
     room::fits_message(shared, length)?;
@@ -368,11 +366,8 @@ fn allowed(
                 let mut sources = lineage.iter().map(|link| &link.source);
                 let source = sources.find(|source| source.call_id == call_id);
                 let tool = source.and_then(|source| source.tool.as_deref());
-                let is_repeatable =
-                    tool.is_some_and(|tool| match shared.find(tool, shared.usual_reader()) {
-                        Known::Tool(offered) => offered.prepared.listed().is_repeatable(),
-                        Known::Nothing | Known::NotSent => false,
-                    });
+                let known = tool.map(|tool| shared.find(tool, &shared.audience.reader));
+                let is_repeatable = matches!(known, Some(Known::Tool(offered)) if offered.prepared.listed().is_repeatable());
                 FlowError::Forgotten {
                     call_id,
                     is_repeatable,
@@ -395,19 +390,16 @@ fn allowed(
 
 /// Whether nothing is wrong but that arguments do not fit the tool's schema.
 fn is_judged_only(error: &ResolveError) -> bool {
-    let of_arguments = |error: &Error| {
-        matches!(
-            error,
+    error.failures().iter().all(|failure| {
+        let of_arguments = matches!(
+            &failure.error,
             Error::Arguments(_)
                 | Error::Validation(_)
                 | Error::Read(_)
                 | Error::Limit(LimitError::ArgumentsTooLarge { .. } | LimitError::WrittenNumber(_))
-        )
-    };
-    error
-        .failures()
-        .iter()
-        .all(|failure| failure.call_id.is_none() && of_arguments(&failure.error))
+        );
+        of_arguments && failure.call_id.is_none()
+    })
 }
 
 /// [`plain`] for a call whose result is not kept. The tool's own names are not words of ours; and what is
@@ -437,7 +429,9 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Re
 /// Arguments without parameters of the gateway's; none where they hold references.
 async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<Ready> {
     let length = resolved.arguments.len();
-    resolved.lineage.is_empty().then_some(())?;
+    if !resolved.lineage.is_empty() {
+        return None;
+    }
     Some(Ready {
         arguments: changed(length, resolved.arguments, written.clone()).await,
         projection: resolved.projection,
@@ -448,11 +442,8 @@ async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<R
 
 /// Arguments of so many bytes in one piece; none where they are as they were written.
 async fn changed(length: usize, arguments: SplicedJson, written: Bytes) -> Option<Bytes> {
-    apart(length, move || {
-        let bytes = arguments.into_bytes();
-        (bytes != written).then_some(bytes)
-    })
-    .await
+    let changed = move || Some(arguments.into_bytes()).filter(|bytes| *bytes != written);
+    apart(length, changed).await
 }
 
 /// Whether arguments are a text of what may be meant for the gateway, in place of an object.

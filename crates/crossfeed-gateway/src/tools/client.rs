@@ -13,7 +13,7 @@ use super::{
     profile::Choice,
     reader::{self, Asked, Reader},
     refusal::{self, Privacy, Refused},
-    result::RecordedCall,
+    result::{Passing, RecordedCall},
     room,
     tasks::{Room, Tasks},
 };
@@ -85,7 +85,7 @@ pub(super) struct OfClient {
     /// What is built for it is charged to this.
     pub(super) account: Arc<Account>,
     pub(super) principal: Principal,
-    audience: Audience,
+    pub(super) audience: Audience,
     listing: Mutex<Shown>,
     rounds: Mutex<LruCache<RoundKey, Round>>,
     /// The key of the digests of what was asked.
@@ -112,7 +112,7 @@ struct Shown {
     is_of_several: bool,
     /// Of each server, the last listing that has its tools: it keeps them while it is away.
     last: HashMap<usize, Arc<Listing>>,
-    /// Who reads what the listing was made for.
+    /// The reader that the listing was made for.
     reader: Option<Arc<Reader>>,
     /// The listings for other readers, as far as they are remembered.
     others: Vec<(Arc<Reader>, Arc<Listing>)>,
@@ -130,8 +130,8 @@ impl Shown {
             let surplus = self.others.len().saturating_sub(MAX_OTHERS);
             self.others.drain(..surplus);
         }
-        for server in listing.servers() {
-            self.last.insert(server, Arc::clone(listing));
+        for server in &listing.servers {
+            self.last.insert(*server, Arc::clone(listing));
         }
         self.is_asked_for |= is_asked_for;
         if is_asked_for {
@@ -255,6 +255,15 @@ impl Shared {
         }
     }
 
+    /// How results of a tool are passed on.
+    pub(super) fn passing(&self, offered: &Offered, view: View) -> Passing {
+        Passing {
+            view,
+            is_stateless: self.is_stateless(),
+            withholds: offered.withholds(),
+        }
+    }
+
     /// An error as the result of a call.
     pub(super) fn refused(&self, bodies: Refused) -> Bytes {
         refusal::of_bodies(bodies, self.privacy())
@@ -328,16 +337,6 @@ impl OfClient {
         holder.is_none_or(|holder| holder.admits_server(server))
     }
 
-    /// Patterns `server/tool` of what the client may use; none means everything.
-    pub(super) fn patterns(&self) -> &[String] {
-        &self.audience.tools
-    }
-
-    /// Who reads what a request brings that says nothing of it.
-    pub(super) fn usual_reader(&self) -> &Arc<Reader> {
-        &self.audience.reader
-    }
-
     /// The client that a request is from that says this of itself. In the era without sessions only the request
     /// says it.
     fn client_of<'a>(&'a self, asked: &'a Asked) -> Option<&'a ClientName> {
@@ -348,7 +347,7 @@ impl OfClient {
         }
     }
 
-    /// Who reads what a request brings that says this of itself.
+    /// The reader of the results of a request with such a `_meta`.
     pub(super) fn reader(&self, asked: &Asked) -> Arc<Reader> {
         if asked.is_empty() {
             return Arc::clone(&self.audience.reader);
@@ -362,7 +361,7 @@ impl OfClient {
     pub(super) fn find(&self, name: &str, reader: &Arc<Reader>) -> Known {
         let shown = self.listing.lock();
         let listing = shown.listing_for(reader).or(shown.listing.as_ref());
-        let listed = listing.and_then(|listing| listing.find(name));
+        let listed = listing.and_then(|listing| listing.tools.get(name));
         let owner = shown.sent.owner(name).map(|(server, _)| server);
         let found = match (listed, owner) {
             (listed, _) if self.tools.naming.is_sole() => listed,
@@ -371,15 +370,15 @@ impl OfClient {
             (None, None) => None,
             (None, Some(owner)) => {
                 let is_there = shown.listing.as_ref();
-                let is_there = is_there.is_some_and(|listing| listing.has_server(owner));
+                let is_there = is_there.is_some_and(|listing| listing.servers.contains(&owner));
                 let last = shown.last.get(&owner).filter(|_| !is_there);
-                last.and_then(|listing| listing.find(name))
+                last.and_then(|listing| listing.tools.get(name))
             }
         };
         found.map_or(Known::Nothing, |tool| Known::Tool(Arc::clone(tool)))
     }
 
-    /// Which part of a result a client shows its model, for who makes a request that says this of itself.
+    /// Which part of a result the client of a request with such a `_meta` shows its model.
     pub(super) fn shows(&self, asked: &Asked) -> Shows {
         self.client_of(asked)
             .and_then(ClientName::known)
@@ -424,7 +423,7 @@ impl OfClient {
 
     /// What a call was resolved to that was answered with this state, if it is the same call, of the
     /// same tool: what is shown by a name may be another server's by now. And whose data went to that
-    /// call, the same or not: the server goes on from there, whatever else is said.
+    /// call, the same or not: the server goes on from there, whatever the request says.
     ///
     /// # Errors
     ///
@@ -491,7 +490,7 @@ impl ClientTools {
             tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
         };
         let ids = match session {
-            Some(_) => CallIds::counted(),
+            Some(_) => CallIds::counted_from(0),
             None => CallIds::signed(tools.key.clone(), principal),
         };
         let scope = ids::scope(principal, session.as_deref());
@@ -540,7 +539,7 @@ impl ClientTools {
         Some(listing.await.bytes.clone())
     }
 
-    /// Who reads what a request brings, by its `_meta`.
+    /// The reader of the results of a request, by its `_meta`.
     ///
     /// # Errors
     ///
@@ -684,7 +683,7 @@ impl ClientTools {
         self.guidance_for(&self.shared.audience.reader)
     }
 
-    /// The same for who reads what a request brings.
+    /// The same for the reader of the results of a request.
     pub(crate) fn guidance_for(&self, reader: &Reader) -> String {
         let config = &self.shared.tools.config;
         let mut choices = list::choices(config, &self.shared.audience).peekable();

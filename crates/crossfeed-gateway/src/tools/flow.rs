@@ -15,9 +15,11 @@ mod sources;
 
 pub(super) use sources::Sources;
 
-use crate::config::{FlowRule, ServerConfig};
-use crate::pattern::fits;
-use crate::principal::Principal;
+use crate::{
+    config::{FlowRule, ServerConfig},
+    pattern::fits,
+    principal::Principal,
+};
 use crossfeed_core::LineageEntry;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
@@ -32,7 +34,7 @@ use std::{
 /// sessions. Beyond, the client that has most of them loses its oldest.
 const MAX_CALLS: usize = 65_536;
 
-/// Tools that are told apart, of all servers together: each has the same share of them.
+/// Tools that have a bit of their own, of all servers together: each server has the same share of them.
 const MAX_TOOLS: usize = 4096;
 
 /// Why a result may not go to a tool.
@@ -181,14 +183,11 @@ impl Flows {
         let mut sources = Sources::default();
         for call_id in calls {
             let key = (scope.clone(), call_id.clone());
-            let Some(of_call) = known.get(principal, &key) else {
-                let call_id = call_id.clone();
-                return Err(FlowError::Forgotten {
-                    call_id,
-                    is_repeatable: false,
-                });
-            };
-            sources.extend(of_call);
+            let of_call = known.get(principal, &key);
+            sources.extend(of_call.ok_or_else(|| FlowError::Forgotten {
+                call_id: call_id.clone(),
+                is_repeatable: false,
+            })?);
         }
         let named = known.tools.named(&sources);
         Ok((sources, named))
@@ -198,34 +197,29 @@ impl Flows {
     fn judge(&self, sources: &[Source], to: &Arc<str>) -> Result<(), FlowError> {
         let mut refused: Option<(&str, BTreeSet<Arc<str>>)> = None;
         for source in sources {
-            let decided = match source {
-                Source::Tool(name) => {
-                    let fitting = |rule: &&FlowRule| fits(&rule.from, name) && fits(&rule.to, to);
-                    let first = self.rules.iter().find(fitting);
-                    first.filter(|rule| !rule.allow)
-                }
-                // Which of them it is, is not known: none of them may be forbidden it.
-                Source::Rest { .. } => self
-                    .rules
-                    .iter()
-                    .find(|rule| !rule.allow && source.may_fit(&rule.from) && fits(&rule.to, to)),
+            let rules = self.rules.iter();
+            let mut fitting = rules.filter(|rule| source.may_fit(&rule.from) && fits(&rule.to, to));
+            let decisive = if source.begins.is_none() {
+                fitting.next()
+            } else {
+                // Which of several tools it is, is unknown: none of them may be forbidden it.
+                fitting.find(|rule| !rule.allow)
             };
-            let Some(rule) = decided else {
+            let Some(rule) = decisive.filter(|rule| !rule.allow) else {
                 continue;
             };
             let (name, from) = refused.get_or_insert_with(|| (&rule.name, BTreeSet::new()));
             if *name == rule.name {
-                from.insert(Arc::clone(source.name()));
+                from.insert(Arc::clone(&source.name));
             }
         }
-        match refused {
-            None => Ok(()),
-            Some((rule, from)) => Err(FlowError::Refused {
+        refused.map_or(Ok(()), |(rule, from)| {
+            Err(FlowError::Refused {
                 rule: rule.to_owned(),
                 from,
                 to: Arc::clone(to),
-            }),
-        }
+            })
+        })
     }
 
     #[cfg(test)]

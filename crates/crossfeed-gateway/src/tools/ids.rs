@@ -16,11 +16,6 @@ use std::sync::{
 const NONCE: usize = 8;
 const SIGNATURE: usize = 8;
 
-/// No random bytes could be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random bytes")]
-pub(super) struct NoRandom;
-
 /// What signed ids are signed with: of one gateway's own, and never written anywhere.
 #[derive(Clone)]
 pub(super) struct Key(Arc<Option<[u8; 32]>>);
@@ -46,10 +41,6 @@ pub(super) enum CallIds {
 }
 
 impl CallIds {
-    pub(super) fn counted() -> Self {
-        Self::counted_from(0)
-    }
-
     /// Short ids, the first behind `call_LAST`.
     pub(super) fn counted_from(last: u64) -> Self {
         Self::Counted(AtomicU64::new(last))
@@ -70,8 +61,8 @@ impl CallIds {
         }
     }
 
-    /// The next id.
-    pub(super) fn next(&self) -> Result<CallId, NoRandom> {
+    /// The next id; `None` where the system gives no random bytes.
+    pub(super) fn next(&self) -> Option<CallId> {
         let text = match self {
             Self::Counted(last) => {
                 let number = last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
@@ -80,13 +71,13 @@ impl CallIds {
             Self::Signed { key, holder } => {
                 let mut bytes = [0; NONCE + SIGNATURE];
                 let (nonce, signature) = bytes.split_at_mut(NONCE);
-                getrandom::fill(nonce).map_err(|_| NoRandom)?;
-                let mac = mac(key, holder, nonce).ok_or(NoRandom)?;
-                signature.copy_from_slice(&mac.finalize().into_bytes()[..SIGNATURE]);
+                getrandom::fill(nonce).ok()?;
+                let mac = mac(key, holder, nonce)?.finalize().into_bytes();
+                signature.copy_from_slice(&mac[..SIGNATURE]);
                 base32(&bytes)
             }
         };
-        CallId::parse(&text).map_err(|_| NoRandom)
+        CallId::parse(&text).ok()
     }
 
     /// Whether an id may be one of these. One that may not is not even looked up.
@@ -118,11 +109,8 @@ fn base32(bytes: &[u8]) -> String {
 
 fn from_base32(text: &str) -> Option<Vec<u8>> {
     let is_ours = text.len() == 26 && !text.contains(|sign: char| sign.is_ascii_uppercase());
-    let text = text.to_ascii_uppercase();
-    BASE32_NOPAD
-        .decode(text.as_bytes())
-        .ok()
-        .filter(|_| is_ours)
+    let text = is_ours.then(|| text.to_ascii_uppercase())?;
+    BASE32_NOPAD.decode(text.as_bytes()).ok()
 }
 
 /// A principal in a word that no other one has.
@@ -141,10 +129,10 @@ fn digest(text: &str) -> String {
 /// Where a client's ids mean something. What tools were seen to return is shared by the sessions of
 /// one principal, if it has a name.
 pub(super) fn scope(principal: &Principal, session: Option<&str>) -> Scope {
-    let session = session.map_or_else(
-        || "stateless".to_owned(),
-        |own| format!("s-{}", digest(own)),
-    );
+    let session = match session {
+        Some(own) => format!("s-{}", digest(own)),
+        None => "stateless".to_owned(),
+    };
     let project = match principal {
         Principal::Named(_) => tag(principal),
         Principal::Local | Principal::Anonymous => format!("{}-{session}", tag(principal)),
@@ -179,7 +167,7 @@ mod tests {
 
     #[test]
     fn counted_ids_are_short() {
-        let ids = CallIds::counted();
+        let ids = CallIds::counted_from(0);
         assert_eq!(ids.next().unwrap().as_str(), "call_1");
         assert_eq!(ids.next().unwrap().as_str(), "call_2");
         assert!(ids.may_be("anything"));

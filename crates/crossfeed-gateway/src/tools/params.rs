@@ -10,17 +10,15 @@ use super::{
 use crate::{
     apart::{apart, indexed},
     budget::{Charge, UNCHARGED},
-    members::Members,
+    members::{Member, Members},
     message::over,
 };
 use bytes::Bytes;
 use crossfeed_core::LimitError;
-use crossfeed_json::{
-    Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, TokenVisitor, quoted, read_tokens,
-};
+use crossfeed_json::{Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_wire::{ErrorBody, ErrorCode};
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 const ARGUMENTS: &str = "arguments";
 /// What stands in the place of arguments that are kept apart.
@@ -56,9 +54,11 @@ impl Params {
         let long = raw.clone();
         let found = apart(raw.len(), move || arguments_in(&long)).await;
         if found.as_ref().is_some_and(|found| found.depth > MAX_DEPTH) {
-            return Err(refusal::limit_body(LimitError::ArgumentsTooDeep));
+            let error = LimitError::ArgumentsTooDeep;
+            let code = ErrorCode::LimitExceeded;
+            return Err(refusal::body(code, error.to_string(), error.advice()));
         }
-        let range = found.map(|found| found.range);
+        let range = found.map(|found| found.value);
         let others = match &range {
             Some(range) => {
                 let (before, behind) = (raw.slice(..range.start), raw.slice(range.end..));
@@ -78,13 +78,11 @@ impl Params {
 
     /// The object, without what is in arguments that are kept apart; else what is wrong with it.
     pub(super) fn object(&self) -> Result<Cursor<'_>, String> {
-        let root = self.others.root();
-        let root =
-            root.map_err(|error| format!("the params of tools/call are invalid: {error}"))?;
-        if root.kind() != Kind::Object {
-            return Err("the params of tools/call are not an object".to_owned());
+        match self.others.root() {
+            Ok(root) if root.kind() == Kind::Object => Ok(root),
+            Ok(_) => Err("the params of tools/call are not an object".to_owned()),
+            Err(error) => Err(format!("the params of tools/call are invalid: {error}")),
         }
-        Ok(root)
     }
 
     /// The bytes of the arguments.
@@ -158,40 +156,13 @@ impl Params {
     }
 }
 
-/// Arguments that are a list or object.
-struct Found {
-    range: Range<usize>,
-    /// How deep they nest.
-    depth: usize,
-}
-
-/// Where such arguments stand; none where `params` are not valid JSON, which their index says.
-fn arguments_in(params: &[u8]) -> Option<Found> {
+/// Arguments that are a list or object; `None` where `params` are not valid JSON, which their index says.
+fn arguments_in(params: &[u8]) -> Option<Member<()>> {
     let text = std::str::from_utf8(params).ok()?;
     let members = Members::of(text, |key| (key == ARGUMENTS).then_some(()))?;
-    let mut values = members.into_iter().rev().map(|member| member.value);
-    let range = values.find(|value| matches!(params.get(value.start), Some(b'[' | b'{')))?;
-    let mut nesting = Nesting::default();
-    read_tokens(text.get(range.clone())?, &mut nesting).ok()?;
-    let depth = nesting.deepest;
-    Some(Found { range, depth })
-}
-
-#[derive(Default)]
-struct Nesting {
-    depth: usize,
-    deepest: usize,
-}
-
-impl TokenVisitor for Nesting {
-    fn open(&mut self, _: usize) {
-        self.depth += 1;
-        self.deepest = self.deepest.max(self.depth);
-    }
-
-    fn close(&mut self, _: usize) {
-        self.depth -= 1;
-    }
+    let begins = |member: &Member<()>| params.get(member.value.start);
+    let mut members = members.into_iter().rev();
+    members.find(|member| matches!(begins(member), Some(b'[' | b'{')))
 }
 
 #[cfg(test)]
@@ -201,7 +172,7 @@ mod tests {
 
     fn check(params: &str, expected: Option<&str>) {
         let found = arguments_in(params.as_bytes());
-        let range = found.map(|found| found.range);
+        let range = found.map(|found| found.value);
         assert_eq!(range.map(|range| &params[range]), expected, "{params}");
     }
 

@@ -69,7 +69,7 @@ impl Choice {
         }
     }
 
-    /// The richest style, by which references are told of before anything is listed.
+    /// The richest style, for the guidance about references before anything is listed.
     pub(super) fn style(self) -> Option<(Style, Spelling)> {
         match self {
             Self::Profile(profile) => profile.facts().styles.first().copied(),

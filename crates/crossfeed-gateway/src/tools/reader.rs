@@ -1,4 +1,4 @@
-//! What the `_meta` of a request says about who reads its results: the view of each server's results, and
+//! Reads from the `_meta` of a request who reads its results: the view of each server's results, and
 //! whether tools take references.
 
 use crate::{
@@ -14,7 +14,7 @@ const VIEW: &str = "dev.crossfeed/view";
 /// The longest name or version of a client that is gone by.
 const MAX_NAME_BYTES: usize = 256;
 
-/// What a request says of who reads its results.
+/// What a request says about the reader of its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) view: Option<ViewChoice>,
@@ -22,8 +22,8 @@ pub(super) struct Asked {
     pub(super) client: Option<ClientName>,
 }
 
-/// Who reads results, as far as lists and results depend on it. Few are unlike: clients of other names are the
-/// same reader where nothing is said of either.
+/// The reader of results, as far as lists and results depend on it. Few differ: clients of other names are the
+/// same reader where the configuration names neither.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
     /// Of each server, by its place in the configuration.
@@ -70,8 +70,7 @@ impl Asked {
     pub(super) fn of(said: Cursor<'_>, is_stateless: bool) -> Result<Self, String> {
         let view = said.get(VIEW).filter(|own| own.kind() != Kind::Null);
         let view = view.map(|own| {
-            let word = own.as_str();
-            let view = word.and_then(|word| word.parse().ok());
+            let view = own.as_str().and_then(|word| word.parse().ok());
             view.ok_or_else(|| {
                 format!("`_meta[\"{VIEW}\"]` is not \"auto\", \"model\", \"program\" or \"ask\"")
             })
@@ -89,7 +88,7 @@ impl Asked {
     }
 }
 
-/// Whether the `_meta` of a request may say who reads.
+/// Whether the `_meta` of a request may name a reader.
 pub(super) fn may_say(said: &[u8], is_stateless: bool) -> bool {
     may_hold(said, VIEW) || (is_stateless && may_hold(said, meta::CLIENT_INFO))
 }

@@ -2,7 +2,7 @@
 
 use super::{flow::FlowError, list::Offered};
 use bytes::Bytes;
-use crossfeed_core::{Error, Failure, LimitError, ResolveError};
+use crossfeed_core::{Error, Failure, ResolveError};
 use crossfeed_tools::ReadError;
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
@@ -39,18 +39,15 @@ pub(super) fn body(
 
 /// What is wrong with one result, or with what was asked of it.
 pub(super) fn of_failure(failure: &Failure) -> Refused {
-    vec![about_result(failure)]
-}
-
-fn about_result(failure: &Failure) -> ErrorBody {
     let mut body = failure.body();
     body.at = None;
-    body
+    vec![body]
 }
 
 /// Why what was asked of the result of a call that has run cannot be shown.
 pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Refused {
-    let mut body = about_result(failure);
+    let mut body = failure.body();
+    body.at = None;
     body.message = format!("the call has run, but: {}", body.message);
     // What is too much now is not less when the call is made again.
     let is_too_much = body.code == ErrorCode::LimitExceeded.as_str();
@@ -88,11 +85,6 @@ pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Refused {
 /// A flow that a rule forbids.
 pub(super) fn flow_body(error: &FlowError) -> Refused {
     body(ErrorCode::FlowRefused, error.to_string(), error.advice())
-}
-
-/// A limit that a call is beyond.
-pub(super) fn limit_body(error: LimitError) -> Refused {
-    body(ErrorCode::LimitExceeded, error.to_string(), error.advice())
 }
 
 /// Errors as a tool result.

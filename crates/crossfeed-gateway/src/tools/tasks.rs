@@ -7,8 +7,7 @@
 //! - A request that is cancelled takes no result with it.
 //! - Tasks that no client asks about do not keep others from being recorded.
 //! - A session, and a holder of a token without one, has tasks of its own: those of others take nothing from
-//!   it. Who has neither cannot be told from others who have neither; they have tasks together, as many as
-//!   several of the former.
+//!   it. Clients with neither cannot be told apart; they have tasks together, as many as several of the former.
 
 use super::{
     client::{ClientTools, OfClient, Shared},
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     apart::{apart, indexed},
-    members::edited,
+    members::{edited, has_any},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Edits, Kind};
@@ -123,8 +122,7 @@ impl Task {
 impl ClientTools {
     /// Whether a task runs, as far as its server has said.
     pub(crate) fn runs_tasks(&self) -> bool {
-        let tasks = &self.shared.tasks;
-        let tasks = tasks.lock();
+        let tasks = self.shared.tasks.lock();
         // One that is locked has a result just now.
         let runs = |task: &tokio::sync::Mutex<Task>| {
             let task = task.try_lock();
@@ -144,7 +142,7 @@ impl ClientTools {
         let config = shared.tools.config.servers.get(server);
         let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
         let passing = Passing {
-            view: shared.usual_reader().view(server),
+            view: shared.audience.reader.view(server),
             is_stateless: shared.is_stateless(),
             withholds,
         };
@@ -162,7 +160,7 @@ impl ClientTools {
         };
         let shown = match task {
             Some(task) => {
-                // Who asked may be gone before it is recorded; who asks next is to find it.
+                // The client may be gone before it is recorded, and the next request must find it.
                 let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
                 let Ok(shown) = seen.await else {
                     return said;
@@ -192,10 +190,7 @@ impl ClientTools {
             return;
         };
         let document = indexed(said.clone()).await;
-        let Ok(root) = document.root() else {
-            return;
-        };
-        if let Holds::Nothing(status) = holds(root) {
+        if let Ok(Holds::Nothing(status)) = document.root().map(holds) {
             fail(&task, &status).await;
         }
     }
@@ -266,9 +261,7 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
 }
 
 fn is_result(root: Cursor<'_>) -> bool {
-    ["content", "structuredContent", "isError"]
-        .iter()
-        .any(|key| root.get(key).is_some())
+    has_any(root, &["content", "structuredContent", "isError"])
 }
 
 fn holds(root: Cursor<'_>) -> Holds<'_> {
@@ -276,16 +269,15 @@ fn holds(root: Cursor<'_>) -> Holds<'_> {
         return Holds::All;
     }
     let text = |key: &str| root.get(key).and_then(Cursor::as_str);
-    let inner = root
-        .get(RESULT)
-        .filter(|inner| inner.kind() == Kind::Object);
+    let inner = root.get(RESULT);
+    let inner = inner.filter(|inner| inner.kind() == Kind::Object);
     match (text("status").as_deref(), inner) {
         (Some(status @ ("failed" | "cancelled")), _) => Holds::Nothing(status.to_owned()),
         (Some("completed"), Some(inner)) => Holds::Member(inner),
         (_, Some(inner)) if is_result(inner) => Holds::Member(inner),
         // A result with nothing in it, which says nothing of a task.
         (None, None) if root.kind() == Kind::Object => {
-            let is_of_task = ["taskId", "task"].iter().any(|key| root.get(key).is_some());
+            let is_of_task = has_any(root, &["taskId", "task"]);
             let is_complete = text("resultType").is_none_or(|kind| kind == "complete");
             if is_complete && !is_of_task {
                 Holds::All

@@ -25,12 +25,12 @@ use std::sync::Arc;
 
 /// Names that are offered in place of an unknown one.
 const OFFERED: usize = 3;
-/// Characters of an unknown name that are said.
+/// Characters of an unknown name that a message repeats.
 const SAID: usize = 64;
 /// The advice where a server is away.
 const CALL_AGAIN: &str = "the call was not made: it can be made again";
 
-/// The tool of this name for the server that is to judge the call, or what the model is told.
+/// The tool of this name for the server that is to judge the call, or the answer for the model.
 pub(super) async fn unlisted(
     shared: &Shared,
     name: &str,
@@ -38,7 +38,11 @@ pub(super) async fn unlisted(
 ) -> Result<Arc<Offered>, Bytes> {
     let tools = &shared.tools;
     let listing = shared.listing_for(reader);
-    let is_listed = |server| listing.as_ref().is_some_and(|own| own.has_server(server));
+    let is_listed = |server| {
+        listing
+            .as_ref()
+            .is_some_and(|own| own.servers.contains(&server))
+    };
     let owner = match tools.naming.sole() {
         Some(server) => Some((server, name)),
         // Of a server that is not away, what it listed is what there is.
@@ -51,7 +55,7 @@ pub(super) async fn unlisted(
     // Others do not exist for it.
     let owner = owner.filter(|(_, _, server)| shared.admits(&server.name));
     if let Some((at, own, server)) = owner {
-        let patterns = shared.patterns();
+        let patterns = &shared.audience.tools;
         if server.allow.is_empty() && server.deny.is_empty() && patterns.is_empty() {
             let tool = list::unlisted(&tools.engine, (at, server), own);
             return tool.ok_or_else(|| away(shared, server));
@@ -81,7 +85,7 @@ fn without_list<'s>(
         !server.disabled
             && !is_listed(*at)
             && shared.admits(&server.name)
-            && offers(server, shared.patterns(), name)
+            && offers(server, &shared.audience.tools, name)
     });
     missing.next().map(|(_, server)| server)
 }
@@ -124,7 +128,8 @@ async fn unknown(
     missing: Option<&ServerConfig>,
 ) -> Bytes {
     let wanted = name.to_owned();
-    let known = listing.as_ref().map_or(0, |listing| listing.name_bytes());
+    let names = listing.iter().flat_map(|listing| listing.tools.keys());
+    let known: usize = names.map(String::len).sum();
     let near = apart(known.saturating_mul(name.len()), move || {
         let listing = listing?;
         let mut known = listing.all_names();

@@ -5,14 +5,14 @@ use crate::{
     budget::Charge,
     members,
     message::{Id, Kind, Message, RpcError},
-    protocol::code,
+    protocol::{code, method},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, quoted};
 use crossfeed_projection::RevealRules;
 use std::sync::Arc;
 
-/// What is said in place of a message that cannot be judged.
+/// The answer in place of a message that cannot be judged.
 pub(super) const UNJUDGED: &str =
     "limit.exceeded: the message is withheld: the gateway cannot decide what of it may be shown";
 /// The same where there is no memory to judge it.
@@ -21,11 +21,11 @@ pub(super) const NO_ROOM: &str = "limit.exceeded: the message is withheld: the g
 /// The same where it would take more than there ever is for one client.
 pub(super) const TOO_LARGE: &str = "limit.exceeded: the message is withheld: deciding what of it may be shown \
     takes more memory than one client may have (`memoryBytes`); the call that it answers has run";
-/// What is said in place of a question whose state may not be shown.
+/// The answer in place of a question whose state may not be shown.
 pub(super) const WITHHELD_STATE: &str = "upstream.invalid: the server's question is withheld: its \
     `requestState` holds what the configuration withholds";
 
-/// Whether a failure is what is said here in place of a server's message.
+/// Whether a failure is one of these answers in place of a server's message.
 pub(crate) fn is_refusal(text: &str) -> bool {
     [UNJUDGED, NO_ROOM, TOO_LARGE, WITHHELD_STATE].contains(&text)
 }
@@ -45,16 +45,18 @@ pub(super) enum Reply {
 impl Reply {
     pub(super) fn to(method: &str) -> Self {
         match method {
-            "initialize"
-            | "server/discover"
-            | "tools/list"
-            | "prompts/list"
-            | "resources/list"
-            | "resources/templates/list"
-            | "skills/list" => Self::Listing,
-            "resources/read" => Self::Resource,
-            "prompts/get" => Self::Prompt,
-            "tasks/get" | "tasks/list" | "tasks/cancel" | "tasks/update" => Self::Task,
+            method::INITIALIZE
+            | method::DISCOVER
+            | method::LIST_TOOLS
+            | method::LIST_PROMPTS
+            | method::LIST_RESOURCES
+            | method::LIST_TEMPLATES
+            | method::LIST_SKILLS => Self::Listing,
+            method::READ_RESOURCE => Self::Resource,
+            method::GET_PROMPT => Self::Prompt,
+            method::GET_TASK | method::LIST_TASKS | method::CANCEL_TASK | method::UPDATE_TASK => {
+                Self::Task
+            }
             _ => Self::ToolResult,
         }
     }

@@ -200,7 +200,7 @@ impl Judge {
 }
 
 /// Room to judge a large message: for its index, and, where something may be taken out of it, for what is left of
-/// it and is written on the way. Waits for it, but not for long; without it, gives what is said of the message.
+/// it and is written on the way. Waits for it, but not for long; without it, gives the answer in place of the message.
 async fn to_judge(
     account: &Arc<Account>,
     message: &Message,

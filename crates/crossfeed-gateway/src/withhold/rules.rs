@@ -1,4 +1,4 @@
-//! What of a message's body may be shown.
+//! Judges what of a message's body may be shown.
 //!
 //! A member is withheld by its name and by what it holds, unless the protocol reads it and it is of the kind that
 //! the protocol expects: ids, states, numbers, schemas of questions.
@@ -103,11 +103,13 @@ impl Rules<'_> {
         match projector.withhold(&document) {
             Some(shown) if !shown.is_cut => {
                 let document = Document::new(shown.json);
-                let unmarked = document
-                    .root()
-                    .ok()
-                    .and_then(|root| self.marked(None, root));
-                unmarked.or_else(|| Some(document.raw().to_vec()))
+                let unmarked = document.root().map(|root| self.marked(None, root));
+                Some(
+                    unmarked
+                        .ok()
+                        .flatten()
+                        .unwrap_or_else(|| document.raw().to_vec()),
+                )
             }
             shown => self.marked(shown.map(|shown| shown.json), root),
         }
@@ -177,7 +179,7 @@ impl Rules<'_> {
         })
     }
 
-    /// A task, an answer that holds one or several, and what is told of one.
+    /// A task, an answer that holds one or several, and a notification about one.
     pub(super) fn task(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
         if has_content(root) {
             return self.tool_answer(root, levels);
@@ -214,32 +216,26 @@ impl Rules<'_> {
 
     /// The contents of a resource, which are judged as embedded resources of one result.
     fn contents(&self, contents: Cursor<'_>) -> Option<Vec<u8>> {
-        let is_object = |item: &Cursor<'_>| item.kind() == Kind::Object;
-        let parts: Vec<Vec<u8>> = contents
-            .items()
-            .map(|item| {
-                if is_object(&item) {
-                    [br#"{"type":"resource","resource":"#, item.raw(), b"}"].concat()
-                } else {
-                    item.raw().to_vec()
-                }
-            })
-            .collect();
-        let shown = Document::new(self.content(&parts.join(&b","[..]))?);
-        let shown = shown.root().ok();
-        let items = shown.into_iter().flat_map(Cursor::items);
-        let items: Vec<&[u8]> = contents
-            .items()
-            .zip(items)
-            .filter_map(|(item, part)| {
-                if is_object(&item) {
-                    Some(part.get("resource")?.raw())
-                } else {
-                    Some(part.raw())
-                }
-            })
-            .collect();
-        Some([b"[", items.join(&b","[..]).as_slice(), b"]"].concat())
+        let is_object = |item: Cursor<'_>| item.kind() == Kind::Object;
+        let parts = contents.with_items(|item| {
+            is_object(item)
+                .then(|| [br#"{"type":"resource","resource":"#, item.raw(), b"}"].concat())
+        });
+        let shown = self.content(parts.as_deref().unwrap_or(contents.raw()))?;
+        let shown = Document::new(shown);
+        let root = shown.root().ok().filter(|root| root.kind() == Kind::Array);
+        let Some(root) = root else {
+            return Some(b"[]".to_vec());
+        };
+        let mut items = contents.items();
+        let unwrapped = root.with_items(|part| match items.next() {
+            Some(item) if is_object(item) => match part.get("resource") {
+                Some(resource) => Change::Replace(resource.raw().to_vec()),
+                None => Change::Remove,
+            },
+            _ => Change::Keep,
+        });
+        Some(unwrapped.unwrap_or_else(|| shown.raw().to_vec()))
     }
 
     /// The answer to `prompts/get`, and the parameters of a request for sampling.
@@ -268,10 +264,9 @@ impl Rules<'_> {
     /// The content of a message: one part, or a list of them.
     fn message_content(&self, content: Cursor<'_>) -> Option<Vec<u8>> {
         if content.kind() == Kind::Array {
-            let parts: Vec<&[u8]> = content.items().map(Cursor::raw).collect();
-            return self.content(&parts.join(&b","[..]));
+            return self.content(content.raw());
         }
-        let shown = Document::new(self.content(content.raw())?);
+        let shown = Document::new(self.content(&[b"[", content.raw(), b"]"].concat())?);
         let only = shown.root().ok().and_then(|parts| parts.at(0));
         Some(match only {
             Some(only) => only.raw().to_vec(),
@@ -279,9 +274,9 @@ impl Rules<'_> {
         })
     }
 
-    /// Parts of content, which are judged as those of one result.
+    /// A list of parts of content, which are judged as those of one result.
     fn content(&self, parts: &[u8]) -> Option<Vec<u8>> {
-        let document = Document::new([br#"{"content":["#, parts, b"]}"].concat());
+        let document = Document::new(object(&[("content", parts)]));
         let Ok(root) = document.root() else {
             // It nests so deep that it cannot stand in a result.
             return Some(b"[]".to_vec());
@@ -336,9 +331,9 @@ impl Rules<'_> {
                 self.unexpected(key, value)
             }
             ("type", Kind::Array) if is_withheld => {
-                let is_type =
-                    |item: Cursor<'_>| item.as_str().is_some_and(|own| TYPES.contains(&&*own));
-                if value.items().all(is_type) {
+                let mut types = value.items().map(Cursor::as_str);
+                let are_known = types.all(|own| own.is_some_and(|own| TYPES.contains(&&*own)));
+                if are_known {
                     Change::Keep
                 } else {
                     Change::Remove
@@ -442,11 +437,8 @@ impl Rules<'_> {
             Kind::Number => Change::Keep,
             Kind::String => {
                 let mut shown = Vec::new();
-                if self.0.redact(value, &mut shown).any() {
-                    Change::Replace(shown)
-                } else {
-                    Change::Keep
-                }
+                let is_cut = self.0.redact(value, &mut shown).any();
+                is_cut.then_some(shown).into()
             }
             _ => self.unexpected(key, value),
         }
@@ -455,8 +447,8 @@ impl Rules<'_> {
     /// Whether something that names is JSON, or holds a key as JSON does.
     fn is_cut(&self, name: &str) -> bool {
         let text = Document::new(quoted(name));
-        let is_cut = |text| self.0.redact(text, &mut Vec::new()).any();
-        text.root().is_ok_and(is_cut)
+        let root = text.root();
+        root.is_ok_and(|text| self.0.redact(text, &mut Vec::new()).any())
     }
 
     /// A member of the protocol's that is of another kind than it expects.
@@ -467,29 +459,24 @@ impl Rules<'_> {
             Change::Replace(shown) => {
                 let document = Document::new(shown);
                 let again = document.root().map(|root| self.texts(root));
-                match again {
-                    Ok(Some(again)) => Change::Replace(again),
-                    Ok(None) => Change::Replace(document.raw().to_vec()),
-                    Err(_) => Change::Remove,
-                }
+                again.map_or(Change::Remove, |again| {
+                    Change::Replace(again.unwrap_or_else(|| document.raw().to_vec()))
+                })
             }
         }
     }
 
     /// Any other member: judged as a member of an object, by its name and what it holds.
     fn other(&self, key: &str, value: Cursor<'_>) -> Change {
-        let alone = object(&[(key, value.raw())]);
-        let document = Document::new(alone);
-        let Some(shown) = document.root().ok().map(|root| self.0.redact_value(root)) else {
+        let alone = Document::new(object(&[(key, value.raw())]));
+        let Ok(root) = alone.root() else {
             return Change::Remove;
         };
-        let Some(shown) = shown.map(Document::new) else {
+        let Some(shown) = self.0.redact_value(root).map(Document::new) else {
             return Change::Keep;
         };
-        match shown.root().ok().and_then(|root| root.get(key)) {
-            Some(left) => Change::Replace(left.raw().to_vec()),
-            None => Change::Remove,
-        }
+        let left = shown.root().ok().and_then(|root| root.get(key));
+        left.map_or(Change::Remove, |left| Change::Replace(left.raw().to_vec()))
     }
 
     /// What a server says: data in an object, and texts in anything else.
@@ -508,10 +495,8 @@ impl Rules<'_> {
             return shown;
         }
         let document = shown.clone().map(Document::new);
-        let left = match document.as_ref().map(Document::root) {
-            None => value,
-            Some(Ok(left)) => left,
-            Some(Err(_)) => return Some(quoted(WITHHELD).into_bytes()),
+        let Ok(left) = document.as_ref().map_or(Ok(value), Document::root) else {
+            return Some(quoted(WITHHELD).into_bytes());
         };
         self.each_text(left).or(shown)
     }
@@ -536,9 +521,7 @@ fn within(levels: usize, judge: impl FnOnce(usize) -> Option<Vec<u8>>) -> Change
 
 /// Whether a result has what those of tools have.
 fn has_content(root: Cursor<'_>) -> bool {
-    ["content", "structuredContent"]
-        .iter()
-        .any(|key| root.get(key).is_some())
+    members::has_any(root, &["content", "structuredContent"])
 }
 
 #[cfg(test)]

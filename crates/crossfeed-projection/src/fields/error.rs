@@ -21,8 +21,8 @@ pub enum ProjectionError {
         /// What is wrong with it.
         error: PathError,
     },
-    /// `{"preset": "tiny"}` where there is no such preset, or a `view`; in a document of a host a
-    /// member, a kind of operation or a default that is none.
+    /// `{"preset": "tiny"}` for an unknown preset, or an unknown `view`; in a document of a host an
+    /// unknown member, kind of operation or default.
     #[error("there is no {what} `{}`; there are {}", quoted(name), listed(valid))]
     Unknown {
         /// `preset` or `view`; `member` or `kind of operation` of a document.

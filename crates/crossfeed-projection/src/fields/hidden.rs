@@ -1,5 +1,5 @@
 //! Fields of a resource that rules hide, wherever the resource may stand. Brackets do not count: more
-//! is hidden here than in a value, as nothing is said of it.
+//! is hidden here than in a value.
 
 use super::collection::Envelope;
 use crate::{Path, PathTree, RevealRules, Step, rules::longer};

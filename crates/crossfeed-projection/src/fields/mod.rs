@@ -1,4 +1,4 @@
-//! What is asked for, in every spelling (paths, views, presets, `_select`), made the one
+//! Turns a request in any spelling (paths, views, presets, `_select`) into the one
 //! [`Projection`](crate::Projection) that answers it on a value.
 //!
 //! # Invariants

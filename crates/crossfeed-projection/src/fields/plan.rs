@@ -48,7 +48,7 @@ impl ProjectionRequest {
     ///
     /// `views` are lists of paths from the root for `view`; a preset that the resource type does
     /// not have is looked for among them, too. Without an operation, whether an object is a
-    /// collection is told by what is asked for.
+    /// collection depends on what is asked for.
     ///
     /// # Errors
     ///

@@ -88,7 +88,7 @@ impl ProjectionRequest {
         self
     }
 
-    /// Whether nothing was said at all. An empty list says something: that nothing is filtered.
+    /// Whether the request is empty. An empty list is not: it asks that nothing is filtered.
     #[must_use]
     pub fn is_unsaid(&self) -> bool {
         *self == Self::default()

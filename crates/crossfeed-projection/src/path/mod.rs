@@ -38,7 +38,8 @@ pub enum Step {
 
 impl Step {
     /// The name of a [`Step::Key`].
-    pub(crate) fn name(&self) -> Option<&str> {
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
         match self {
             Self::Key(name) => Some(name),
             Self::EachKey | Self::EachItem | Self::Index(_) => None,

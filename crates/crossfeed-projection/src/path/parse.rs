@@ -1,4 +1,4 @@
-//! Reading paths: one pass over the text, iterative.
+//! Reads paths in one iterative pass over the text.
 
 use super::{
     MAX_PATH_CHARS, MAX_PATH_STEPS, MAX_PATHS, Path, PathError, PathErrorKind, Step, is_bare_char,

@@ -17,6 +17,8 @@ pub(super) struct Engine<'p> {
     spec: Spec<'p>,
     pub(super) states: States<'p>,
     pub(super) redacted: Redacted,
+    /// Where never-names could stand in the document that the walk is in.
+    suspects: Suspects,
     nesting: usize,
     level: usize,
 }
@@ -34,6 +36,7 @@ impl<'p> Engine<'p> {
             spec,
             states: States::new(spec),
             redacted: Redacted::default(),
+            suspects: Suspects::Nowhere,
             nesting: 0,
             level: 0,
         }
@@ -41,12 +44,12 @@ impl<'p> Engine<'p> {
 
     pub(super) fn run(&mut self, value: Cursor<'_>, out: &mut Vec<u8>) {
         let root = self.states.number(State::root(self.spec));
-        let mut suspects = self.suspects(value);
-        self.value(value, root, &mut suspects, out);
+        self.suspects = self.suspects_in(value);
+        self.value(value, root, out);
     }
 
     /// Where never-names could stand in a value.
-    fn suspects(&self, value: Cursor<'_>) -> Suspects {
+    fn suspects_in(&self, value: Cursor<'_>) -> Suspects {
         let rules = self.spec.rules;
         if rules.has_never_names() {
             rules.scan.suspects(value.raw(), value.offset())
@@ -55,15 +58,9 @@ impl<'p> Engine<'p> {
         }
     }
 
-    fn value(
-        &mut self,
-        value: Cursor<'_>,
-        number: u32,
-        suspects: &mut Suspects,
-        out: &mut Vec<u8>,
-    ) {
+    fn value(&mut self, value: Cursor<'_>, number: u32, out: &mut Vec<u8>) {
         let known = self.states.at(number);
-        if known.copies && !suspects.may_stand_in(value) {
+        if known.copies && !self.suspects.may_stand_in(value) {
             value.write(out);
             return;
         }
@@ -71,20 +68,20 @@ impl<'p> Engine<'p> {
         match value.kind() {
             Kind::Object => {
                 self.nesting += 1;
-                self.object(value, number, suspects, out);
+                self.object(value, number, out);
                 self.nesting -= 1;
             }
             Kind::Array => {
                 self.nesting += 1;
-                self.list(value, number, suspects, out);
+                self.list(value, number, out);
                 self.nesting -= 1;
             }
-            Kind::String => self.string(value, number, suspects, out),
+            Kind::String => self.string(value, number, out),
             _ => out.extend_from_slice(value.raw()),
         }
     }
 
-    fn list(&mut self, list: Cursor<'_>, number: u32, suspects: &mut Suspects, out: &mut Vec<u8>) {
+    fn list(&mut self, list: Cursor<'_>, number: u32, out: &mut Vec<u8>) {
         out.push(b'[');
         let first = out.len();
         let mut kept = 0;
@@ -99,7 +96,7 @@ impl<'p> Engine<'p> {
                     if out.len() > first {
                         out.push(b',');
                     }
-                    self.value(item, child, suspects, out);
+                    self.value(item, child, out);
                 }
                 Action::Hidden => self.redacted.fields += 1,
                 Action::Gone => {}
@@ -108,38 +105,25 @@ impl<'p> Engine<'p> {
         out.push(b']');
     }
 
-    fn object(
-        &mut self,
-        object: Cursor<'_>,
-        number: u32,
-        suspects: &mut Suspects,
-        out: &mut Vec<u8>,
-    ) {
+    fn object(&mut self, object: Cursor<'_>, number: u32, out: &mut Vec<u8>) {
         out.push(b'{');
         let first = out.len();
         if self.states.at(number).few.is_some() {
             let (members, count) = self.wanted(object, number);
             for &(member, action) in members.iter().flatten().take(count) {
-                self.member(member, action, first, suspects, out);
+                self.member(member, action, first, out);
             }
         } else {
             for (place, (key, member)) in object.members().enumerate() {
                 let action = self.states.member(number, place, key.raw());
-                self.member(member, action, first, suspects, out);
+                self.member(member, action, first, out);
             }
         }
         out.push(b'}');
     }
 
     #[inline]
-    fn member(
-        &mut self,
-        member: Cursor<'_>,
-        action: Action,
-        first: usize,
-        suspects: &mut Suspects,
-        out: &mut Vec<u8>,
-    ) {
+    fn member(&mut self, member: Cursor<'_>, action: Action, first: usize, out: &mut Vec<u8>) {
         match action {
             Action::State(child) => {
                 if out.len() > first {
@@ -148,7 +132,7 @@ impl<'p> Engine<'p> {
                 out.push(b'"');
                 out.extend_from_slice(member.key().raw());
                 out.extend_from_slice(b"\":");
-                self.value(member, child, suspects, out);
+                self.value(member, child, out);
             }
             Action::Hidden => self.redacted.fields += 1,
             Action::Gone => {}
@@ -210,15 +194,9 @@ impl<'p> Engine<'p> {
         (found, count)
     }
 
-    fn string(
-        &mut self,
-        string: Cursor<'_>,
-        number: u32,
-        suspects: &mut Suspects,
-        out: &mut Vec<u8>,
-    ) {
+    fn string(&mut self, string: Cursor<'_>, number: u32, out: &mut Vec<u8>) {
         let paths = !self.states.at(number).state.never.is_empty();
-        let suspect = suspects.may_stand_in(string);
+        let suspect = self.suspects.may_stand_in(string);
         if !paths && !suspect {
             out.extend_from_slice(string.raw());
             return;
@@ -272,11 +250,13 @@ impl<'p> Engine<'p> {
     fn reopened(&mut self, root: Cursor<'_>, state: State) -> Opened {
         let before = self.redacted;
         let number = self.states.number(state);
-        let mut suspects = self.suspects(root);
+        let suspects = self.suspects_in(root);
+        let around = std::mem::replace(&mut self.suspects, suspects);
         let mut out = Vec::new();
         self.level += 1;
-        self.value(root, number, &mut suspects, &mut out);
+        self.value(root, number, &mut out);
         self.level -= 1;
+        self.suspects = around;
         if root.document_has_duplicates() {
             // What a key had before its last value stands in the text only, and goes with it.
             self.redacted.fields += 1;

@@ -43,11 +43,10 @@ pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> D
     let none = HashSet::new();
     let included = "it was kept as it is";
     let excluded = "nothing was left out of it";
-    for (at, seen, shielded, passes) in [
-        (0, &seen.include, &none, included),
-        (2, &seen.exclude, &seen.shielded, excluded),
+    for (at, tree, seen, shielded, passes) in [
+        (0, spec.include, &seen.include, &none, included),
+        (2, spec.exclude, &seen.exclude, &seen.shielded, excluded),
     ] {
-        let tree = [spec.include, &spec.rules.always_tree, spec.exclude][at];
         let mut met = vec![[0; 2]; tree.branches.len()];
         for known in engine.states.all() {
             for &entry in known.state.trees(spec)[at].1 {

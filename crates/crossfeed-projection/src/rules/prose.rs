@@ -128,8 +128,8 @@ const SIGNS: [(&str, &str); 14] = [
 static CODED_SIGNS: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| automaton(SIGNS.map(|(code, _)| code)));
 
-/// The text with each code as its character, however many backslashes are before it; `None` where
-/// there is none.
+/// The text with each code as its character, however many backslashes are before it; `None` for a
+/// text without codes.
 fn without_codes(text: &str) -> Option<String> {
     let mut rest = text;
     let mut out: Option<String> = None;

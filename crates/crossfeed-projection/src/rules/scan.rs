@@ -108,14 +108,11 @@ impl Scan {
         let text = fold_case(text);
         let brace = text.find('{').unwrap_or(text.len());
         search.find_overlapping_iter(&*text).any(|hit| {
-            let Some((key, _)) = self.keys.get(hit.pattern().as_usize()) else {
-                return false;
-            };
-            let (Some(before), Some(behind)) = (text.get(..hit.start()), text.get(hit.end()..))
-            else {
-                return false;
-            };
-            is_meant(key) && is_key(before, behind, brace < hit.start() && !key.is_empty())
+            let key = self.keys.get(hit.pattern().as_usize());
+            let around = text.get(..hit.start()).zip(text.get(hit.end()..));
+            key.zip(around).is_some_and(|((key, _), (before, behind))| {
+                is_meant(key) && is_key(before, behind, brace < hit.start() && !key.is_empty())
+            })
         })
     }
 }

@@ -44,20 +44,14 @@ pub(super) async fn fitted(
     written: &Bytes,
     error: &ResolveError,
 ) -> Option<Bytes> {
-    let misfits = |error: &Error| matches!(error, Error::Arguments(_));
-    if !error
-        .failures()
-        .iter()
-        .any(|failure| misfits(&failure.error))
-    {
+    let mut failures = error.failures().iter();
+    if !failures.any(|failure| matches!(failure.error, Error::Arguments(_))) {
         return None;
     }
     let length = written.len();
     let document = Arc::new(indexed(written.clone()).await);
-    let found = {
-        let document = Arc::clone(&document);
-        apart(length, move || references(&document)).await
-    };
+    let walked = Arc::clone(&document);
+    let found = apart(length, move || references(&walked)).await;
     let schema = offered.prepared.listed().input_schema();
     let mut wanted = Vec::new();
     for reference in found {
@@ -72,10 +66,7 @@ pub(super) async fn fitted(
             continue;
         };
         if is_binary(selected.json) {
-            let select = match before {
-                Some(before) => format!("{before} | {form}"),
-                None => form.to_owned(),
-            };
+            let select = before.map_or_else(|| form.to_owned(), |own| format!("{own} | {form}"));
             wanted.push((reference, select));
         }
     }
@@ -135,18 +126,16 @@ fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<Written>) {
                 return;
             }
             for (key, value) in at.members() {
-                let key = key.text().into_owned();
-                // What is meant literally holds no references.
-                if matches!(key.as_str(), "_literal" | "$literal") {
-                    continue;
+                match &*key.text() {
+                    // What is meant literally holds no references.
+                    "_literal" | "$literal" => {}
+                    "_refs" | "$refs" => entries(value, path, found),
+                    key => {
+                        path.push(key.to_owned());
+                        walk(value, path, found);
+                        path.pop();
+                    }
                 }
-                if matches!(key.as_str(), "_refs" | "$refs") {
-                    entries(value, path, found);
-                    continue;
-                }
-                path.push(key);
-                walk(value, path, found);
-                path.pop();
             }
         }
         _ => {}
@@ -169,20 +158,17 @@ fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<Written>) {
         };
         path.iter().cloned().chain(steps).collect()
     };
-    let pairs: Vec<_> = match map.kind() {
-        Kind::Object => map
-            .members()
-            .filter_map(|(to, entry)| reference(entry, entry, below(&to.text()), false))
-            .collect(),
-        _ => map
-            .items()
-            .filter_map(|entry| {
-                let to = entry.get("to")?.as_str()?;
-                reference(entry, entry, below(&to), true)
-            })
-            .collect(),
-    };
-    found.extend(pairs);
+    if map.kind() == Kind::Object {
+        let entries = map.members();
+        found.extend(
+            entries.filter_map(|(to, entry)| reference(entry, entry, below(&to.text()), false)),
+        );
+    } else {
+        found.extend(map.items().filter_map(|entry| {
+            let to = entry.get("to")?.as_str()?;
+            reference(entry, entry, below(&to), true)
+        }));
+    }
 }
 
 fn reference(

@@ -41,22 +41,14 @@ fn form(schema: &Value) -> Option<&'static str> {
     if !admits_text(schema) {
         return None;
     }
-    let text = |key: &str| {
-        schema
-            .get(key)
-            .and_then(Value::as_str)
-            .map(str::to_lowercase)
-    };
+    let text = |key: &str| schema[key].as_str().map(str::to_lowercase);
     if text("contentEncoding").is_some() {
         return Some(BASE64);
     }
     let is_format = text("format").is_some_and(|own| FORMATS.contains(&own.as_str()));
     let is_pattern = text("pattern").is_some_and(|own| own.starts_with("^data:"));
-    let says = ["description", "title"].into_iter().filter_map(text);
-    let says: Vec<_> = says.collect();
-    let is_said = says
-        .iter()
-        .any(|own| SAYS_URL.iter().any(|word| own.contains(word)));
+    let mut texts = ["description", "title"].into_iter().filter_map(text);
+    let is_said = texts.any(|own| SAYS_URL.iter().any(|word| own.contains(word)));
     Some(if is_format || is_pattern || is_said {
         URL
     } else {

@@ -18,7 +18,9 @@ pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Re
     let tool_id = arguments.text("tool_id")?.unwrap_or_default();
     let request = InspectRequest::parse(&arguments.0).map_err(|error| vec![error.body()])?;
     let listing = shared.listing();
-    let offered = listing.as_ref().and_then(|listing| listing.find(tool_id));
+    let offered = listing
+        .as_ref()
+        .and_then(|listing| listing.tools.get(tool_id));
     let Some(offered) = offered else {
         let names = listing.iter().flat_map(|listing| listing.names());
         let near = nearest(tool_id, names);
@@ -31,12 +33,9 @@ pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Re
         return Err(refusal::body(ErrorCode::ArgumentsInvalid, message, advice));
     };
     // What is learned of results of one must not show in another's.
-    let learned = || shared.session().learned(tool_id)?.schema();
-    let learned = if offered.output.is_none() && !privacy.is_shared {
-        learned().map(OutputSchema::new)
-    } else {
-        None
-    };
+    let may_learn = offered.output.is_none() && !privacy.is_shared;
+    let learned = may_learn.then(|| shared.session().learned(tool_id)?.schema());
+    let learned = learned.flatten().map(OutputSchema::new);
     let Some(schema) = offered.output.as_ref().or(learned.as_ref()) else {
         let message = format!(
             "the output of `{tool_id}` is unknown: the tool declares no output schema and has not been called yet"

@@ -145,7 +145,13 @@ fn item(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String
         let select = wanted.path(&format!("[{index}]"));
         format!("{MARK} {}: select {select}", kind(part))
     });
-    match mark.filter(|mark| count_chars(mark.as_bytes()) <= room) {
+    first_fitting(mark, room)
+}
+
+/// The first of these marks that fits, else the shortest mark.
+fn first_fitting(marks: impl IntoIterator<Item = String>, room: usize) -> (String, Omission) {
+    let mut marks = marks.into_iter();
+    match marks.find(|mark| count_chars(mark.as_bytes()) <= room) {
         Some(mark) => (mark, Omission::Selectable),
         None => (MARK.to_owned(), Omission::Unselectable),
     }
@@ -172,11 +178,7 @@ fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (Stri
             _ => format!("{MARK} {kind}: select {value}, its key: select {key}"),
         });
     }
-    let mut fitting = marked.into_iter();
-    match fitting.find(|marked| count_chars(marked.as_bytes()) <= room) {
-        Some(marked) => (marked, Omission::Selectable),
-        None => (MARK.to_owned(), Omission::Unselectable),
-    }
+    first_fitting(marked, room)
 }
 
 impl Wanted {

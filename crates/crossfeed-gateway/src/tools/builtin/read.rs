@@ -45,11 +45,8 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
     let Some(id) = id.filter(|id| shared.place.ids.may_be(id.as_str())) else {
         let call_id = quoted(&call_id.chars().take(64).collect::<String>());
         let message = format!("no result of call {call_id} is known in this session");
-        return Err(refusal::body(
-            ErrorCode::ResultUnknown,
-            message,
-            HOW_TO_NAME,
-        ));
+        let code = ErrorCode::ResultUnknown;
+        return Err(refusal::body(code, message, HOW_TO_NAME));
     };
     let session = shared.session();
     let wanted = Wanted {
@@ -62,11 +59,10 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
     let json = match fields {
         Some(fields) => {
             let request = ProjectionRequest::new().with_include(fields);
-            let mut options = ProjectOptions::default().with_request(request);
-            options = options.with_failures();
-            if let Some(select) = select {
-                options = options.with_select(select);
-            }
+            let mut options = ProjectOptions::default()
+                .with_request(request)
+                .with_failures();
+            options.select = select.map(str::to_owned);
             let projected = session.project(&id, &options).await;
             projected.map(|projected| projected.json)
         }

@@ -1,8 +1,9 @@
 //! Whose data something holds: a set of bits, one for each tool (`server/tool`).
 
+use crate::pattern::{fits, may_fit};
 use std::{collections::HashMap, sync::Arc};
 
-/// Bytes of a name that is told apart.
+/// The most bytes of a name that gets a number.
 const MAX_NAME_BYTES: usize = 1024;
 
 /// Whose data something holds: numbers of tools, a bit for each.
@@ -38,39 +39,27 @@ impl Sources {
     }
 }
 
-/// What one number stands for.
+/// What one number stands for: a tool, or any tool of a server but those that have a number of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A tool.
-    Tool(Arc<str>),
-    /// Any tool of a server but those that have a number of their own.
-    Rest {
-        /// How names of all its tools begin.
-        begins: Arc<str>,
-        /// What is said of them.
-        name: Arc<str>,
-    },
+pub(super) struct Source {
+    /// What a refusal says.
+    pub(super) name: Arc<str>,
+    /// How the names of several tools begin; `None` for one tool.
+    pub(super) begins: Option<Arc<str>>,
 }
 
 impl Source {
-    /// What a refusal says.
-    pub(super) fn name(&self) -> &Arc<str> {
-        match self {
-            Self::Tool(name) | Self::Rest { name, .. } => name,
-        }
-    }
-
     /// Whether a pattern could fit a name of these.
     pub(super) fn may_fit(&self, pattern: &str) -> bool {
-        match self {
-            Self::Tool(name) => crate::pattern::fits(pattern, name),
-            Self::Rest { begins, .. } => crate::pattern::may_fit(pattern, begins),
+        match &self.begins {
+            None => fits(pattern, &self.name),
+            Some(begins) => may_fit(pattern, begins),
         }
     }
 }
 
 /// The numbers of tools. The first are those of the servers, each for the tools beyond its share; the last
-/// of these is for names that are no server's.
+/// of these is for names that belong to no server.
 pub(super) struct Table {
     sources: Vec<Source>,
     numbers: HashMap<Arc<str>, usize>,
@@ -82,9 +71,9 @@ pub(super) struct Table {
 impl Table {
     /// Room for as many tools of these servers, and for one of each at least.
     pub(super) fn new<'n>(servers: impl Iterator<Item = &'n str>, tools: usize) -> Self {
-        let rest = |begins: String| Source::Rest {
+        let rest = |begins: String| Source {
             name: format!("{begins}…").into(),
-            begins: begins.into(),
+            begins: Some(begins.into()),
         };
         let begins = servers.map(|server| format!("{server}/"));
         let sources: Vec<_> = begins.chain([String::new()]).map(rest).collect();
@@ -106,9 +95,9 @@ impl Table {
         if let Some(number) = self.numbers.get(tool) {
             return *number;
         }
-        let is_of = |source: &Source| match source {
-            Source::Rest { begins, .. } => tool.starts_with(&**begins),
-            Source::Tool(_) => false,
+        let is_of = |source: &Source| {
+            let begins = source.begins.as_ref();
+            begins.is_some_and(|begins| tool.starts_with(&**begins))
         };
         // Every name begins with nothing: the last of them is one, if none before.
         let last = self.counts.len() - 1;
@@ -118,7 +107,10 @@ impl Table {
             _ => return server,
         }
         let number = self.sources.len();
-        self.sources.push(Source::Tool(Arc::clone(tool)));
+        self.sources.push(Source {
+            name: Arc::clone(tool),
+            begins: None,
+        });
         self.numbers.insert(Arc::clone(tool), number);
         number
     }
@@ -151,7 +143,7 @@ mod tests {
         #[test]
         fn what_may_fit_is_not_missed(pattern in "[ab/*]{0,6}", server in "[ab]{1,2}", tool in "[ab/]{0,3}") {
             let rest = Table::new([server.as_str()].into_iter(), 1).sources.swap_remove(0);
-            let fits = crate::pattern::fits(&pattern, &format!("{server}/{tool}"));
+            let fits = fits(&pattern, &format!("{server}/{tool}"));
             prop_assert!(rest.may_fit(&pattern) || !fits);
         }
 

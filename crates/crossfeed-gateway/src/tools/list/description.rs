@@ -19,17 +19,13 @@ pub(super) fn with_output_fields(
     if own.contains(BEFORE) {
         return None;
     }
-    let summary = output.summary(name);
-    if summary
-        .output_fields
-        .iter()
-        .all(|line| line.ends_with(": unknown"))
-    {
+    let fields = output.summary(name).output_fields;
+    if fields.iter().all(|line| line.ends_with(": unknown")) {
         return None;
     }
     let mut said = String::new();
     let mut left = 0;
-    for line in &summary.output_fields {
+    for line in &fields {
         // What a marker advises must be there to be called.
         let is_marker = line.contains(INSPECTOR);
         let fits = said.len() + line.len() < MAX_FIELD_CHARS;

@@ -26,10 +26,8 @@ impl HeaderParameter {
 
     /// The header for these arguments, where the parameter is there and no more than a scalar.
     pub(in crate::tools) fn header(&self, arguments: Cursor<'_>) -> Option<Header> {
-        let mut at = arguments;
-        for key in &self.path {
-            at = at.get(key)?;
-        }
+        let mut path = self.path.iter();
+        let at = path.try_fold(arguments, |at, key| at.get(key))?;
         let text = match at.kind() {
             Kind::String => at.as_str()?.into_owned(),
             Kind::Number | Kind::Boolean => String::from_utf8_lossy(at.raw()).into_owned(),

@@ -1,4 +1,4 @@
-//! The list of tools that a client sees, and the way back from each name in it.
+//! Makes the list of tools that a client sees, and finds the tool of each name in it.
 //!
 //! # What holds
 //!
@@ -53,11 +53,11 @@ use std::{
 use tokio::sync::Semaphore;
 use unmatched::Declared;
 
-/// Who is listed to, as far as the list depends on it.
+/// The client that is listed to, as far as the list depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Audience {
     pub(super) client: Option<ClientName>,
-    /// Who reads results.
+    /// The reader of results, unless a request says another.
     pub(super) reader: Arc<Reader>,
     pub(super) revision: Revision,
     /// Whether it may list results.
@@ -102,9 +102,9 @@ pub(super) struct Listing {
     /// The result of `tools/list`.
     pub(super) bytes: Bytes,
     /// The tools of servers, by the name that is shown.
-    tools: HashMap<String, Arc<Offered>>,
+    pub(super) tools: HashMap<String, Arc<Offered>>,
     /// The tools of the gateway's own.
-    extra: Vec<&'static str>,
+    pub(super) extra: Vec<&'static str>,
     /// What became of each tool.
     pub(super) reports: Vec<ToolReport>,
     /// Patterns of servers that none of their tools fits.
@@ -112,39 +112,14 @@ pub(super) struct Listing {
     /// All names that are given by now, those of earlier lists included.
     pub(super) bindings: Arc<Bindings>,
     /// The servers whose lists it is made of.
-    servers: Vec<usize>,
+    pub(super) servers: Vec<usize>,
 }
 
 impl Listing {
-    /// The servers whose lists it is made of.
-    pub(super) fn servers(&self) -> impl Iterator<Item = usize> {
-        self.servers.iter().copied()
-    }
-
-    /// Whether the server's list is part of it.
-    pub(super) fn has_server(&self, server: usize) -> bool {
-        self.servers.contains(&server)
-    }
-
     /// The servers of which it shows tools.
     pub(super) fn servers_shown(&self) -> impl Iterator<Item = usize> {
         let shown = self.reports.iter().filter(|tool| tool.shown.is_some());
         shown.map(|tool| tool.server)
-    }
-
-    /// The tool that is shown so.
-    pub(super) fn find(&self, name: &str) -> Option<&Arc<Offered>> {
-        self.tools.get(name)
-    }
-
-    /// Whether a tool of the gateway's own is offered.
-    pub(super) fn has_extra(&self, name: &str) -> bool {
-        self.extra.contains(&name)
-    }
-
-    /// The bytes of all names.
-    pub(super) fn name_bytes(&self) -> usize {
-        self.tools.keys().map(String::len).sum()
     }
 
     /// The names of all tools, the gateway's own among them.
@@ -174,7 +149,7 @@ pub(super) struct Listings {
 /// How many are kept.
 const KEPT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
 
-/// Bytes of a listing that is kept. Larger ones are charged to who asks, and made again for who asks next.
+/// Bytes of a listing that is kept. A larger one is charged to the client that asks, and made again for the next.
 const KEPT_BYTES: usize = 512 << 10;
 
 impl Listings {
@@ -370,8 +345,6 @@ fn listing(
         .map(|(list, _)| list.pages.iter().cloned().map(Document::new).collect())
         .collect();
     let mut tools = Vec::new();
-    // Of a tool that is offered, its report comes with its name.
-    let mut reports = Vec::new();
     let mut unmatched = Vec::new();
     let servers = lists.iter().map(|(list, _)| list.server).collect();
     let mut tools_of = HashMap::new();
@@ -400,18 +373,8 @@ fn listing(
         }
         declared.insert(list.server, declares);
         tools_of.insert(list.server, rewriting.names);
-        for tool in rewriting.tools {
-            match tool {
-                Ok(tool) => {
-                    reports.push(None);
-                    tools.push((list.server, tool));
-                }
-                Err(name) => {
-                    let why = "by the configuration";
-                    reports.push(Some(ToolReport::left_out(list.server, name, why)));
-                }
-            }
-        }
+        let outcomes = rewriting.tools.into_iter();
+        tools.extend(outcomes.map(|outcome| (list.server, outcome)));
     }
     unmatched.extend(unmatched::of_several(config, &tools_of));
     let servers_on = config.servers.iter().enumerate();
@@ -422,7 +385,7 @@ fn listing(
     }
     let own: Vec<_> = tools
         .iter()
-        .map(|(server, tool)| (*server, tool.shown.as_str()))
+        .filter_map(|(server, outcome)| Some((*server, outcome.as_ref().ok()?.shown.as_str())))
         .collect();
     // Where nothing can be called there is nothing to refer to.
     let extra = if own.is_empty() || !audience.reader.takes_references {
@@ -431,28 +394,30 @@ fn listing(
         builtin::offered(config.extra_tools, audience.may_list)
     };
     let (shown, bindings) = naming.give(before, &own, &extra);
+    let mut shown = shown.into_iter();
     let mut found = HashMap::new();
     let mut unnamed = HashSet::new();
-    let mut pending = reports.iter_mut().filter(|report| report.is_none());
+    let mut reports = Vec::new();
     let mut written: Vec<Bytes> = extra
         .iter()
         .map(|name| builtin::definition(name).to_string().into())
         .collect();
-    for ((index, tool), name) in tools.into_iter().zip(shown) {
-        let tool = tool.tool;
-        let report = pending.next();
-        let Some(name) = name else {
-            unnamed.insert(index);
-            if let Some(report) = report {
-                let name = tool.listed().name().to_owned();
-                let why = "its server lists too many names";
-                *report = Some(ToolReport::left_out(index, name, why));
+    for (index, outcome) in tools {
+        let tool = match outcome {
+            Ok(tool) => tool.tool,
+            Err(name) => {
+                reports.push(ToolReport::left_out(index, name, "by the configuration"));
+                continue;
             }
+        };
+        let Some(name) = shown.next().flatten() else {
+            unnamed.insert(index);
+            let name = tool.listed().name().to_owned();
+            let why = "its server lists too many names";
+            reports.push(ToolReport::left_out(index, name, why));
             continue;
         };
-        if let Some(report) = report {
-            *report = Some(ToolReport::of(index, &tool, &name));
-        }
+        reports.push(ToolReport::of(index, &tool, &name));
         let to = tool::Audience {
             terms: audience.terms(config, index),
             revision: audience.revision,
@@ -474,7 +439,7 @@ fn listing(
         bytes: join::joined(&pages, written, audience.revision),
         tools: found,
         extra,
-        reports: reports.into_iter().flatten().collect(),
+        reports,
         unmatched,
         bindings,
         servers,

@@ -98,23 +98,16 @@ impl Bindings {
 
 impl Naming {
     pub(crate) fn of(config: &GatewayConfig) -> Self {
-        let names: Vec<_> = config
-            .servers
-            .iter()
-            .map(|server| (!server.disabled).then_some(server.name.as_str()))
-            .collect();
-        Self::new(&names, config.prefix)
+        let names = config.servers.iter();
+        let names = names.map(|server| (!server.disabled).then_some(server.name.as_str()));
+        Self::new(&names.collect::<Vec<_>>(), config.prefix)
     }
 
     fn new(names: &[Option<&str>], prefix: Prefix) -> Self {
         // A name that can be a prefix as it is goes first, wherever it stands.
         let exact = |name: &str| is_unambiguous(name) && plain(name) == name;
-        let mut taken: HashSet<String> = names
-            .iter()
-            .flatten()
-            .filter(|name| exact(name))
-            .map(|name| (*name).to_owned())
-            .collect();
+        let first = names.iter().flatten().filter(|name| exact(name));
+        let mut taken: HashSet<String> = first.map(|name| (*name).to_owned()).collect();
         let servers = names.iter().map(|name| {
             let name = (*name)?;
             let prefix = if exact(name) {
@@ -139,8 +132,8 @@ impl Naming {
 
     /// The only server, where there is one.
     pub(crate) fn sole(&self) -> Option<usize> {
-        let mut servers = self.servers.iter().enumerate();
-        let mut enabled = servers.by_ref().filter(|(_, server)| server.is_some());
+        let servers = self.servers.iter().enumerate();
+        let mut enabled = servers.filter(|(_, server)| server.is_some());
         let (at, _) = enabled.next()?;
         enabled.next().is_none().then_some(at)
     }
@@ -148,11 +141,8 @@ impl Naming {
     /// The server whose prefix a name has, and the name there, where the prefix is all that was put to it.
     pub(crate) fn prefixed_by<'n>(&self, name: &'n str) -> Option<(usize, &'n str)> {
         let (prefix, own) = name.split_once(BETWEEN)?;
-        let of_prefix = |server: &Option<Server>| {
-            let server = server.as_ref();
-            server.is_some_and(|server| server.prefix == prefix)
-        };
-        let at = self.servers.iter().position(of_prefix)?;
+        let mut servers = self.servers.iter();
+        let at = servers.position(|of| of.as_ref().is_some_and(|of| of.prefix == prefix))?;
         (self.prefixed(at, own, |_| false) == name).then_some((at, own))
     }
 
@@ -181,10 +171,8 @@ impl Naming {
                     servers.entry(own).or_default().insert(*server);
                 }
                 let is_free = |(server, own): &Own| {
-                    let is_of_one = servers
-                        .get(&**own)
-                        .is_some_and(|servers| servers.len() == 1);
-                    is_of_one && !reserved.contains(&&**own) && !self.is_of_another(*server, own)
+                    let servers = servers.get(&**own).map_or(0, HashSet::len);
+                    servers == 1 && !reserved.contains(&&**own) && !self.is_of_another(*server, own)
                 };
                 for item in items.iter().filter(is_new).filter(|item| is_free(item)) {
                     let is_taken = bindings.name(item).is_some()
@@ -209,43 +197,37 @@ impl Naming {
         }
         let names = items
             .iter()
-            .map(|item| bindings.name(item).map(|name| (**name).to_owned()))
-            .collect();
-        (names, bindings)
+            .map(|item| bindings.name(item).map(|name| (**name).to_owned()));
+        (names.collect(), bindings)
     }
 
     fn of_sole(&self, items: &[(usize, &str)], reserved: &[&str]) -> Vec<Option<String>> {
-        let mut taken: HashSet<String> = items
-            .iter()
-            .map(|(_, own)| *own)
-            .chain(reserved.iter().copied())
-            .map(str::to_owned)
-            .collect();
+        let own = items.iter().map(|(_, own)| *own);
+        let taken = own.chain(reserved.iter().copied()).map(str::to_owned);
+        let mut taken: HashSet<String> = taken.collect();
         let mut given: HashMap<&str, String> = HashMap::new();
-        let mut names = Vec::with_capacity(items.len());
-        for (server, own) in items.iter().copied() {
+        let names = items.iter().map(|&(server, own)| {
             if !reserved.contains(&own) {
-                names.push(Some(own.to_owned()));
-                continue;
+                return Some(own.to_owned());
             }
-            let name = match given.get(own) {
-                Some(name) => name.clone(),
-                None => self.prefixed(server, own, |name| taken.contains(name)),
-            };
-            taken.insert(name.clone());
-            given.insert(own, name.clone());
-            names.push(Some(name));
-        }
-        names
+            let name = given.entry(own).or_insert_with(|| {
+                let name = self.prefixed(server, own, |name| taken.contains(name));
+                taken.insert(name.clone());
+                name
+            });
+            Some(name.clone())
+        });
+        names.collect()
     }
 
-    /// Whether a name begins as those of another server do: who allows it means the other's.
+    /// Whether a name begins as those of another server do: a client that allows it means the other's.
     fn is_of_another(&self, server: usize, name: &str) -> bool {
-        let prefix = name.split_once(BETWEEN).map(|(prefix, _)| prefix);
+        let Some((prefix, _)) = name.split_once(BETWEEN) else {
+            return false;
+        };
         let mut others = self.servers.iter().enumerate();
         others.any(|(at, other)| {
-            let other = other.as_ref().map(|other| &*other.prefix);
-            at != server && prefix.is_some() && other == prefix
+            at != server && other.as_ref().is_some_and(|other| other.prefix == prefix)
         })
     }
 

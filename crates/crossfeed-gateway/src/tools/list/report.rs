@@ -1,4 +1,4 @@
-//! What became of each tool of the servers, for who wants to see it before anything is called.
+//! Reports what became of each tool of the servers, before anything is called.
 
 use super::tool::Rewritten;
 

@@ -70,7 +70,7 @@ struct State {
     /// Bytes of these.
     kept: usize,
     allowance: Allowance,
-    /// Whether it was said that not all of a list is worked on.
+    /// Whether the log says that not all of a list is worked on.
     was_told: bool,
     #[cfg(test)]
     worked: usize,
@@ -88,6 +88,7 @@ pub(super) struct Job {
 }
 
 /// What became of a list.
+#[derive(Default)]
 pub(super) struct Rewriting {
     pub(super) tools: Vec<Outcome>,
     /// The names of all tools.
@@ -136,9 +137,8 @@ impl Rewriter {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime ends.
             Err(_) => Rewriting {
-                tools: Vec::new(),
-                names: Vec::new(),
                 is_unfinished: true,
+                ..Rewriting::default()
             },
         }
     }
@@ -170,16 +170,16 @@ impl State {
     fn rewrite(&mut self, job: &Job) -> Rewriting {
         let began = cpu_time();
         let named = named(&job.pages);
-        let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
-        let offered: Vec<_> = named
+        let is_offered: Vec<bool> = named.iter().map(|(name, _)| job.offers(name)).collect();
+        let offered = named
             .iter()
-            .map(|(name, raw)| job.offers(name).then_some((name.as_str(), raw)))
+            .zip(&is_offered)
+            .filter(|(_, offered)| **offered);
+        let own: Vec<_> = offered
+            .map(|((name, raw), _)| (name.as_str(), raw))
             .collect();
-        let own: Vec<_> = offered.iter().flatten().copied().collect();
-        let shown = job
-            .terms
-            .choice
-            .shown_names(own.iter().map(|(name, _)| *name));
+        let own_names = own.iter().map(|(name, _)| *name);
+        let shown = job.terms.choice.shown_names(own_names);
         let left = self.allowance.left(Instant::now());
         let until = began.saturating_add(left);
         let is_over = Stop::when(move || cpu_time() >= until);
@@ -195,8 +195,8 @@ impl State {
             );
         }
         let mut rewritten = rewritten.into_iter().zip(shown);
-        let tools = named.iter().zip(&offered).map(|((name, _), offered)| {
-            let next = offered.and_then(|_| rewritten.next());
+        let tools = named.iter().zip(is_offered).map(|((name, _), is_offered)| {
+            let next = is_offered.then(|| rewritten.next()).flatten();
             match next {
                 Some((Some(tool), shown)) => Ok(Tool { shown, tool }),
                 Some((None, _)) | None => Err(name.clone()),
@@ -204,7 +204,7 @@ impl State {
         });
         Rewriting {
             tools: tools.collect(),
-            names,
+            names: named.iter().map(|(name, _)| name.clone()).collect(),
             is_unfinished: skipped.for_time > 0,
         }
     }
@@ -226,12 +226,12 @@ impl State {
         });
         let fits: Vec<_> = fits.collect();
         let is_each_alone = job.terms.choice.is_each_alone();
-        let judged = own.iter().zip(&fits).filter(|(_, fits)| **fits);
-        let judged: Vec<_> = judged
-            .map(|(own, _)| *own)
-            .filter(|_| !is_each_alone)
-            .collect();
-        let mut together = worked(job, &judged, base.clone());
+        let fitting = own
+            .iter()
+            .zip(&fits)
+            .filter(|(_, fits)| **fits && !is_each_alone);
+        let fitting: Vec<_> = fitting.map(|(own, _)| *own).collect();
+        let mut together = worked(job, &fitting, base.clone());
         let is_over = !is_each_alone && base.is_over();
         let tools = own.iter().zip(&fits).map(|((name, raw), fits)| {
             if !fits {
@@ -359,7 +359,7 @@ fn named(pages: &[Bytes]) -> Vec<(String, Bytes)> {
 }
 
 impl Job {
-    /// Whether a tool is offered: by the configuration of its server, and to who is listed to.
+    /// Whether a tool is offered, by the configuration of its server and the rights of the client.
     fn offers(&self, name: &str) -> bool {
         offers(self.server(), &self.audience.tools, name)
     }
@@ -415,12 +415,8 @@ fn finished(
 ) -> Arc<Rewritten> {
     let is_chained = !options.never.contains(listed.name()) && !is_marked(&own);
     let place = (job.server, job.server());
-    Arc::new(Rewritten::new(
-        &job.engine,
-        place,
-        (raw, own, listed),
-        is_chained,
-    ))
+    let tool = Rewritten::new(&job.engine, place, (raw, own, listed), is_chained);
+    Arc::new(tool)
 }
 
 /// A tool that is listed as it came, and takes no references. What says that it is never chained, that a
@@ -459,8 +455,7 @@ pub(in crate::tools) fn unlisted(
 
 /// Whether a tool says of itself that it is never chained.
 fn is_marked(tool: &Value) -> bool {
-    let meta = tool.get("_meta");
-    meta.and_then(|meta| meta.get(CHAIN_MARK)) == Some(&Value::Bool(false))
+    tool["_meta"][CHAIN_MARK] == false
 }
 
 /// What is rewritten of a tool: nothing else that it holds may make it look like another provider's.
@@ -478,19 +473,19 @@ fn declaration(raw: &Bytes) -> Value {
     let Ok(root) = document.root() else {
         return Value::Null;
     };
-    let members = READ.iter().filter_map(|key| {
-        let value = root.get(key).filter(|own| own.kind() != Kind::Null)?;
-        Some(((*key).to_owned(), value.to_nearest_value()))
-    });
-    let mut declaration: Map<_, _> = members.collect();
-    if let Some(annotations) = root.get("annotations") {
-        let hints = HINTS.iter().filter_map(|hint| {
-            let value = annotations.get(hint)?;
-            Some(((*hint).to_owned(), value.to_nearest_value()))
+    let read = |object: Cursor<'_>, keys: &[&str]| -> Map<String, Value> {
+        let members = keys.iter().filter_map(|key| {
+            let value = object.get(key).filter(|own| own.kind() != Kind::Null)?;
+            Some(((*key).to_owned(), value.to_nearest_value()))
         });
-        declaration.insert("annotations".to_owned(), Value::Object(hints.collect()));
+        members.collect()
+    };
+    let mut declaration = read(root, &READ);
+    if let Some(annotations) = root.get("annotations") {
+        let hints = read(annotations, &HINTS);
+        declaration.insert("annotations".to_owned(), hints.into());
     }
-    Value::Object(declaration)
+    declaration.into()
 }
 
 #[cfg(test)]

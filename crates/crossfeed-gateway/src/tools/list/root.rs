@@ -47,8 +47,8 @@ pub(super) fn combined(own: &Value, shown: &Value) -> Option<Value> {
 }
 
 fn branch(root: &Map<String, Value>, key: &str) -> Option<Map<String, Value>> {
-    root.get(key)
-        .map(|own| own.as_object().map(presence).unwrap_or_default())
+    let own = root.get(key)?.as_object();
+    Some(own.map(presence).unwrap_or_default())
 }
 
 /// What a schema says of which parameters there are. It came from a document, and so nests no deeper
@@ -66,8 +66,8 @@ fn presence(schema: &Map<String, Value>) -> Map<String, Value> {
         let each = branches.map(|own| own.as_object().map(presence).unwrap_or_default());
         Some(each.collect::<Vec<_>>())
     };
-    let all: Vec<_> = branches("allOf").unwrap_or_default();
-    let all: Vec<_> = all.into_iter().filter(|own| !own.is_empty()).collect();
+    let mut all = branches("allOf").unwrap_or_default();
+    all.retain(|own| !own.is_empty());
     if !all.is_empty() {
         out.insert("allOf".to_owned(), json!(all));
     }
@@ -83,13 +83,11 @@ fn presence(schema: &Map<String, Value>) -> Map<String, Value> {
 
 /// A condition as it stands, unless it refers to something, which may be elsewhere here.
 fn said(condition: &Value) -> Value {
-    if refers(condition) {
-        condition
-            .as_object()
-            .map_or_else(|| json!({}), |own| Value::Object(presence(own)))
-    } else {
-        condition.clone()
+    if !refers(condition) {
+        return condition.clone();
     }
+    let own = condition.as_object();
+    own.map_or_else(|| json!({}), |own| Value::Object(presence(own)))
 }
 
 fn refers(value: &Value) -> bool {

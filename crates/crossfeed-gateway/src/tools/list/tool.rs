@@ -72,6 +72,12 @@ impl Offered {
         !self.withheld.never_is_empty()
     }
 
+    /// Whether its parameters are shown by their own names and as they are.
+    pub(in crate::tools) fn keeps_parameters(&self) -> bool {
+        let listed = self.prepared.listed();
+        listed.names().is_empty() && listed.folded() == 0
+    }
+
     /// The headers that go along with these arguments.
     pub(in crate::tools) fn headers_of(&self, arguments: Cursor<'_>) -> Vec<Header> {
         let parameters = self.headers.iter();
@@ -98,9 +104,8 @@ impl Rewritten {
             has_page: described.has_page,
             withheld: Arc::clone(&server.withheld),
             output: own
-                .get("outputSchema")
-                .cloned()
-                .map(|own| OutputSchema::new(own).without(&server.withheld)),
+                .get(OUTPUT)
+                .map(|own| OutputSchema::new(own.clone()).without(&server.withheld)),
             projected: server.projection.then_some(described),
             prepared: engine.prepare(listed),
         };
@@ -124,7 +129,7 @@ impl Rewritten {
     /// Its bytes in the list, under a name.
     pub(super) fn written_as(&self, name: &str, to: Audience) -> Bytes {
         let written = edited(&self.raw, |edits, root| {
-            if self.own.get("name").and_then(Value::as_str) != Some(name) {
+            if self.own["name"] != name {
                 edits.put(root, "name", quoted(name));
             }
             if let Some(description) = self.description(name, to) {
@@ -152,38 +157,27 @@ impl Rewritten {
 
     /// Whether the client takes any root; older ones take one that says that it is an object.
     fn takes_root(&self, to: Audience) -> bool {
-        to.revision.is_stateless() || self.is_typed()
-    }
-
-    /// Whether the tool's own root says that it is an object.
-    fn is_typed(&self) -> bool {
-        let kind = self.own.get("inputSchema").and_then(|own| own.get("type"));
-        kind.is_some_and(|kind| kind == "object")
+        to.revision.is_stateless() || self.own["inputSchema"]["type"] == "object"
     }
 
     /// Whether the input schema of a tool that is never chained is listed as it came: where no provider is known
     /// that refuses it, and its parameters keep their names.
     fn stays(&self, to: Audience) -> bool {
-        let is_plain = self.listed().names().is_empty() && self.listed().folded() == 0;
         !self.offered.is_chained
-            && is_plain
+            && self.offered.keeps_parameters()
             && self.takes_root(to)
             && to.terms.choice.leaves_schemas()
     }
 
     /// The description with the fields of the output schema, where that is not listed.
     fn description(&self, name: &str, to: Audience) -> Option<String> {
-        let output = self.offered.output.as_ref();
-        let output =
-            output.filter(|_| self.offered.is_chained && to.terms.view != View::Program)?;
-        let own = self.own.get("description").and_then(Value::as_str);
-        description::with_output_fields(
-            own,
-            output,
-            name,
-            to.has_inspector,
-            to.terms.choice.description(),
-        )
+        if !self.offered.is_chained || to.terms.view == View::Program {
+            return None;
+        }
+        let own = self.own["description"].as_str();
+        let output = self.offered.output.as_ref()?;
+        let longest = to.terms.choice.description();
+        description::with_output_fields(own, output, name, to.has_inspector, longest)
     }
 
     /// What is listed as the output schema. Where results may be cut there is none: clients refuse a result
@@ -214,8 +208,9 @@ impl Rewritten {
     /// their own names and beside references.
     fn combined_root(&self) -> Option<Value> {
         let listed = self.listed();
-        let is_plain = listed.names().is_empty() && listed.folded() == 0;
-        listed.references().filter(|_| is_plain)?;
+        listed
+            .references()
+            .filter(|_| self.offered.keeps_parameters())?;
         root::combined(self.own.get("inputSchema")?, listed.shown_schema())
     }
 }

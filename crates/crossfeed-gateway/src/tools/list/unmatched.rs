@@ -116,19 +116,14 @@ pub(super) fn of_several(
             continue;
         };
         let servers = config.servers.iter().enumerate();
-        let servers: Vec<usize> = servers
-            .filter(|(_, server)| !server.disabled && fits(of, &server.name))
-            .filter(|(_, server)| holder.is_none_or(|holder| holder.admits_server(&server.name)))
-            .map(|(index, _)| index)
-            .collect();
-        let Some(first) = servers.first() else {
-            continue;
-        };
-        let Some(known) = servers
-            .iter()
-            .map(|of| tools.get(of))
-            .collect::<Option<Vec<_>>>()
-        else {
+        let servers = servers.filter(|(_, server)| {
+            !server.disabled
+                && fits(of, &server.name)
+                && holder.is_none_or(|holder| holder.admits_server(&server.name))
+        });
+        let servers: Vec<usize> = servers.map(|(index, _)| index).collect();
+        let known: Option<Vec<_>> = servers.iter().map(|of| tools.get(of)).collect();
+        let (Some(first), Some(known)) = (servers.first(), known) else {
             continue;
         };
         let known: Vec<_> = known.into_iter().flatten().map(String::as_str).collect();
@@ -175,13 +170,9 @@ impl Declared {
         };
         for tool in tools {
             let document = Document::new(tool.clone());
-            let schema = document
-                .root()
-                .ok()
-                .and_then(|root| root.get("outputSchema"))
-                .filter(|own| own.kind() == Kind::Object)?;
-            let schema = schema.to_nearest_value();
-            names_of(&schema, &mut declared.names);
+            let schema = document.root().ok()?.get("outputSchema");
+            let schema = schema.filter(|own| own.kind() == Kind::Object)?;
+            names_of(&schema.to_nearest_value(), &mut declared.names);
         }
         (!tools.is_empty()).then_some(declared)
     }
@@ -216,10 +207,7 @@ impl Declared {
     ) -> Vec<UnmatchedPattern> {
         let mut found = Vec::new();
         for (place, path) in paths.iter().enumerate() {
-            let mut names = path.steps().iter().filter_map(|step| match step {
-                Step::Key(name) => Some(name),
-                _ => None,
-            });
+            let mut names = path.steps().iter().filter_map(Step::name);
             let unknown = names.find(|name| !self.names.contains(&*fold_case(name)));
             found.extend(unknown.map(|name| UnmatchedPattern {
                 server,

@@ -49,9 +49,8 @@ const SAYS: &str = "the server says: ";
 fn has_our_code(text: &str) -> bool {
     let text =
         text.trim_start_matches(|sign: char| is_blank(sign) || matches!(sign, '"' | '\'' | '`'));
-    let code = text.split(|sign: char| !matches!(sign, 'a'..='z' | '_' | '.'));
-    let code = code.into_iter().next().unwrap_or_default();
-    is_our_code(code)
+    let mut words = text.split(|sign: char| !matches!(sign, 'a'..='z' | '_' | '.'));
+    words.next().is_some_and(is_our_code)
 }
 
 fn is_our_code(text: &str) -> bool {
@@ -75,10 +74,9 @@ pub(crate) fn of_server(message: Message) -> Message {
         return message;
     };
     let mut edits = Edits::new(document.raw());
-    let said = root
-        .get("message")
-        .and_then(|own| Some((own, own.as_str()?)));
-    if let Some((own, text)) = said.and_then(|(own, text)| Some((own, said_by_server(&text)?))) {
+    let message_text = root.get("message");
+    let claim = message_text.and_then(|own| Some((own, said_by_server(&own.as_str()?)?)));
+    if let Some((own, text)) = claim {
         edits.replace(own, quoted(&text));
     }
     if let Some(data) = root.get("data").filter(|own| own.kind() == Kind::Object) {
@@ -137,14 +135,14 @@ fn mark_all(edits: &mut Edits<'_>, value: Cursor<'_>) {
     }
 }
 
-/// A text in which such [keys](marked_keys) and such lines are marked. None where there are none.
+/// A text in which such [keys](marked_keys) and such lines are marked; `None` for a text without any.
 pub(super) fn marked(text: &str) -> Option<String> {
     let keys = marked_keys(text);
     without_notices(keys.as_deref().unwrap_or(text)).or(keys)
 }
 
 /// A text in which each such key in quotes before a colon is marked, wherever it stands; also in JSON that
-/// a string of JSON holds. None where there are none. Lines stay: those of a preview are the engine's.
+/// a string of JSON holds; `None` for a text without any. Lines stay: those of a preview are the engine's.
 pub(super) fn marked_keys(text: &str) -> Option<String> {
     if !may_hold_keys(text.as_bytes()) {
         return None;

@@ -49,37 +49,24 @@ use serde_json::Value;
 use std::sync::Arc;
 use whole::{clean, whole};
 
-/// What a client asks for in the `_meta` of its call, and how many bytes of it are kept while a task is known:
-/// as many as are not charged.
+/// What a client asks for in the `_meta` of its call.
 const ASKED: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
-const SLIM: usize = UNCHARGED;
 
 /// How a result is shown.
 #[derive(Clone)]
 pub(super) struct Show {
-    pub(super) view: View,
+    pub(super) passing: Passing,
     pub(super) offered: Arc<Offered>,
     pub(super) said: Said,
-    /// Whether the client's revision is without sessions.
-    pub(super) is_stateless: bool,
 }
 
 impl Show {
     fn is_for_program(&self) -> bool {
-        self.view == View::Program
+        self.passing.view == View::Program
     }
 
     fn may_be_cut(&self) -> bool {
         !self.is_for_program() && !self.offered.has_page
-    }
-
-    /// The same for what is passed on.
-    fn passing(&self) -> Passing {
-        Passing {
-            view: self.view,
-            is_stateless: self.is_stateless,
-            withholds: self.offered.withholds(),
-        }
     }
 }
 
@@ -111,7 +98,7 @@ pub(super) struct RecordedCall {
 pub(super) struct Replay {
     pub(super) call_id: CallId,
     pub(super) offered: Arc<Offered>,
-    /// Who reads the result.
+    /// The view in which the result is shown.
     pub(super) view: View,
     /// Which part of it the client shows its model.
     pub(super) shows: Shows,
@@ -160,7 +147,7 @@ impl Answer {
             _ if has_failed(root) => Self::Failure {
                 is_large: is_large(root, shows),
             },
-            // It would be lost beside what is said of it.
+            // It would be lost beside what the gateway says.
             _ if content.is_some_and(|own| own.kind() != Kind::Array) => Self::Other,
             Some(task) if !has_content => Self::Task(task),
             // Also with nothing in it: clients refuse one without content, so that it gets some.
@@ -177,7 +164,7 @@ impl RecordedCall {
     pub(super) async fn finish(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         let replay = &self.replay;
         let show = replay.show(&self.shared);
-        let passing = show.passing();
+        let passing = show.passing;
         let is_plain = replay.projection.is_none() && replay.params.is_empty();
         let (answer, read, _room, ahead) = if show.is_for_program() && is_plain {
             let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
@@ -234,7 +221,7 @@ impl RecordedCall {
     /// The same without what is needed no more once the call runs as a task.
     pub(super) fn slim(mut self) -> Self {
         self.ready.arguments = None;
-        if self.replay.params.len() > SLIM {
+        if self.replay.params.len() > UNCHARGED {
             self.replay.params = Bytes::new();
         }
         self
@@ -253,18 +240,11 @@ impl RecordedCall {
         mut show: Show,
         (is_large, ahead): (bool, Ahead),
     ) -> Option<Body> {
-        let Self {
-            shared,
-            in_flight,
-            replay,
-            ready,
-            ..
-        } = self;
-        let Replay {
-            call_id, offered, ..
-        } = &replay;
+        let (shared, replay) = (self.shared, self.replay);
+        let (call_id, offered) = (&replay.call_id, &replay.offered);
         // Before it is there: a call that waits for it asks at once whose data it is.
-        shared.remember_sources(call_id, &offered.source, &ready.sources);
+        shared.remember_sources(call_id, &offered.source, &self.ready.sources);
+        let in_flight = self.in_flight;
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let figures = shared.tools.figures.server(offered.server);
@@ -315,13 +295,12 @@ impl Replay {
 
     fn show(&self, shared: &Shared) -> Show {
         Show {
-            view: self.view,
+            passing: shared.passing(&self.offered, self.view),
             offered: Arc::clone(&self.offered),
             said: Said {
                 call_id: Some(self.call_id.to_string()),
                 ..Said::default()
             },
-            is_stateless: shared.is_stateless(),
         }
     }
 
@@ -343,7 +322,7 @@ impl Replay {
                 failed = failed.with_server(Arc::clone(server));
             }
         }
-        let call_id = shared.place.ids.next().ok()?;
+        let call_id = shared.place.ids.next()?;
         let recorded = session.record(&call_id, failed).await;
         noted(recorded).then(|| Self {
             call_id,
@@ -361,10 +340,10 @@ impl Replay {
             Answer::Failure { is_large: true } if is_same && self.cuts_failures(&show) => {
                 return match previewed(shared, &self.call_id, &show).await {
                     Some(Some(cut)) => cut,
-                    _ => passthrough::on(result, show.passing()).await,
+                    _ => passthrough::on(result, show.passing).await,
                 };
             }
-            _ => return passthrough::on(result, show.passing()).await,
+            _ => return passthrough::on(result, show.passing).await,
         };
         if is_same
             && shared.session().response(&self.call_id).await.is_ok()
@@ -446,7 +425,7 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
         return body.unwrap_or_else(|| room::unread(shared).into());
     }
     let came = result.clone();
-    let passing = show.passing();
+    let passing = show.passing;
     let made = apart(result.len(), move || {
         let document = Document::new(result);
         whole(&clean(&document, &show)?, &show)
@@ -459,6 +438,7 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
 
 /// The bytes that a token has at most, on average over a text.
 const TOKEN_BYTES: usize = 16;
+
 /// A recorded result as it is shown.
 async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool) -> Option<Bytes> {
     let session = shared.session();
@@ -491,10 +471,8 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
         if show.is_for_program() {
             return program::shown(document.raw(), &show).into();
         }
-        let clean = clean(document, &show);
-        clean
-            .and_then(|clean| whole(&clean, &show))
-            .unwrap_or_default()
+        let shown = clean(document, &show).and_then(|clean| whole(&clean, &show));
+        shown.unwrap_or_default()
     });
     let shown = cut.await.ok().filter(|shown| !shown.is_empty());
     shown.map(Bytes::from)
@@ -519,12 +497,8 @@ async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Opt
     let show = show.clone();
     let cut = response.cut_with(move |stored, _| {
         let clean = clean(stored.document(), &show);
-        let text = rendered.preview_text();
-        Uncounted(
-            clean
-                .zip(text)
-                .and_then(|(clean, text)| preview::preview(&clean, &text, &show)),
-        )
+        let parts = clean.zip(rendered.preview_text());
+        Uncounted(parts.and_then(|(clean, text)| preview::preview(&clean, &text, &show)))
     });
     let shown = cut.await.ok().and_then(|cut| cut.0).map(Bytes::from);
     figures.previews.add(shown.iter().len());
@@ -647,7 +621,7 @@ async fn projected(
 
 /// Whether something of a recorded result was withheld.
 async fn is_withheld(shared: &Shared, call_id: &CallId, show: &Show) -> bool {
-    if !show.offered.withholds() {
+    if !show.passing.withholds {
         return false;
     }
     let Ok(response) = shared.session().response(call_id).await else {
@@ -671,7 +645,7 @@ fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
         (true, whole::CONTENT, content.as_str()),
         (has_structure, whole::STRUCTURED, text),
         (is_withheld, whole::META, &mark),
-        (show.is_stateless, "resultType", "\"complete\""),
+        (show.passing.is_stateless, "resultType", "\"complete\""),
     ];
     let members = members.into_iter().filter(|(is_said, ..)| *is_said);
     let members: Vec<_> = members.map(|(_, key, value)| (key, value)).collect();

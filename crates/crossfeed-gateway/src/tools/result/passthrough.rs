@@ -21,31 +21,23 @@ pub(in crate::tools) struct Passing {
 
 /// A result without what another says under our keys, as the client takes it.
 pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
-    let Passing {
-        view,
-        is_stateless,
-        withholds,
-    } = passing;
-    apart(result.len(), move || {
-        let result = if is_stateless {
-            result
-        } else {
-            with_object(result)
-        };
-        match view {
-            View::Program => program::unclaimed(result, withholds),
-            _ => without_ours(marked(result), withholds),
+    let passed = move |mut result| {
+        if !passing.is_stateless {
+            result = with_object(result);
         }
-    })
-    .await
+        match passing.view {
+            View::Program => program::unclaimed(result, passing.withholds),
+            _ => without_ours(marked(result), passing.withholds),
+        }
+    };
+    apart(result.len(), move || passed(result)).await
 }
 
 /// The answer to a request that is not a call, without what another says under our keys.
 pub(crate) async fn unclaimed(result: Bytes, withholds: bool) -> Option<Bytes> {
-    apart(result.len(), move || {
-        may_hold(&result, OURS).then(|| without_ours(result, withholds))
-    })
-    .await
+    let passed =
+        move |result: Bytes| may_hold(&result, OURS).then(|| without_ours(result, withholds));
+    apart(result.len(), move || passed(result)).await
 }
 
 /// Members that only the gateway may write say that the server wrote them.
@@ -67,7 +59,7 @@ fn without_ours(result: Bytes, withholds: bool) -> Bytes {
     taken.unwrap_or_else(|| program::unclaimed(result, withholds))
 }
 
-/// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
+/// Before 2026-07-28 structured content is an object or nothing. Anything else becomes a text,
 /// unless there is other content.
 pub(super) fn with_object(result: Bytes) -> Bytes {
     if !may_hold(&result, STRUCTURED) {

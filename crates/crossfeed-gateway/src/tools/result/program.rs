@@ -23,7 +23,7 @@ use std::ops::Range;
 const LONG: [&str; 2] = [CONTENT, STRUCTURED];
 /// Bytes of a value that is looked at; what is longer says nothing that is understood. A state is known by all of it.
 const SHORT: usize = 64 << 10;
-/// What `_meta` grows by beside what is said: keys and punctuation.
+/// What `_meta` grows by beside the words of the gateway: keys and punctuation.
 const KEYS_OF_META: usize = 256;
 const STATE: &str = "requestState";
 /// What the gateway says beside a result.
@@ -40,7 +40,7 @@ pub(super) struct Outline {
     end: usize,
     /// Whether it has no member at all.
     is_empty: bool,
-    /// Whether its structured content is none that a client with a session takes.
+    /// Whether a client with a session refuses its structured content.
     pub(super) has_odd_structure: bool,
 }
 
@@ -92,7 +92,7 @@ impl Outline {
 
     /// Whether the client does not take its structured content.
     fn is_odd(&self, show: &Show) -> bool {
-        self.has_odd_structure && !show.is_stateless
+        self.has_odd_structure && !show.passing.is_stateless
     }
 }
 
@@ -124,7 +124,7 @@ pub(super) fn shown(result: &Bytes, show: &Show) -> Bytes {
 
 /// The same by its outline.
 pub(super) fn shown_by(result: &Bytes, outline: &Outline, show: &Show) -> Body {
-    let withholds = show.offered.withholds();
+    let withholds = show.passing.withholds;
     if outline.is_odd(show) {
         let result = with_object(result.clone());
         return Body::Other(said(&result, &show.said, withholds));
@@ -132,7 +132,7 @@ pub(super) fn shown_by(result: &Bytes, outline: &Outline, show: &Show) -> Body {
     Body::Edited(with_said(result, outline, &show.said, withholds))
 }
 
-/// A result of which nothing is said, without what the server says in the gateway's place.
+/// A result to which the gateway adds nothing, without what the server says in the gateway's place.
 pub(super) fn unclaimed(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;

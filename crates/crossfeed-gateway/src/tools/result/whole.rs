@@ -76,10 +76,10 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .ok()
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
-    take_claims(&mut edits, root, show.offered.withholds(), show.said.keeps);
+    take_claims(&mut edits, root, show.passing.withholds, show.said.keeps);
     foreign::mark(&mut edits, root);
     let is_kept = |own: &Cursor<'_>| {
-        own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
+        own.kind() == Kind::Object || (show.offered.has_page && show.passing.is_stateless)
     };
     let refused = root.get(STRUCTURED).filter(|own| !is_kept(own));
     let mut text = None;
@@ -141,7 +141,7 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     Some(edits.done().into_owned())
 }
 
-/// Whether a text part says what is said in structure, as servers are asked to.
+/// Whether a text part repeats the structured content, as the protocol asks servers to.
 fn says(content: Cursor<'_>, structured: &str) -> bool {
     let mut texts = content.items().filter_map(|part| {
         let kind = part.get("type").and_then(Cursor::as_str);
@@ -163,11 +163,11 @@ pub(super) fn text_part(text: &str) -> String {
 
 /// The note for a model that something of a result was withheld.
 pub(super) fn withheld_note(result: Cursor<'_>, show: &Show) -> Option<&'static str> {
-    let is_cut = show.offered.withholds() && result.get(META)?.get(WITHHELD_MARK).is_some();
+    let is_cut = show.passing.withholds && result.get(META)?.get(WITHHELD_MARK).is_some();
     is_cut.then_some("the gateway's configuration withholds parts of this result")
 }
 
-/// What is said in a part of its own.
+/// What the gateway says in a part of its own.
 fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> Option<String> {
     let mut said = Map::new();
     if let Some(id) = &show.said.call_id {

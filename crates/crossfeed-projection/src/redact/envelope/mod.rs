@@ -129,7 +129,7 @@ impl<'r> Envelope<'r> {
             None => compact(seen),
         };
         if own.get(CONTENT).is_some() && seen.get(CONTENT).is_none() {
-            // A result without it is none.
+            // A result must have it.
             json.pop();
             let comma = if json.len() > 1 { "," } else { "" };
             json.extend_from_slice(format!("{comma}{}:[]}}", quoted(CONTENT)).as_bytes());

@@ -83,7 +83,7 @@ impl Envelope<'_> {
         }
     }
 
-    /// A member without which a part is none; what it says may go.
+    /// A member that a part must have; its value may go.
     fn needed(&mut self, at: usize, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),

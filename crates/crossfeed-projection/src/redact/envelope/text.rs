@@ -121,13 +121,11 @@ impl Envelope<'_> {
         let Some(bytes) = decoded(encoded) else {
             return Some(encode(WITHHELD));
         };
-        if let Ok(text) = std::str::from_utf8(&bytes)
-            && let Some(shown) = self.text(at, text)
-        {
+        let text = std::str::from_utf8(&bytes).ok();
+        if let Some(shown) = text.and_then(|text| self.text(at, text)) {
             return Some(encode(&shown));
         }
-        let is_json = std::str::from_utf8(&bytes)
-            .is_ok_and(|text| matches!(Opened::of(text), Opened::Container(_)));
+        let is_json = text.is_some_and(|text| matches!(Opened::of(text), Opened::Container(_)));
         let may_repeat = self.beside.any && !is_media(media_type);
         let goes = !is_json && (may_repeat || self.rules.mentions_never_in(&bytes));
         goes.then(|| encode(WITHHELD))
