@@ -178,11 +178,10 @@ impl ProjectedCase {
         let plan = plan.map_err(|error| error.to_string())?;
         let document = Document::new(value.to_string());
         let root = document.root().unwrap();
-        let resolved = plan.resolve(root).map_err(|error| error.to_string())?;
         let mut out = Vec::new();
-        plan.project(root, &mut out).map_err(|e| e.to_string())?;
+        let applied = plan.project(root, &mut out).map_err(|e| e.to_string())?;
         let left: Value = serde_json::from_slice(&out).map_err(|e| e.to_string())?;
-        let announced = projected_schema(schema, &resolved.projection);
+        let announced = projected_schema(schema, &applied.projection);
         let announced = announced.map_err(|error| error.to_string())?;
         check(&announced).map_err(|error| error.to_string())?;
         let validator = jsonschema::validator_for(&announced).map_err(|e| e.to_string())?;

@@ -172,6 +172,12 @@ impl From<Vec<String>> for FieldsValue {
     }
 }
 
+impl<const N: usize> From<[&str; N]> for FieldsValue {
+    fn from(list: [&str; N]) -> Self {
+        Self::List(texts(list))
+    }
+}
+
 /// Takes what was read; else says what may stand there.
 fn put<T>(into: &mut Option<T>, read: Option<T>, expected: &'static str) -> Option<&'static str> {
     let is_wrong = read.is_none();
