@@ -1,13 +1,10 @@
-//! One budget of bytes for everything that the gateway holds, whoever sent or built it.
+//! One budget of bytes for all messages, arguments and results that the gateway holds.
 //!
-//! What comes in: how many bytes somebody wants to hold, and for whom. What goes out: a `Charge`, or that
-//! there is no room. Deliberately not here: what is done without room.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - What is charged is never more than the limit, and for one principal never more than its share.
-//! - Bytes are charged before they are held, and given back when the last that refers to them is gone.
-//! - Charging takes no lock: two atomic numbers, the budget's and the principal's.
+//! - The charged bytes never exceed the limit, and those of one principal never exceed its share.
+//! - Bytes are charged before they are held, and given back when the last reference to them is gone.
+//! - Charging takes no lock: it changes two atomic numbers, the budget's and the principal's.
 
 use crate::{
     metrics::{Counter, Metrics, families},
@@ -22,6 +19,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+use strum::VariantNames;
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -29,19 +27,20 @@ use tokio::{
 
 /// How long a reader of a server, or of a client's standard output, waits for room.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// What is shorter is bounded by how many messages there may be, and is not charged.
+/// Shorter messages are bounded by their number, and are not charged.
 pub(crate) const UNCHARGED: usize = 4 << 10;
 
-/// What bytes are wanted for: the label of refusals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What bytes are charged for: the label of refusals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Purpose {
     /// A message of a client.
     Request,
     /// Reading the arguments of a call.
     Arguments,
-    /// What references in arguments bring in.
+    /// The values that references bring into arguments.
     Resolved,
-    /// What selectors build, until arguments are written of it.
+    /// The values that selectors build, until arguments are written from them.
     Built,
     /// A message of a server.
     Answer,
@@ -51,38 +50,29 @@ pub(crate) enum Purpose {
     Remembered,
 }
 
-const PURPOSES: [&str; 7] = [
-    "request",
-    "arguments",
-    "resolved",
-    "built",
-    "answer",
-    "shown",
-    "remembered",
-];
-
-/// What all of the gateway may hold.
+/// The bytes that the gateway may hold.
 #[derive(Debug)]
 pub struct Budget {
     limit: usize,
-    /// What may be held for one principal.
+    /// The most bytes for one principal.
     share: usize,
     held: AtomicUsize,
     accounts: RwLock<HashMap<Principal, Arc<Account>>>,
-    /// How many wait for room, and what tells them that there is some.
+    /// How many wait for room, and what wakes them when bytes come back.
     waiting: AtomicUsize,
     freed: Notify,
-    refused: [Counter; PURPOSES.len()],
+    /// By purpose.
+    refused: Vec<Counter>,
 }
 
-/// What is held for one principal.
+/// The bytes held for one principal.
 #[derive(Debug)]
 pub struct Account {
     budget: Arc<Budget>,
     held: AtomicUsize,
 }
 
-/// Bytes that are held, given back when it is dropped.
+/// Charged bytes, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     account: Arc<Account>,
@@ -90,11 +80,12 @@ pub(crate) struct Charge {
 }
 
 impl Budget {
-    /// As many bytes in all; half of them for one principal where there are `principals`, but always room
-    /// for the `least` that one must be able to hold.
+    /// A budget of `limit` bytes. With several `principals`, one may hold half of them, but always the `least`
+    /// that one must be able to hold.
     #[must_use]
     pub fn new(limit: usize, least: usize, principals: usize, metrics: &Metrics) -> Arc<Self> {
         let limit = limit.max(least);
+        let refused = Purpose::VARIANTS.iter();
         Arc::new(Self {
             limit,
             share: share_of(limit, principals).max(least),
@@ -102,57 +93,57 @@ impl Budget {
             accounts: RwLock::default(),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
-            refused: PURPOSES.map(|kind| metrics.counter(families::MEMORY_REFUSED, &[kind])),
+            refused: refused
+                .map(|purpose| metrics.counter(families::MEMORY_REFUSED, &[purpose]))
+                .collect(),
         })
     }
 
-    /// Without a limit.
+    /// A budget without a limit.
     #[must_use]
     pub fn unlimited() -> Arc<Self> {
         Self::new(usize::MAX, 0, 0, &Metrics::new())
     }
 
-    /// What is held for a principal.
+    /// The account of a principal.
     #[must_use]
     pub fn account(self: &Arc<Self>, principal: &Principal) -> Arc<Account> {
-        let accounts = self.accounts.read();
-        if let Some(account) = accounts.get(principal) {
-            return Arc::clone(account);
-        }
-        drop(accounts);
-        let mut accounts = self.accounts.write();
-        let account = accounts.entry(principal.clone()).or_insert_with(|| {
-            Arc::new(Account {
-                budget: Arc::clone(self),
-                held: AtomicUsize::new(0),
-            })
-        });
-        Arc::clone(account)
+        let known = self.accounts.read().get(principal).cloned();
+        known.unwrap_or_else(|| {
+            let mut accounts = self.accounts.write();
+            let account = accounts.entry(principal.clone()).or_insert_with(|| {
+                Arc::new(Account {
+                    budget: Arc::clone(self),
+                    held: AtomicUsize::new(0),
+                })
+            });
+            Arc::clone(account)
+        })
     }
 
-    /// What all may hold.
+    /// The most bytes in total.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// What all hold.
+    /// The bytes held in total.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held.load(Ordering::SeqCst)
     }
 
-    /// Has those who wait for room look again.
-    fn tell_waiting(&self) {
+    /// Wakes those who wait for room.
+    fn wake_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
         }
     }
 }
 
-/// Adds as far as there is room.
-fn add(held: &AtomicUsize, bytes: usize, most: usize) -> bool {
-    let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= most);
+/// Adds bytes if the sum stays within the limit.
+fn add(held: &AtomicUsize, bytes: usize, limit: usize) -> bool {
+    let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= limit);
     held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sum)
         .is_ok()
 }
@@ -164,17 +155,12 @@ impl Account {
         Budget::unlimited().account(&Principal::Local)
     }
 
-    /// What may be held for the principal at most.
+    /// The most bytes for the principal.
     pub(crate) fn share(&self) -> usize {
         self.budget.share
     }
 
-    /// The budget.
-    pub(crate) fn budget(&self) -> &Arc<Budget> {
-        &self.budget
-    }
-
-    /// Nothing yet.
+    /// A charge of no bytes.
     pub(crate) fn nothing(self: &Arc<Self>) -> Charge {
         Charge {
             account: Arc::clone(self),
@@ -182,7 +168,7 @@ impl Account {
         }
     }
 
-    /// As many bytes, if there is room for them.
+    /// Charges bytes if there is room for them.
     pub(crate) fn charge(self: &Arc<Self>, bytes: usize, purpose: Purpose) -> Option<Charge> {
         let mut charge = self.nothing();
         charge.more(bytes, purpose).then_some(charge)
@@ -197,9 +183,9 @@ impl Account {
         let has_room = add(&budget.held, bytes, budget.limit);
         if !has_room {
             self.held.fetch_sub(bytes, Ordering::SeqCst);
-            // For a moment it was in the way of others of the principal. Those that found too little left did not get
-            // here, so those who wait do not wake each other for ever.
-            budget.tell_waiting();
+            // For a moment these bytes took the room of others of the principal. Those that found too little left did
+            // not get here, so those who wait do not wake each other for ever.
+            budget.wake_waiting();
         }
         has_room
     }
@@ -211,7 +197,7 @@ impl Account {
         self.held.fetch_sub(bytes, Ordering::SeqCst);
         let budget = &*self.budget;
         budget.held.fetch_sub(bytes, Ordering::SeqCst);
-        budget.tell_waiting();
+        budget.wake_waiting();
     }
 
     fn refuse(&self, purpose: Purpose) {
@@ -223,14 +209,11 @@ impl Account {
 
 impl Memory for Account {
     fn take(&self, needed: usize, wanted: usize) -> Option<usize> {
-        if self.take(wanted) {
-            return Some(wanted);
+        let taken = [wanted, needed].into_iter().find(|bytes| self.take(*bytes));
+        if taken.is_none() {
+            self.refuse(Purpose::Built);
         }
-        if needed < wanted && self.take(needed) {
-            return Some(needed);
-        }
-        self.refuse(Purpose::Built);
-        None
+        taken
     }
 
     fn give_back(&self, bytes: usize) {
@@ -238,7 +221,7 @@ impl Memory for Account {
     }
 }
 
-/// One that waits, for as long as it does.
+/// Counts as waiting for room until it is dropped.
 struct Waiter<'b>(&'b Budget);
 
 impl<'b> Waiter<'b> {
@@ -255,7 +238,7 @@ impl Drop for Waiter<'_> {
 }
 
 impl Charge {
-    /// Takes as many bytes more, if there is room for them.
+    /// Charges more bytes if there is room for them.
     pub(crate) fn more(&mut self, bytes: usize, purpose: Purpose) -> bool {
         let has_room = self.account.take(bytes);
         if has_room {
@@ -266,15 +249,15 @@ impl Charge {
         has_room
     }
 
-    /// Takes as many bytes more, and waits for room, but not for long. Dropped meanwhile, nothing was taken.
+    /// Charges more bytes, and waits for room up to [`WAIT_TIMEOUT`]. Dropped meanwhile, it has charged nothing.
     pub(crate) async fn more_in_time(&mut self, bytes: usize, purpose: Purpose) -> bool {
         if self.account.take(bytes) {
             self.bytes += bytes;
             return true;
         }
         let account = Arc::clone(&self.account);
-        let budget = account.budget();
-        // What is more than the share with what is held already does not fit in, however long it waits.
+        let budget = &*account.budget;
+        // What exceeds the share together with the bytes charged already never fits.
         if self.bytes.saturating_add(bytes) <= budget.share {
             let deadline = Instant::now() + WAIT_TIMEOUT;
             let _waiter = Waiter::new(budget);
@@ -300,7 +283,7 @@ impl Charge {
         self.bytes
     }
 
-    /// A charge of its own for as many of its bytes.
+    /// Splits off a charge of at most as many bytes.
     pub(crate) fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -310,12 +293,12 @@ impl Charge {
         }
     }
 
-    /// Gives back all but as many bytes.
+    /// Gives back the rest of its bytes.
     pub(crate) fn keep(&mut self, bytes: usize) {
         drop(self.split(self.bytes.saturating_sub(bytes)));
     }
 
-    /// Bytes that are charged for as long as anything refers to them.
+    /// Holds bytes: they stay charged as long as anything refers to them.
     pub(crate) fn hold(self, bytes: impl Into<Bytes>) -> Bytes {
         let bytes = bytes.into();
         if self.bytes == 0 {

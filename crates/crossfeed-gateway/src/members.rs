@@ -1,10 +1,12 @@
-//! Finds members of JSON objects in their bytes, without an index, and edits objects so that every other byte
-//! stays.
+//! Finds members of JSON objects in their bytes, without an index, and sets them so that every other byte stays.
 
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, Quoted, TokenVisitor, read_tokens};
+use crossfeed_json::{Change, Cursor, Document, Edits, Kind, Quoted, TokenVisitor, read_tokens};
 use memchr::memmem;
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, str::FromStr};
+
+/// An object without members.
+pub(crate) static EMPTY: Bytes = Bytes::from_static(b"{}");
 
 /// A member of an object, and where it is.
 #[derive(Clone, Debug)]
@@ -131,6 +133,90 @@ pub(crate) fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>
     path.iter().try_fold(root, |value, key| value.get(key))
 }
 
+/// Reads the value at a path of keys. Most JSON that cannot have the last key is not indexed.
+fn read<T>(
+    json: &Bytes,
+    path: &[&str],
+    read: impl FnOnce(&Document, Cursor<'_>) -> Option<T>,
+) -> Option<T> {
+    if !path.last().is_none_or(|key| may_hold(json, key)) {
+        return None;
+    }
+    let document = Document::new(json.clone());
+    read(&document, at(&document, path)?)
+}
+
+/// The bytes of the value at a path of keys.
+pub(crate) fn get(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+    read(json, path, |_, value| Some(value.shared()))
+}
+
+/// The same in memory of its own, which does not keep the whole message.
+pub(crate) fn get_copy(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+    read(json, path, |_, value| {
+        Some(Bytes::copy_from_slice(value.raw()))
+    })
+}
+
+/// The string at a path of keys.
+pub(crate) fn get_text(json: &Bytes, path: &[&str]) -> Option<String> {
+    read(json, path, |_, value| Some(value.as_str()?.into_owned()))
+}
+
+/// The number at a path of keys.
+pub(crate) fn get_number<N: FromStr>(json: &Bytes, path: &[&str]) -> Option<N> {
+    std::str::from_utf8(&get(json, path)?).ok()?.parse().ok()
+}
+
+/// The strings of the list at a path of keys.
+pub(crate) fn get_texts(json: &Bytes, path: &[&str]) -> Vec<String> {
+    let texts = read(json, path, |_, list| {
+        let items = list.items().filter(|_| list.kind() == Kind::Array);
+        let texts = items.filter_map(|item| item.as_str().map(Cow::into_owned));
+        Some(texts.collect())
+    });
+    texts.unwrap_or_default()
+}
+
+/// Whether `true` is at a path of keys.
+pub(crate) fn is_true(json: &Bytes, path: &[&str]) -> bool {
+    get(json, path).is_some_and(|value| value == "true")
+}
+
+/// The same JSON with another value at a path of keys, if there is a value.
+pub(crate) fn replaced(json: &Bytes, path: &[&str], value: &[u8]) -> Bytes {
+    let replaced = read(json, path, |document, old| {
+        let mut edits = Edits::new(document.raw());
+        edits.replace(old, value);
+        Some(edits.done().into_owned().into())
+    });
+    replaced.unwrap_or_else(|| json.clone())
+}
+
+/// The same object with these members, replaced or added.
+pub(crate) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
+    let edited = edited(json, |edits, root| {
+        if root.kind() == Kind::Object {
+            edits.set_members(root, members);
+        }
+    });
+    edited.unwrap_or_else(|| json.clone())
+}
+
+/// The same object without a member.
+pub(crate) fn without_member(json: &Bytes, key: &str) -> Bytes {
+    let without = read(json, &[key], |document, _| {
+        document.root().ok()?.with_members(|name, _| {
+            if name == key {
+                Change::Remove
+            } else {
+                Change::Keep
+            }
+        })
+    });
+    without.map_or_else(|| json.clone(), Bytes::from)
+}
+
 /// An object of these members.
 pub(crate) fn object<V: AsRef<[u8]>>(members: &[(&str, V)]) -> Bytes {
     crossfeed_json::object(members).into()
@@ -157,7 +243,7 @@ pub(crate) fn edited(
 
 #[cfg(test)]
 mod tests {
-    use super::may_hold;
+    use super::*;
 
     #[test]
     fn a_key_is_not_hidden_by_escapes() {
@@ -172,5 +258,66 @@ mod tests {
             assert_eq!(may_hold(json.as_bytes(), "id"), may, "{json}");
         }
         assert!(may_hold(br#"{"a\/b":1}"#, "a/b"));
+    }
+
+    fn check(json: &str, path: &[&str], expected: Option<&str>, with_9: &str) {
+        let json = Bytes::from(json.to_owned());
+        let found = get(&json, path);
+        assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{json:?}");
+        assert_eq!(replaced(&json, path, b"9"), with_9.as_bytes());
+    }
+
+    #[test]
+    fn values_are_found_and_replaced_where_they_stand() {
+        let path = ["_meta", "progressToken"];
+        check(
+            r#"{"a": 1.50, "_meta": {"progressToken" : "x"}, "b":[ ]}"#,
+            &path,
+            Some(r#""x""#),
+            r#"{"a": 1.50, "_meta": {"progressToken" : 9}, "b":[ ]}"#,
+        );
+        check(
+            r#"{"_meta":{"progress\u0054oken":[1, 2]}}"#,
+            &path,
+            Some("[1, 2]"),
+            r#"{"_meta":{"progress\u0054oken":9}}"#,
+        );
+        for without in [
+            r#"{"progressToken":1}"#,
+            r#"{"_meta":[]}"#,
+            r#"{"_meta":{"x":"progressToken"}}"#,
+            "[]",
+            "7",
+        ] {
+            check(without, &path, None, without);
+        }
+    }
+
+    #[test]
+    fn members_are_taken_out() {
+        let without =
+            |json: &'static str| without_member(&Bytes::from_static(json.as_bytes()), "b");
+        assert_eq!(
+            without(r#"{"a": 1.50, "b": 2, "c\n": [ ]}"#),
+            &br#"{"a":1.50,"c\n":[ ]}"#[..]
+        );
+        assert_eq!(without(r#"{"b":{"b":1}}"#), &b"{}"[..]);
+        assert_eq!(without(r#"{ "a":1 }"#), &br#"{ "a":1 }"#[..]);
+    }
+
+    #[test]
+    fn members_are_set() {
+        let json = Bytes::from_static(br#"{ "a": 1, "b": 2 }"#);
+        let set = [
+            ("b", Bytes::from_static(b"3")),
+            ("c", Bytes::from_static(b"4")),
+        ];
+        assert_eq!(
+            with_members(&json, &set),
+            &br#"{ "a": 1, "b": 3,"c":4 }"#[..]
+        );
+        let nothing = Bytes::from_static(b"{ }");
+        assert_eq!(with_members(&nothing, &set), &br#"{"b":3,"c":4}"#[..]);
+        assert_eq!(with_members(&nothing, &[]), nothing);
     }
 }

@@ -19,12 +19,12 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub struct Disconnected;
 
-/// There is no room for another session or process.
+/// The limit of sessions, processes or descriptors is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many {what}")]
 #[non_exhaustive]
 pub struct Crowded {
-    /// What there are too many of.
+    /// The kind of thing that reached its limit.
     pub what: &'static str,
 }
 
@@ -65,34 +65,35 @@ pub struct ServerHealth {
 
 /// What transports connect clients to: the [`Gateway`](crate::hub::Gateway), or a fake in tests.
 pub trait Hub: Send + Sync {
-    /// A client that stays; `outlet` takes what belongs to no request.
+    /// Connects a client that stays: over standard input and output, or in a session over HTTP. `outlet` takes the
+    /// messages that belong to no request.
     fn connect(
         self: Arc<Self>,
         principal: Principal,
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient>;
 
-    /// The client behind requests without a session.
+    /// The client behind requests without a session, one for each principal.
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient>;
 
-    /// How the servers are.
+    /// The state of the servers, in the order of the configuration.
     fn health(&self) -> Vec<ServerHealth>;
 
-    /// What is held for clients is charged to this.
+    /// The budget of the bytes held for clients.
     fn budget(&self) -> Arc<Budget> {
         Budget::unlimited()
     }
 
     /// Child processes and descriptors for servers, shared by the clients.
     fn quotas(&self) -> Arc<Quotas> {
-        Quotas::of(&Limits::default(), 0, 0, 0)
+        Quotas::for_servers(&Limits::default(), 0, 0, 0)
     }
 
-    /// Gives back what clients do not use: the processes of those that have not asked anything for long and do
-    /// not listen. To be called now and then.
+    /// Stops the server processes of clients that have long been idle and do not listen. To be called
+    /// now and then.
     fn give_back(&self) {}
 
-    /// Where what passes is counted; nowhere that anybody looks at, unless it is said.
+    /// The metrics that the transports count in.
     fn metrics(&self) -> Metrics {
         Metrics::new()
     }
@@ -101,12 +102,12 @@ pub trait Hub: Send + Sync {
 /// One client, as the hub knows it.
 #[async_trait]
 pub trait HubClient: Send + Sync {
-    /// Takes a message; to be called in the order in which messages come. What belongs to a request, its
-    /// answer last, goes to `reply`.
+    /// Takes a message; to be called in the order in which messages come. Does not wait for answers. The messages
+    /// of a request, its answer last, go to `reply`.
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn MessageSink>);
 
-    /// Takes what the client's connections to servers need, before its session begins. Clients that use theirs
-    /// less may have to give it back first.
+    /// Reserves the processes and descriptors of the client's connections to servers, before its session begins.
+    /// Clients that use theirs less may have to give them back first.
     ///
     /// # Errors
     ///
@@ -115,22 +116,23 @@ pub trait HubClient: Send + Sync {
         Ok(())
     }
 
-    /// The revision that was agreed on, once it was.
+    /// The revision that client and gateway agreed on, once they did.
     fn revision(&self) -> Option<Revision>;
 
-    /// The headers that a call of a tool must come with where there is no session, by its `params`.
+    /// The headers (`x-mcp-header`) that a tool call without a session must have for these `params`, as far as the
+    /// tool was listed.
     ///
     /// # Errors
     ///
-    /// There is no memory to read these.
+    /// The memory limit is reached, so that `params` cannot be read.
     async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError>;
 
-    /// The client went away from the request whose answer goes to `reply`.
+    /// Cancels the requests whose answers go to `reply`: their client went away.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn MessageSink>);
 
-    /// The client is about to be closed: others may wait for what its connections to servers take.
+    /// Announces that the client is about to be closed: others may wait for what its connections to servers take.
     fn ends(&self) {}
 
-    /// The client is gone.
+    /// Closes the client: cancels its calls, and closes its connections to servers.
     async fn close(&self);
 }

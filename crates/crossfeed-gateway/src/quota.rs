@@ -1,13 +1,10 @@
-//! What the machine gives to the gateway in small numbers: descriptors and child processes.
+//! The descriptors and child processes of connections to servers, given out as permits and shared by the principals.
 //!
-//! What comes in: who asks for how many. What goes out: permits, which give back what they hold when they
-//! are dropped. Deliberately not here: connections of clients, which wait and give way to each other.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - Never more is given out than there is, and never more to one principal than its share: half, where
-//!   there are several principals.
-//! - What was given out comes back exactly once, whichever way its holder ends.
+//! - The permits never exceed the total, and those of one principal never exceed its share: half of the total,
+//!   with several principals.
+//! - Every permit comes back exactly once, however its holder ends.
 
 use crate::{config::Limits, principal::Principal, sync::Mutex};
 use std::{
@@ -19,7 +16,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Connections to a server over HTTP that are kept without use.
+/// Idle connections that are kept to a server over HTTP.
 pub(crate) const UNUSED_SOCKETS: usize = 16;
 
 /// Child processes, and descriptors: the pipes of child processes, and the sockets of requests to servers over HTTP.
@@ -34,9 +31,9 @@ pub struct Needs {
 
 impl Needs {
     pub(crate) const NOTHING: Self = Self::new(0, 0);
-    /// A child process: three pipes and, on Linux, one descriptor that tells when it ends.
+    /// A child process: three pipes and, on Linux, one descriptor that signals its end.
     pub(crate) const PROCESS: Self = Self::new(1, 4);
-    /// A server over HTTP: the stream of what belongs to no request. Requests take one each.
+    /// A server over HTTP: the stream of messages outside requests. Requests take one each.
     pub(crate) const HTTP: Self = Self::new(0, 1);
 
     const fn new(processes: usize, descriptors: usize) -> Self {
@@ -46,13 +43,15 @@ impl Needs {
         }
     }
 
-    fn with(self, other: Self, of: fn(usize, usize) -> usize) -> Self {
-        let descriptors = of(self.descriptors, other.descriptors);
-        Self::new(of(self.processes, other.processes), descriptors)
+    fn with(self, other: Self, combine: fn(usize, usize) -> usize) -> Self {
+        Self {
+            processes: combine(self.processes, other.processes),
+            descriptors: combine(self.descriptors, other.descriptors),
+        }
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
-        self.with(other, |one, other| one + other)
+        self.with(other, usize::saturating_add)
     }
 
     fn minus(self, other: Self) -> Self {
@@ -60,18 +59,18 @@ impl Needs {
     }
 }
 
-/// Child processes and descriptors for connections to servers, given out and taken back.
+/// Gives out child processes and descriptors for connections to servers.
 #[derive(Debug)]
 pub struct Quotas {
     total: Needs,
-    /// What one principal may have.
+    /// The most for one principal.
     share: Needs,
     used: Mutex<Used>,
-    /// Some came back.
+    /// Woken when permits come back.
     freed: Notify,
 }
 
-/// What is given out: to all, and to each principal.
+/// What the permits take: in total, and by principal.
 #[derive(Debug, Default)]
 struct Used {
     all: Held,
@@ -81,7 +80,7 @@ struct Used {
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     taken: Needs,
-    /// What of it is with holders that are ending.
+    /// The part of it whose holders are ending.
     ending: Needs,
 }
 
@@ -90,7 +89,7 @@ impl Used {
         self.of.get(principal).copied().unwrap_or_default()
     }
 
-    /// Changes what a principal has, and so what all have.
+    /// Changes the usage of a principal, and so of all.
     fn change(&mut self, principal: &Principal, change: impl Fn(&mut Held)) {
         change(&mut self.all);
         let own = self.of.entry(principal.clone()).or_default();
@@ -101,24 +100,24 @@ impl Used {
     }
 }
 
-/// There is too little.
+/// Too little is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lack {
-    /// Of processes, or else of descriptors.
+    /// Of processes; else of descriptors.
     pub(crate) is_processes: bool,
     pub(crate) shortage: Shortage,
 }
 
-/// Why nothing was given.
+/// Whose limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
-    /// The principal has its share.
+    /// The principal's share.
     Share,
-    /// All are taken.
+    /// The total.
     All,
 }
 
-/// So much, for as long as this lives.
+/// Processes and descriptors, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     quotas: Arc<Quotas>,
@@ -129,10 +128,10 @@ pub(crate) struct Permit {
 }
 
 impl Quotas {
-    /// As many as the limits say, shared by so many `principals`. One principal can always have one connection
-    /// to each server: to so many child processes, and so many over HTTP, whose unused sockets have their own
-    /// descriptors.
-    pub(crate) fn of(
+    /// The quotas of these limits, shared by the principals. One principal can always have one connection to each
+    /// server: to so many child `processes`, and so many over `http`, whose idle sockets have descriptors of their
+    /// own.
+    pub(crate) fn for_servers(
         limits: &Limits,
         processes: usize,
         http: usize,
@@ -146,7 +145,7 @@ impl Quotas {
         Self::new(Needs::new(limits.processes, descriptors), least, principals)
     }
 
-    /// So much in all; half of it for one principal where there are several, but at least `least`.
+    /// Quotas of this total. With several principals, one may have half of it, but always `least`.
     fn new(total: Needs, least: Needs, principals: usize) -> Arc<Self> {
         let total = total.with(least, usize::max);
         let half = total.with(least, |total, least| total.div_ceil(2).max(least));
@@ -158,24 +157,24 @@ impl Quotas {
         })
     }
 
-    /// How much there is.
+    /// The total.
     #[must_use]
     pub fn total(&self) -> Needs {
         self.total
     }
 
-    /// How much is given out.
+    /// What is given out.
     #[must_use]
     pub fn used(&self) -> Needs {
         self.used.lock().all.taken
     }
 
-    /// How much a principal has.
+    /// What a principal has.
     pub(crate) fn held_by(&self, principal: &Principal) -> Needs {
         self.used.lock().of(principal).taken
     }
 
-    /// How much a principal could be given once everything that is ending has ended.
+    /// What a principal could get once all ending holders have ended.
     pub(crate) fn left_soon(&self, principal: &Principal) -> Needs {
         let used = self.used.lock();
         let stays = |held: Held| held.taken.minus(held.ending);
@@ -183,7 +182,7 @@ impl Quotas {
         of_share.with(self.total.minus(stays(used.all)), usize::min)
     }
 
-    /// The same as [`take`](Self::take), and waits for what comes back while `is_coming` says that something does.
+    /// As [`take`](Self::take), but waits as long as `is_coming` says that permits are coming back.
     pub(crate) async fn take_when_there(
         self: &Arc<Self>,
         principal: &Principal,
@@ -194,7 +193,7 @@ impl Quotas {
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
-            // Registered before it is looked: what comes back in between is not missed.
+            // Registered before taking, so that permits that come back in between are not missed.
             freed.as_mut().enable();
             let lack = match self.take(principal, needs) {
                 Err(lack) if is_coming(lack) => lack,
@@ -208,7 +207,11 @@ impl Quotas {
         }
     }
 
-    /// Gives processes and descriptors, or neither. Else says of what there is too little.
+    /// Gives out all that is needed, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// What is lacking, processes first, and the principal's share first.
     pub(crate) fn take(
         self: &Arc<Self>,
         principal: &Principal,
@@ -239,7 +242,16 @@ impl Quotas {
 }
 
 impl Lack {
-    /// How much of what is lacking this is.
+    /// The name of the kind that is lacking.
+    pub(crate) fn what(self) -> &'static str {
+        if self.is_processes {
+            "processes"
+        } else {
+            "descriptors"
+        }
+    }
+
+    /// The number of processes or descriptors, whichever is lacking.
     pub(crate) fn of(self, needs: Needs) -> usize {
         if self.is_processes {
             needs.processes
@@ -250,7 +262,7 @@ impl Lack {
 }
 
 impl Permit {
-    /// A part of it, as a permit of its own.
+    /// Splits a part of it off.
     pub(crate) fn split(&mut self, needs: Needs) -> Self {
         let needs = needs.with(self.needs, usize::min);
         self.needs = self.needs.minus(needs);
@@ -266,7 +278,7 @@ impl Permit {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// Its holder is ending: others may wait for what comes back soon.
+    /// Marks its holder as ending: others may wait for it to come back.
     pub(crate) fn ends(&self) {
         let mut used = self.quotas.used.lock();
         if !self.is_ending.swap(true, Ordering::Relaxed) {
@@ -281,14 +293,11 @@ impl Drop for Permit {
         if self.needs == Needs::NOTHING {
             return;
         }
-        let ending = if self.is_ending() {
-            self.needs
-        } else {
-            Needs::NOTHING
-        };
         self.quotas.used.lock().change(&self.principal, |held| {
             held.taken = held.taken.minus(self.needs);
-            held.ending = held.ending.minus(ending);
+            if self.is_ending() {
+                held.ending = held.ending.minus(self.needs);
+            }
         });
         self.quotas.freed.notify_waiters();
     }
@@ -331,7 +340,7 @@ mod tests {
         freed.as_mut().enable();
         let lack = quotas.take(&named(0), Needs::PROCESS).unwrap_err();
         assert!(!lack.is_processes && lack.shortage == Shortage::Share);
-        // Nobody is woken for what was not taken.
+        // What was not taken wakes no one.
         assert!(futures_util::FutureExt::now_or_never(freed.as_mut()).is_none());
         assert_eq!(quotas.used(), Needs::new(2, 8));
         drop(taken.split(Needs::new(1, 0)));

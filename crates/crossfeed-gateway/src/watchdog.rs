@@ -1,10 +1,7 @@
-//! A watch over the threads that serve clients: whoever holds one up holds up everybody on it.
+//! Detects threads that are stuck: a task that blocks a thread holds up all clients on it.
 //!
-//! What comes in: when threads park and unpark, and how busy the runtime says that they were. What goes
-//! out: figures and lines in the log. Deliberately not here: who held a thread up.
-//!
-//! A thread that neither parks nor gets through a round of tasks is stuck. A thread that parks or unparks
-//! writes down when, which is all that serving clients pays; a thread of the watch's own looks.
+//! A thread is stuck when it neither parks nor finishes a round of tasks. A thread that parks or unparks
+//! stores the time, which is all that serving clients pays; the watchdog's own thread compares.
 
 use crate::metrics::{
     Counter, Histogram, Metrics,
@@ -23,13 +20,12 @@ use std::{
 };
 use tokio::runtime::{Builder, Handle};
 
-/// From when on a thread is stuck.
+/// A thread that is busy for longer is stuck.
 const STUCK_AFTER: Duration = Duration::from_millis(100);
-/// How often it is looked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// How often the log says so, at most.
+/// The log has at most one line about stuck threads in this time.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// What stands for a thread that is parked.
+/// The slot of a parked thread.
 const PARKED: u64 = 0;
 
 thread_local! {
@@ -68,7 +64,7 @@ impl Threads {
         });
     }
 
-    /// How many of so many are parked, or were a moment ago. Who never parked has only just begun.
+    /// How many workers are parked, or were a moment ago. One that never parked has only just begun.
     fn rested(&self, now: Duration, workers: usize) -> usize {
         let slots = self.slots.lock();
         let new = workers.saturating_sub(slots.len());
@@ -83,7 +79,7 @@ fn nanos(time: Duration) -> u64 {
 }
 
 impl Watchdog {
-    /// A watch that is counted here.
+    /// A watchdog that counts in these metrics.
     #[must_use]
     pub fn new(metrics: &Metrics) -> Self {
         Self {
@@ -96,7 +92,7 @@ impl Watchdog {
         }
     }
 
-    /// Has the threads of a runtime that is to be built say when they park.
+    /// Has the threads of a runtime report when they park. To be called before the runtime is built.
     pub fn attach(&self, builder: &mut Builder) {
         let (parks, unparks) = (Arc::clone(&self.threads), Arc::clone(&self.threads));
         builder.on_thread_park(move || parks.note(true));
@@ -107,7 +103,7 @@ impl Watchdog {
     ///
     /// # Errors
     ///
-    /// There is no thread to be had.
+    /// No thread can be started.
     pub fn watch(self, runtime: &Handle) -> io::Result<Watching> {
         let (stop, until) = mpsc::channel();
         let metrics = runtime.metrics();
@@ -118,7 +114,7 @@ impl Watchdog {
             let mut before = self.threads.began.elapsed();
             while until.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 let now = self.threads.began.elapsed();
-                // Where this thread gets no processor either, nobody in here holds up the others.
+                // This thread got no processor either: no task is to blame.
                 let is_starved = now - before > CHECK_INTERVAL * 2;
                 before = now;
                 if is_starved {
@@ -126,26 +122,29 @@ impl Watchdog {
                     continue;
                 }
                 let busy = |worker| metrics.worker_total_busy_duration(worker);
-                let ended = record.look(now, busy, self.threads.rested(now, workers));
-                self.tell(&mut record, now, &ended);
+                let ended = record.update(now, busy, self.threads.rested(now, workers));
+                self.report(&mut record, now, ended);
             }
         })?;
         Ok(Watching(Some((stop, thread))))
     }
 
-    fn tell(&self, record: &mut Record, now: Duration, ended: &[Duration]) {
-        for seconds in ended {
-            self.seconds.took(*seconds);
+    fn report(&self, record: &mut Record, now: Duration, ended: Vec<Duration>) {
+        for time in ended {
+            self.seconds.took(time);
         }
-        let begun = std::mem::take(&mut record.begun);
-        self.stalls.add(begun);
-        record.untold += begun;
-        let may_log = record.told.is_none_or(|told| now - told >= LOG_INTERVAL);
-        if record.untold > 0 && may_log {
-            record.told = Some(now);
+        self.stalls.add(record.begun - record.counted);
+        record.counted = record.begun;
+        let stalls = record.begun - record.logged;
+        let may_log = record
+            .log_time
+            .is_none_or(|time| now - time >= LOG_INTERVAL);
+        if stalls > 0 && may_log {
+            record.logged = record.begun;
+            record.log_time = Some(now);
             tracing::warn!(
                 target: "crossfeed::gateway",
-                stalls = std::mem::take(&mut record.untold),
+                stalls,
                 "a thread that serves clients is stuck for more than {} ms",
                 STUCK_AFTER.as_millis()
             );
@@ -153,39 +152,38 @@ impl Watchdog {
     }
 }
 
-/// What was seen of the threads so far.
+/// The observations so far.
+#[derive(Default)]
 struct Record {
-    /// Of each, how busy it was when that last changed, and when that was seen.
+    /// Of each worker, its busy time when that last changed, and when.
     busy: Vec<(Duration, Duration)>,
-    /// When those began to be stuck that are.
+    /// When the threads that are stuck began to be.
     stuck: Vec<Duration>,
-    /// How many began since that was counted, and since it was said.
+    /// Stalls that have begun, and how many of them were counted and logged.
     begun: usize,
-    untold: usize,
-    told: Option<Duration>,
+    counted: usize,
+    logged: usize,
+    log_time: Option<Duration>,
 }
 
 impl Record {
     fn new(workers: usize) -> Self {
         Self {
             busy: vec![(Duration::ZERO, Duration::ZERO); workers],
-            stuck: Vec::new(),
-            begun: 0,
-            untold: 0,
-            told: None,
+            ..Self::default()
         }
     }
 
-    /// Counts the time so far for nobody who is not stuck yet.
+    /// Starts the time of all threads that are not stuck yet again.
     fn forgive(&mut self, now: Duration) {
         for (_, since) in &mut self.busy {
             *since = now;
         }
     }
 
-    /// Looks at all threads, of which so many rested a moment ago; and gives how long those were stuck
-    /// that are no longer.
-    fn look(
+    /// Checks all threads, of which so many rested a moment ago. Returns how long those were stuck that are
+    /// no longer.
+    fn update(
         &mut self,
         now: Duration,
         busy: impl Fn(usize) -> Duration,
@@ -200,13 +198,11 @@ impl Record {
                 quiet += 1;
             }
         }
-        // Which thread is which worker is not known, but those that rested are among the quiet.
+        // Which thread is which worker is unknown, but those that rested are among the quiet ones.
         let stuck = quiet.saturating_sub(rested);
-        let mut ended = Vec::new();
-        while self.stuck.len() > stuck {
-            let since = self.stuck.remove(0);
-            ended.push(now.saturating_sub(since));
-        }
+        let recovered = self.stuck.len().saturating_sub(stuck);
+        let ended = self.stuck.drain(..recovered);
+        let ended = ended.map(|since| now.saturating_sub(since)).collect();
         while self.stuck.len() < stuck {
             self.stuck.push(now.saturating_sub(STUCK_AFTER));
             self.begun += 1;
@@ -215,14 +211,14 @@ impl Record {
     }
 }
 
-/// Ends the watch when it is dropped.
+/// Stops the watchdog when it is dropped.
 pub struct Watching(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Drop for Watching {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // A watch that panicked has said so.
+            // A panic of the thread was logged.
             let _ = thread.join();
         }
     }
@@ -255,7 +251,7 @@ mod tests {
             (700, [2, 4], 0, 1, &[400]),
             (750, [3, 5], 0, 0, &[400]),
         ] {
-            let ended_now = record.look(ms(now), |worker| ms(busy[worker]), rested);
+            let ended_now = record.update(ms(now), |worker| ms(busy[worker]), rested);
             assert_eq!(record.stuck.len(), stuck, "{now}");
             let ended: Vec<_> = ended.iter().copied().map(ms).collect();
             assert_eq!(ended_now, ended, "{now}");

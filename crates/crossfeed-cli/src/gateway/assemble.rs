@@ -328,5 +328,5 @@ pub(super) fn gateway(
     let connectors = connectors(&config, environment, metrics)?;
     let engine = engine(&config, telemetry);
     let tools = Tools::new(engine, Arc::new(config.clone()));
-    Ok(Gateway::with_metrics(config, connectors, tools, metrics))
+    Ok(Gateway::new(config, connectors, tools, metrics))
 }

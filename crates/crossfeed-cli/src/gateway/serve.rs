@@ -8,6 +8,7 @@ use crossfeed_gateway::{
     downstream::{http::Http, stdio},
     hub::Gateway,
     metrics::Metrics,
+    port::Hub,
     watchdog::Watchdog,
 };
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};

@@ -1,7 +1,4 @@
-//! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
-//!
-//! What comes in: `tools/list` and `tools/call` of a client. What goes out: the requests that servers get for them, and the answers as [`crate::tools`] shows them.
-//! Deliberately not here: what becomes of schemas, arguments and results.
+//! Requests about tools: lists fetched whole, and calls whose references are resolved before they are sent.
 
 use super::{
     Client,
@@ -10,10 +7,10 @@ use super::{
     fault,
     initialize::{START_GRACE, some_settled},
     merge_lists::all_pages,
-    read,
 };
 use crate::{
     apart::read_apart,
+    members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
     tools::{Call, Reader, Relisted, ServerList},
@@ -23,10 +20,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use std::{sync::Arc, time::Instant};
 
-/// Lists may change while they are fetched, but not for ever.
+/// Attempts to fetch lists that change meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
-/// One request of a client on one side.
+/// One request of a client, to the servers of one connection set.
 #[derive(Clone)]
 pub(super) struct Request {
     pub(super) client: Arc<Client>,
@@ -34,27 +31,8 @@ pub(super) struct Request {
     pub(super) serial: u64,
 }
 
-/// Why a request ends without a result.
-pub(super) enum Stop {
-    Refused(RpcError),
-    Failed(Arc<ServerConnection>, Failure),
-}
-
-impl From<RpcError> for Stop {
-    fn from(error: RpcError) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl Stop {
-    /// A server's failure.
-    pub(super) fn of(link: &Arc<ServerConnection>) -> impl FnOnce(Failure) -> Self {
-        |failure| Self::Failed(Arc::clone(link), failure)
-    }
-}
-
-/// The result of a request; nothing where it is answered elsewhere.
-pub(super) type Done = Result<Option<Bytes>, Stop>;
+/// The result of a request; none if it is answered elsewhere.
+pub(super) type Done = Result<Option<Bytes>, Failure>;
 
 impl Request {
     /// `tools/list`: all pages of all servers in one.
@@ -62,7 +40,7 @@ impl Request {
         let params = message.params();
         let cursor = params
             .as_ref()
-            .and_then(|params| read::raw(params, &["cursor"]));
+            .and_then(|params| members::get(params, &["cursor"]));
         if cursor.is_some_and(|cursor| &cursor[..] != b"null") {
             let error = "unknown cursor: there is one page";
             return Err(RpcError::new(code::INVALID_PARAMS, error).into());
@@ -71,30 +49,28 @@ impl Request {
         let reader = self.side.tools.reader(meta.as_ref())?;
         let fetch = || self.fetch(params.as_ref(), true, &reader);
         let turns = &self.side.listing;
-        let fetched = match turns.take(|| true, fetch()).await {
-            Some(fetched) => fetched,
+        let list = match turns.take(|| true, fetch()).await {
+            Some(fetched) => fetched?,
             None => match self.side.tools.relisted(&reader) {
-                Relisted::Here(list) => Ok(list),
-                Relisted::ForAnother => turns.take_own(fetch()).await,
+                Relisted::Here(list) => list,
+                Relisted::ForAnother => turns.take_own(fetch()).await?,
                 Relisted::Nothing => {
-                    let error = RpcError::new(code::INTERNAL, "the session has ended");
-                    return Err(error.into());
+                    let error = "the session has ended";
+                    return Err(RpcError::new(code::INTERNAL, error).into());
                 }
             },
         };
-        fetched
-            .map(Some)
-            .map_err(|(link, failure)| Stop::Failed(link, failure))
+        Ok(Some(list))
     }
 
-    /// Fetches every server's list and has it shown; fails if the only server does. The client learns of
-    /// new tools only by what it asked for.
+    /// Fetches the lists of all servers and merges them; fails if the only server does. The client learns of new
+    /// tools only from a list that it asked for.
     async fn fetch(
         &self,
         params: Option<&Bytes>,
         is_asked_for: bool,
         reader: &Arc<Reader>,
-    ) -> Result<Bytes, (Arc<ServerConnection>, Failure)> {
+    ) -> Result<Bytes, Failure> {
         let side = &self.side;
         if side.only().is_none() {
             some_settled(side).await;
@@ -105,9 +81,9 @@ impl Request {
         let mut lists = Vec::new();
         for (link, pages) in side.links.iter().zip(fetched) {
             match pages {
-                // One without tools is there all the same.
+                // A server without tools counts, too.
                 Ok(pages) => lists.push(ServerList::new(link.server, pages)),
-                Err(failure) if side.only().is_some() => return Err((Arc::clone(link), failure)),
+                Err(failure) if side.only().is_some() => return Err(failure),
                 Err(failure) => tracing::warn!(
                     target: "crossfeed::gateway",
                     server = %link.name,
@@ -121,12 +97,7 @@ impl Request {
         let longest = longest.and_then(|list| side.link(list.server));
         let list = match (list, longest) {
             (Some(list), _) => list,
-            (None, Some(link)) => {
-                return Err((
-                    Arc::clone(link),
-                    Failure::Unavailable(UpstreamError::NoRoom),
-                ));
-            }
+            (None, Some(link)) => return Err(link.unavailable(UpstreamError::NoRoom)),
             // Without servers there is nothing that needs room.
             (None, None) => Bytes::new(),
         };
@@ -137,8 +108,8 @@ impl Request {
         Ok(list)
     }
 
-    /// All pages of one server's list, where several are listed: who is slow holds up no other, and is
-    /// announced once its list is there.
+    /// All pages of one server's list. One of several that is slow delays no other: its list is announced once it is
+    /// there.
     async fn pages_in_time(
         &self,
         link: &Arc<ServerConnection>,
@@ -147,7 +118,7 @@ impl Request {
         if self.side.only().is_some() {
             return self.pages(link, params).await;
         }
-        let too_slow = || Failure::Unavailable(UpstreamError::TimedOut { after: START_GRACE });
+        let too_slow = || link.unavailable(UpstreamError::TimedOut { after: START_GRACE });
         let server = link.server;
         {
             let mut late = self.side.late.lock();
@@ -167,31 +138,21 @@ impl Request {
             return fetched;
         }
         self.side.late.lock().insert(server, Late::Asked);
-        let (request, link) = (self.clone(), Arc::clone(link));
+        let request = self.clone();
         tokio::spawn(async move {
             let fetched = fetching.await;
             request.side.late.lock().remove(&server);
             let Ok(pages) = fetched else { return };
             let is_current = request.side.tool_changes() == before;
             request.side.tools_changed(server);
-            // What changed meanwhile is asked for again.
+            // A list that changed meanwhile is fetched again.
             if is_current {
                 request.side.late.lock().insert(server, Late::Here(pages));
             }
-            request.announce(&link).await;
+            let changed = method::TOOLS_CHANGED;
+            request.client.tell_changed(&request.side, changed).await;
         });
         Err(too_slow())
-    }
-
-    /// Tells the client that there are other tools.
-    async fn announce(&self, link: &ServerConnection) {
-        let method = method::TOOLS_CHANGED;
-        if link.stateless {
-            return self.side.tell_listeners(&self.client, method).await;
-        }
-        let changed = Message::notification(method, None);
-        // Who is gone need not know.
-        let _ = self.client.outlet.send(changed).await;
     }
 
     /// All pages of one server's list; none if it has no tools.
@@ -200,13 +161,12 @@ impl Request {
         link: &Arc<ServerConnection>,
         params: Option<&Bytes>,
     ) -> Result<Vec<Bytes>, Failure> {
-        if self.side.only().is_some() || link.is_open() {
-            link.settled().await.map_err(Failure::Unavailable)?;
-        } else {
-            return Err(Failure::Unavailable(UpstreamError::Unreachable(
-                "it is not there yet".to_owned(),
-            )));
+        if self.side.only().is_none() && !link.is_open() {
+            let reason = "it is not there yet".to_owned();
+            return Err(link.unavailable(UpstreamError::Unreachable(reason)));
         }
+        let settled = link.settled().await;
+        settled.map_err(|error| link.unavailable(error))?;
         if !link.is_capable("tools") {
             return Ok(Vec::new());
         }
@@ -216,22 +176,21 @@ impl Request {
     /// `tools/call`.
     pub(super) async fn call(self, message: Message) -> Done {
         let since = Instant::now();
-        let params = message
-            .params()
-            .unwrap_or_else(|| Bytes::from_static(b"{}"));
-        let own = message.param(Param::Meta);
-        let reader = self.side.tools.reader(own.as_ref())?;
+        let params = message.params().unwrap_or_else(|| EMPTY.clone());
+        let meta = message.param(Param::Meta);
+        let reader = self.side.tools.reader(meta.as_ref())?;
         let is_needed = || !self.side.tools.is_listed_for(&reader);
         if is_needed() {
-            // Without sessions each request says who asks; nothing else of the call is said.
-            let meta = if self.side.revision.is_stateless() {
+            // Without a session, each request says who asks; the list needs nothing else of the call.
+            let is_stateless = self.side.revision.is_stateless();
+            let params = if is_stateless {
                 asking(&message).await
             } else {
                 None
             };
             let fetch = async {
                 for _ in 0..MAX_ATTEMPTS {
-                    self.fetch(meta.as_ref(), false, &reader).await?;
+                    self.fetch(params.as_ref(), false, &reader).await?;
                     if !is_needed() {
                         break;
                     }
@@ -239,11 +198,10 @@ impl Request {
                 Ok(())
             };
             let fetched = self.side.listing.take(is_needed, fetch).await;
-            // That a server cannot list is not an answer to a call.
-            if let Some(Err((link, Failure::Unavailable(error)))) = fetched {
-                // So that the model reads it. Only the server's tools were asked for.
+            // The failure becomes a result, so that the model reads it. Only a list was asked for, not the call.
+            if let Some(Err(Failure::Unavailable(server, error))) = fetched {
                 let error = error.before_sending();
-                let result = fault::tool(&link.name, &error, false, link.stateless);
+                let result = fault::tool(&server, &error, false, is_stateless);
                 return Ok(Some(result));
             }
         }
@@ -260,8 +218,8 @@ impl Request {
                     pending: forward.pending,
                 };
                 let message = message.with_body(forward.params);
-                let figures = &self.client.gateway.figures;
-                figures.before.took(since.elapsed());
+                let metrics = &self.client.gateway.metrics;
+                metrics.before.took(since.elapsed());
                 link.request(waiting, message, forward.headers).await;
                 Ok(None)
             }
@@ -269,10 +227,10 @@ impl Request {
     }
 }
 
-/// Parameters that say who asks, by those of another request.
+/// Parameters that say who asks, taken from those of another request.
 pub(super) async fn asking(message: &Message) -> Option<Bytes> {
     let meta = message.param(Param::Meta)?;
-    let without_token = |meta: &Bytes| read::without_member(meta, "progressToken");
+    let without_token = |meta: &Bytes| members::without_member(meta, "progressToken");
     let meta = read_apart(&meta, without_token).await;
-    Some(crate::members::object(&[("_meta", meta)]))
+    Some(members::object(&[("_meta", meta)]))
 }

@@ -1,12 +1,8 @@
-//! The connections of one client in one era, and what is known of the servers at their ends.
-//!
-//! What comes in: requests of the client that are to be answered by servers. What goes out: the same to
-//! the server that they are for, or to all. Deliberately not here: single connections ([`super::link`]).
+//! The connections of one client in one era, and its knowledge of the servers behind them.
 
 use super::{
     Client, Eras,
     connection::ServerConnection,
-    read,
     resources::Resources,
     subscriptions::Subscription,
     supervisor::{self, Handshake},
@@ -15,6 +11,7 @@ use super::{
 use crate::{
     Revision,
     config::ClientName,
+    members,
     message::Message,
     protocol::{LIST_CHANGES, meta, method},
     tools::{
@@ -41,38 +38,38 @@ pub(super) struct ConnectionSet {
     pub(super) revision: Revision,
     prompts: Mutex<Prompts>,
     pub(super) resources: Mutex<Resources>,
-    /// Reading the lists of resources.
+    /// The turns of reading the lists of resources.
     pub(super) learning: Turns,
-    /// Of which pairs of servers it was logged that one lists what is the other's; or of which server that
-    /// it lists too much.
+    /// The pairs of servers of which the log says that one lists what the other listed first, and the servers of
+    /// which it says that they list too much.
     reported: Mutex<HashSet<(usize, Option<usize>)>>,
     pub(super) subscriptions: Mutex<BTreeMap<u64, Subscription>>,
-    /// Of which lists the client was told, when its session began, that it will hear when they change.
+    /// The lists whose changes were promised to the client when its session began.
     announced: OnceLock<[bool; LIST_CHANGES.len()]>,
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
     pub(super) late: Mutex<HashMap<usize, Late>>,
-    /// Fetching the lists of tools.
+    /// The turns of fetching the lists of tools.
     pub(super) listing: Turns,
-    /// Fetching the lists of prompts.
+    /// The turns of fetching the lists of prompts.
     pub(super) naming: Turns,
 }
 
-/// Bytes of a name, an id or a token that is remembered.
+/// The most bytes of a name, an id or a token that is remembered.
 pub(super) const MAX_KEY_BYTES: usize = 4096;
 
 /// The names of prompts.
 #[derive(Default)]
 struct Prompts {
     given: Arc<Bindings>,
-    /// Those that the client knows: of the lists that it was sent, or, if it never asked for any, of those
+    /// The names that the client knows: of the lists that it was sent, or, if it never asked for one, of those
     /// that were fetched for it.
     sent: Arc<Bindings>,
-    /// Whether the client listed itself.
+    /// Whether the client asked for a list.
     is_asked_for: bool,
     /// Whether no server's list has changed since.
     is_current: bool,
-    /// The servers of which it was sent prompts: by its last list, or, without sessions, by any.
+    /// The servers of the prompts that it was sent: in its last list, or, without sessions, in any.
     listed: HashSet<usize>,
 }
 
@@ -80,12 +77,12 @@ struct Prompts {
 pub(super) enum Late {
     /// It is still to come.
     Asked,
-    /// Its pages, for who lists next.
+    /// Its pages, for the next request.
     Here(Vec<Bytes>),
 }
 
 impl ConnectionSet {
-    /// Connections for a client that introduced itself; opened from here on.
+    /// Opens connections to all servers of a client, with this handshake.
     pub(super) fn new(
         client: &Arc<Client>,
         revision: Revision,
@@ -94,27 +91,22 @@ impl ConnectionSet {
         name: Option<ClientName>,
     ) -> Arc<Self> {
         let gateway = &client.gateway;
-        let links: Vec<Arc<ServerConnection>> = gateway
-            .connectors(client.principal())
-            .map(|(server, connector)| {
+        let is_stateless = revision.is_stateless();
+        let servers = gateway.connectors(&client.principal);
+        let links: Vec<_> = servers
+            .map(|server| {
                 let handshake = Handshake {
                     method,
                     params: params.clone(),
                     initialized: Mutex::default(),
                 };
-                ServerConnection::new(
-                    server,
-                    client,
-                    connector,
-                    handshake,
-                    revision.is_stateless(),
-                )
+                ServerConnection::new(server, client, handshake, is_stateless)
             })
             .collect();
         for link in &links {
             tokio::spawn(supervisor::run(Arc::clone(link)));
         }
-        let caller = Caller::new(client.principal().clone(), client.session_key(), revision);
+        let caller = Caller::new(client.principal.clone(), client.session_key(), revision);
         let caller = match name {
             Some(name) => caller.with_client(name),
             None => caller,
@@ -136,10 +128,10 @@ impl ConnectionSet {
         })
     }
 
-    /// Connections for requests without a session, the first of which has these parameters.
+    /// Connections for requests without a session.
     pub(super) fn stateless(client: &Arc<Client>, name: Option<&ClientName>) -> Arc<Self> {
         let revision = Revision::V2026_07_28;
-        // What differs between clients must not be said for all of them.
+        // Clients that share connections may have different names.
         let name = name.filter(|_| !client.is_shared).cloned();
         let own = Bytes::from(
             serde_json::json!({"_meta": {
@@ -155,7 +147,7 @@ impl ConnectionSet {
         Self::new(client, revision, method::DISCOVER, &own, name)
     }
 
-    /// Whether this is reported for the first time.
+    /// Whether the log did not say this before.
     pub(super) fn is_first_report(&self, server: usize, of: Option<usize>) -> bool {
         self.reported.lock().insert((server, of))
     }
@@ -172,7 +164,7 @@ impl ConnectionSet {
         self.links.iter().find(|link| link.server == server)
     }
 
-    /// The client is initialized, as it says itself; servers that come later are told when they do.
+    /// Passes `notifications/initialized` on, also to servers that come later.
     pub(super) async fn initialized(&self, message: &Message) {
         for link in &self.links {
             *link.handshake.initialized.lock() = Some(message.clone());
@@ -186,7 +178,7 @@ impl ConnectionSet {
         }
     }
 
-    /// A server's tools are to be listed again before the next call.
+    /// Has a server's tools listed again before the next call.
     pub(super) fn tools_changed(&self, server: usize) {
         self.late
             .lock()
@@ -195,12 +187,12 @@ impl ConnectionSet {
         self.tools.forget_list();
     }
 
-    /// How often tools changed.
+    /// The number of changes of tools.
     pub(super) fn tool_changes(&self) -> u64 {
         self.tool_changes.load(Ordering::Relaxed)
     }
 
-    /// What servers list is to be learnt again.
+    /// Has a list of a server read again.
     pub(super) fn changed(&self, server: usize, method: &str) {
         match method {
             method::TOOLS_CHANGED => self.tools_changed(server),
@@ -210,8 +202,8 @@ impl ConnectionSet {
         }
     }
 
-    /// The names that prompts are shown under; from here on they stand for these. The client knows them if
-    /// it asked for them, or never asked for any.
+    /// The names that prompts are shown under, which stand for these from here on. The client knows them if it asked
+    /// for this list, or never for any.
     pub(super) fn name_prompts(
         &self,
         naming: &Naming,
@@ -236,23 +228,23 @@ impl ConnectionSet {
         names
     }
 
-    /// What the client is told when its session begins.
+    /// Notes the promises of the answer that begins a session.
     pub(super) fn announce(&self, result: &Bytes) {
-        let path = |capability| ["capabilities", capability, "listChanged"];
-        let will_hear =
-            |(capability, _, _)| read::raw(result, &path(capability)).as_deref() == Some(b"true");
+        let will_hear = |(capability, _, _)| {
+            members::is_true(result, &["capabilities", capability, "listChanged"])
+        };
         // A session begins once.
         let _ = self.announced.set(LIST_CHANGES.map(will_hear));
     }
 
-    /// Whether a client with a session was told that it will hear when a list changes.
+    /// Whether a client with a session was promised to hear when a list changes.
     pub(super) fn announced(&self, capability: &str) -> bool {
         let announced = self.announced.get().copied().unwrap_or_default();
         let mut lists = LIST_CHANGES.iter().zip(announced);
         lists.any(|((own, ..), will_hear)| *own == capability && will_hear)
     }
 
-    /// Whether something of a server is in the list of a capability, as the client knows it.
+    /// Whether the list of a capability that the client knows has something of a server.
     pub(super) fn has_listed(&self, server: usize, capability: &str) -> bool {
         match capability {
             "tools" => self.tools.was_sent(server),
@@ -261,57 +253,44 @@ impl ConnectionSet {
         }
     }
 
-    /// The prompt of a name that the client knows: its server, and its name there.
+    /// The server of a prompt that the client knows by this name, and its name there.
     pub(super) fn prompt(&self, name: &str) -> Option<(usize, String)> {
         let known = self.prompts.lock();
         let (server, own) = known.sent.owner(name)?;
         Some((server, own.to_owned()))
     }
 
-    /// Whether a client that names an unknown prompt may have it from elsewhere, so that lists have to be
-    /// read first.
+    /// Whether the lists must be read to find a prompt, since the client may know it from elsewhere.
     pub(super) fn may_list_prompts(&self) -> bool {
         let known = self.prompts.lock();
         !known.is_asked_for && !known.is_current
     }
 
-    /// Whether the stateless era is to be offered: at least one server speaks it, and none is known not to. Waits
-    /// until that is known.
+    /// Whether to offer the stateless era: at least one server speaks it, and none is known not to. Waits until that
+    /// is known.
     pub(super) async fn speaks_stateless(&self, eras: &Eras) -> bool {
-        let mut changes = eras.changes.subscribe();
-        let settled = join_all(self.links.iter().map(|link| link.settled()));
-        let mut settled = std::pin::pin!(settled);
-        loop {
-            changes.mark_unchanged();
-            if self.speaks_sessions_only(eras) {
-                return false;
-            }
-            tokio::select! {
-                _ = &mut settled => break,
-                _ = changes.changed() => {}
-            }
+        let speaks_any = |known: &HashMap<(usize, bool), bool>, speaks| {
+            let mut links = self.links.iter();
+            links.any(|link| known.get(&(link.server, true)) == Some(&speaks))
+        };
+        let mut known = eras.0.subscribe();
+        tokio::select! {
+            biased;
+            _ = known.wait_for(|known| speaks_any(known, false)) => return false,
+            _ = join_all(self.links.iter().map(|link| link.settled())) => {}
         }
-        !self.speaks_sessions_only(eras)
-            && self
-                .links
-                .iter()
-                .any(|link| eras.of(link.server, true) == Some(true))
+        let known = eras.0.borrow();
+        !speaks_any(&known, false) && speaks_any(&known, true)
     }
 
-    /// Whether a server is known that does not speak the stateless era.
-    fn speaks_sessions_only(&self, eras: &Eras) -> bool {
-        self.links
-            .iter()
-            .any(|link| eras.of(link.server, true) == Some(false))
-    }
-
-    /// Gives up what runs on every connection, so that each request is told whether it may have run.
+    /// Gives up all running requests, each with whether it may have run. Returns the connections, which are still to be
+    /// closed.
     pub(super) async fn give_up(&self) -> Vec<Arc<dyn Upstream>> {
         let given_up = join_all(self.links.iter().map(|link| link.give_up())).await;
         given_up.into_iter().flatten().collect()
     }
 
-    /// Ends every connection in an orderly way.
+    /// Closes all connections in an orderly way.
     pub(super) async fn close(&self) {
         let given_up = self.give_up().await;
         join_all(given_up.iter().map(|upstream| upstream.close())).await;

@@ -1,15 +1,12 @@
-//! How a server is told who its client is, before anything else.
-//!
-//! What comes in: a connection that was just opened. What goes out: what the server says of itself, or
-//! why it does not. Deliberately not here: which era is tried, and what comes behind.
+//! The handshake on a new connection: introduces the client to the server, and reads its answer.
 
 use super::{
     connection::ServerConnection,
-    read,
     supervisor::{ended, handle_message},
 };
 use crate::{
     Revision,
+    members::{self, EMPTY},
     message::{Id, Kind, Message, RpcError},
     protocol::{code, method},
     upstream::{Event, Upstream, UpstreamError},
@@ -18,13 +15,13 @@ use bytes::Bytes;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Says who the client is, and waits for what the server says to that.
+/// Introduces the client, and waits for the server's answer.
 pub(super) async fn introduce(
     link: &Arc<ServerConnection>,
     upstream: &dyn Upstream,
     events: &mut mpsc::Receiver<Event>,
 ) -> Result<(), UpstreamError> {
-    // Ids of links begin at 1.
+    // Ids of connections begin at 1.
     let id = Id::number(0);
     let handshake = Message::request(&id, link.handshake.method, Some(&link.handshake.params));
     upstream.send(handshake.clone(), &[]).await?;
@@ -42,7 +39,7 @@ pub(super) async fn introduce(
                         state.refused = None;
                         return Ok(());
                     }
-                    // It speaks what it was asked in after all, and may have meant something else.
+                    // It speaks the revision of the request after all, and may have meant something else.
                     Kind::Error if is_answer && !is_again && lists_stateless(link, &message) => {
                         is_again = true;
                         upstream.send(handshake.clone(), &[]).await?;
@@ -52,9 +49,9 @@ pub(super) async fn introduce(
                         link.state.lock().refused = Some(message);
                         return Err(UpstreamError::Refused(reason));
                     }
-                    // An answer to nothing.
+                    // An answer without a request.
                     Kind::Response | Kind::Error => {}
-                    // Not for the client: it could not answer before the server did.
+                    // Not for the client, which cannot answer before the server has.
                     Kind::Request => upstream.send(too_early(&message), &[]).await?,
                     Kind::Notification => handle_message(link, message, related).await,
                 }
@@ -70,63 +67,57 @@ pub(super) async fn introduce(
     }
 }
 
-/// Whether an error says that a server does not know the method, or the revision: it is of another era.
-pub(super) fn says_unknown(error: &Message) -> bool {
-    let error = error.error().unwrap_or_default();
-    let code = read::raw(&error, &["code"]);
-    [code::METHOD_NOT_FOUND, code::UNSUPPORTED_REVISION]
-        .iter()
-        .any(|known| code.as_deref() == Some(known.to_string().as_bytes()))
+/// The code of an error.
+pub(super) fn error_code(error: &Message) -> Option<i64> {
+    members::get_number(&error.error()?, &["code"])
 }
 
-/// Whether an error refuses a revision, and says that the server speaks the one of a stateless link.
+/// Whether an error says that the server does not know the method or the revision: it is of another era.
+pub(super) fn says_unknown(error: &Message) -> bool {
+    let code = error_code(error);
+    matches!(
+        code,
+        Some(code::METHOD_NOT_FOUND | code::UNSUPPORTED_REVISION)
+    )
+}
+
+/// Whether an error refuses a revision, and says that the server speaks the one of a stateless connection.
 fn lists_stateless(link: &ServerConnection, error: &Message) -> bool {
-    let error = error.error().unwrap_or_default();
-    let code = read::raw(&error, &["code"]);
-    let supported = read::raw(&error, &["data", "supported"])
-        .and_then(|list| serde_json::from_slice::<Vec<String>>(&list).ok())
-        .unwrap_or_default();
+    let supported = members::get_texts(&error.error().unwrap_or_default(), &["data", "supported"]);
     link.stateless
-        && code.as_deref() == Some(code::UNSUPPORTED_REVISION.to_string().as_bytes())
+        && error_code(error) == Some(code::UNSUPPORTED_REVISION)
         && supported
             .iter()
-            .any(|said| said == Revision::V2026_07_28.as_str())
+            .any(|supported| supported == Revision::V2026_07_28.as_str())
 }
 
-/// What a server is answered that asks before it said who it is.
+/// The answer to a server that asks before it has introduced itself.
 fn too_early(request: &Message) -> Message {
     let id = request.id().cloned().unwrap_or_else(|| Id::number(0));
     if request.method() == Some(method::PING) {
-        return Message::response(&id, &Bytes::from_static(b"{}"));
+        return Message::response(&id, &EMPTY);
     }
     let error = RpcError::new(code::INVALID_REQUEST, "the session is not initialized");
     Message::failure(Some(&id), &error)
 }
 
-/// What an error says, on one short line.
+/// The message of an error, on one short line.
 pub(super) fn refusal(error: &Message) -> String {
-    let said = error
+    let message = error
         .error()
-        .and_then(|error| read::string(&error, &["message"]));
-    let mut said: String = said
-        .unwrap_or_default()
-        .chars()
-        .take(200)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if said.is_empty() {
-        said.push_str("an error without a message");
-    }
-    said
+        .and_then(|error| members::get_text(&error, &["message"]))
+        .filter(|message| !message.is_empty());
+    let message = message.as_deref().unwrap_or("an error without a message");
+    let line = message.chars().take(200);
+    line.map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The revision that a server speaks: what it said, or the nearest that is known.
+/// The revision that a server speaks: the one of its answer, or the nearest that is known.
 fn spoken(link: &ServerConnection, result: &Bytes) -> Revision {
     if link.stateless {
         return Revision::V2026_07_28;
     }
-    match read::string(result, &["protocolVersion"]) {
-        Some(said) => Revision::parse(&said).unwrap_or(Revision::V2025_06_18),
-        None => Revision::V2025_06_18,
-    }
+    let version = members::get_text(result, &["protocolVersion"]);
+    let known = version.as_deref().and_then(Revision::parse);
+    known.unwrap_or(Revision::V2025_06_18)
 }

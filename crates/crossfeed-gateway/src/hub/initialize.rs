@@ -1,52 +1,54 @@
-//! How a session begins: every server is told who the client is, and the client what they are together.
-//!
-//! What comes in: `initialize`. What goes out: its answer; of one server its own, in which nothing
-//! changes but what the gateway adds. Deliberately not here: how servers are reached.
+//! How a session begins: every server is told who the client is, and the client what the servers are together.
 
-use super::{Client, connection::Failure, connection_set::ConnectionSet, read};
-use crate::{Revision, config::ClientName, message::Message, protocol::method, tools::client_name};
+use super::{Client, connection::Failure, connection_set::ConnectionSet};
+use crate::{
+    Revision,
+    config::ClientName,
+    members::{self, EMPTY},
+    message::Message,
+    protocol::{meta, method},
+    tools::client_name,
+};
 use bytes::Bytes;
 use crossfeed_json::Document;
-use futures_util::future::select_ok;
+use futures_util::future::{join_all, select_ok};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// How long servers that are there wait for those that are not, from when these began.
+/// How long the servers that are there wait for the others, from when these started.
 pub(super) const START_GRACE: Duration = Duration::from_secs(10);
 
 /// Characters of all servers' instructions together.
-const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
+const MAX_INSTRUCTIONS_CHARS: usize = 64 << 10;
 
 impl Client {
     /// Begins a session.
     pub(super) fn begin(self: &Arc<Self>, serial: u64, message: Message) {
         let client = Arc::clone(self);
-        // What waits for the session must not be given up with the request.
+        // The messages that wait for the session must not be given up with the request.
         tokio::spawn(async move {
-            let params = message
-                .params()
-                .unwrap_or_else(|| Bytes::from_static(b"{}"));
-            let asked = read::string(&params, &["protocolVersion"]);
+            let params = message.params().unwrap_or_else(|| EMPTY.clone());
+            let asked = members::get_text(&params, &["protocolVersion"]);
             let revision = negotiated(asked.as_deref());
             let name = client_of(&params);
-            let quoted = json!(revision.as_str()).to_string();
             let params = if asked.as_deref() == Some(revision.as_str()) {
                 params
             } else {
-                read::with_members(&params, &[("protocolVersion", quoted.into())])
+                let revision = json!(revision.as_str()).to_string().into();
+                members::with_members(&params, &[("protocolVersion", revision)])
             };
             let side = ConnectionSet::new(&client, revision, method::INITIALIZE, &params, name);
             client.begins(&side);
             match answer(&side).await {
                 Ok(result) => {
-                    let agreed = read::string(&result, &["protocolVersion"]);
+                    let agreed = members::get_text(&result, &["protocolVersion"]);
                     let agreed = agreed.as_deref().and_then(Revision::parse);
                     side.announce(&result);
                     client.respond(serial, &result).await;
                     client.begun(side, agreed.unwrap_or(revision)).await;
                 }
-                Err((server, failure)) => {
-                    client.fail(serial, &server, failure).await;
+                Err(failure) => {
+                    client.fail(serial, failure).await;
                     side.close().await;
                     client.not_begun().await;
                 }
@@ -55,7 +57,7 @@ impl Client {
     }
 }
 
-/// What the client says that it is.
+/// The name of the client.
 fn client_of(params: &Bytes) -> Option<ClientName> {
     let document = Document::new(params.clone());
     client_name(document.root().ok()?.get("clientInfo")?)
@@ -66,8 +68,8 @@ fn negotiated(asked: Option<&str>) -> Revision {
     asked.map_or(Revision::V2025_06_18, Revision::of_session)
 }
 
-/// The result, or why the only server did not begin, with its name.
-async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, (Box<str>, Failure)> {
+/// The result, or why the only server did not begin.
+async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Failure> {
     let guidance = side.tools.guidance();
     if let Some(link) = side.only() {
         let settled = link.settled().await;
@@ -75,68 +77,54 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, (Box<str>, Failure)>
             let state = link.state.lock();
             (state.about.clone(), state.refused.clone())
         };
-        let failed = |failure| Err((link.name.clone(), failure));
-        return match (settled, about, refused) {
-            (_, _, Some(refused)) => failed(Failure::Error(refused.into())),
-            (Err(error), ..) => failed(Failure::Unavailable(error)),
-            (Ok(()), about, None) => Ok({
-                link.make_known();
-                of_one(&about.unwrap_or_default(), &guidance)
-            }),
-        };
+        if let Some(refused) = refused {
+            return Err(Failure::Error(Box::new(refused)));
+        }
+        settled.map_err(|error| link.unavailable(error))?;
+        link.make_known();
+        return Ok(of_one(&about.unwrap_or_default(), &guidance));
     }
     some_settled(side).await;
     Ok(of_several(side, &guidance))
 }
 
-/// What the servers of a side are together, as far as they are there.
+/// What the servers that are there are together.
 pub(super) fn of_several(side: &ConnectionSet, guidance: &str) -> Bytes {
-    let abouts = abouts(side);
-    // Who is not there may have tools.
+    let there = side.links.iter().filter(|link| link.is_open());
+    let abouts = there.filter_map(|link| {
+        link.make_known();
+        Some((&*link.name, link.state.lock().about.clone()?))
+    });
+    let abouts: Vec<_> = abouts.collect();
+    // A server that is not there may have tools.
     let is_complete = abouts.len() == side.links.len();
     of_all(&abouts, is_complete, guidance, side.revision)
 }
 
 /// Whether a server says that it has tools.
 fn has_tools(about: &Bytes) -> bool {
-    let tools = read::raw(about, &["capabilities", "tools"]);
+    let tools = members::get(about, &["capabilities", "tools"]);
     tools.is_some_and(|tools| tools.starts_with(b"{"))
 }
 
-/// What the servers that are there say of themselves, with their names.
-pub(super) fn abouts(side: &ConnectionSet) -> Vec<(Box<str>, Bytes)> {
-    side.links
-        .iter()
-        .filter(|link| link.is_open())
-        .inspect(|link| {
-            link.make_known();
-        })
-        .filter_map(|link| Some((link.name.clone(), link.state.lock().about.clone()?)))
-        .collect()
-}
-
-/// Waits for all servers, but not long for those that are slower than others.
+/// Waits for all servers, but only up to [`START_GRACE`] for those that are slower than others.
 pub(super) async fn some_settled(side: &Arc<ConnectionSet>) {
     for link in &side.links {
         link.wake_failed();
     }
-    let all = async {
-        for link in &side.links {
-            let _ = link.settled().await;
-        }
-    };
+    let all = join_all(side.links.iter().map(|link| link.settled()));
     let enough = async {
         let links = side.links.iter();
         let latest = links.filter_map(|link| link.opening_since()).max();
         if let Some(latest) = latest {
             tokio::time::sleep_until(latest + START_GRACE).await;
         }
-        // Whoever is first; where nobody comes, all are settled.
+        // The first one that is there; without one, all are settled.
         let settled = side.links.iter().map(|link| Box::pin(link.settled()));
         let _ = select_ok(settled).await;
     };
     tokio::select! {
-        () = all => {}
+        _ = all => {}
         () = enough => {}
     }
 }
@@ -146,71 +134,74 @@ pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
     if !has_tools(about) {
         return about.clone();
     }
-    let raw = |path: &[&str]| read::raw(about, path).unwrap_or_default();
+    let raw = |path: &[&str]| members::get(about, path).unwrap_or_default();
     let listed = [("listChanged", Bytes::from_static(b"true"))];
-    let tools = read::with_members(&raw(&["capabilities", "tools"]), &listed);
-    let capabilities = read::with_members(&raw(&["capabilities"]), &[("tools", tools)]);
+    let tools = members::with_members(&raw(&["capabilities", "tools"]), &listed);
+    let capabilities = members::with_members(&raw(&["capabilities"]), &[("tools", tools)]);
     let mut members = vec![("capabilities", capabilities)];
     if !guidance.is_empty() {
-        let said = read::string(about, &["instructions"]).unwrap_or_default();
-        let said = if said.is_empty() {
-            guidance.to_owned()
-        } else if said.contains(guidance) {
-            said
+        let instructions = members::get_text(about, &["instructions"]).unwrap_or_default();
+        let instructions = if instructions.contains(guidance) {
+            instructions
         } else {
-            format!("{said}\n\n{guidance}")
+            joined(instructions, guidance)
         };
-        members.push(("instructions", json!(said).to_string().into()));
+        members.push(("instructions", json!(instructions).to_string().into()));
     }
-    read::with_members(about, &members)
+    members::with_members(about, &members)
+}
+
+/// Instructions and the gateway's guidance, as paragraphs.
+fn joined(instructions: String, guidance: &str) -> String {
+    let mut paragraphs = vec![instructions, guidance.to_owned()];
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs.join("\n\n")
 }
 
 /// What several servers are together.
 fn of_all(
-    abouts: &[(Box<str>, Bytes)],
+    abouts: &[(&str, Bytes)],
     is_complete: bool,
     guidance: &str,
     revision: Revision,
 ) -> Bytes {
     let has_tools = !is_complete || abouts.iter().any(|(_, about)| has_tools(about));
-    let mut capabilities = if has_tools {
-        json!({"tools": {"listChanged": true}})
-    } else {
-        json!({})
-    };
+    let mut capabilities = json!({});
+    if has_tools {
+        capabilities["tools"] = json!({"listChanged": true});
+    }
     let mut instructions = Vec::new();
     for (name, about) in abouts {
-        let of = read::raw(about, &["capabilities"])
-            .and_then(|raw| serde_json::from_slice::<Value>(&raw).ok());
-        if let Some(of) = of {
-            merge(&mut capabilities, of);
+        let own = members::get(about, &["capabilities"]);
+        if let Some(own) = own.and_then(|raw| serde_json::from_slice::<Value>(&raw).ok()) {
+            merge(&mut capabilities, own);
         }
-        if let Some(said) = read::string(about, &["instructions"]).filter(|said| !said.is_empty()) {
-            instructions.push(format!("# {name}\n{}", cited(&said)));
+        let own = members::get_text(about, &["instructions"]).unwrap_or_default();
+        if !own.is_empty() {
+            instructions.push(format!("# {name}\n{}", cited(&own)));
         }
     }
     let mut instructions = instructions.join("\n\n");
-    if let Some((at, _)) = instructions.char_indices().nth(MAX_INSTRUCTIONS_BYTES) {
+    if let Some((at, _)) = instructions.char_indices().nth(MAX_INSTRUCTIONS_CHARS) {
         instructions.truncate(at);
     }
-    if has_tools && !guidance.is_empty() {
-        let blank = if instructions.is_empty() { "" } else { "\n\n" };
-        instructions.push_str(&format!("{blank}{guidance}"));
+    if has_tools {
+        instructions = joined(instructions, guidance);
     }
     for list in ["prompts", "resources"] {
         if let Some(members) = capabilities.get_mut(list).and_then(Value::as_object_mut) {
             members.insert("listChanged".to_owned(), json!(true));
         }
     }
-    let own = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
+    let info = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
     let mut result = if revision.is_stateless() {
         let all = Revision::ALL.iter().map(|revision| revision.as_str());
         json!({
             "resultType": "complete",
             "supportedVersions": all.collect::<Vec<_>>(),
             "capabilities": capabilities,
-            "_meta": {(crate::protocol::meta::SERVER_INFO): own.clone()},
-            "serverInfo": own,
+            "_meta": {(meta::SERVER_INFO): info},
+            "serverInfo": info,
             "ttlMs": 0,
             "cacheScope": "private",
         })
@@ -218,7 +209,7 @@ fn of_all(
         json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities,
-            "serverInfo": own,
+            "serverInfo": info,
         })
     };
     if !instructions.is_empty() {
@@ -227,20 +218,17 @@ fn of_all(
     result.to_string().into()
 }
 
-/// What a server says as a citation: no line of it can pass for a heading, or for the gateway's own.
-fn cited(said: &str) -> String {
-    let said = said.replace("\r\n", "\n");
-    let is_end = |c| {
-        matches!(
-            c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        )
-    };
-    let lines: Vec<_> = said.split(is_end).map(|line| format!("> {line}")).collect();
-    lines.join("\n")
+/// A server's instructions as a quotation: no line of it can pass for a heading, or for the gateway's own.
+fn cited(instructions: &str) -> String {
+    const LINE_ENDS: [char; 7] = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ];
+    let text = instructions.replace("\r\n", "\n");
+    let lines = text.split(LINE_ENDS).map(|line| format!("> {line}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What either can: members of both, `true` before anything else. JSON is at most 127 deep.
+/// Merges capabilities: the members of both, `true` over anything else. JSON is at most 127 deep.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -297,11 +285,11 @@ mod tests {
         let about = |text: &str| Bytes::from(text.to_owned());
         let abouts = [
             (
-                "a".into(),
+                "a",
                 about(r#"{"capabilities":{"resources":{"subscribe":false}},"instructions":"A."}"#),
             ),
             (
-                "b".into(),
+                "b",
                 about(
                     r##"{"capabilities":{"resources":{"subscribe":true},"logging":{}},"instructions":"B.\r\n\r\n# a\rObey.\u2028Chain."}"##,
                 ),

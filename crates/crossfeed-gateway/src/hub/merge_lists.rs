@@ -1,19 +1,16 @@
-//! Lists of several servers as one.
+//! Merges the lists of several servers into one: a page holds a page of each server, in the order of the configuration.
 //!
-//! What comes in: a request for a page of a list. What goes out: a page that holds a page of each server,
-//! in the order of the configuration; items are the bytes that came, but for names of prompts that two
-//! servers have. Deliberately not here: tools, whose lists are more than joined.
+//! Items keep their bytes, except for the names of prompts that two servers have.
 
 use super::{
-    calls::{Done, Request, Stop},
+    calls::{Done, Request},
     connection::{Answer, Failure, ServerConnection},
     connection_set::ConnectionSet,
     initialize::{START_GRACE, some_settled},
-    read,
 };
 use crate::{
     apart::{apart, indexed},
-    members::object,
+    members::{self, EMPTY, object},
     message::{Message, RpcError},
     protocol::{code, method},
     tools::Naming,
@@ -27,19 +24,19 @@ use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
 use tokio::time::Instant;
 
-/// Pages of one server's list that is fetched whole.
+/// Pages of one server's list, when it is fetched whole.
 const MAX_PAGES: usize = 1000;
 
 /// Prompts of one server.
 const MAX_PROMPTS: usize = 10_000;
 
-/// Bytes of a cursor, as JSON. Servers have equal parts of it, so that none that is given out is too long.
+/// Bytes of a cursor, as JSON. Servers have equal parts of it, so that no cursor that is given out is too long.
 const MAX_CURSOR_BYTES: usize = 1 << 20;
 
-/// What one server's part of a cursor takes beside the server's own.
+/// Bytes of one server's part of a cursor beside the server's own cursor.
 const CURSOR_PART_BYTES: usize = 32;
 
-/// What is listed by a method: the capability that it belongs to, and the member of its result.
+/// The capability that a listing method belongs to, and the member of its result.
 pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
     Some(match method {
         method::LIST_TOOLS => ("tools", "tools"),
@@ -52,14 +49,14 @@ pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Where to go on: with which cursor at which server.
+/// The servers with further pages, and their cursors.
 type Rest = Vec<(usize, String)>;
 
 fn cursor_of(rest: &Rest) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(serde_json::json!(rest).to_string())
 }
 
-/// Where to go on, if a cursor can be one of the gateway's: each server once, in order.
+/// The content of a cursor, if it can be one of the gateway's: each server once, in order.
 fn rest_of(cursor: &str) -> Option<Rest> {
     if cursor.len() > MAX_CURSOR_BYTES.div_ceil(3) * 4 {
         return None;
@@ -71,15 +68,15 @@ fn rest_of(cursor: &str) -> Option<Rest> {
     is_ours.then_some(rest)
 }
 
-/// Whether a server's cursor fits into its part, of so many.
+/// Whether a server's cursor fits into its part.
 fn fits(cursor: &str, servers: usize) -> bool {
     let json = serde_json::json!(cursor).to_string();
     json.len() + CURSOR_PART_BYTES <= MAX_CURSOR_BYTES / servers.max(1)
 }
 
-/// A list that cannot be shown.
-fn invalid(reason: &str) -> Failure {
-    Failure::Unavailable(UpstreamError::Invalid(reason.to_owned()))
+/// The failure of a server whose list is invalid.
+fn invalid(link: &ServerConnection, reason: String) -> Failure {
+    link.unavailable(UpstreamError::Invalid(reason))
 }
 
 impl Request {
@@ -89,28 +86,26 @@ impl Request {
         let Some((capability, member)) = listed(method) else {
             return self.in_turn(message).await;
         };
-        let params = message
-            .params()
-            .unwrap_or_else(|| Bytes::from_static(b"{}"));
-        let cursor = read::raw(&params, &["cursor"]).filter(|raw| &raw[..] != b"null");
+        let params = message.params().unwrap_or_else(|| EMPTY.clone());
+        let cursor = members::get(&params, &["cursor"]).filter(|raw| &raw[..] != b"null");
         let rest = cursor.map(|_| {
-            let rest = read::string(&params, &["cursor"]).and_then(|cursor| rest_of(&cursor));
+            let rest = members::get_text(&params, &["cursor"]).and_then(|cursor| rest_of(&cursor));
             rest.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, "unknown cursor"))
         });
         let rest = rest.transpose()?;
         if method == method::LIST_PROMPTS && rest.is_none() {
-            return self.prompts(Some(&params), true).await.map(Some);
+            return self.prompts(&params, true).await.map(Some);
         }
         some_settled(&self.side).await;
         let asked: Vec<(Arc<ServerConnection>, Bytes)> = match rest {
-            Some(rest) => rest
-                .into_iter()
-                .filter_map(|(server, cursor)| {
+            Some(rest) => {
+                let asked = rest.into_iter().filter_map(|(server, cursor)| {
                     let cursor = Value::from(cursor).to_string().into();
-                    let params = read::with_members(&params, &[("cursor", cursor)]);
+                    let params = members::with_members(&params, &[("cursor", cursor)]);
                     Some((Arc::clone(self.side.link(server)?), params))
-                })
-                .collect(),
+                });
+                asked.collect()
+            }
             None => {
                 let capable = self.capable(capability).into_iter();
                 capable.map(|link| (link, params.clone())).collect()
@@ -121,15 +116,12 @@ impl Request {
             .iter()
             .map(|(link, params)| self.page(link, method, Some(params), until));
         let pages = join_all(pages).await;
-        let answers: Vec<_> = asked.into_iter().map(|(link, _)| link).zip(pages).collect();
-        let bytes = answers.iter().flat_map(|(_, answer)| answer);
-        let bytes = bytes.map(Bytes::len).sum();
-        let joining = message.clone();
-        let joined = apart(bytes, move || {
-            let method = joining.method().unwrap_or_default();
-            self.one_page((method, member), answers)
-        });
-        joined.await.map(Some)
+        let bytes = pages.iter().flatten().map(Bytes::len).sum();
+        let links = asked.into_iter().map(|(link, _)| link);
+        let answers = links.zip(pages).collect();
+        let message = message.clone();
+        let page = move || self.one_page(&message, member, answers);
+        apart(bytes, page).await.map(Some)
     }
 
     /// The servers that are there and have a capability.
@@ -141,7 +133,7 @@ impl Request {
             .collect()
     }
 
-    /// A page of one server; where others are waiting with it, it may not take long.
+    /// A page of one server; with others waiting for it, it may not take long.
     async fn page(
         &self,
         link: &Arc<ServerConnection>,
@@ -153,7 +145,7 @@ impl Request {
         self.in_time(link, until, asking).await
     }
 
-    /// What a server answers until then; one that does not is told that nobody waits any longer.
+    /// A server's answer until then; the request is cancelled at a server that takes longer.
     pub(super) async fn in_time(
         &self,
         link: &Arc<ServerConnection>,
@@ -166,103 +158,100 @@ impl Request {
         if let Ok(answer) = tokio::time::timeout_at(until, answer).await {
             return answer;
         }
-        // Of this request, it runs nothing else there.
+        // Nothing else of this request runs there.
         for upstream_id in link.withdraw(self.serial) {
             let link = Arc::clone(link);
             let params = Bytes::from_static(br#"{"requestId":0,"reason":"timeout"}"#);
             tokio::spawn(async move { link.cancel(upstream_id, params).await });
         }
-        let error = UpstreamError::TimedOut { after: START_GRACE };
-        Err(Failure::Unavailable(error))
+        Err(link.unavailable(UpstreamError::TimedOut { after: START_GRACE }))
     }
 
-    /// The first failure of those that were asked.
-    fn first(&self, failed: Vec<(Arc<ServerConnection>, Failure)>) -> Stop {
-        let first = failed.into_iter().next();
-        first.map_or_else(
-            || self.nobody(),
-            |(link, failure)| Stop::Failed(link, failure),
-        )
-    }
-
-    /// All prompts of all servers, since a name may be another's, too; and from here on it is known
-    /// which prompt a name stands for.
+    /// All prompts of all servers in one page, since servers may share names; from here on it is known which prompt a
+    /// name stands for.
     pub(super) async fn prompts(
         &self,
-        params: Option<&Bytes>,
+        params: &Bytes,
         is_asked_for: bool,
-    ) -> Result<Bytes, Stop> {
+    ) -> Result<Bytes, Failure> {
         let method = method::LIST_PROMPTS;
         some_settled(&self.side).await;
         let links = self.capable("prompts");
         let until = Some(Instant::now() + START_GRACE);
-        let nothing = Bytes::from_static(b"{}");
-        let params = Some(params.unwrap_or(&nothing));
         let lists = links
             .iter()
-            .map(|link| all_pages(self, link, method, params, MAX_PROMPTS, until));
-        let fetched = join_all(lists).await;
-        let mut failed = Vec::new();
+            .map(|link| all_pages(self, link, method, Some(params), MAX_PROMPTS, until));
+        let lists = join_all(lists).await;
         let mut pages: Vec<(Arc<ServerConnection>, Bytes)> = Vec::new();
-        for (link, fetched) in links.into_iter().zip(fetched) {
-            match fetched {
-                Ok(results) => {
-                    pages.extend(results.into_iter().map(|page| (Arc::clone(&link), page)));
-                }
-                Err(failure) => failed.push((link, failure)),
+        let mut failed = Vec::new();
+        for (link, list) in links.into_iter().zip(lists) {
+            match list {
+                Ok(list) => pages.extend(list.into_iter().map(|page| (Arc::clone(&link), page))),
+                Err(failure) => failed.push(failure),
             }
         }
-        if pages.is_empty() && !failed.is_empty() {
-            return Err(self.first(failed));
-        }
-        left_out(method, &failed);
+        fail_without_pages(method, pages.is_empty(), failed)?;
         let bytes = pages.iter().map(|(_, page)| page.len()).sum();
         let (side, gateway) = (Arc::clone(&self.side), Arc::clone(&self.client.gateway));
         let named = move || all_prompts(&side, gateway.tools.naming(), pages, is_asked_for);
         Ok(apart(bytes, named).await)
     }
 
-    /// One page of what servers answered, or their failures where none has a page.
+    /// One page of the answers of servers, or the first failure if none has a page.
     fn one_page(
         &self,
-        (method, member): (&str, &'static str),
+        message: &Message,
+        member: &'static str,
         answers: Vec<(Arc<ServerConnection>, Answer)>,
-    ) -> Result<Bytes, Stop> {
+    ) -> Result<Bytes, Failure> {
+        let method = message.method().unwrap_or_default();
         let side = &self.side;
         let mut page = Page::new(member);
         let mut rest = Rest::new();
         let mut failed = Vec::new();
         for (link, answer) in answers {
-            let result = match answer {
-                Ok(result) => result,
-                Err(failure) => {
-                    failed.push((link, failure));
-                    continue;
+            let result = answer.and_then(|result| {
+                let next = members::get_text(&result, &["nextCursor"]);
+                if next.iter().all(|next| fits(next, side.links.len())) {
+                    rest.extend(next.map(|next| (link.server, next)));
+                    Ok(result)
+                } else {
+                    Err(invalid(&link, "its cursor is too long".to_owned()))
                 }
-            };
-            let next = read::string(&result, &["nextCursor"]);
-            if next
-                .as_ref()
-                .is_some_and(|next| !fits(next, side.links.len()))
-            {
-                failed.push((link, invalid("its cursor is too long")));
-                continue;
+            });
+            match result {
+                Ok(mut result) => {
+                    if method == method::LIST_TASKS {
+                        result = self.client.tasks.list(link.server, result);
+                    }
+                    side.learn_resources(&link, method, &result);
+                    page.add(&result);
+                }
+                Err(failure) => failed.push(failure),
             }
-            let result = match method {
-                method::LIST_TASKS => self.client.tasks.list(link.server, result),
-                _ => result,
-            };
-            side.learn_resources(&link, method, &result);
-            rest.extend(next.map(|next| (link.server, next)));
-            page.add(&result);
         }
-        left_out(method, &failed);
-        if page.pages == 0 && !failed.is_empty() {
-            return Err(self.first(failed));
-        }
+        fail_without_pages(method, page.pages == 0, failed)?;
         let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
         Ok(page.done(cursor.as_deref(), side.revision.is_stateless()))
     }
+}
+
+/// Logs the servers that are left out, and fails with the first failure if no server has a page.
+fn fail_without_pages(method: &str, is_empty: bool, failed: Vec<Failure>) -> Result<(), Failure> {
+    for failure in &failed {
+        // Many servers do not know the method, and say so.
+        if let Failure::Unavailable(server, error) = failure {
+            tracing::warn!(
+                target: "crossfeed::gateway",
+                %server,
+                method,
+                %error,
+                "cannot list what a server offers"
+            );
+        }
+    }
+    let first = failed.into_iter().next().filter(|_| is_empty);
+    first.map_or(Ok(()), Err)
 }
 
 /// All prompts of these pages in one, each under the name that it is shown by.
@@ -285,11 +274,8 @@ fn all_prompts(
             }
         }
     }
-    let named: Vec<(usize, &str)> = items
-        .iter()
-        .map(|(link, _, name)| (link.server, &**name))
-        .collect();
-    let shown = side.name_prompts(naming, &named, is_asked_for);
+    let names = items.iter().map(|(link, _, name)| (link.server, &**name));
+    let shown = side.name_prompts(naming, &names.collect::<Vec<_>>(), is_asked_for);
     let mut page = Page::new("prompts");
     let mut unnamed: Option<&ServerConnection> = None;
     for ((link, item, name), shown) in items.iter().zip(shown) {
@@ -300,7 +286,7 @@ fn all_prompts(
         let mut raw = item.shared();
         if shown != *name {
             let quoted = crossfeed_json::quoted(&shown);
-            raw = read::replaced(&raw, &["name"], quoted.as_bytes());
+            raw = members::replaced(&raw, &["name"], quoted.as_bytes());
         }
         page.items.push(raw);
     }
@@ -317,7 +303,7 @@ fn all_prompts(
     page.done(None, side.revision.is_stateless())
 }
 
-/// All pages of one server's list, which has so many items at most, and is there by then.
+/// All pages of one server's list, up to a number of items and until a time.
 pub(super) async fn all_pages(
     request: &Request,
     link: &Arc<ServerConnection>,
@@ -343,43 +329,29 @@ pub(super) async fn all_pages(
         let next = next.filter(|next| next.starts_with(b"\""));
         pages.push(page);
         if items > most_items || bytes > most {
-            return Err(invalid(&format!("its list of {member} is too long")));
+            let reason = format!("its list of {member} is too long");
+            return Err(invalid(link, reason));
         }
         let Some(next) = next else {
             return Ok(pages);
         };
         if pages.len() >= MAX_PAGES || !seen.insert(next.clone()) {
-            return Err(invalid(&format!("its list of {member} has no end")));
+            let reason = format!("its list of {member} has no end");
+            return Err(invalid(link, reason));
         }
-        let before = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
-        params = Some(read::with_members(&before, &[("cursor", next)]));
+        let before = params.unwrap_or_else(|| EMPTY.clone());
+        params = Some(members::with_members(&before, &[("cursor", next)]));
     }
 }
 
-/// Who is not listed while others are.
-fn left_out(method: &str, failed: &[(Arc<ServerConnection>, Failure)]) {
-    for (link, failure) in failed {
-        // Many do not know the method, and say so.
-        if let Failure::Unavailable(error) = failure {
-            tracing::warn!(
-                target: "crossfeed::gateway",
-                server = %link.name,
-                method,
-                %error,
-                "cannot list what a server offers"
-            );
-        }
-    }
-}
-
-/// A page in the making.
+/// A page that is being built.
 #[derive(Default)]
 struct Page {
     member: &'static str,
     items: Vec<Bytes>,
     pages: usize,
     /// The shortest time that a page may be kept, and whether only for its client.
-    kept: Option<u64>,
+    ttl: Option<u64>,
     is_private: bool,
 }
 
@@ -391,7 +363,7 @@ impl Page {
         }
     }
 
-    /// Puts in what a server's page lists.
+    /// Adds the items of a server's page.
     fn add(&mut self, result: &Bytes) {
         self.mark(result);
         let document = Document::new(result.clone());
@@ -400,14 +372,12 @@ impl Page {
         self.items.extend(items.map(|item| item.shared()));
     }
 
-    /// Considers how long a server's page may be kept, and for whom.
+    /// Applies how long a server's page may be kept, and for whom.
     fn mark(&mut self, result: &Bytes) {
         self.pages += 1;
-        let ttl = read::raw(result, &["ttlMs"])
-            .and_then(|raw| std::str::from_utf8(&raw).ok()?.parse().ok())
-            .unwrap_or(0);
-        self.kept = Some(self.kept.map_or(ttl, |kept| kept.min(ttl)));
-        self.is_private |= read::string(result, &["cacheScope"]).as_deref() != Some("public");
+        let ttl = members::get_number(result, &["ttlMs"]).unwrap_or(0);
+        self.ttl = Some(self.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
+        self.is_private |= members::get_text(result, &["cacheScope"]).as_deref() != Some("public");
     }
 
     fn done(self, cursor: Option<&str>, stateless: bool) -> Bytes {
@@ -418,7 +388,7 @@ impl Page {
         if stateless {
             let is_private = self.is_private || self.pages == 0;
             let scope = if is_private { "private" } else { "public" };
-            let ttl = self.kept.unwrap_or(0).to_string();
+            let ttl = self.ttl.unwrap_or(0).to_string();
             members.push(("resultType", br#""complete""#.to_vec()));
             members.push(("ttlMs", ttl.into_bytes()));
             members.push(("cacheScope", format!("\"{scope}\"").into_bytes()));

@@ -1,17 +1,12 @@
-//! Who is connected to whom: clients, their connections to servers, and which message goes where.
+//! Connects clients to servers, and routes messages between them.
 //!
-//! What comes in: messages of clients and events of servers. What goes out: messages to both, ids mapped
-//! so that they never meet. Deliberately not here: bytes on wires, and what becomes of tools.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - Each client has connections of its own to every server, so that sessions, subscriptions and
-//!   capabilities never mix.
-//! - Each request of a client is answered once, under its own id as it was written; what is cancelled is
-//!   not answered.
-//! - Messages of one client to one server keep their order. Only what has to wait for something else (a
-//!   reference to a call that runs, a list that must be fetched first) goes later.
-//! - A server that is slow, floods or ends holds up only what is asked of it.
+//! - Each client has its own connections to all servers, so that sessions, subscriptions and capabilities never mix.
+//! - Each request of a client is answered once, under its own id as the client wrote it, unless it was cancelled.
+//! - Messages of one client to one server keep their order. Only those wait that need something else first: a
+//!   reference to a running call, a list that must be fetched.
+//! - A server that is slow, floods or ends delays only its own requests.
 
 mod calls;
 mod client;
@@ -19,7 +14,6 @@ mod connection;
 mod connection_set;
 mod fault;
 mod handshake;
-mod health;
 mod initialize;
 mod merge_lists;
 mod outbox;
@@ -27,7 +21,6 @@ mod owners;
 mod pace;
 mod poll_then_spawn;
 mod port;
-mod read;
 mod resources;
 mod room;
 mod room_connector;
@@ -40,22 +33,20 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-pub use client::Client;
+use client::Client;
 use tasks::Tasks;
 
 use crate::{
     budget::Budget,
     config::{GatewayConfig, ServerConfig, TransportConfig},
-    message::Message,
     metrics::{GatewayMetrics, Metrics},
-    port::{Disconnected, MessageSink},
+    port::HubClient,
     principal::Principal,
     quota::Quotas,
     tools::Tools,
     upstream::Connector,
     withhold::without_withheld,
 };
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -64,8 +55,8 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// How long the connections of a client may take to be closed when the gateway ends; who does not end by
-/// then is left to the end of the process.
+/// How long closing the connections of a client may take when the gateway ends; those that remain end with the
+/// process.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A gateway: its servers, its tools, and its clients.
@@ -75,110 +66,93 @@ pub struct Gateway {
     tools: Tools,
     clients: Mutex<Clients>,
     eras: Arc<Eras>,
-    figures: Arc<GatewayMetrics>,
-    /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
+    metrics: Arc<GatewayMetrics>,
+    /// The tasks of the holders of tokens, by name: all sessions of a holder share them.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
     budget: Arc<Budget>,
     quotas: Arc<Quotas>,
 }
 
-/// Which eras servers speak, as far as it was found out.
+/// The known answers to whether a server, by its index, speaks an era: the stateless one, or the one before.
 #[derive(Default)]
-struct Eras {
-    known: Mutex<HashMap<(usize, bool), bool>>,
-    /// How often something was found out.
-    changes: watch::Sender<u64>,
-}
+struct Eras(watch::Sender<HashMap<(usize, bool), bool>>);
 
 impl Eras {
-    /// Whether a server speaks the stateless era, or the one before.
     fn of(&self, server: usize, stateless: bool) -> Option<bool> {
-        self.known.lock().get(&(server, stateless)).copied()
+        self.0.borrow().get(&(server, stateless)).copied()
     }
 
     fn learn(&self, server: usize, stateless: bool, speaks: Option<bool>) {
-        match speaks {
-            Some(speaks) => self.known.lock().insert((server, stateless), speaks),
-            None => self.known.lock().remove(&(server, stateless)),
-        };
-        self.changes.send_modify(|changes| *changes += 1);
+        self.0.send_modify(|known| match speaks {
+            Some(speaks) => drop(known.insert((server, stateless), speaks)),
+            None => drop(known.remove(&(server, stateless))),
+        });
     }
 }
 
 #[derive(Default)]
 struct Clients {
     all: HashMap<String, Weak<Client>>,
-    /// Those behind which stand several, by who they are.
+    /// Clients that share connections, by principal.
     shared: HashMap<Principal, Arc<Client>>,
     is_closed: bool,
 }
 
 impl Gateway {
-    /// A gateway to servers that are reached by `servers`, one for each of the configuration's.
+    /// A gateway to servers that are reached by `servers`, one for each of the configuration's, counting in `metrics`.
     #[must_use]
-    pub fn new(config: GatewayConfig, servers: Vec<Arc<dyn Connector>>, tools: Tools) -> Arc<Self> {
-        Self::with_metrics(config, servers, tools, &Metrics::new())
-    }
-
-    /// The same, which counts what passes in `metrics`.
-    #[must_use]
-    pub fn with_metrics(
+    pub fn new(
         config: GatewayConfig,
         servers: Vec<Arc<dyn Connector>>,
         tools: Tools,
         metrics: &Metrics,
     ) -> Arc<Self> {
-        let figures = GatewayMetrics::new(metrics, &config);
+        let metrics_of = GatewayMetrics::new(metrics, &config);
         let listen = config.listen.as_ref();
         let holders = listen.map_or(0, |listen| listen.tokens.len());
         let limits = &config.limits;
-        // Beside all results that are kept, which may all be one holder's, a message on its way in, out and back
-        // always fits in.
+        // Beside all stored results, which may all be one holder's, there is always room for a message on its way in,
+        // out and back.
         let messages = limits.message_bytes.saturating_mul(2);
         let least = limits.total_bytes.saturating_add(messages);
         let budget = Budget::new(limits.held_bytes(), least, holders, metrics);
-        let tools = tools.with_figures(&figures).with_budget(&budget);
         let enabled = config.servers.iter().filter(|server| !server.disabled);
         let is_http =
             |server: &&ServerConfig| matches!(server.transport, TransportConfig::Http { .. });
-        let (all, http) = (enabled.clone().count(), enabled.filter(is_http).count());
-        let servers = servers.into_iter().enumerate();
-        let servers = servers.map(|(server, connector)| match config.servers.get(server) {
-            Some(config) => without_withheld(connector, &config.withheld),
-            None => connector,
-        });
-        let servers = servers.collect();
+        let (http, stdio): (Vec<_>, Vec<_>) = enabled.partition(is_http);
+        let quotas = Quotas::for_servers(limits, stdio.len(), http.len(), holders);
+        let servers = servers.into_iter().zip(&config.servers);
+        let servers = servers.map(|(server, config)| without_withheld(server, &config.withheld));
         Arc::new(Self {
+            tools: tools.with_figures(&metrics_of).with_budget(&budget),
+            servers: servers.collect(),
+            quotas,
             budget,
-            quotas: Quotas::of(&config.limits, all - http, http, holders),
-            figures,
+            metrics: metrics_of,
             config,
-            servers,
-            tools,
             clients: Mutex::default(),
             eras: Arc::default(),
             tasks: Mutex::default(),
         })
     }
 
-    /// What it was told.
+    /// Its configuration.
     #[must_use]
     pub fn config(&self) -> &GatewayConfig {
         &self.config
     }
 
-    /// The tasks of a principal; of one that has no name, those of a session.
+    /// The tasks of a principal; a new set for a session of one without a name.
     fn tasks_of(&self, principal: &Principal) -> Arc<Tasks> {
-        let Principal::Named(name) = principal else {
-            return Tasks::of(principal);
-        };
-        let mut all = self.tasks.lock();
-        let tasks = all.entry(name.clone());
-        Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
+        let new = || Tasks::of(principal);
+        match principal.name() {
+            Some(name) => Arc::clone(self.tasks.lock().entry(name.to_owned()).or_insert_with(new)),
+            None => new(),
+        }
     }
 
-    /// Gives back what results take that have expired and that nobody asks for, until it is dropped: as often as
-    /// one may expire, but at most once a second, and at least once a minute.
+    /// Removes expired results until it is dropped: as often as one may expire, but at most once a second, and at least
+    /// once a minute.
     pub async fn sweep(&self) -> std::convert::Infallible {
         let limits = &self.config.limits;
         let often = limits.result_idle.min(limits.result_age);
@@ -191,73 +165,31 @@ impl Gateway {
         }
     }
 
-    /// The servers that are switched on and that a client may use, by their places in the configuration.
+    /// The enabled servers that a principal may use, with their indices in the configuration.
     fn connectors(
         &self,
         principal: &Principal,
-    ) -> impl Iterator<Item = (usize, Arc<dyn Connector>)> + '_ {
+    ) -> impl Iterator<Item = (usize, &ServerConfig, &Arc<dyn Connector>)> {
         let holder = principal.name().and_then(|name| self.config.holder(name));
-        self.servers
-            .iter()
-            .enumerate()
-            .filter(move |(server, _)| {
-                let config = self.config.servers.get(*server);
-                let is_admitted = |name| holder.is_none_or(|holder| holder.admits_server(name));
-                config.is_none_or(|config| !config.disabled && is_admitted(&config.name))
+        let servers = self.config.servers.iter().zip(&self.servers).enumerate();
+        servers
+            .map(|(server, (config, connector))| (server, config, connector))
+            .filter(move |(_, config, _)| {
+                !config.disabled && holder.is_none_or(|holder| holder.admits_server(&config.name))
             })
-            .map(|(server, connector)| (server, Arc::clone(connector)))
     }
 
-    /// A client that stays: a connection over standard input and output, or a session over HTTP.
-    /// `outlet` takes what belongs to no request.
-    #[must_use]
-    pub fn connect(
-        self: &Arc<Self>,
-        principal: Principal,
-        outlet: Arc<dyn MessageSink>,
-    ) -> Arc<Client> {
-        let client = self.client(principal, outlet, false);
-        let mut clients = self.clients.lock();
-        if clients.is_closed {
-            client.refuse_all();
-        }
-        clients
-            .all
-            .insert(client.key.to_owned(), Arc::downgrade(&client));
-        drop(clients);
-        client
-    }
-
-    /// The client behind requests without a session over HTTP, one for each principal.
-    #[must_use]
-    pub fn stateless(self: &Arc<Self>, principal: Principal) -> Arc<Client> {
-        let mut clients = self.clients.lock();
-        if let Some(client) = clients.shared.get(&principal) {
-            return Arc::clone(client);
-        }
-        let client = self.client(principal.clone(), Arc::new(Nowhere), true);
-        if clients.is_closed {
-            client.refuse_all();
-        }
-        clients.shared.insert(principal, Arc::clone(&client));
-        client
-    }
-
-    fn client(
-        self: &Arc<Self>,
-        principal: Principal,
-        outlet: Arc<dyn MessageSink>,
-        is_shared: bool,
-    ) -> Arc<Client> {
-        Client::new(Arc::clone(self), principal, outlet, is_shared, key())
+    fn every_client(&self) -> Vec<Arc<Client>> {
+        let clients = self.clients.lock();
+        let stay = clients.all.values().filter_map(Weak::upgrade);
+        stay.chain(clients.shared.values().cloned()).collect()
     }
 
     fn forget(&self, key: &str) {
         self.clients.lock().all.remove(key);
     }
 
-    /// Ends every client and every connection to a server; calls that run may finish first, as long as
-    /// the limits allow.
+    /// Closes all clients and connections to servers. Running calls may finish first, as long as the limits allow.
     pub async fn shut_down(&self) {
         self.clients.lock().is_closed = true;
         let all = self.every_client();
@@ -275,30 +207,5 @@ impl Gateway {
             .map(|client| tokio::time::timeout(CLOSE_TIMEOUT, client.close()));
         futures_util::future::join_all(closing).await;
         self.clients.lock().shared.clear();
-    }
-}
-
-/// What tells a client from all others: 128 bits that nobody can guess.
-fn key() -> String {
-    let mut bytes = [0; 16];
-    // Without entropy there are no keys to be had, and two clients must never share one.
-    #[expect(
-        clippy::expect_used,
-        reason = "the system has no entropy: nothing is safe"
-    )]
-    getrandom::fill(&mut bytes).expect("entropy");
-    BASE64_URL_SAFE_NO_PAD.encode(bytes)
-}
-
-struct Nowhere;
-
-#[async_trait::async_trait]
-impl MessageSink for Nowhere {
-    fn is_read(&self) -> bool {
-        false
-    }
-
-    async fn send(&self, _: Message) -> Result<(), Disconnected> {
-        Err(Disconnected)
     }
 }

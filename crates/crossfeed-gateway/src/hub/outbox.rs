@@ -1,8 +1,5 @@
-//! The way to one of several clients that share connections to servers: none waits for another.
-//!
-//! What comes in: messages for one request's stream. What goes out: the same, in order, as fast as their
-//! client reads; a client that does not read loses its request, and nobody else anything. Deliberately
-//! not here: clients that have connections of their own; they wait for themselves.
+//! A queue for one request of clients that share connections: a client that does not read loses its request, and
+//! delays no other.
 
 use super::poll_then_spawn::poll_then_spawn;
 use crate::{
@@ -19,8 +16,7 @@ use std::{
     },
 };
 
-/// Messages that wait for a client that does not read, and bytes of them: one more may come while there are
-/// fewer.
+/// Messages that wait for a client that does not read, and their bytes. The last may exceed the bytes.
 const MAX_QUEUED: usize = 256;
 const MAX_QUEUED_BYTES: usize = 4 << 20;
 
@@ -29,7 +25,7 @@ pub(super) struct Outbox {
     this: Weak<Self>,
     to: Arc<dyn MessageSink>,
     queue: Mutex<Queue>,
-    /// How many lanes there are.
+    /// The number of outboxes.
     open: Arc<AtomicUsize>,
 }
 
@@ -54,14 +50,19 @@ impl Outbox {
 
     fn next(&self) -> Option<Message> {
         let mut queue = self.queue.lock();
-        if queue.is_gone {
-            queue.waiting.clear();
-            queue.bytes = 0;
-        }
         let next = queue.waiting.pop_front();
         queue.bytes -= next.as_ref().map_or(0, Message::len);
         queue.draining = next.is_some();
         next
+    }
+}
+
+impl Queue {
+    fn disconnect(&mut self) -> Disconnected {
+        self.is_gone = true;
+        self.waiting.clear();
+        self.bytes = 0;
+        Disconnected
     }
 }
 
@@ -80,10 +81,7 @@ impl MessageSink for Outbox {
                 return Err(Disconnected);
             }
             if queue.waiting.len() >= MAX_QUEUED || queue.bytes >= MAX_QUEUED_BYTES {
-                queue.is_gone = true;
-                queue.waiting.clear();
-                queue.bytes = 0;
-                return Err(Disconnected);
+                return Err(queue.disconnect());
             }
             queue.bytes += message.len();
             queue.waiting.push_back(message);
@@ -91,13 +89,11 @@ impl MessageSink for Outbox {
                 return Ok(());
             }
         }
-        let Some(lane) = self.this.upgrade() else {
-            return Err(Disconnected);
-        };
+        let outbox = self.this.upgrade().ok_or(Disconnected)?;
         poll_then_spawn(Box::pin(async move {
-            while let Some(message) = lane.next() {
-                if lane.to.send(message).await.is_err() {
-                    lane.queue.lock().is_gone = true;
+            while let Some(message) = outbox.next() {
+                if outbox.to.send(message).await.is_err() {
+                    outbox.queue.lock().disconnect();
                 }
             }
         }))

@@ -1,8 +1,7 @@
-//! Which server things are of, by their names.
+//! Which server owns a name: the first that claimed it.
 //!
-//! What comes in: names that servers chose. What goes out: the server of a name, which is the first that
-//! claimed it. Each server has room of its own: what one claims takes nothing from another. Names are kept
-//! as fingerprints only, and charged to the account of the client.
+//! Each server has room of its own: its claims take nothing from others. Names are kept as fingerprints only, and
+//! charged to the account of the client.
 
 use super::connection_set::MAX_KEY_BYTES;
 use crate::budget::{Account, Charge, Purpose};
@@ -12,10 +11,10 @@ use std::{
     sync::Arc,
 };
 
-/// What a name and its origin take in their tables, with what these keep free.
+/// Bytes of a name and its origin in their tables, with the free space of these.
 const ENTRY_BYTES: usize = 160;
 
-/// 128 bits that stand for a name; which name they stand for cannot be found without the keys.
+/// 128 bits that stand for a name, which cannot be found without the keys.
 pub(super) type Fingerprint = u128;
 
 /// The keys of fingerprints.
@@ -41,12 +40,12 @@ pub(super) enum By {
     Link,
 }
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// The name is the server's.
     Own,
-    /// It is another's, who claimed it first.
+    /// It is that of another server, which claimed it first.
     OfAnother(usize),
     /// There is no room for it.
     NoRoom,
@@ -56,14 +55,14 @@ pub(super) enum Claim {
 pub(super) struct Owners {
     owners: HashMap<Fingerprint, (usize, By)>,
     fingerprints: Fingerprints,
-    /// How many each server has.
+    /// The number of names of each server, and the most.
     counts: HashMap<usize, usize>,
     most: usize,
     charge: Charge,
 }
 
 impl Owners {
-    /// So many names of each server at most.
+    /// Owners of at most so many names of each server.
     pub(super) fn new(most: usize, account: &Arc<Account>) -> Self {
         Self {
             owners: HashMap::new(),
@@ -87,8 +86,9 @@ impl Owners {
                 }
                 return Claim::Own;
             }
-            Some((owner, By::List)) => return Claim::OfAnother(*owner),
-            Some((owner, By::Link)) if by == By::Link => return Claim::OfAnother(*owner),
+            Some((owner, known_by)) if *known_by == By::List || by == By::Link => {
+                return Claim::OfAnother(*owner);
+            }
             _ => {}
         }
         let count = self.counts.entry(server).or_default();

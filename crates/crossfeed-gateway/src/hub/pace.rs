@@ -1,22 +1,20 @@
-//! How fast the notifications of one server are read: a server that says things without end costs what a
-//! talkative one costs, and no more.
+//! Limits how fast the notifications of one server are read.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Notifications a second that are read for as long as the server goes on, and how many at once before
-/// that: more than any server says that has something to say.
+/// Notifications a second, and the burst before that limit: more than any useful server sends.
 const MESSAGES_PER_SECOND: u32 = 10_000;
 const MESSAGES_BURST: u32 = 20_000;
 /// The same in bytes.
 const BYTES_PER_SECOND: u32 = 16 << 20;
 const BYTES_BURST: u32 = 64 << 20;
-/// The longest rest at once: what is behind a flood is still read.
+/// The longest rest at once: messages behind a flood are still read.
 const MAX_REST: Duration = Duration::from_secs(1);
-/// The shortest: timers are no finer, and waking costs, too.
+/// The shortest rest: timers are not finer, and waking costs, too.
 const MIN_REST: Duration = Duration::from_millis(20);
 
-/// What may be read of one server's notifications at the moment.
+/// The pace of one server's notifications.
 #[derive(Debug)]
 pub(super) struct Pace {
     messages: Bucket,
@@ -25,7 +23,7 @@ pub(super) struct Pace {
 
 #[derive(Debug)]
 struct Bucket {
-    /// Below zero, that much was read too early.
+    /// Negative after reading too much.
     left: f64,
     burst: f64,
     per_second: f64,
@@ -42,11 +40,11 @@ impl Bucket {
         }
     }
 
-    /// Takes something out; gives how long it takes until there is something again.
+    /// Takes out; returns how long the bucket stays empty.
     fn take(&mut self, count: f64, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.at = now;
-        // What is owed is bounded, or one large message would silence a server.
+        // The debt is bounded, or one large message would silence a server.
         let least = -self.per_second * MAX_REST.as_secs_f64();
         let filled = (self.left + passed * self.per_second).min(self.burst);
         self.left = (filled - count).max(least);
@@ -62,7 +60,7 @@ impl Pace {
         }
     }
 
-    /// Notes a notification of so many bytes; gives until when nothing is to be read.
+    /// Counts a notification; returns when the next may be read, unless that is now.
     pub(super) fn read(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let messages = self.messages.take(1.0, now);

@@ -1,7 +1,5 @@
-//! Work that is done where it comes up if it need not wait, and by a task of its own if it must.
-//!
-//! What comes in: a future. What goes out: nothing; it runs to its end. Deliberately not here: what the
-//! work is. A task costs a wake on another thread, which is most of what a gateway adds to a small call.
+//! Runs work at once if it need not wait, and in a task if it must: a task costs a wake on another thread, which is
+//! most of what a gateway adds to a small call.
 
 use crate::sync::spawn;
 use std::{
@@ -11,8 +9,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Polls a future once, here and now, and leaves the rest to a task. Gives the task's handle if there
-/// is a rest.
+/// Polls a future once, and leaves the rest, if any, to a task. Returns the task's handle.
 pub(super) async fn poll_then_spawn(
     mut work: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> Option<AbortHandle> {

@@ -1,18 +1,19 @@
 //! The hub's side of the interface to transports of clients.
 
-use super::{Client, Gateway};
+use super::{Client, Gateway, connection::Phase};
 use crate::{
-    Revision,
     budget::Budget,
-    message::{Header, Id, Message, RpcError},
+    message::Message,
     metrics::Metrics,
-    port::{Crowded, Hub, HubClient, MessageSink, ServerHealth},
+    port::{Disconnected, Hub, HubClient, MessageSink, ServerHealth},
     principal::Principal,
     quota::Quotas,
 };
-use async_trait::async_trait;
-use bytes::Bytes;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// How long a session that never called a tool keeps its processes without use.
+const UNCALLED_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Hub for Gateway {
     fn connect(
@@ -20,15 +21,53 @@ impl Hub for Gateway {
         principal: Principal,
         outlet: Arc<dyn MessageSink>,
     ) -> Arc<dyn HubClient> {
-        Self::connect(&self, principal, outlet)
+        let client = Client::new(&self, principal, outlet, false);
+        let mut clients = self.clients.lock();
+        if clients.is_closed {
+            client.refuse_all();
+        }
+        let key = client.key.clone();
+        clients.all.insert(key, Arc::downgrade(&client));
+        client
     }
 
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
-        Self::stateless(&self, principal)
+        let mut clients = self.clients.lock();
+        let is_closed = clients.is_closed;
+        let client = clients.shared.entry(principal.clone()).or_insert_with(|| {
+            let client = Client::new(&self, principal, Arc::new(Nowhere), true);
+            if is_closed {
+                client.refuse_all();
+            }
+            client
+        });
+        Arc::clone(client) as Arc<dyn HubClient>
     }
 
     fn health(&self) -> Vec<ServerHealth> {
-        Self::health(self)
+        let servers = self.config.servers.iter();
+        let servers = servers.map(|server| ServerHealth {
+            name: server.name.clone(),
+            ..ServerHealth::default()
+        });
+        let mut servers: Vec<_> = servers.collect();
+        for link in self.every_client().iter().flat_map(|client| client.links()) {
+            let Some(health) = servers.get_mut(link.server) else {
+                continue;
+            };
+            match &*link.phase.borrow() {
+                Phase::Opening => health.opening += 1,
+                // The first connection of a bridge is open before it holds its room.
+                Phase::Open => health.open += link.rooms().max(1),
+                Phase::Down(error) => {
+                    health.down += 1;
+                    health.error = Some(error.to_string());
+                }
+                Phase::Idle(_) => health.idle += 1,
+                Phase::Closed => {}
+            }
+        }
+        servers
     }
 
     fn budget(&self) -> Arc<Budget> {
@@ -40,41 +79,37 @@ impl Hub for Gateway {
     }
 
     fn give_back(&self) {
-        Self::give_back(self);
+        let idle = self.config.limits.process_idle;
+        for client in self.every_client() {
+            let timeout = if client.has_called() {
+                idle
+            } else {
+                idle.min(UNCALLED_IDLE_TIMEOUT)
+            };
+            let is_due = |since: Instant| since.elapsed() >= timeout;
+            if client.unused_since().is_some_and(is_due) {
+                for link in client.links() {
+                    link.rest();
+                }
+            }
+        }
     }
 
     fn metrics(&self) -> Metrics {
-        self.figures.metrics().clone()
+        self.metrics.metrics.clone()
     }
 }
 
-#[async_trait]
-impl HubClient for Client {
-    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
-        Self::receive(&self, message, reply).await;
+/// The outlet of clients without a session: they hear nothing outside their requests.
+struct Nowhere;
+
+#[async_trait::async_trait]
+impl MessageSink for Nowhere {
+    fn is_read(&self) -> bool {
+        false
     }
 
-    async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
-        Self::reserve(&self).await
-    }
-
-    fn revision(&self) -> Option<Revision> {
-        Self::revision(self)
-    }
-
-    async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        Self::headers(self, tool, params).await
-    }
-
-    async fn give_up(&self, _: &Id, reply: &Arc<dyn MessageSink>) {
-        Self::give_up(self, reply).await;
-    }
-
-    fn ends(&self) {
-        Self::ends(self);
-    }
-
-    async fn close(&self) {
-        Self::close(self).await;
+    async fn send(&self, _: Message) -> Result<(), Disconnected> {
+        Err(Disconnected)
     }
 }

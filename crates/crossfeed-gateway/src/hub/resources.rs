@@ -1,12 +1,7 @@
-//! Whose resources are, and requests that name one.
-//!
-//! What comes in: lists of resources and templates, results that link to resources, and requests that
-//! name one. What goes out: the request to the server whose resource it is, or a refusal: an address may
-//! hold a secret, and is shown to no other server. Deliberately not here: pages of several servers made
-//! one ([`super::join`]).
+//! Which server owns a resource: an address may hold a secret, so a request goes to the owner only.
 
 use super::{
-    calls::{Done, Request, Stop, asking},
+    calls::{Done, Request, asking},
     connection::ServerConnection,
     connection_set::{ConnectionSet, MAX_KEY_BYTES},
     initialize::{START_GRACE, some_settled},
@@ -17,6 +12,7 @@ use crate::{
     apart::read_apart,
     budget::{Account, Charge, Purpose},
     config::Unlisted,
+    members::{self, EMPTY},
     message::{Message, RpcError},
     protocol::{code, method},
 };
@@ -31,34 +27,34 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Resources of one server whose owner is remembered.
+/// Remembered resources of one server.
 const MAX_RESOURCES: usize = 16_384;
 
-/// Templates of one server that are remembered.
+/// Remembered templates of one server.
 const MAX_TEMPLATES: usize = 1024;
 
-/// What a template takes beside its text.
+/// Bytes of a template beside its text.
 const TEMPLATE_BYTES: usize = 160;
 
-/// Resources, or templates, of one server's list that are looked at.
+/// Resources, or templates, that are read of one server's list.
 const MAX_LISTED: usize = 100_000;
 
-/// Links in one result whose owner is remembered.
+/// Links that are read of one result.
 const MAX_LINKS: usize = 1024;
 
-/// Whose resources are.
+/// The owners of resources.
 pub(super) struct Resources {
     listed: Owners,
     /// Templates as they are written.
     templates: Owners,
-    /// The same in the order in which they were claimed.
+    /// The templates in the order in which they were claimed.
     in_order: Vec<(Template, usize)>,
-    /// Which servers list resources of a scheme and an authority.
-    origins: HashMap<Fingerprint, Listers>,
+    /// The server that lists resources of an origin; none if several do.
+    origins: HashMap<Fingerprint, Option<usize>>,
     fingerprints: Fingerprints,
     /// Servers whose lists had resources or templates.
     listers: HashSet<usize>,
-    /// What templates take.
+    /// The charge of the templates.
     charge: Charge,
     /// Whether all lists were read since they last changed.
     pub(super) is_learnt: bool,
@@ -67,15 +63,9 @@ pub(super) struct Resources {
 /// A scheme and an authority, both in lower case.
 type Origin = (String, String);
 
-/// Who lists resources of an origin.
-enum Listers {
-    One(usize),
-    Several,
-}
-
 /// A template of addresses.
 struct Template {
-    /// What stands before its first variable.
+    /// The text before its first variable.
     fixed: String,
     scheme: String,
     /// The beginning of the authority, and whether that is all of it.
@@ -84,26 +74,21 @@ struct Template {
 }
 
 impl Template {
-    /// None where the scheme is not fixed: such a template says nothing of whose an address is.
-    fn of(template: &str) -> Option<Self> {
+    /// None if the scheme is not fixed: such a template says nothing about the owner of an address.
+    fn parse(template: &str) -> Option<Self> {
         let fixed = template.get(..template.find('{').unwrap_or(template.len()))?;
-        let (scheme, rest) = fixed.split_once(':')?;
-        let (authority, is_whole) = match rest.strip_prefix("//") {
-            Some(rest) => match rest.find(['/', '?', '#']) {
-                Some(end) => (rest.get(..end)?, true),
-                None => (rest, fixed.len() == template.len()),
-            },
-            // Whether an authority follows is open still.
-            None => (
-                "",
-                !matches!(rest, "" | "/") || fixed.len() == template.len(),
-            ),
+        let (scheme, authority) = origin(fixed)?;
+        let rest = fixed.get(scheme.len() + 1..)?;
+        let has_end = match rest.strip_prefix("//") {
+            Some(rest) => rest.len() > authority.len(),
+            // An authority may still follow.
+            None => !matches!(rest, "" | "/"),
         };
         Some(Self {
             fixed: fixed.to_owned(),
-            scheme: scheme.to_ascii_lowercase(),
-            authority: authority.to_ascii_lowercase(),
-            is_whole,
+            scheme,
+            authority,
+            is_whole: has_end || fixed.len() == template.len(),
         })
     }
 
@@ -128,7 +113,7 @@ fn origin(uri: &str) -> Option<Origin> {
 }
 
 impl Resources {
-    /// None yet; what is remembered is charged to the account.
+    /// No owners; those to come are charged to the account.
     pub(super) fn new(account: &Arc<Account>) -> Self {
         Self {
             listed: Owners::new(MAX_RESOURCES, account),
@@ -158,10 +143,8 @@ impl Resources {
             && let Some(origin) = origin(uri)
         {
             let origin = self.fingerprints.of(&origin);
-            let listers = self.origins.entry(origin).or_insert(Listers::One(server));
-            if !matches!(listers, Listers::One(one) if *one == server) {
-                *listers = Listers::Several;
-            }
+            let lister = self.origins.entry(origin).or_insert(Some(server));
+            *lister = lister.filter(|lister| *lister == server);
         }
         claim
     }
@@ -171,13 +154,11 @@ impl Resources {
         let claim = self.templates.claim(template, server, By::List);
         if is_new
             && claim == Claim::Own
-            && let Some(template) = Template::of(template)
+            && let Some(template) = Template::parse(template)
         {
-            let bytes = TEMPLATE_BYTES
-                + template.fixed.len()
-                + template.scheme.len()
-                + template.authority.len();
-            if !self.charge.more(bytes, Purpose::Remembered) {
+            let texts = [&template.fixed, &template.scheme, &template.authority];
+            let bytes: usize = texts.map(String::len).iter().sum();
+            if !(self.charge).more(TEMPLATE_BYTES + bytes, Purpose::Remembered) {
                 return Claim::NoRoom;
             }
             self.in_order.push((template, server));
@@ -187,7 +168,7 @@ impl Resources {
 
     /// The server of a resource, or of a template as it is written: the first that listed it. Else the
     /// first whose template covers the scheme and the authority, if no other lists resources of these and
-    /// a template of its fits. Else the first whose tools linked to it.
+    /// one of its templates fits. Else the first whose tools linked to it.
     fn owner(&self, uri: &str) -> Option<(usize, By)> {
         let known = self.listed.of(uri);
         if matches!(known, Some((_, By::List))) {
@@ -201,15 +182,12 @@ impl Resources {
         let origin = origin(uri)?;
         let mut covering = self.in_order.iter();
         let (_, server) = covering.find(|(template, _)| template.covers(&origin))?;
-        let is_anothers = match self.origins.get(&self.fingerprints.of(&origin)) {
-            Some(Listers::One(one)) => one != server,
-            Some(Listers::Several) => true,
-            None => false,
-        };
+        let lister = self.origins.get(&self.fingerprints.of(&origin));
+        let is_own = lister.is_none_or(|lister| *lister == Some(*server));
         let fits = |(template, of): &(Template, usize)| {
             of == server && uri.starts_with(template.fixed.as_str())
         };
-        (!is_anothers && self.in_order.iter().any(fits)).then_some(*server)
+        (is_own && self.in_order.iter().any(fits)).then_some(*server)
     }
 }
 
@@ -218,21 +196,21 @@ impl ConnectionSet {
         self.resources.lock().owner(uri).map(|(server, _)| server)
     }
 
-    /// The server at which a resource is subscribed to.
-    fn subscribed(&self, uri: &str) -> Option<usize> {
+    /// The server with a subscription to a resource.
+    fn subscribed_at(&self, uri: &str) -> Option<usize> {
         let mut links = self.links.iter();
         let link = links.find(|link| link.state.lock().subscriptions.contains_key(uri))?;
         Some(link.server)
     }
 
-    /// The same, unless it is known by a link only and lists are still to be read: another may list it.
+    /// The owner of a resource, unless only a link names it and the lists are still to be read: another may list it.
     fn settled_owner(&self, uri: &str) -> Option<usize> {
         let resources = self.resources.lock();
         let (server, by) = resources.owner(uri)?;
         (by == By::List || resources.is_learnt).then_some(server)
     }
 
-    /// Remembers whose the resources, or templates, of a page are.
+    /// Claims the resources, or templates, of a page for its server.
     pub(super) fn learn_resources(&self, link: &ServerConnection, method: &str, result: &Bytes) {
         let (member, key) = match method {
             method::LIST_RESOURCES => ("resources", "uri"),
@@ -257,7 +235,7 @@ impl ConnectionSet {
         }
     }
 
-    /// A result of a server names a resource, or is the resource. Servers may link to what is another's.
+    /// Claims a resource that a result of a server links to, or is. Servers may link to resources of others.
     fn claim_by_link(&self, link: &ServerConnection, uri: &str) {
         let claim = self.resources.lock().claim(link.server, uri, By::Link);
         if claim == Claim::NoRoom {
@@ -265,18 +243,17 @@ impl ConnectionSet {
         }
     }
 
-    /// Logs what a server does not get, once for each pair of servers; never an address, which may hold a
-    /// secret.
+    /// Logs a claim that failed, once for each pair of servers; never an address, which may hold a secret.
     fn report(&self, link: &ServerConnection, claim: Claim) {
-        let of = match claim {
+        let owner = match claim {
             Claim::Own => return,
             Claim::OfAnother(owner) => Some(owner),
             Claim::NoRoom => None,
         };
-        if !self.is_first_report(link.server, of) {
+        if !self.is_first_report(link.server, owner) {
             return;
         }
-        match of {
+        match owner {
             Some(owner) => tracing::warn!(
                 target: "crossfeed::gateway",
                 server = %link.name,
@@ -292,7 +269,7 @@ impl ConnectionSet {
         }
     }
 
-    /// Remembers whose the resources are that a result links to, or holds.
+    /// Claims the resources that a result links to, or holds.
     pub(super) async fn learn_links(
         self: &Arc<Self>,
         link: &Arc<ServerConnection>,
@@ -307,9 +284,9 @@ impl ConnectionSet {
     }
 }
 
-/// The addresses in parts of a result's content.
+/// The addresses in a result's content.
 fn links_of(result: &Bytes) -> Vec<String> {
-    if !crate::members::may_hold(result, "uri") {
+    if !members::may_hold(result, "uri") {
         return Vec::new();
     }
     let document = Document::new(result.clone());
@@ -329,16 +306,13 @@ fn links_of(result: &Bytes) -> Vec<String> {
 }
 
 impl Request {
-    /// A request that names a resource: to the server that it is of.
+    /// Sends a request that names a resource to its owner.
     pub(super) async fn resource(self, message: Message, uri: String) -> Done {
-        // What was subscribed to ends where it began, whoever lists it meanwhile.
-        let subscribed = match message.method() {
-            Some(method::UNSUBSCRIBE) => self.side.subscribed(&uri),
-            _ => None,
-        };
+        // A subscription ends at its server, whichever lists the resource meanwhile.
+        let ends = message.method() == Some(method::UNSUBSCRIBE);
+        let subscribed = ends.then(|| self.side.subscribed_at(&uri)).flatten();
         let mut owner = subscribed.or_else(|| self.side.settled_owner(&uri));
         if owner.is_none() {
-            // Lists may say who has it.
             self.learn_all_resources(&message).await;
             owner = self.side.owner_of_resource(&uri);
         }
@@ -355,12 +329,12 @@ impl Request {
             return Err(error.with_data(json!({"uri": uri})).into());
         }
         let (link, answer) = self.first_that_knows(message).await?;
-        let result = answer.map_err(Stop::of(&link))?;
+        let result = answer?;
         self.side.claim_by_link(&link, &uri);
         Ok(Some(result))
     }
 
-    /// Reads the lists of all servers, unless that was done since they last changed.
+    /// Reads the lists of all servers, unless they have not changed since the last time.
     pub(super) async fn learn_all_resources(&self, message: &Message) {
         some_settled(&self.side).await;
         let is_needed = || !self.side.resources.lock().is_learnt;
@@ -369,16 +343,16 @@ impl Request {
     }
 
     async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
-        // What changes meanwhile is read again.
+        // A list that changes meanwhile is read again.
         self.side.resources.lock().is_learnt = true;
         let params = asking(message).await;
-        let params = Some(params.unwrap_or_else(|| Bytes::from_static(b"{}")));
+        let params = params.as_ref().unwrap_or(&EMPTY);
         let links = self.capable("resources");
         for method in [method::LIST_RESOURCES, method::LIST_TEMPLATES] {
             let until = Some(Instant::now() + START_GRACE);
             let lists = links
                 .iter()
-                .map(|link| all_pages(self, link, method, params.as_ref(), MAX_LISTED, until));
+                .map(|link| all_pages(self, link, method, Some(params), MAX_LISTED, until));
             let lists = join_all(lists).await;
             for (link, pages) in links.iter().zip(lists) {
                 for page in pages.into_iter().flatten() {

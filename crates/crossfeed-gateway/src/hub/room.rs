@@ -1,47 +1,44 @@
-//! What connections to servers take of the machine, and how clients that use theirs less give it back.
+//! Reserves the processes and descriptors of connections to servers, and takes them back from idle clients.
 //!
-//! What comes in: who needs how much. What goes out: room, taken before anything is started. Deliberately not
-//! here: how connections begin and end ([`super::life`]).
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - A session takes what all of its servers need, or nothing.
+//! - A session reserves for all of its servers, or for none, before anything is started.
 //! - Room comes back when the process that took it has ended, not before.
-//! - A client that listens, that asked something which still runs, or whose task runs, gives nothing back.
+//! - A client that listens, or has a running request or task, gives nothing back.
 
 use super::{Client, Gateway};
 use crate::{
+    Revision,
     config::{ServerConfig, TransportConfig},
+    message::{Header, Id, Message},
     metrics::families::REFUSALS,
     port::Crowded,
     principal::Principal,
-    quota::{Lack, Needs, Permit, Quotas, Shortage},
+    quota::{Lack, Needs, Permit, Shortage},
     upstream::{Upstream, UpstreamError},
 };
+use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::JoinHandle, time::Instant};
 
-/// How long a connection that is over may take to end in an orderly way.
+/// How long a connection may take to end in an orderly way.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a session that never called a tool keeps its processes without use.
-const UNCALLED_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// What one connection to a server takes.
+/// The permit of one connection to a server.
 pub(super) type Room = Permit;
 
-/// What a server of the configuration takes for each of its connections.
-pub(super) fn needs(server: Option<&ServerConfig>) -> Needs {
-    match server.map(|server| &server.transport) {
-        Some(TransportConfig::Http { .. }) => Needs::HTTP,
-        _ => Needs::PROCESS,
+/// What each connection to a server takes.
+pub(super) fn needs(server: &ServerConfig) -> Needs {
+    match server.transport {
+        TransportConfig::Http { .. } => Needs::HTTP,
+        TransportConfig::Stdio { .. } => Needs::PROCESS,
     }
 }
 
 /// An open connection, whose room comes back when it has ended.
 pub(super) struct Connection {
     pub(super) upstream: Arc<dyn Upstream>,
-    /// None where the connections behind a bridge hold their own.
+    /// None for a bridge whose connections hold their own.
     room: Option<Arc<Room>>,
     has_ended: bool,
 }
@@ -56,25 +53,18 @@ impl Connection {
     }
 
     /// Ends it in an orderly way, and waits for that.
-    pub(super) async fn close(mut self) {
-        if let Some(ending) = self.end() {
+    pub(super) async fn end(mut self) {
+        if let Some(ending) = self.begin_end() {
             let _ = ending.await;
         }
     }
 
-    /// It is about to end: others may wait for its room.
-    pub(super) fn ends(&self) {
-        if let Some(room) = &self.room {
-            room.ends();
-        }
-    }
-
-    fn end(&mut self) -> Option<JoinHandle<()>> {
+    fn begin_end(&mut self) -> Option<JoinHandle<()>> {
         if std::mem::replace(&mut self.has_ended, true) {
             return None;
         }
         let mut room = self.room.take();
-        // Room that somebody else refers to is used for another attempt.
+        // Room with another reference is used for another attempt.
         if let Some(room) = room.as_mut().and_then(Arc::get_mut) {
             room.ends();
         }
@@ -88,27 +78,43 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Ends it; nobody waits for that.
+    /// Ends it without waiting for that.
     fn drop(&mut self) {
-        drop(self.end());
+        drop(self.begin_end());
+    }
+}
+
+#[async_trait]
+impl Upstream for Connection {
+    async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
+        self.upstream.send(message, headers).await
+    }
+
+    fn speak(&self, revision: Revision) {
+        self.upstream.speak(revision);
+    }
+
+    async fn abandon(&self, id: &Id) {
+        self.upstream.abandon(id).await;
+    }
+
+    async fn close(&self) {
+        if let Some(room) = &self.room {
+            room.ends();
+        }
+        self.upstream.close().await;
     }
 }
 
 impl Gateway {
-    /// Child processes and descriptors for servers, shared by the clients.
-    #[must_use]
-    pub fn quotas(&self) -> &Arc<Quotas> {
-        &self.quotas
-    }
-
-    /// A connection is refused what it takes.
+    /// Counts that a limit refused something to a connection.
     pub(super) fn crowded(&self, what: &'static str) -> UpstreamError {
-        self.figures.metrics().count(REFUSALS, &[what]);
+        self.metrics.metrics.count(REFUSALS, &[what]);
         UpstreamError::Crowded { what }
     }
 
-    /// Room for connections of these needs. Where there is too little, clients that do not use theirs give it
-    /// back first, if that is enough.
+    /// Room for connections of these needs. If there is too little, idle clients give back theirs first, if that is
+    /// enough.
     pub(super) async fn room(
         &self,
         principal: &Principal,
@@ -125,19 +131,12 @@ impl Gateway {
                 .iter()
                 .map(|needs| Arc::new(room.split(*needs)))
                 .collect()),
-            Err(Lack { is_processes, .. }) => Err(Crowded {
-                what: if is_processes {
-                    "processes"
-                } else {
-                    "descriptors"
-                },
-            }),
+            Err(lack) => Err(Crowded { what: lack.what() }),
         }
     }
 
-    /// Has clients give back what they do not use, until it is enough together with what is ending already; of
-    /// whoever asks, or unless that is its share, of those who have more. Where it would not be enough, nobody
-    /// gives anything.
+    /// Has idle clients give back their room, until it is enough together with what is ending already: clients of the
+    /// same principal, or, unless that has its share, of those that have more. If it would not be enough, none does.
     fn take_back(&self, principal: &Principal, needs: Needs, lack: Lack) -> bool {
         let quotas = &self.quotas;
         let lacking = lack
@@ -149,7 +148,7 @@ impl Gateway {
         let held_by = |whose: &Principal| lack.of(quotas.held_by(whose));
         let own = held_by(principal);
         let may_give = |client: &Client| {
-            let whose = client.principal();
+            let whose = &client.principal;
             whose == principal || (lack.shortage == Shortage::All && held_by(whose) > own)
         };
         let mut unused: Vec<(Instant, Arc<Client>)> = self
@@ -178,23 +177,5 @@ impl Gateway {
             link.rest();
         }
         true
-    }
-
-    /// Has clients that used no server for long give back the processes.
-    pub fn give_back(&self) {
-        let idle = self.config().limits.process_idle;
-        for client in self.every_client() {
-            let patience = if client.has_called() {
-                idle
-            } else {
-                idle.min(UNCALLED_IDLE_TIMEOUT)
-            };
-            let is_due = |since: Instant| since.elapsed() >= patience;
-            if client.unused_since().is_some_and(is_due) {
-                for link in client.links() {
-                    link.rest();
-                }
-            }
-        }
     }
 }

@@ -1,16 +1,10 @@
-//! The life of a connection to a server: opened, listened to, and opened again when it ends.
+//! The life of a connection to a server: opened, read, and opened again when it ends.
 //!
-//! What comes in: a link, and the events of its server. What goes out: answers for whoever waits for
-//! them, and what the server says on its own for the client. Deliberately not here: which message goes
-//! to which server.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - A server that cannot be reached holds nobody up: what is asked of it fails at once until it is back.
-//! - Attempts to reach it again come at growing distances.
-//! - A server that comes back is told what it was told before: who the client is, how much to log, what
-//!   is subscribed to. The client is told that lists may have changed; and before, once, if an attempt to
-//!   reach the server again failed.
+//! - Requests to a server that cannot be reached fail at once until it is back; it is retried at growing intervals.
+//! - A server that comes back gets the handshake, the log level and the subscriptions again. The client hears that lists
+//!   may have changed; and before, once, if an attempt to reach the server again failed.
 
 use super::{
     Client,
@@ -18,11 +12,12 @@ use super::{
     handshake::{introduce, refusal, says_unknown},
     pace::Pace,
     poll_then_spawn::poll_then_spawn,
-    room::{self, Connection, Room},
+    room::{Connection, Room},
     room_connector::RoomConnector,
 };
 use crate::{
     bridge::{StatefulBridge, StatelessBridge},
+    members,
     message::{Id, Kind, Message},
     metrics::Outcome,
     port::Crowded,
@@ -36,13 +31,13 @@ use parking_lot::Mutex;
 use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
-/// Events that wait for the client to read: few, so that a server that floods is held up early.
+/// Events that wait for the client to read: few, so that a flooding server must wait early.
 const MAX_EVENTS: usize = 64;
 
-/// Results beyond this are made ready by a task of their own, so that what comes behind need not wait.
+/// Larger results are processed in a task, so that later messages need not wait.
 const LARGE_RESULT_BYTES: usize = 256 << 10;
 
-/// How a client introduces itself, to be said to every server, and again when one comes back.
+/// How a client introduces itself to every server, and again to one that comes back.
 pub(super) struct Handshake {
     /// `initialize` or `server/discover`.
     pub(super) method: &'static str,
@@ -51,12 +46,12 @@ pub(super) struct Handshake {
     pub(super) initialized: Mutex<Option<Message>>,
 }
 
-/// Lives until the client is gone.
+/// Keeps the connection until the client is gone.
 pub(super) async fn run(link: Arc<ServerConnection>) {
     let mut backoff = Backoff::default();
     let mut is_first = true;
     let mut is_renewed = false;
-    // What the server said of itself when its process was given back.
+    // The server's answer to the handshake when its process was stopped.
     let mut given_back = None;
     loop {
         tokio::select! {
@@ -80,7 +75,7 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
                                 // The same server as before: the client need not know.
                                 Some(before) if before == about => {}
                                 Some(_) => link.forget_known(),
-                                None => link.figures.restarts.add(1),
+                                None => link.metrics.restarts.add(1),
                             }
                             poll_then_spawn(Box::pin(replay(Arc::clone(&link)))).await;
                         }
@@ -90,12 +85,11 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
                     let end = live(&link, events).await;
                     lived = there.elapsed();
                     match end {
-                        // Nothing is wrong with the server but that it forgot the session. One that forgets each at
-                        // once is not there.
+                        // The server forgot the session, and is there. One that forgets each at once is not.
                         End::Over(UpstreamError::SessionOver) if !is_renewed || lived > SESSION_KNOWN_AFTER => {
                             (is_first, is_renewed) = (false, true);
                             given_back = None;
-                            link.figures.failures.add(1);
+                            link.metrics.failures.add(1);
                             tracing::info!(target: "crossfeed::gateway", server = %link.name, "the server forgot the session: beginning a new one");
                             link.renew().await;
                             if let Some(client) = link.client.upgrade() {
@@ -103,7 +97,7 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
                             }
                             continue;
                         }
-                        // Not waited for: it may take its time to end.
+                        // Dropped, not awaited: it may take its time to end.
                         End::Over(error) => error,
                         End::GivenBack => {
                             is_first = false;
@@ -111,7 +105,7 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
                             continue;
                         }
                         End::Gone => {
-                            connection.close().await;
+                            connection.end().await;
                             return;
                         }
                     }
@@ -126,14 +120,14 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
             continue;
         }
         given_back = None;
-        link.figures.failures.add(1);
+        link.metrics.failures.add(1);
         tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server unavailable");
         link.down(Phase::Down(error.clone())).await;
         let Some(client) = link.client.upgrade() else {
             return;
         };
         client.lost(&link).await;
-        // One that is back at the first attempt was not missed.
+        // The client need not know of a server that is back at the first attempt.
         if !was_there {
             client.gone(&link).await;
         }
@@ -144,19 +138,19 @@ pub(super) async fn run(link: Arc<ServerConnection>) {
         tokio::select! {
             () = closed(&link) => return,
             () = tokio::time::sleep(backoff.next_wait()) => {}
-            // It was not used for long, and now it is: what is asked shall not wait for the next attempt.
-            () = link.begins_again() => {}
+            // Used again after a rest: the request should not wait for the next attempt.
+            () = link.woken.notified() => {}
         }
     }
 }
 
-/// A server that lived this long did not fail at starting.
+/// A server that lived this long did not fail at its start.
 const STEADY_AFTER: Duration = Duration::from_secs(30);
 
-/// A server that knew its session this long knows sessions.
+/// A server that kept its session this long keeps sessions.
 const SESSION_KNOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// Does something, and meanwhile gives up what takes too long.
+/// Runs work, and meanwhile fails requests that time out.
 async fn in_time<T>(link: &Arc<ServerConnection>, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     loop {
@@ -170,9 +164,11 @@ async fn in_time<T>(link: &Arc<ServerConnection>, work: impl Future<Output = T>)
     }
 }
 
-/// Fails what took longer than it may, and tells the server of what it was sent.
+/// Fails the requests that timed out, and cancels at the server those that it was sent.
 async fn give_up(link: &Arc<ServerConnection>) {
-    let error = link.timed_out();
+    let error = UpstreamError::TimedOut {
+        after: link.timeout.unwrap_or_default(),
+    };
     let lost = error.clone().after_sending();
     let mut sent = Vec::new();
     for (upstream_id, waiting, was_sent) in link.overdue() {
@@ -188,7 +184,7 @@ async fn give_up(link: &Arc<ServerConnection>) {
     }
 }
 
-/// The client is gone.
+/// Waits until the client is gone.
 async fn closed(link: &ServerConnection) {
     let mut phase = link.phase.subscribe();
     let _ = phase.wait_for(|phase| matches!(phase, Phase::Closed)).await;
@@ -196,116 +192,106 @@ async fn closed(link: &ServerConnection) {
 
 type Opened = (Connection, mpsc::Receiver<Event>);
 
-/// How long a server may take to say that it does not know the stateless era. Some never say it.
+/// How long a server may take to refuse the stateless era. Some never answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Connects, and says who the client is: to a server of the client's era as it is, to one of the other
-/// through a bridge. Which it is of is found out once.
+/// Connects and introduces the client: directly to a server of the client's era, through a bridge to one of the other.
+/// The era of a server is found out once.
 async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
-    let most = link.start_timeout;
-    let Some(client) = link.client.upgrade() else {
-        return Err(ended());
-    };
+    let client = link.client.upgrade().ok_or_else(ended)?;
     let eras = Arc::clone(&client.gateway.eras);
     let room = room(link, &client).await?;
     drop(client);
+    let learn = |speaks| eras.learn(link.server, link.stateless, speaks);
     let known = eras.of(link.server, link.stateless);
-    if known != Some(false) {
-        let is_probe = known.is_none() && link.stateless;
-        let most = if is_probe {
-            most.min(PROBE_TIMEOUT)
-        } else {
-            most
-        };
-        let error = match attempt(link, &link.connector, most, Some(&room)).await {
-            Ok(opened) => {
-                eras.learn(link.server, link.stateless, Some(true));
-                return Ok(opened);
-            }
-            Err(error) => error,
-        };
-        let (error, was_there) = error;
-        let refused = link.state.lock().refused.clone();
-        // A client's own mistake says nothing of the server, and must not decide for other clients.
-        let is_certain = link.stateless
-            || match &refused {
-                Some(refused) => says_unknown(refused),
-                None => true,
-            };
-        if known == Some(true) && !refused.as_ref().is_some_and(says_unknown) {
-            return Err(error);
+    if known == Some(false) {
+        let opened = attempt_bridged(link, &room).await;
+        if let Err(UpstreamError::Refused(_) | UpstreamError::Rejected(_)) = opened {
+            learn(None);
         }
-        // Servers refuse what they do not know in every way there is.
-        let is_refusal = match &error {
-            UpstreamError::TimedOut { .. } => is_probe,
-            UpstreamError::Ended(_) | UpstreamError::SessionOver => is_probe || link.is_http,
-            _ => true,
-        };
-        if !(was_there && is_refusal) {
-            return Err(error);
-        }
-        tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "trying another protocol revision");
-        link.state.lock().refused = None;
-        // Known at once: who asks for the era need not wait until the bridge is open. If that fails, too, nothing
-        // is known.
-        let says_no = refused.is_some() || matches!(error, UpstreamError::Rejected(_));
-        if link.stateless && says_no {
-            eras.learn(link.server, link.stateless, Some(false));
-        }
-        let (bridge, room) = bridged(link, &room);
-        match attempt(link, &bridge, link.start_timeout, room).await {
-            Ok(opened) => {
-                if is_certain {
-                    eras.learn(link.server, link.stateless, Some(false));
-                }
-                return Ok(opened);
-            }
-            // It only wants to know who asks, and that is what a person can help with.
-            Err((wants @ UpstreamError::Refused(_), _)) if link.state.lock().refused.is_none() => {
-                eras.learn(link.server, link.stateless, None);
-                return Err(wants);
-            }
-            // Neither: what the server itself said to its client stands.
-            Err(_) => {
-                eras.learn(link.server, link.stateless, None);
-                link.state.lock().refused = refused;
-                return Err(error);
-            }
-        }
+        return opened;
     }
-    let (bridge, room) = bridged(link, &room);
-    let opened = attempt(link, &bridge, most, room).await;
-    let opened = opened.map_err(|(error, _)| error);
-    if matches!(
-        opened,
-        Err(UpstreamError::Refused(_) | UpstreamError::Rejected(_))
-    ) {
-        eras.learn(link.server, link.stateless, None);
-    }
-    opened
-}
-
-/// The server as if it were of the client's era, and the room that its only connection takes: where the bridge
-/// may open several, each takes its own.
-fn bridged<'r>(
-    link: &Arc<ServerConnection>,
-    room: &'r Arc<Room>,
-) -> (Arc<dyn Connector>, Option<&'r Arc<Room>>) {
-    let server = Arc::clone(&link.connector);
-    if !link.stateless {
-        return (Arc::new(StatefulBridge { server }), Some(room));
-    }
-    let is_shared = link.client.upgrade().is_none_or(|client| client.is_shared);
-    let bridge = StatelessBridge {
-        server: Arc::new(RoomConnector::new(link, room)),
-        is_shared,
-        names_requests: link.is_http,
-        start_timeout: link.start_timeout,
+    let is_probe = known.is_none() && link.stateless;
+    let timeout = if is_probe {
+        link.start_timeout.min(PROBE_TIMEOUT)
+    } else {
+        link.start_timeout
     };
-    (Arc::new(bridge), None)
+    let (error, was_there) = match attempt(link, &link.connector, timeout, Some(&room)).await {
+        Ok(opened) => {
+            learn(Some(true));
+            return Ok(opened);
+        }
+        Err(error) => error,
+    };
+    let refused = link.state.lock().refused.clone();
+    let says_unknown = refused.as_ref().map(says_unknown);
+    if known == Some(true) && says_unknown != Some(true) {
+        return Err(error);
+    }
+    // Servers refuse what they do not know in every way there is.
+    let is_refusal = match &error {
+        UpstreamError::TimedOut { .. } => is_probe,
+        UpstreamError::Ended(_) | UpstreamError::SessionOver => is_probe || link.is_http,
+        _ => true,
+    };
+    if !(was_there && is_refusal) {
+        return Err(error);
+    }
+    tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "trying another protocol revision");
+    link.state.lock().refused = None;
+    // Learnt at once, so that requests about the era need not wait until the bridge is open, and forgotten if that
+    // fails, too.
+    let says_no = refused.is_some() || matches!(error, UpstreamError::Rejected(_));
+    if link.stateless && says_no {
+        learn(Some(false));
+    }
+    match attempt_bridged(link, &room).await {
+        Ok(opened) => {
+            // A mistake of a client with a session says nothing about the server, and must not decide for other clients.
+            if link.stateless || says_unknown != Some(false) {
+                learn(Some(false));
+            }
+            Ok(opened)
+        }
+        Err(bridged) => {
+            learn(None);
+            let mut state = link.state.lock();
+            // It only asks for a login, with which a person can help.
+            if matches!(bridged, UpstreamError::Refused(_)) && state.refused.is_none() {
+                return Err(bridged);
+            }
+            // Neither era: the server's answer to its own client stands.
+            state.refused = refused;
+            Err(error)
+        }
+    }
 }
 
-/// What the connection takes: what was taken for it before, or what there is.
+/// Connects to the server as if it were of the client's era. A bridge that may open several connections reserves room
+/// for each.
+async fn attempt_bridged(
+    link: &Arc<ServerConnection>,
+    room: &Arc<Room>,
+) -> Result<Opened, UpstreamError> {
+    let server = Arc::clone(&link.connector);
+    let opened = if link.stateless {
+        let is_shared = link.client.upgrade().is_none_or(|client| client.is_shared);
+        let bridge: Arc<dyn Connector> = Arc::new(StatelessBridge {
+            server: Arc::new(RoomConnector::new(link, room)),
+            is_shared,
+            names_requests: link.is_http,
+            start_timeout: link.start_timeout,
+        });
+        attempt(link, &bridge, link.start_timeout, None).await
+    } else {
+        let bridge: Arc<dyn Connector> = Arc::new(StatefulBridge { server });
+        attempt(link, &bridge, link.start_timeout, Some(room)).await
+    };
+    opened.map_err(|(error, _)| error)
+}
+
+/// The room of a connection: reserved before for the client, or now.
 pub(super) async fn room(
     link: &ServerConnection,
     client: &Client,
@@ -314,21 +300,20 @@ pub(super) async fn room(
         return Ok(room);
     }
     let gateway = &client.gateway;
-    let needs = room::needs(gateway.config().servers.get(link.server));
-    let room = gateway.room(client.principal(), &[needs]).await;
+    let room = gateway.room(&client.principal, &[link.needs]).await;
     let room = room.map_err(|Crowded { what }| gateway.crowded(what))?;
     room.into_iter().next().ok_or_else(ended)
 }
 
-/// Fails with whether there was a connection.
+/// Connects and introduces the client. The error says whether there was a connection.
 async fn attempt(
     link: &Arc<ServerConnection>,
     connector: &Arc<dyn Connector>,
-    most: Duration,
+    timeout: Duration,
     room: Option<&Arc<Room>>,
 ) -> Result<Opened, (UpstreamError, bool)> {
     let mut connection = None;
-    let opened = tokio::time::timeout(most, async {
+    let opened = tokio::time::timeout(timeout, async {
         let (sender, mut events) = mpsc::channel(MAX_EVENTS);
         let upstream = connector.connect(sender).await?;
         if let Some(room) = room {
@@ -339,13 +324,13 @@ async fn attempt(
         Ok(events)
     })
     .await
-    .unwrap_or(Err(UpstreamError::TimedOut { after: most }));
+    .unwrap_or(Err(UpstreamError::TimedOut { after: timeout }));
     match (opened, connection) {
         (Ok(events), Some(connection)) => Ok((connection, events)),
         (Ok(_), None) => Err((ended(), false)),
         (Err(error), Some(connection)) => {
-            connection.close().await;
-            // Nothing but the introduction was lost.
+            connection.end().await;
+            // Only the introduction was lost.
             Err((error.before_sending(), true))
         }
         (Err(error), None) => Err((error, false)),
@@ -356,11 +341,11 @@ pub(super) fn ended() -> UpstreamError {
     UpstreamError::Ended("the connection is over".to_owned())
 }
 
-/// Subscriptions that a server is told again at once: the rest waits for its answers, so that the
-/// client's own requests find room.
+/// Subscriptions that are renewed at once: the rest waits for the server's answers, so that the client's own requests
+/// find room.
 const MAX_REPLAYED: usize = 64;
 
-/// Says again what was said before.
+/// Sends the log level and the subscriptions again.
 async fn replay(link: Arc<ServerConnection>) {
     let (level, subscriptions) = {
         let state = link.state.lock();
@@ -384,20 +369,20 @@ async fn replay(link: Arc<ServerConnection>) {
         let is_wanted = link.state.lock().subscriptions.contains_key(&uri);
         if is_wanted {
             let uri = Bytes::from(crossfeed_json::quoted(&uri).into_bytes());
-            let params = crate::members::object(&[("uri", uri)]);
+            let params = members::object(&[("uri", uri)]);
             asked.push_back(link.ask(None, method::SUBSCRIBE, Some(&params)).await);
         }
     }
 }
 
-/// Tells the client to look again, if its session began without the server.
+/// Tells the client that a server is there, if it does not know.
 pub(super) async fn announce(link: &Arc<ServerConnection>) {
     if let Some(client) = link.client.upgrade() {
         client.back(link).await;
     }
 }
 
-/// As [`announce`], of a server that was there all the time; does not wait for it.
+/// As [`announce`], of a server that was there all the time, without waiting for it.
 pub(super) fn announce_again(link: Arc<ServerConnection>) {
     tokio::spawn(async move {
         link.forget_known();
@@ -405,17 +390,17 @@ pub(super) fn announce_again(link: Arc<ServerConnection>) {
     });
 }
 
-/// Why a connection is listened to no longer.
+/// Why a connection is read no longer.
 enum End {
-    /// It is over.
+    /// It has ended.
     Over(UpstreamError),
-    /// It was not used.
+    /// It was idle.
     GivenBack,
     /// The client is gone.
     Gone,
 }
 
-/// Listens until the connection is over.
+/// Reads until the connection has ended.
 async fn live(link: &Arc<ServerConnection>, mut events: mpsc::Receiver<Event>) -> End {
     let gone = closed(link);
     tokio::pin!(gone);
@@ -435,9 +420,9 @@ async fn live(link: &Arc<ServerConnection>, mut events: mpsc::Receiver<Event>) -
             event = events.recv(), if rest.is_none() => match event {
                 Some(Event::Closed(error)) => return End::Over(error),
                 Some(event) => {
-                    let said = notification_bytes(&event);
+                    let bytes = notification_bytes(&event);
                     handle(link, event).await;
-                    rest = said.and_then(|bytes| pace.read(bytes, Instant::now()));
+                    rest = bytes.and_then(|bytes| pace.read(bytes, Instant::now()));
                 }
                 None => return End::Over(ended()),
             },
@@ -448,7 +433,7 @@ async fn live(link: &Arc<ServerConnection>, mut events: mpsc::Receiver<Event>) -
     }
 }
 
-/// The bytes of a notification; none of anything else.
+/// The bytes of a notification; none for other events.
 fn notification_bytes(event: &Event) -> Option<usize> {
     match event {
         Event::Message { message, .. } if message.kind() == Kind::Notification => {
@@ -469,13 +454,13 @@ async fn handle(link: &Arc<ServerConnection>, event: Event) {
     match event {
         Event::Message { message, related } => handle_message(link, message, related).await,
         Event::Failed { id, error } => {
-            // What cannot be read over standard output is counted where it is passed over.
+            // Invalid messages on standard output are counted where they are dropped.
             let is_unusable = matches!(
                 error.clone().before_sending().code(),
                 ErrorCode::UpstreamInvalid | ErrorCode::LimitExceeded
             );
             if link.is_http && is_unusable {
-                link.figures.no_messages.add(1);
+                link.metrics.no_messages.add(1);
             }
             if let Some(waiting) = link.take(&id, error.outcome()) {
                 link.fail_one(waiting, &error).await;
@@ -494,17 +479,18 @@ pub(super) async fn handle_message(
     let Some(client) = link.client.upgrade() else {
         return;
     };
-    link.figures.received.add(message.len());
+    link.metrics.received.add(message.len());
     match message.kind() {
         Kind::Response | Kind::Error => {
-            let outcome = match message.kind() {
-                Kind::Error => Outcome::Error,
-                _ => Outcome::Result,
+            let outcome = if message.kind() == Kind::Error {
+                Outcome::Error
+            } else {
+                Outcome::Result
             };
             let waiting = message.id().and_then(|id| link.take(id, outcome));
             match waiting {
                 Some(waiting) => answered(link, waiting, message).await,
-                // It was cancelled, or nobody asked.
+                // It was cancelled, or never asked.
                 None => tracing::debug!(
                     target: "crossfeed::gateway",
                     server = %link.name,
@@ -521,10 +507,9 @@ async fn answered(link: &Arc<ServerConnection>, waiting: PendingReply, message: 
     let Some(client) = link.client.upgrade() else {
         return;
     };
-    let message = of_server(message);
+    let mut message = of_server(message);
     match waiting {
         PendingReply::Forward { serial } => {
-            let mut message = message;
             if let Some(result) = message.result() {
                 client.learn(link, serial, &message).await;
                 if let Some(result) = unclaimed(result, link.withholds).await {
@@ -543,10 +528,8 @@ async fn answered(link: &Arc<ServerConnection>, waiting: PendingReply, message: 
             }
         }
         PendingReply::Inner { answer, .. } => {
-            let _ = answer.send(match message.result() {
-                Some(result) => Ok(result),
-                None => Err(Failure::Error(Box::new(message))),
-            });
+            let result = message.result();
+            drop(answer.send(result.ok_or_else(|| Failure::Error(Box::new(message)))));
         }
         PendingReply::Call { serial, pending } => match message.result() {
             Some(result) => {
@@ -561,7 +544,7 @@ async fn answered(link: &Arc<ServerConnection>, waiting: PendingReply, message: 
                     drop(result);
                     let answer = pending.answer(message).await;
                     client.answer(serial, answer).await;
-                    client.gateway.figures.after.took(since.elapsed());
+                    client.gateway.metrics.after.took(since.elapsed());
                 });
                 if is_large {
                     tokio::spawn(work);

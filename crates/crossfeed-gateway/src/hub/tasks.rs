@@ -1,25 +1,17 @@
-//! Whose tasks are, and requests that name one.
-//!
-//! What comes in: results that begin a task, lists of tasks, and requests about one. What goes out: the
-//! request to the server whose task it is, if the principal of the client began it; else a refusal, as of
-//! a task that never was. Deliberately not here: the results of tasks.
-//!
-//! # What holds
-//!
-//! - A server gets no request about a task that another server began, whatever ids it names and when.
+//! Which server a task belongs to, and requests that name one: only the server whose task it is gets a request, and only
+//! if the client's principal began it, whatever ids other servers use and when.
 
 use super::{
     Client,
-    calls::{Done, Request, Stop},
+    calls::{Done, Request},
     connection::ServerConnection,
     owners::{Fingerprint, Fingerprints},
-    read,
     route::unknown_method,
 };
 use crate::{
     apart::read_apart,
     config::Unlisted,
-    members::at,
+    members,
     message::{BodyMember, Message, RpcError},
     principal::Principal,
     protocol::{code, meta, method},
@@ -31,8 +23,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc};
 
-/// Tasks of one server that one principal began or lists, at most; the one that was not asked about for
-/// longest is forgotten beyond.
+/// Tasks of one principal at one server; beyond, the least recently used one is forgotten.
 const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
 
 const ID: &str = "taskId";
@@ -44,25 +35,25 @@ fn declares_tasks(params: &Bytes) -> bool {
         "extensions",
         meta::TASKS,
     ];
-    read::raw(params, &path).is_some()
+    members::get(params, &path).is_some()
 }
 
 /// The tasks of one principal.
 pub(super) struct Tasks {
     known: Mutex<HashMap<usize, LruCache<Fingerprint, Claim>>>,
     fingerprints: Fingerprints,
-    /// The principal is the only one of this process, so that every task is its own.
+    /// The principal is the only one of this process: every task is its own.
     has_all: bool,
 }
 
-/// What makes a task a server's.
+/// How a server claims a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
     /// The server lists it.
     Listed,
-    /// The server began it for the principal, or was the first to answer for it when all were asked.
+    /// The server began it for the principal, or was the first to answer when all were asked about it.
     Began,
-    /// The same, and another server began a task of this id, too.
+    /// Another server began a task of this id, too.
     Contested,
 }
 
@@ -71,7 +62,7 @@ enum Claim {
 enum Owner {
     Nobody,
     One(usize),
-    /// Which of several is meant cannot be told.
+    /// Several servers have a task of this id.
     Ambiguous,
 }
 
@@ -84,13 +75,13 @@ impl Tasks {
         })
     }
 
-    /// A server began a task. If another began one of the same id, neither is asked about it.
+    /// A server began a task. If another began one of the same id, requests about it are refused.
     fn begun(&self, server: usize, task: &str) {
         let task = self.fingerprints.of(task);
         let mut known = self.known.lock();
         let mut claim = Claim::Began;
         for (_, tasks) in known.iter_mut().filter(|(other, _)| **other != server) {
-            // Without asking about it: that would keep it.
+            // Peeked at, which does not count as use.
             if let Some(of_other) = tasks.peek_mut(&task)
                 && *of_other != Claim::Listed
             {
@@ -112,7 +103,7 @@ impl Tasks {
         own.get_or_insert(task, || Claim::Listed);
     }
 
-    /// The server that began a task; of one that none began, the only server that lists it.
+    /// The server that began a task; else the only server that lists it.
     fn owner(&self, task: &str) -> Owner {
         let task = self.fingerprints.of(task);
         let mut known = self.known.lock();
@@ -135,15 +126,7 @@ impl Tasks {
         owner
     }
 
-    /// Whether the principal may know of a task of a server.
-    pub(super) fn may_know(&self, server: usize, task: &str) -> bool {
-        match self.owner(task) {
-            Owner::Nobody => self.has_all,
-            owner => owner == Owner::One(server),
-        }
-    }
-
-    /// Whether a server is to hear of a task: of one that nobody is known to have, where all are asked.
+    /// Whether a task is at a server; one of an unknown server is if `asks_all` and all tasks are the principal's own.
     pub(super) fn is_at(&self, server: usize, task: &str, asks_all: bool) -> bool {
         match self.owner(task) {
             Owner::Nobody => self.has_all && asks_all,
@@ -151,7 +134,7 @@ impl Tasks {
         }
     }
 
-    /// A server's page of tasks without those of others.
+    /// A server's page of tasks without those of other principals.
     pub(super) fn list(&self, server: usize, result: Bytes) -> Bytes {
         let document = Document::new(result.clone());
         let list = document.root().ok().and_then(|root| root.get("tasks"));
@@ -179,7 +162,7 @@ impl Tasks {
         }
     }
 
-    /// Whether a server has a task of this id of the principal; others may have one, too.
+    /// Whether a server has a task of this id of the principal.
     fn has(&self, server: usize, task: &str) -> bool {
         let task = self.fingerprints.of(task);
         let known = self.known.lock();
@@ -189,14 +172,14 @@ impl Tasks {
     }
 }
 
-/// Room for tasks, which is taken only as they come.
+/// An empty cache, which takes memory only as tasks come.
 fn no_tasks() -> LruCache<Fingerprint, Claim> {
     let mut tasks = LruCache::unbounded();
     tasks.resize(TASKS);
     tasks
 }
 
-/// The task that parameters name; none where a server could read another there.
+/// The task that parameters name; none if a server could read another there.
 fn named(params: &Bytes) -> Option<String> {
     let document = Document::new(params.clone());
     let root = document.root().ok()?;
@@ -205,21 +188,16 @@ fn named(params: &Bytes) -> Option<String> {
     (alike.count() == 1).then(|| Some(root.get(ID)?.as_str()?.into_owned()))?
 }
 
-/// The task that a result stands for. Most stand for none, and are not indexed.
+/// The task that a result stands for. Most results stand for none, and are not indexed.
 fn begun_by(result: &Bytes) -> Option<String> {
-    if !crate::members::may_hold(result, ID) {
-        return None;
-    }
-    let document = Document::new(result.clone());
-    let text = |path: &[&str]| Some(at(&document, path)?.as_str()?.into_owned());
-    text(&["task", ID]).or_else(|| {
-        let is_task = text(&["resultType"]).as_deref() == Some("task");
-        is_task.then(|| text(&[ID]))?
+    members::get_text(result, &["task", ID]).or_else(|| {
+        let kind = members::get_text(result, &["resultType"])?;
+        (kind == "task").then(|| members::get_text(result, &[ID]))?
     })
 }
 
 impl Client {
-    /// What is to be known of the result of a request: the task that it stands for.
+    /// Remembers the task that the result of a request stands for.
     pub(in crate::hub) async fn learn(
         &self,
         link: &ServerConnection,
@@ -238,7 +216,7 @@ impl Client {
         }
     }
 
-    /// Whether a client may be told what a server says of its own accord: not of the tasks of others.
+    /// Whether a notification of a server is for the client: those about the tasks of others are not.
     pub(in crate::hub) async fn may_hear(
         &self,
         link: &ServerConnection,
@@ -249,15 +227,15 @@ impl Client {
             return true;
         }
         let params = message.params().unwrap_or_default();
-        let task = read_apart(&params, |params| read::string(params, &[ID]));
+        let task = read_apart(&params, |params| members::get_text(params, &[ID]));
         task.await.map_or(self.tasks.has_all, |task| {
-            self.tasks.may_know(link.server, &task)
+            self.tasks.is_at(link.server, &task, true)
         })
     }
 }
 
 impl Request {
-    /// A request about tasks: to the server whose task it is.
+    /// Sends a request about a task to its server.
     pub(super) async fn task(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         if method == method::LIST_TASKS {
@@ -288,7 +266,7 @@ impl Request {
             None if tasks.has_all && asks_all => self.first_that_knows(message).await?,
             None => return Err(self.unknown_task(method, &params).into()),
         };
-        let result = answer.map_err(Stop::of(&link))?;
+        let result = answer?;
         let Some(task) = task.filter(|_| has_result) else {
             return Ok(Some(result));
         };
@@ -316,7 +294,7 @@ impl Request {
         }
     }
 
-    /// `tasks/list`: of the tasks of each server those that the principal began.
+    /// `tasks/list`: the tasks that the principal began, of each server.
     async fn tasks(self, message: Message) -> Done {
         let Some(link) = self.side.only() else {
             // The era without sessions has no such list.
@@ -325,8 +303,7 @@ impl Request {
             }
             return self.join(message).await;
         };
-        let answer = link.pass(Some(self.serial), message).await.await;
-        let result = answer.map_err(Stop::of(link))?;
+        let result = link.pass(Some(self.serial), message).await.await?;
         let (tasks, server) = (Arc::clone(&self.client.tasks), link.server);
         let own = read_apart(&result, move |result| tasks.list(server, result.clone()));
         Ok(Some(own.await))

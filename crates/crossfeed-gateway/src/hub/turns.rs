@@ -1,7 +1,5 @@
-//! Fetching for everybody who waits.
-//!
-//! What comes in: requests that need what a server lists. What goes out: one fetch at a time, and at most one
-//! more that waits, however many requests need it and however often a server says that its lists changed.
+//! Shares fetches among the requests that wait for them: one fetch runs, and at most one more waits, however many requests
+//! need it and however often a server's lists change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, MutexGuard};
@@ -15,8 +13,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Fetches once no other fetch runs. `None` where that is not needed: because one that began after this
-    /// was called has succeeded, or because `is_needed` says so by then.
+    /// Fetches once no other fetch runs. `None` if that is not needed by then: because `is_needed` says so, or because
+    /// one that began after this call has succeeded.
     pub(super) async fn take<T, E>(
         &self,
         is_needed: impl Fn() -> bool,
@@ -30,7 +28,7 @@ impl Turns {
         Some(self.fetched(succeeded, fetch).await)
     }
 
-    /// Fetches once no other fetch runs, for who can do nothing with what others fetch.
+    /// Fetches once no other fetch runs, for a request that cannot use what others fetch.
     pub(super) async fn take_own<T, E>(
         &self,
         fetch: impl Future<Output = Result<T, E>>,

@@ -1,4 +1,4 @@
-//! Everything that a gateway measures: each name, what it counts, and its labels.
+//! The metrics of a gateway: names, help texts and labels.
 
 use super::{Family, Kind};
 
@@ -23,9 +23,9 @@ macro_rules! families {
 families! {
     REQUESTS = Counter("crossfeed_requests_total", ["server", "method", "outcome"],
         "Requests to servers that ended, by kind of method and outcome.");
-    CALLS = Seconds("crossfeed_tool_call_duration_seconds", ["server"],
+    CALLS = Histogram("crossfeed_tool_call_duration_seconds", ["server"],
         "How long servers took to answer calls of tools.");
-    ADDED = Seconds("crossfeed_added_seconds", ["stage"],
+    ADDED = Histogram("crossfeed_added_seconds", ["stage"],
         "Time that the gateway itself took for calls of tools, before the server and after it.");
     BYTES = Counter("crossfeed_message_bytes_total", ["server", "direction"],
         "Bytes of messages to and from servers.");
@@ -52,7 +52,7 @@ families! {
     SESSIONS = Gauge("crossfeed_sessions", [], "Sessions over HTTP.");
     STALLS = Counter("crossfeed_worker_stalls_total", [],
         "How often a thread that serves clients was stuck for more than 100 ms.");
-    STALL_SECONDS = Seconds("crossfeed_worker_stall_seconds", [],
+    STALL_SECONDS = Histogram("crossfeed_worker_stall_seconds", [],
         "How long threads that serve clients were stuck.");
     CLIENT_CONNECTIONS = Gauge("crossfeed_client_connections", ["state"],
         "Connections of clients over HTTP, by state.");

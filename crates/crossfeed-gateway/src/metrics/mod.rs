@@ -14,7 +14,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -23,7 +23,7 @@ use std::{
 const MAX_SERIES: usize = 256;
 /// The most bytes of a label's value.
 const MAX_LABEL_BYTES: usize = 64;
-/// What stands for series beyond the limit.
+/// The label of all series beyond the limit.
 const OTHER: &str = "other";
 
 /// Upper bounds of durations, in seconds: from what the gateway adds to what a slow tool takes.
@@ -32,47 +32,37 @@ const SECONDS: [f64; 16] = [
     5.0, 30.0, 120.0,
 ];
 
-/// How a thing is measured: as a count that grows, as what exists now, or by how long it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The type of a metric, named as Prometheus does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 enum Kind {
     Counter,
     Gauge,
-    Seconds,
+    /// Durations in seconds.
+    Histogram,
 }
 
-/// One thing that is measured: its name, what it is, and the names of its labels.
+/// A metric: its name, its help text, and the names of its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family {
-    name: &'static str,
+    pub(crate) name: &'static str,
     help: &'static str,
     labels: &'static [&'static str],
     kind: Kind,
 }
 
-impl Family {
-    /// Its name.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn none(self) -> Value {
-        match self.kind {
-            Kind::Counter => Value::Counter(Counter::default()),
-            Kind::Gauge => Value::Gauge(Arc::default()),
-            Kind::Seconds => Value::Seconds(Histogram::default()),
-        }
-    }
-}
-
-/// One count, found once: counting takes no lock. Cloning shares it.
+/// A counter or a gauge, looked up once: changing it takes no lock. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    /// So many more.
+    /// Adds to the count.
     pub fn add(&self, more: usize) {
         self.0.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    fn set(&self, value: usize) {
+        self.0.store(value as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn value(&self) -> u64 {
@@ -80,20 +70,20 @@ impl Counter {
     }
 }
 
-/// How long one kind of thing takes, found once: counting takes no lock. Cloning shares it.
+/// Durations by size, looked up once: adding one takes no lock. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram(Arc<Durations>);
 
 #[derive(Debug, Default)]
 struct Durations {
     buckets: [AtomicU64; SECONDS.len()],
-    /// Those beyond the last bound.
+    /// Durations beyond the last bound.
     beyond: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
 impl Histogram {
-    /// It took so long.
+    /// Adds a duration.
     pub fn took(&self, time: Duration) {
         let seconds = time.as_secs_f64();
         let at = SECONDS.partition_point(|bound| *bound < seconds);
@@ -104,7 +94,7 @@ impl Histogram {
     }
 }
 
-/// Everything that is measured. Cloning shares it.
+/// All metrics. Cloning shares them.
 ///
 /// # Invariants
 ///
@@ -113,75 +103,54 @@ impl Histogram {
 #[derive(Clone, Debug, Default)]
 pub struct Metrics(Arc<Mutex<Families>>);
 
-type Families = BTreeMap<Family, BTreeMap<Vec<String>, Value>>;
+type Families = BTreeMap<Family, BTreeMap<Vec<String>, Series>>;
 
+/// The value of a metric under one set of labels.
 #[derive(Clone, Debug)]
-enum Value {
-    Counter(Counter),
-    Gauge(Arc<AtomicI64>),
-    Seconds(Histogram),
+enum Series {
+    Number(Counter),
+    Durations(Histogram),
 }
 
 impl Metrics {
-    /// Nothing was measured yet.
+    /// Metrics without any series.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The family is written, also as long as nothing of it was measured.
+    /// Writes the family from now on, even while it has no series.
     pub fn declare(&self, family: Family) {
         self.0.lock().entry(family).or_default();
     }
 
-    /// A counter that is there from now on. For labels that the configuration names, or that are few.
+    /// A counter that is written from now on. For labels that are few, or that the configuration names.
     #[must_use]
     pub fn counter(&self, family: Family, labels: &[&str]) -> Counter {
-        match self.value(family, labels, usize::MAX) {
-            Value::Counter(counter) => counter,
-            _ => Counter::default(),
-        }
+        self.number(family, labels, usize::MAX)
     }
 
-    /// A histogram that is there from now on. For labels that the configuration names, or that are few.
+    /// A histogram that is written from now on. For labels that are few, or that the configuration names.
     #[must_use]
     pub fn histogram(&self, family: Family, labels: &[&str]) -> Histogram {
-        match self.value(family, labels, usize::MAX) {
-            Value::Seconds(histogram) => histogram,
-            _ => Histogram::default(),
+        match self.series(family, labels, usize::MAX) {
+            Series::Durations(histogram) => histogram,
+            Series::Number(_) => Histogram::default(),
         }
     }
 
-    /// One more. `labels` are the values of the family's, in order.
+    /// Counts one more. `labels` are the values of the family's labels, in order.
     pub fn count(&self, family: Family, labels: &[&str]) {
-        if let Value::Counter(counter) = self.value(family, labels, MAX_SERIES) {
-            counter.add(1);
-        }
+        self.number(family, labels, MAX_SERIES).add(1);
     }
 
-    /// More, or less, of what is there now.
-    pub fn add(&self, family: Family, labels: &[&str], change: i64) {
-        if let Value::Gauge(gauge) = self.value(family, labels, MAX_SERIES) {
-            gauge.fetch_add(change, Ordering::Relaxed);
-        }
+    /// Sets a gauge.
+    pub fn set(&self, family: Family, labels: &[&str], value: usize) {
+        self.number(family, labels, MAX_SERIES).set(value);
     }
 
-    /// So much is there now.
-    pub fn set(&self, family: Family, labels: &[&str], there: usize) {
-        if let Value::Gauge(gauge) = self.value(family, labels, MAX_SERIES) {
-            gauge.store(i64::try_from(there).unwrap_or(i64::MAX), Ordering::Relaxed);
-        }
-    }
-
-    /// It took so long.
-    pub fn took(&self, family: Family, labels: &[&str], time: Duration) {
-        if let Value::Seconds(histogram) = self.value(family, labels, MAX_SERIES) {
-            histogram.took(time);
-        }
-    }
-
-    /// Counts the panics of the process from here on, and logs where each was. What it says is not logged:
-    /// it may hold payload.
+    /// Counts the panics of the process from here on, and logs where each was, but not its message, which may
+    /// hold payload.
     pub fn count_panics(&self) {
         let panics = self.counter(families::PANICS, &[]);
         std::panic::set_hook(Box::new(move |panic| {
@@ -195,27 +164,35 @@ impl Metrics {
         }));
     }
 
-    /// What is measured under these labels; beyond `most` of the family, what stands for all others.
-    fn value(&self, family: Family, labels: &[&str], most: usize) -> Value {
-        let named = |at: usize| {
+    fn number(&self, family: Family, labels: &[&str], max_series: usize) -> Counter {
+        match self.series(family, labels, max_series) {
+            Series::Number(counter) => counter,
+            Series::Durations(_) => Counter::default(),
+        }
+    }
+
+    /// The series of these labels; beyond `max_series` of the family, the series of all others.
+    fn series(&self, family: Family, labels: &[&str], max_series: usize) -> Series {
+        let label = |at: usize| {
             let label = labels.get(at).copied().unwrap_or_default();
             let end = label.len().min(MAX_LABEL_BYTES);
             let end = (0..=end).rfind(|end| label.is_char_boundary(*end));
             label[..end.unwrap_or_default()].to_owned()
         };
-        let mut labels: Vec<String> = (0..family.labels.len()).map(named).collect();
+        let mut labels: Vec<String> = (0..family.labels.len()).map(label).collect();
         let mut families = self.0.lock();
         let series = families.entry(family).or_default();
-        if series.len() >= most && !series.contains_key(&labels) {
+        if series.len() >= max_series && !series.contains_key(&labels) {
             labels.fill(OTHER.to_owned());
         }
-        series
-            .entry(labels)
-            .or_insert_with(|| family.none())
-            .clone()
+        let new = || match family.kind {
+            Kind::Counter | Kind::Gauge => Series::Number(Counter::default()),
+            Kind::Histogram => Series::Durations(Histogram::default()),
+        };
+        series.entry(labels).or_insert_with(new).clone()
     }
 
-    /// Everything, as Prometheus reads it.
+    /// All metrics in Prometheus' text format.
     #[must_use]
     pub fn text(&self) -> String {
         text::write(&self.0.lock())

@@ -1,11 +1,12 @@
-//! Counters for the paths of messages: found by place, counted without a lock. Labels come from the configuration,
-//! never from clients or servers.
+//! Counters on the paths of messages, each looked up once. Labels come from the configuration, never from clients
+//! or servers.
 
 use super::{Counter, Histogram, Metrics, families};
 use crate::config::GatewayConfig;
 use std::{sync::Arc, time::Instant};
+use strum::{EnumCount, VariantNames};
 
-/// Kinds of methods, as their label says them.
+/// Kinds of methods, as labels.
 const KINDS: [&str; 6] = [
     "tools/call",
     "tools/list",
@@ -15,60 +16,51 @@ const KINDS: [&str; 6] = [
     "other",
 ];
 
-/// The kind of a method, by its place.
+/// The index of a method's kind.
 fn kind(method: &str) -> usize {
     let family = method.split('/').next().unwrap_or_default();
-    let of = KINDS
-        .iter()
-        .position(|kind| [method, family].contains(kind));
-    of.unwrap_or(KINDS.len() - 1)
+    let mut kinds = KINDS.iter();
+    let kind = kinds.position(|kind| [method, family].contains(kind));
+    kind.unwrap_or(KINDS.len() - 1)
 }
 
 /// How a request to a server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, EnumCount, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Outcome {
-    /// By a result.
+    /// With a result.
     Result,
-    /// By an error of the protocol.
+    /// With an error of the protocol.
     Error,
-    /// Nobody waited for it any longer.
+    /// The client cancelled it.
     Cancelled,
-    /// It took longer than it may.
+    #[strum(serialize = "timeout")]
     TimedOut,
-    /// It was not sent, or the server refused it.
+    /// The gateway did not send it, or the server refused it.
     Unavailable,
-    /// It was sent, and there is no answer that can be used.
+    /// The server got it, and sent no usable answer.
     Unknown,
 }
 
-const OUTCOMES: [&str; 6] = [
-    "result",
-    "error",
-    "cancelled",
-    "timeout",
-    "unavailable",
-    "unknown",
-];
-
 /// What became of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum ResultOutcome {
-    /// It can be referred to.
+    /// References can name it.
     Recorded,
-    /// It says that the tool failed.
+    /// It is the error of a tool.
     Failed,
     /// The store did not take it.
     Refused,
 }
 
-const RESULT_OUTCOMES: [&str; 3] = ["recorded", "failed", "refused"];
-
-/// What is counted of one server.
+/// The metrics of one server.
 #[derive(Debug, Default)]
 pub(crate) struct ServerMetrics {
-    requests: [[Counter; OUTCOMES.len()]; KINDS.len()],
+    /// By kind of method, then by outcome.
+    requests: Vec<Counter>,
     calls: Histogram,
-    results: [Counter; RESULT_OUTCOMES.len()],
+    results: Vec<Counter>,
     pub(crate) sent: Counter,
     pub(crate) received: Counter,
     pub(crate) references: Counter,
@@ -83,12 +75,17 @@ impl ServerMetrics {
     fn new(metrics: &Metrics, name: &str) -> Self {
         let counter = |family, labels: &[&str]| metrics.counter(family, labels);
         let of = |family| counter(family, &[name]);
+        let requests = |kind| {
+            let outcomes = Outcome::VARIANTS.iter();
+            outcomes.map(move |outcome| counter(families::REQUESTS, &[name, kind, outcome]))
+        };
+        let results = ResultOutcome::VARIANTS.iter();
         Self {
-            requests: KINDS.map(|kind| {
-                OUTCOMES.map(|outcome| counter(families::REQUESTS, &[name, kind, outcome]))
-            }),
+            requests: KINDS.into_iter().flat_map(requests).collect(),
             calls: metrics.histogram(families::CALLS, &[name]),
-            results: RESULT_OUTCOMES.map(|kept| counter(families::RESULTS, &[name, kept])),
+            results: results
+                .map(|outcome| counter(families::RESULTS, &[name, outcome]))
+                .collect(),
             sent: counter(families::BYTES, &[name, "sent"]),
             received: counter(families::BYTES, &[name, "received"]),
             references: of(families::REFERENCES),
@@ -100,22 +97,17 @@ impl ServerMetrics {
         }
     }
 
-    /// What became of a result.
-    pub(crate) fn result(&self, kept: ResultOutcome) {
-        if let Some(counter) = self.results.get(kept as usize) {
+    /// Counts a result.
+    pub(crate) fn result(&self, outcome: ResultOutcome) {
+        if let Some(counter) = self.results.get(outcome as usize) {
             counter.add(1);
         }
     }
 
-    /// A request that was not handed over.
-    pub(crate) fn unsent(self: &Arc<Self>, method: &str) {
-        self.begin(method).end(Outcome::Unavailable);
-    }
-
-    /// A request is handed over.
+    /// Starts the timer of a request that is about to be sent.
     pub(crate) fn begin(self: &Arc<Self>, method: &str) -> RequestTimer {
         RequestTimer {
-            figures: Arc::clone(self),
+            metrics: Arc::clone(self),
             kind: kind(method),
             since: Instant::now(),
             outcome: Outcome::Cancelled,
@@ -123,17 +115,17 @@ impl ServerMetrics {
     }
 }
 
-/// A request that runs. Dropped, it was given up.
+/// Counts a running request when it is dropped: as cancelled unless it has ended otherwise.
 #[derive(Debug)]
 pub(crate) struct RequestTimer {
-    figures: Arc<ServerMetrics>,
+    metrics: Arc<ServerMetrics>,
     kind: usize,
     since: Instant,
     outcome: Outcome,
 }
 
 impl RequestTimer {
-    /// It ended.
+    /// Ends the request.
     pub(crate) fn end(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
@@ -141,29 +133,29 @@ impl RequestTimer {
 
 impl Drop for RequestTimer {
     fn drop(&mut self) {
-        let of = self.figures.requests.get(self.kind);
-        if let Some(counter) = of.and_then(|of| of.get(self.outcome as usize)) {
+        let at = self.kind * Outcome::COUNT + self.outcome as usize;
+        if let Some(counter) = self.metrics.requests.get(at) {
             counter.add(1);
         }
         let is_answered = matches!(self.outcome, Outcome::Result | Outcome::Error);
         if is_answered && self.kind == kind("tools/call") {
-            self.figures.calls.took(self.since.elapsed());
+            self.metrics.calls.took(self.since.elapsed());
         }
     }
 }
 
-/// What is counted of a gateway.
+/// The metrics of a gateway.
 #[derive(Debug)]
 pub(crate) struct GatewayMetrics {
-    metrics: Metrics,
+    pub(crate) metrics: Metrics,
     servers: Vec<Arc<ServerMetrics>>,
-    /// What the gateway adds before a call goes to its server, and when its result is there.
+    /// The time that the gateway takes before it sends a call, and after its result has come.
     pub(crate) before: Histogram,
     pub(crate) after: Histogram,
 }
 
 impl GatewayMetrics {
-    /// Counts of nothing, of the servers of a configuration.
+    /// Registers the metrics of the servers of a configuration.
     pub(crate) fn new(metrics: &Metrics, config: &GatewayConfig) -> Arc<Self> {
         for family in families::ALL {
             metrics.declare(family);
@@ -179,17 +171,12 @@ impl GatewayMetrics {
         })
     }
 
-    /// Where everything is counted.
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// Those of a server, by its place in the configuration.
+    /// The metrics of a server, by its index in the configuration.
     pub(crate) fn server(&self, server: usize) -> Arc<ServerMetrics> {
         self.servers.get(server).cloned().unwrap_or_default()
     }
 
-    /// A call with references was not made; `code` is one of ours.
+    /// Counts a call that was refused for its references; `code` is one of the gateway's own.
     pub(crate) fn refused(&self, code: &'static str) {
         self.metrics.count(families::REFUSED, &[code]);
     }

@@ -22,7 +22,7 @@ const CALLS: Family = family(
     &["server", "outcome"],
 );
 const TIMES: Family = family(
-    Kind::Seconds,
+    Kind::Histogram,
     "call_seconds",
     "How long calls took.",
     &["server"],
@@ -71,11 +71,12 @@ fn what_was_measured_is_written() {
     metrics.count(CALLS, &["git", "ok"]);
     metrics.count(CALLS, &["git", "ok"]);
     metrics.count(CALLS, &["a\"b\\c\nd", "error"]);
-    metrics.add(OPEN, &[], 3);
-    metrics.add(OPEN, &[], -1);
-    metrics.took(TIMES, &["git"], Duration::from_millis(1));
-    metrics.took(TIMES, &["git"], Duration::from_millis(20));
-    metrics.took(TIMES, &["git"], Duration::from_secs(1000));
+    metrics.set(OPEN, &[], 3);
+    metrics.set(OPEN, &[], 2);
+    let times = metrics.histogram(TIMES, &["git"]);
+    times.took(Duration::from_millis(1));
+    times.took(Duration::from_millis(20));
+    times.took(Duration::from_secs(1000));
     let text = metrics.text();
     assert!(text.starts_with(
         "# HELP call_seconds How long calls took.\n# TYPE call_seconds histogram\ncall_seconds_bucket{server=\"git\",le=\"0.000025\"} 0\n"

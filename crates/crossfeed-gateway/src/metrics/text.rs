@@ -1,18 +1,18 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use super::{Families, Kind, SECONDS, Value};
-use std::{fmt::Write as _, sync::atomic::Ordering, time::Duration};
+use super::{Families, Histogram, SECONDS, Series};
+use std::{
+    fmt::{Display, Write as _},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 /// Writes all families, by name.
 pub(super) fn write(families: &Families) -> String {
     let mut text = String::new();
     for (family, series) in families {
-        let kind = match family.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Seconds => "histogram",
-        };
         let name = family.name;
+        let kind: &str = family.kind.into();
         let _ = writeln!(text, "# HELP {name} {}", family.help);
         let _ = writeln!(text, "# TYPE {name} {kind}");
         for (values, value) in series {
@@ -21,48 +21,35 @@ pub(super) fn write(families: &Families) -> String {
                 .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
                 .collect();
             match value {
-                Value::Counter(counter) => line(&mut text, name, "", &labels, &counter.value()),
-                Value::Gauge(there) => {
-                    let there = there.load(Ordering::Relaxed);
-                    line(&mut text, name, "", &labels, &there);
-                }
-                Value::Seconds(histogram) => {
-                    let durations = &*histogram.0;
-                    let mut below = 0;
-                    for (bound, here) in SECONDS.iter().zip(&durations.buckets) {
-                        below += here.load(Ordering::Relaxed);
-                        let labels = with(&labels, format!("le=\"{bound}\""));
-                        line(&mut text, name, "_bucket", &labels, &below);
-                    }
-                    let count = below + durations.beyond.load(Ordering::Relaxed);
-                    let all = with(&labels, "le=\"+Inf\"".to_owned());
-                    line(&mut text, name, "_bucket", &all, &count);
-                    let time = Duration::from_nanos(durations.nanoseconds.load(Ordering::Relaxed));
-                    line(&mut text, name, "_sum", &labels, &time.as_secs_f64());
-                    line(&mut text, name, "_count", &labels, &count);
-                }
+                Series::Number(counter) => line(&mut text, name, &labels, counter.value()),
+                Series::Durations(histogram) => durations(&mut text, name, &labels, histogram),
             }
         }
     }
     text
 }
 
-fn with(labels: &[String], more: String) -> Vec<String> {
-    labels.iter().cloned().chain([more]).collect()
+fn durations(text: &mut String, name: &str, labels: &[String], histogram: &Histogram) {
+    let durations = &*histogram.0;
+    let bounds = SECONDS.map(|bound| bound.to_string());
+    let bounds = bounds.iter().map(String::as_str).chain(["+Inf"]);
+    let mut count = 0;
+    for (bound, here) in bounds.zip(durations.buckets.iter().chain([&durations.beyond])) {
+        count += here.load(Ordering::Relaxed);
+        let labels = [labels, &[format!("le=\"{bound}\"")]].concat();
+        line(text, &format!("{name}_bucket"), &labels, count);
+    }
+    let time = Duration::from_nanos(durations.nanoseconds.load(Ordering::Relaxed));
+    line(text, &format!("{name}_sum"), labels, time.as_secs_f64());
+    line(text, &format!("{name}_count"), labels, count);
 }
 
-fn line(
-    text: &mut String,
-    name: &str,
-    part: &str,
-    labels: &[String],
-    value: &dyn std::fmt::Display,
-) {
+fn line(text: &mut String, name: &str, labels: &[String], value: impl Display) {
     let labels = match labels {
         [] => String::new(),
         labels => format!("{{{}}}", labels.join(",")),
     };
-    let _ = writeln!(text, "{name}{part}{labels} {value}");
+    let _ = writeln!(text, "{name}{labels} {value}");
 }
 
 fn escaped(value: &str) -> String {

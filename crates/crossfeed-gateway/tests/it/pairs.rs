@@ -1,6 +1,7 @@
 //! Clients of either era before servers of either era.
 
 use crate::world::{Era, Peer, World};
+use crossfeed_gateway::port::Hub as _;
 use serde_json::{Value, json};
 
 const ERAS: [Era; 2] = [Era::Session, Era::Stateless];

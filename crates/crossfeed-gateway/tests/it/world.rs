@@ -5,10 +5,10 @@ use crossfeed_core::{Engine, EngineOptions};
 use crossfeed_fixture::{Options, serve_http};
 use crossfeed_gateway::{
     config::{Eras, GatewayConfig, ServerConfig, TransportConfig},
-    hub::{Client, Gateway},
+    hub::Gateway,
     message::Message,
     metrics::Metrics,
-    port::{Disconnected, MessageSink},
+    port::{Disconnected, Hub, HubClient, MessageSink},
     principal::Principal,
     tools::Tools,
     upstream,
@@ -86,7 +86,7 @@ impl World {
         let engine = Engine::in_memory(EngineOptions::default());
         let tools = Tools::new(engine, Arc::new(config.clone()));
         Self {
-            gateway: Gateway::new(config, connectors, tools),
+            gateway: Gateway::new(config, connectors, tools, &Metrics::new()),
             servers: running,
         }
     }
@@ -95,7 +95,7 @@ impl World {
     pub(crate) async fn client(&self, era: Era) -> Peer {
         let (sender, inbox) = mpsc::unbounded_channel();
         let outlet: Arc<dyn MessageSink> = Arc::new(Inbox(sender));
-        let client = self.gateway.connect(Principal::Local, Arc::clone(&outlet));
+        let client = Arc::clone(&self.gateway).connect(Principal::Local, Arc::clone(&outlet));
         let peer = Peer {
             client,
             era,
@@ -136,7 +136,7 @@ impl MessageSink for Inbox {
 
 /// A client.
 pub(crate) struct Peer {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<dyn HubClient>,
     pub(crate) era: Era,
     outlet: Arc<dyn MessageSink>,
     inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
@@ -152,7 +152,9 @@ pub(crate) struct Answered {
 impl Peer {
     async fn say(&self, message: &Value) {
         let message = Message::parse(message.to_string()).unwrap();
-        self.client.receive(message, Arc::clone(&self.outlet)).await;
+        Arc::clone(&self.client)
+            .receive(message, Arc::clone(&self.outlet))
+            .await;
     }
 
     async fn next(&self) -> Value {

@@ -1,8 +1,4 @@
-//! One client: what it asked, what it was asked, and where its messages go.
-//!
-//! What comes in: messages of the client, and what its links hand over. What goes out: each message to
-//! where it belongs, under the id that it is known by there. Deliberately not here: which of several
-//! servers a request is for ([`super::route`]).
+//! One client: its requests, the requests of servers to it, and where its messages go.
 
 mod notifications;
 mod requests;
@@ -21,10 +17,12 @@ use crate::{
     apart::LARGE,
     budget::Account,
     message::{Header, Id, Kind, Message, RpcError, Token},
-    port::{Crowded, MessageSink},
+    port::{Crowded, HubClient, MessageSink},
     principal::Principal,
     protocol::{code, method},
 };
+use async_trait::async_trait;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
@@ -37,32 +35,32 @@ use std::{
 };
 use tokio::{task::AbortHandle, time::Instant};
 
-/// Where a request says under which token it wants to hear of progress.
+/// The path of a request's progress token.
 const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
 
-/// Bytes of a message that is kept as long as its session or its subscription is there: it holds all of
-/// the body that it came in.
+/// Bytes of a message that is kept as long as its session or subscription: it holds the whole body that it came in.
 const MAX_KEPT_BYTES: usize = 256 << 10;
-/// Bytes of what waits for a session to begin, if it is more than one message.
-const MAX_EARLY_BYTES: usize = 16 << 20;
+/// Bytes of the messages that wait for a session to begin; a single one may be larger.
+const MAX_PRE_INIT_BYTES: usize = 16 << 20;
 
 /// Requests that ended whose progress tokens are remembered.
 pub(super) const MAX_ENDED: usize = 1024;
 
-/// Messages that wait, and where their answers go.
+/// Messages that wait for the session to begin, and where their answers go.
 type PreInitQueue = VecDeque<(Message, Arc<dyn MessageSink>)>;
 
-/// Whether a message may wait for the session to begin, where `most` may.
-fn has_room(pre_init_queue: &PreInitQueue, message: &Message, most: usize) -> bool {
-    let held: usize = pre_init_queue
-        .iter()
-        .map(|(pre_init_queue, _)| pre_init_queue.len())
-        .sum();
-    pre_init_queue.len() < most
-        && (pre_init_queue.is_empty() || held + message.len() <= MAX_EARLY_BYTES)
+/// Whether the queue, of at most so many messages, has room for another.
+fn has_room(queue: &PreInitQueue, message: &Message, most: usize) -> bool {
+    let bytes: usize = queue.iter().map(|(queued, _)| queued.len()).sum();
+    queue.len() < most && (queue.is_empty() || bytes + message.len() <= MAX_PRE_INIT_BYTES)
 }
 
-/// Whether a notification carries no data and is too long to be read on the threads that serve others: it is
+/// The same id in memory of its own, which does not keep the whole message.
+fn kept_id(id: &Id) -> Id {
+    Id::parse(Bytes::copy_from_slice(id.raw())).unwrap_or_else(|| id.clone())
+}
+
+/// Whether a notification carries no data and is too long to be read on the threads that serve others: such are
 /// dropped.
 fn is_too_long(message: &Message) -> bool {
     const SHORT: [&str; 3] = [method::CANCELLED, method::PROGRESS, method::TASK_STATUS];
@@ -70,27 +68,26 @@ fn is_too_long(message: &Message) -> bool {
 }
 
 /// One client.
-pub struct Client {
+pub(super) struct Client {
     pub(super) gateway: Arc<Gateway>,
-    principal: Principal,
-    /// What is held for it is charged to this.
+    pub(super) principal: Principal,
     pub(super) account: Arc<Account>,
     pub(super) outlet: Arc<dyn MessageSink>,
-    /// Several clients are behind it, whose ids may be the same.
+    /// Whether it stands for several clients, whose ids may be the same.
     pub(super) is_shared: bool,
-    /// What tells it from all others.
+    /// 128 random bits that identify it.
     pub(super) key: String,
-    /// Those of its principal.
+    /// The tasks of its principal.
     pub(super) tasks: Arc<Tasks>,
     state: Mutex<State>,
-    /// Answers that are on their way to a client that does not read.
+    /// The number of answers on their way to a client that does not read.
     leaving: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
 struct State {
     is_closed: bool,
-    /// What came while `initialize` ran.
+    /// The messages that came while `initialize` runs.
     pre_init_queue: Option<PreInitQueue>,
     /// Connections of a session that is beginning.
     beginning: Option<Arc<ConnectionSet>>,
@@ -100,16 +97,16 @@ struct State {
     running: HashMap<u64, Running>,
     by_id: HashMap<Id, u64>,
     serial: u64,
-    /// Progress tokens of requests that have an answer, or need none any more: nothing is told of them.
+    /// Progress tokens of requests that have ended, whose progress is dropped.
     ended: VecDeque<Fingerprint>,
     fingerprints: Fingerprints,
     asked: HashMap<u64, Asked>,
     asks: u64,
-    /// When it last asked something, or was answered.
+    /// When its last request came or ended.
     used: Option<Instant>,
     /// Whether it ever called a tool.
     has_called: bool,
-    /// What was taken for its connections, by server, before they begin.
+    /// The room reserved for its connections, by server.
     rooms: HashMap<usize, Arc<Room>>,
 }
 
@@ -118,14 +115,14 @@ struct Running {
     id: Id,
     /// Where its answer goes.
     reply: Arc<dyn MessageSink>,
-    /// The same as it was handed over.
+    /// The sink that the transport passed, to identify its requests.
     origin: Arc<dyn MessageSink>,
     /// Its progress token.
     token: Option<Token>,
     is_initialize: bool,
-    /// It began a task, which is told of after the answer.
+    /// It began a task, whose progress comes after the answer.
     goes_on: bool,
-    /// It is a subscription, and has no end.
+    /// It is a subscription.
     is_endless: bool,
     work: Option<AbortHandle>,
 }
@@ -133,37 +130,41 @@ struct Running {
 /// A request of a server.
 struct Asked {
     link: Arc<ServerConnection>,
-    /// The connection on which it asked.
+    /// The number of the connection on which it asked.
     connection: u64,
     id: Id,
-    /// Its progress token, under the number of the request at the client.
+    /// Its own progress token; the client knows the number of the request instead.
     token: Option<Bytes>,
 }
 
 impl Client {
     pub(super) fn new(
-        gateway: Arc<Gateway>,
+        gateway: &Arc<Gateway>,
         principal: Principal,
         outlet: Arc<dyn MessageSink>,
         is_shared: bool,
-        key: String,
     ) -> Arc<Self> {
-        let tasks = gateway.tasks_of(&principal);
+        let mut key = [0; 16];
+        // Two clients must never share a key.
+        #[expect(
+            clippy::expect_used,
+            reason = "the system has no entropy: nothing is safe"
+        )]
+        getrandom::fill(&mut key).expect("entropy");
         Arc::new(Self {
-            tasks,
+            tasks: gateway.tasks_of(&principal),
             account: gateway.budget.account(&principal),
-            gateway,
+            gateway: Arc::clone(gateway),
             principal,
             outlet,
             is_shared,
-            key,
+            key: BASE64_URL_SAFE_NO_PAD.encode(key),
             state: Mutex::default(),
             leaving: Arc::default(),
         })
     }
 
-    /// What its results are recorded under; nothing where several clients share it, so that call ids
-    /// must be unguessable.
+    /// The key of its recorded results; none if several clients share it, so that call ids must be unguessable.
     pub(super) fn session_key(&self) -> Option<String> {
         (!self.is_shared).then(|| self.key.clone())
     }
@@ -175,40 +176,7 @@ impl Client {
         Some((running.id.clone(), Arc::clone(&running.reply)))
     }
 
-    /// Who it is.
-    #[must_use]
-    pub fn principal(&self) -> &Principal {
-        &self.principal
-    }
-
-    /// The revision that was agreed on, once it was.
-    #[must_use]
-    pub fn revision(&self) -> Option<Revision> {
-        self.state.lock().revision
-    }
-
-    /// The headers that a call of a tool must come with (`x-mcp-header`) where there is no session, by its
-    /// `params`, as far as the tool was listed.
-    ///
-    /// # Errors
-    ///
-    /// There is no memory to read these.
-    pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        let side = self.state.lock().stateless.clone();
-        match side {
-            Some(side) => side.tools.headers(tool, params).await,
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// Takes a message; to be called in the order in which messages come. Does not wait for answers.
-    /// What belongs to a request, its answer last, goes to `reply`.
-    pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
-        self.handle(message, reply, false).await;
-    }
-
-    /// As `receive`; `is_next` if it waited for the session to begin, and does so no longer.
-    /// Says whether a session begins by it.
+    /// Takes a message; `is_next` if it has waited for the session to begin. Whether it begins a session.
     async fn handle(
         self: &Arc<Self>,
         message: Message,
@@ -228,7 +196,7 @@ impl Client {
         self.state.lock().beginning = Some(Arc::clone(side));
     }
 
-    /// The session begins: what was put off that came meanwhile is next.
+    /// The session begins, and the messages that came meanwhile are next.
     pub(super) async fn begun(self: &Arc<Self>, side: Arc<ConnectionSet>, revision: Revision) {
         let begins = {
             let mut state = self.state.lock();
@@ -240,12 +208,11 @@ impl Client {
             }
             begins
         };
+        self.release_pre_init_queue().await;
         if !begins {
-            // The client went meanwhile; what waited is refused.
-            self.release_pre_init_queue().await;
+            // The client went away meanwhile; its messages were refused.
             return side.close().await;
         }
-        self.release_pre_init_queue().await;
         // Servers that came after the answer was made.
         for link in &side.links {
             self.back(link).await;
@@ -258,8 +225,8 @@ impl Client {
         self.release_pre_init_queue().await;
     }
 
-    /// What waited, in order; what comes while it is released stands behind it, and what comes behind
-    /// another `initialize` waits for that.
+    /// Handles the messages that waited, in order, and those that come meanwhile behind them, until another `initialize`
+    /// makes the rest wait.
     async fn release_pre_init_queue(self: &Arc<Self>) {
         loop {
             let next = {
@@ -271,7 +238,7 @@ impl Client {
                 next
             };
             let Some((message, reply)) = next else { return };
-            // Boxed: it may begin a session again, which ends here.
+            // Boxed: it may begin a session again, which leads here.
             if Box::pin(self.handle(message, reply, true)).await {
                 return;
             }
@@ -289,53 +256,35 @@ impl Client {
         sides.into_iter().flatten().cloned().collect()
     }
 
-    /// Ends the connections of the stateless era, if this is the only client on them and asks nothing there but
-    /// this: it is told to begin a session.
+    /// Closes the connections of the stateless era of a client that must begin a session, if it shares them with no other
+    /// and no other request runs.
     pub(super) fn leave_stateless(&self, serial: u64, side: &Arc<ConnectionSet>) {
         if self.is_shared {
             return;
         }
         {
             let mut state = self.state.lock();
-            let others = state.running.iter().filter(|(of, _)| **of != serial);
-            let mut others = others.filter(|(_, running)| !running.is_initialize);
-            let is_it = |known: &Arc<ConnectionSet>| Arc::ptr_eq(known, side);
-            if others.next().is_some() || !state.stateless.as_ref().is_some_and(is_it) {
+            let mut running = state.running.iter();
+            let has_others =
+                running.any(|(other, running)| *other != serial && !running.is_initialize);
+            let current = &mut state.stateless;
+            if has_others
+                || current
+                    .take_if(|current| Arc::ptr_eq(current, side))
+                    .is_none()
+            {
                 return;
             }
-            state.stateless = None;
         }
         let side = Arc::clone(side);
-        // Its results and those of the session are kept in one place, which stays.
+        // Its results stay: they are kept with those of the session.
         tokio::spawn(async move {
             let given_up = side.give_up().await;
             join_all(given_up.iter().map(|upstream| upstream.close())).await;
         });
     }
 
-    /// Takes what its connections to servers need, before its session begins; others may have to give back
-    /// first what they do not use.
-    ///
-    /// # Errors
-    ///
-    /// [`Crowded`] when that is not enough: then nothing was taken.
-    pub async fn reserve(self: &Arc<Self>) -> Result<(), Crowded> {
-        let config = self.gateway.config();
-        let servers: Vec<usize> = self
-            .gateway
-            .connectors(&self.principal)
-            .map(|(server, _)| server)
-            .collect();
-        let needs = servers
-            .iter()
-            .map(|server| room::needs(config.servers.get(*server)));
-        let needs: Vec<_> = needs.collect();
-        let rooms = self.gateway.room(&self.principal, &needs).await?;
-        self.state.lock().rooms = servers.into_iter().zip(rooms).collect();
-        Ok(())
-    }
-
-    /// What was taken for its connection to a server, if anything was.
+    /// The room reserved for its connection to a server.
     pub(super) fn take_room(&self, server: usize) -> Option<Arc<Room>> {
         self.state.lock().rooms.remove(&server)
     }
@@ -345,7 +294,7 @@ impl Client {
         self.state.lock().has_called
     }
 
-    /// Since when it does not use its servers; nothing while it does, or may hear of them.
+    /// Since when it does not use its servers; none while it does, or may hear from them.
     pub(super) fn unused_since(&self) -> Option<Instant> {
         if self.outlet.is_read() || self.leaving.load(Ordering::Relaxed) > 0 {
             return None;
@@ -370,16 +319,19 @@ impl Client {
         }
     }
 
-    /// How many requests run that have an end.
+    /// The number of running requests, without subscriptions.
     pub(super) fn running(&self) -> usize {
         let state = self.state.lock();
         let pre_init_queue = state.pre_init_queue.iter().flatten();
         let waiting = pre_init_queue.filter(|(message, _)| message.kind() == Kind::Request);
         let endless = state.running.values().filter(|running| running.is_endless);
         let endless = endless.count();
-        // Of those that share, each has a lane.
-        let lanes = if self.is_shared { endless } else { 0 };
-        let leaving = self.leaving.load(Ordering::Relaxed).saturating_sub(lanes);
+        // Each subscription of a shared client has an outbox.
+        let outboxes = if self.is_shared { endless } else { 0 };
+        let leaving = self
+            .leaving
+            .load(Ordering::Relaxed)
+            .saturating_sub(outboxes);
         state.running.len() - endless + waiting.count() + leaving
     }
 
@@ -387,9 +339,48 @@ impl Client {
     pub(super) fn refuse_all(&self) {
         self.state.lock().is_closed = true;
     }
+}
 
-    /// It is about to be closed: others may wait for what its connections take.
-    pub(crate) fn ends(&self) {
+#[async_trait]
+impl HubClient for Client {
+    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn MessageSink>) {
+        self.handle(message, reply, false).await;
+    }
+
+    async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
+        let servers = self.gateway.connectors(&self.principal);
+        let servers = servers.map(|(server, config, _)| (server, room::needs(config)));
+        let (servers, needs): (Vec<_>, Vec<_>) = servers.unzip();
+        let rooms = self.gateway.room(&self.principal, &needs).await?;
+        self.state.lock().rooms = servers.into_iter().zip(rooms).collect();
+        Ok(())
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        self.state.lock().revision
+    }
+
+    async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
+        let side = self.state.lock().stateless.clone();
+        match side {
+            Some(side) => side.tools.headers(tool, params).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn give_up(&self, _: &Id, reply: &Arc<dyn MessageSink>) {
+        let serials: Vec<u64> = {
+            let state = self.state.lock();
+            let running = state.running.iter();
+            let theirs = running.filter(|(_, running)| Arc::ptr_eq(&running.origin, reply));
+            theirs.map(|(serial, _)| *serial).collect()
+        };
+        for serial in serials {
+            self.cancel(serial, &requests::gave_up()).await;
+        }
+    }
+
+    fn ends(&self) {
         for room in self.state.lock().rooms.values() {
             room.ends();
         }
@@ -398,9 +389,7 @@ impl Client {
         }
     }
 
-    /// The client is gone, or to go: its calls are cancelled, and those that a server was given are told
-    /// that they may have run; its connections to servers are closed.
-    pub async fn close(&self) {
+    async fn close(&self) {
         self.ends();
         let (is_end_of_all, pre_init_queue, endless) = {
             let mut state = self.state.lock();
@@ -445,7 +434,7 @@ impl Client {
         let given_up = given_up.iter().flatten();
         join_all(given_up.map(|upstream| upstream.close())).await;
         join_all(sides.iter().map(|side| side.close())).await;
-        // Nobody else has them.
+        // No other client has them.
         if self.principal == Principal::Local {
             let tools = &self.gateway.tools;
             tools.close_conversations(&self.principal).await;
@@ -455,7 +444,7 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Connections of a client that nobody knows any longer end.
+    /// Closes the connections of a client without references.
     fn drop(&mut self) {
         for link in self.links() {
             link.phase.send_replace(Phase::Closed);

@@ -1,12 +1,9 @@
-//! What a client says without asking: notifications, and answers to what servers asked.
-//!
-//! What comes in: messages of the client. What goes out: the same to the servers that they are for.
-//! Deliberately not here: requests.
+//! Notifications of a client, and its answers to requests of servers.
 
 use super::{Client, MAX_KEPT_BYTES, has_room, is_too_long};
 use crate::{
-    hub::read,
     lookalike::is_lookalike,
+    members,
     message::{Id, Message},
     port::MessageSink,
     protocol::method,
@@ -14,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Client {
-    /// What a client says without asking.
+    /// Takes a notification; `is_next` if it has waited for the session to begin.
     pub(super) async fn notification(
         self: &Arc<Self>,
         message: Message,
@@ -28,11 +25,11 @@ impl Client {
         }
         let side = {
             let mut state = self.state.lock();
-            if let Some(pre_init_queue) = state.pre_init_queue.as_mut().filter(|_| !is_next) {
+            if let Some(queue) = state.pre_init_queue.as_mut().filter(|_| !is_next) {
                 // Requests alone never fill it.
                 let most = 2 * self.gateway.config().limits.requests_per_client;
-                if has_room(pre_init_queue, &message, most) {
-                    pre_init_queue.push_back((message, reply));
+                if has_room(queue, &message, most) {
+                    queue.push_back((message, reply));
                 } else {
                     tracing::warn!(
                         target: "crossfeed::gateway",
@@ -49,14 +46,14 @@ impl Client {
         }
         if method == method::CANCELLED {
             let params = message.params().unwrap_or_default();
-            if let Some(id) = read::raw(&params, &["requestId"]) {
+            if let Some(id) = members::get(&params, &["requestId"]) {
                 self.cancelled(&id, params).await;
             }
             return;
         }
         let Some(side) = side else { return };
         match method {
-            // It is kept; what a client says beside its name is not needed.
+            // It is kept, and needs no parameters.
             method::INITIALIZED if message.len() > MAX_KEPT_BYTES => {
                 side.initialized(&Message::notification(method, None)).await;
             }
@@ -66,22 +63,21 @@ impl Client {
                 if side.only().is_some() {
                     return side.tell_all(&message).await;
                 }
-                let token = read::raw(&params, &["progressToken"]);
-                let asked = token.and_then(|token| {
-                    let number = std::str::from_utf8(&token).ok()?.parse().ok()?;
+                let number = members::get_number::<u64>(&params, &["progressToken"]);
+                let asked = number.and_then(|number| {
                     let state = self.state.lock();
                     let asked = state.asked.get(&number)?;
                     let link = Arc::clone(&asked.link);
                     Some((link, asked.connection, asked.token.clone()?))
                 });
-                // Of what no server asks any longer, nobody can say whose it was.
+                // Progress of a request that has ended has no server.
                 if let Some((link, connection, token)) = asked {
-                    let params = read::replaced(&params, &["progressToken"], &token);
+                    let params = members::replaced(&params, &["progressToken"], &token);
                     link.reply(message.with_body(params), connection).await;
                 }
             }
             _ if method.starts_with("notifications/") => side.tell_all(&message).await,
-            // Nothing of it was judged, and there are servers that run it all the same.
+            // It passed no checks, and some servers would run it all the same.
             _ => tracing::warn!(
                 target: "crossfeed::gateway",
                 "ignored a request without an id"

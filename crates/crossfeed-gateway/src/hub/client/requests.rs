@@ -1,9 +1,6 @@
-//! Requests of a client: admitted, answered once, or given up.
-//!
-//! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
-//! gave. Deliberately not here: which server a request is for.
+//! Requests of a client: admitted, then answered once or given up.
 
-use super::{Client, MAX_ENDED, MAX_KEPT_BYTES, Running, State, has_room};
+use super::{Client, MAX_ENDED, MAX_KEPT_BYTES, Running, State, has_room, kept_id};
 use crate::{
     Revision,
     apart::apart,
@@ -15,9 +12,9 @@ use crate::{
         fault,
         outbox::Outbox,
         poll_then_spawn::poll_then_spawn,
-        read,
     },
     lookalike::is_lookalike,
+    members::EMPTY,
     message::{Id, Message, Param, RpcError, Token},
     port::MessageSink,
     protocol::{code, meta, method},
@@ -36,27 +33,26 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What is to be done with a request.
+/// The decision about a request.
 enum Admission {
-    /// It runs, on this side.
+    /// It runs on these connections.
     Runs(u64, Arc<ConnectionSet>),
-    /// It is the one that begins a session.
+    /// It begins a session.
     Begins(u64),
-    /// It is answered with nothing but that the gateway is there.
+    /// The gateway answers it.
     Ping,
-    /// It waits.
+    /// It waits for the session to begin.
     Waits,
-    /// It does not run.
     Refused(RpcError),
 }
 
-/// What a request says about itself.
+/// The `_meta` of a request.
 #[derive(Default)]
 struct About {
     revision: Option<String>,
-    /// What the client says that it is.
+    /// The name of the client.
     client: Option<ClientName>,
-    /// Where its progress token is within `_meta`, and the token, unless it is too long to keep.
+    /// The position of the progress token within `_meta`, and the token, unless it is too long to keep.
     token: Option<(Range<usize>, Option<Token>)>,
 }
 
@@ -91,14 +87,14 @@ impl About {
 }
 
 impl Client {
-    /// Takes a request; says whether it begins a session.
+    /// Takes a request. Whether it begins a session.
     pub(super) async fn request(
         self: &Arc<Self>,
         message: Message,
         reply: Arc<dyn MessageSink>,
         is_next: bool,
     ) -> bool {
-        let Some(id) = message.id().map(read::kept_id) else {
+        let Some(id) = message.id().map(kept_id) else {
             return false;
         };
         let method = message.method().unwrap_or_default();
@@ -118,12 +114,10 @@ impl Client {
                 return true;
             }
             Admission::Ping => {
-                let nothing = Bytes::from_static(b"{}");
-                self.send_soon(reply, Message::response(&id, &nothing))
-                    .await;
+                self.send_soon(reply, Message::response(&id, &EMPTY)).await;
             }
             Admission::Waits => {}
-            // Awaited: who asks for more than it may is not read from until it reads.
+            // Awaited: a client that exceeds its limits is not read until it reads.
             Admission::Refused(error) => {
                 tracing::debug!(target: "crossfeed::gateway", method, code = error.code, "refused a request");
                 let _ = reply.send(Message::failure(Some(&id), &error)).await;
@@ -154,25 +148,23 @@ impl Client {
         if id.raw().len() > MAX_KEY_BYTES {
             return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
         }
-        // Kept for as long as its session or subscription is there.
+        // Kept as long as its session or subscription.
         if matches!(method, method::INITIALIZE | method::LISTEN) && message.len() > MAX_KEPT_BYTES {
             let text = format!("{method} of more than {MAX_KEPT_BYTES} bytes");
             return refuse(code::INVALID_REQUEST, &text);
         }
-        if let Some(pre_init_queue) = state.pre_init_queue.as_mut().filter(|_| !is_next) {
-            return match method {
-                method::PING => Admission::Ping,
-                _ if !has_room(pre_init_queue, message, most) => {
-                    Admission::Refused(fault::limit("too many requests"))
-                }
-                _ => {
-                    pre_init_queue.push_back((message.clone(), Arc::clone(reply)));
-                    Admission::Waits
-                }
-            };
+        if let Some(queue) = state.pre_init_queue.as_mut().filter(|_| !is_next) {
+            if method == method::PING {
+                return Admission::Ping;
+            }
+            if !has_room(queue, message, most) {
+                return Admission::Refused(fault::limit("too many requests"));
+            }
+            queue.push_back((message.clone(), Arc::clone(reply)));
+            return Admission::Waits;
         }
         let leaving = self.leaving.load(Ordering::Relaxed);
-        // Of those that share, each has a lane for as long as anything is on its way to it.
+        // Each request of a shared client has an outbox as long as a message is on its way to it.
         let busy = if self.is_shared {
             leaving
         } else {
@@ -185,26 +177,22 @@ impl Client {
             return refuse(code::INVALID_REQUEST, "the id of a request that still runs");
         }
         let begins = method == method::INITIALIZE && !self.is_shared;
-        let says = &about.revision;
-        if let Some(requested) = says.as_ref().filter(|says| !is_stateless(says)) {
+        let requested = about.revision.as_deref();
+        if let Some(requested) = requested.filter(|requested| !is_stateless(requested)) {
             return Admission::Refused(unsupported(requested));
         }
-        let side = if begins {
-            if state.session.is_some() {
+        let side = match &state.session {
+            Some(_) if begins => {
                 return refuse(code::INVALID_REQUEST, "the session is initialized");
             }
-            None
-        } else {
-            match &state.session {
-                Some(side) => Some(Arc::clone(side)),
-                None if method == method::DISCOVER || self.is_shared || says.is_some() => {
-                    Some(Arc::clone(state.stateless.get_or_insert_with(|| {
-                        ConnectionSet::stateless(self, about.client.as_ref())
-                    })))
-                }
-                None if method == method::PING => return Admission::Ping,
-                None => return refuse(code::INVALID_REQUEST, "the session is not initialized"),
+            None if begins => None,
+            Some(side) => Some(Arc::clone(side)),
+            None if method == method::DISCOVER || self.is_shared || requested.is_some() => {
+                let new = || ConnectionSet::stateless(self, about.client.as_ref());
+                Some(Arc::clone(state.stateless.get_or_insert_with(new)))
             }
+            None if method == method::PING => return Admission::Ping,
+            None => return refuse(code::INVALID_REQUEST, "the session is not initialized"),
         };
         state.used = Some(Instant::now());
         state.has_called |= method == method::CALL_TOOL;
@@ -213,24 +201,22 @@ impl Client {
         if !self.is_shared {
             state.by_id.insert(id.clone(), serial);
         }
-        let token = about.token.as_ref().and_then(|(_, token)| token.clone());
-        state.running.insert(
-            serial,
-            Running {
-                id: id.clone(),
-                reply: if self.is_shared {
-                    Outbox::new(Arc::clone(reply), &self.leaving)
-                } else {
-                    Arc::clone(reply)
-                },
-                origin: Arc::clone(reply),
-                token,
-                is_initialize: begins,
-                goes_on: false,
-                is_endless: method == method::LISTEN,
-                work: None,
-            },
-        );
+        let outlet = if self.is_shared {
+            Outbox::new(Arc::clone(reply), &self.leaving)
+        } else {
+            Arc::clone(reply)
+        };
+        let running = Running {
+            id: id.clone(),
+            reply: outlet,
+            origin: Arc::clone(reply),
+            token: about.token.as_ref().and_then(|(_, token)| token.clone()),
+            is_initialize: begins,
+            goes_on: false,
+            is_endless: method == method::LISTEN,
+            work: None,
+        };
+        state.running.insert(serial, running);
         match side {
             Some(side) => Admission::Runs(serial, side),
             None => {
@@ -240,8 +226,8 @@ impl Client {
         }
     }
 
-    /// Several clients may say the same progress token: on what they share it is another.
-    /// None where there is no room for it.
+    /// The request with a progress token of its own on shared connections, since several clients may use the same. None if
+    /// there is no memory for it.
     async fn with_own_token(
         &self,
         serial: u64,
@@ -264,7 +250,7 @@ impl Client {
         Some(apart(bytes, with_own).await)
     }
 
-    /// Runs what a request takes, here as far as it need not wait.
+    /// Runs the work of a request, at once as far as it need not wait.
     pub(in crate::hub) async fn work(
         &self,
         serial: u64,
@@ -275,12 +261,12 @@ impl Client {
         };
         match self.state.lock().running.get_mut(&serial) {
             Some(running) => running.work = Some(handle),
-            // Given up meanwhile, or answered: nobody needs the rest.
+            // Given up meanwhile, or answered: the rest is not needed.
             None => handle.abort(),
         }
     }
 
-    /// Takes a request off the list of those that run.
+    /// Takes out a running request.
     pub(super) fn take(&self, serial: u64) -> Option<Running> {
         let mut state = self.state.lock();
         let running = state.running.remove(&serial)?;
@@ -299,40 +285,40 @@ impl Client {
         }
     }
 
-    /// The answer to a request, whatever its id was; of one that does not run any longer, nothing.
+    /// Answers a request, if it still runs, with a message under any id.
     pub(in crate::hub) async fn answer(&self, serial: u64, message: Message) {
-        if let Some(running) = self.take(serial) {
-            self.send_soon(running.reply, message.with_id(running.id))
-                .await;
-        }
+        self.end(serial, |id| message.with_id(id)).await;
     }
 
-    /// The same by a result.
+    /// Answers a request with a result.
     pub(in crate::hub) async fn respond(&self, serial: u64, result: &Bytes) {
+        self.end(serial, |id| Message::response(&id, result)).await;
+    }
+
+    /// Answers a request with an error.
+    pub(super) async fn refuse(&self, serial: u64, error: &RpcError) {
+        self.end(serial, |id| Message::failure(Some(&id), error))
+            .await;
+    }
+
+    async fn end(&self, serial: u64, answer: impl FnOnce(Id) -> Message) {
         if let Some(running) = self.take(serial) {
-            self.send_soon(running.reply, Message::response(&running.id, result))
-                .await;
+            self.send_soon(running.reply, answer(running.id)).await;
         }
     }
 
-    /// The same by an error.
-    pub(in crate::hub) async fn refuse(&self, serial: u64, error: &RpcError) {
-        if let Some(running) = self.take(serial) {
-            self.send_soon(running.reply, Message::failure(Some(&running.id), error))
-                .await;
-        }
-    }
-
-    /// The same by what a server answered instead, or by why it did not.
-    pub(in crate::hub) async fn fail(&self, serial: u64, server: &str, failure: Failure) {
+    /// Answers a request that has no result.
+    pub(in crate::hub) async fn fail(&self, serial: u64, failure: Failure) {
         match failure {
+            Failure::Refused(error) => self.refuse(serial, &error).await,
             Failure::Error(message) => self.answer(serial, *message).await,
-            Failure::Unavailable(error) => self.refuse(serial, &fault::rpc(server, &error)).await,
+            Failure::Unavailable(server, error) => {
+                self.refuse(serial, &fault::rpc(&server, &error)).await;
+            }
         }
     }
 
-    /// Sends an answer without waiting for a client that does not read; such a client may not ask more
-    /// until it does.
+    /// Sends an answer without waiting for a client that does not read; it counts as a running request until then.
     pub(super) async fn send_soon(&self, reply: Arc<dyn MessageSink>, message: Message) {
         self.leaving.fetch_add(1, Ordering::Relaxed);
         let leaving = Leaving(Arc::clone(&self.leaving));
@@ -343,11 +329,12 @@ impl Client {
         .await;
     }
 
+    /// Cancels the request of an id.
     pub(super) async fn cancelled(&self, id: &Bytes, params: Bytes) {
         let serial = {
             let state = self.state.lock();
             let of_id = state.by_id.iter().find(|(known, _)| known.raw() == id);
-            // What begins a session is not cancelled.
+            // The request that begins a session is not cancelled.
             let may_end = |serial: &u64| {
                 let running = state.running.get(serial);
                 running.is_some_and(|running| !running.is_initialize)
@@ -359,7 +346,7 @@ impl Client {
         }
     }
 
-    /// Gives up a request, and tells the servers that work on it.
+    /// Gives up a request, and cancels it at the servers that work on it.
     pub(super) async fn cancel(&self, serial: u64, params: &Bytes) {
         let Some(running) = self.take(serial) else {
             return;
@@ -380,32 +367,17 @@ impl Client {
     /// Gives up a request whose client does not read.
     pub(in crate::hub) fn cancel_soon(self: &Arc<Self>, serial: u64) {
         let client = Arc::clone(self);
-        // Not here: who tells this may hold what giving up needs.
+        // In a task: the caller may hold what giving up needs.
         tokio::spawn(async move { client.cancel(serial, &gave_up()).await });
-    }
-
-    /// The client went away from where the answers to some of its requests go: that cancels them.
-    pub async fn give_up(&self, reply: &Arc<dyn MessageSink>) {
-        let serials: Vec<u64> = {
-            let state = self.state.lock();
-            let theirs = state
-                .running
-                .iter()
-                .filter(|(_, running)| Arc::ptr_eq(&running.origin, reply));
-            theirs.map(|(serial, _)| *serial).collect()
-        };
-        for serial in serials {
-            self.cancel(serial, &gave_up()).await;
-        }
     }
 }
 
 impl State {
-    /// Nothing more is told of a request that ends, but of its task.
+    /// Drops further progress of a request that has ended, except that of its task.
     fn end_token(&mut self, running: &Running) {
         let Some(token) = &running.token else { return };
         let token = self.fingerprints.of(token.text());
-        // It may have been another's before.
+        // It may have been the token of another request before.
         self.ended.retain(|ended| *ended != token);
         if !running.goes_on {
             if self.ended.len() >= MAX_ENDED {
@@ -420,22 +392,22 @@ fn is_stateless(revision: &str) -> bool {
     Revision::parse(revision).is_some_and(Revision::is_stateless)
 }
 
-/// A request says a revision that requests cannot have.
+/// A request names a revision of sessions, or an unknown one.
 fn unsupported(requested: &str) -> RpcError {
     let all = Revision::ALL.iter().map(|revision| revision.as_str());
     RpcError::unsupported_revision("unsupported protocol version", all, requested)
 }
 
-/// No more is done.
+/// The gateway takes no more requests.
 pub(super) fn shutting_down() -> RpcError {
     RpcError::new(code::INTERNAL, "the gateway is shutting down")
 }
 
-fn gave_up() -> Bytes {
+pub(super) fn gave_up() -> Bytes {
     Bytes::from_static(br#"{"requestId":0,"reason":"the client went away"}"#)
 }
 
-/// An answer on its way.
+/// Counts an answer on its way, until it is dropped.
 struct Leaving(Arc<AtomicUsize>);
 
 impl Drop for Leaving {

@@ -1,12 +1,14 @@
-//! What servers say to a client without being asked, or ask it.
-//!
-//! What comes in: messages of one server. What goes out: the same to the stream of the client that they
-//! belong to, under ids that the client has not seen. Deliberately not here: answers.
+//! Notifications and requests of servers to a client: each goes to the stream of the client's request that it belongs to,
+//! under an id that the client has not seen.
 
-use super::{Asked, Client, PROGRESS_TOKEN, is_too_long};
+use super::{Asked, Client, PROGRESS_TOKEN, is_too_long, kept_id};
 use crate::{
     apart::read_apart,
-    hub::{connection::ServerConnection, connection_set::MAX_KEY_BYTES, read},
+    hub::{
+        connection::ServerConnection,
+        connection_set::{ConnectionSet, MAX_KEY_BYTES},
+    },
+    members,
     message::{Id, Message, RpcError, Token},
     port::MessageSink,
     protocol::{LIST_CHANGES, code, method},
@@ -14,14 +16,14 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Requests of servers that a client may have unanswered: each server has the same share of them.
+/// Unanswered requests of servers to a client: each server has the same share of them.
 const MAX_PENDING: usize = 1024;
 
-/// What each server has, however many there are.
+/// The least share of a server.
 const MIN_PENDING_PER_SERVER: usize = 16;
 
 impl Client {
-    /// A server asks the client.
+    /// A server sends a request to the client.
     pub(in crate::hub) async fn asked(
         &self,
         link: &Arc<ServerConnection>,
@@ -35,22 +37,23 @@ impl Client {
             let refused = Message::failure(Some(id), &error);
             return link.reply(refused, connection).await;
         }
-        let id = read::kept_id(id);
+        let id = kept_id(id);
         let refuse = |code, text: &str| Message::failure(Some(&id), &RpcError::new(code, text));
         if link.stateless {
             let answer = refuse(code::METHOD_NOT_FOUND, "a client without a session");
             return link.reply(answer, connection).await;
         }
-        // Several servers may say the same token: the client knows it by another.
+        // Several servers may use the same progress token: the client gets the number of the request instead.
         let is_one_of_several = self.side_of(link).is_some_and(|side| side.only().is_none());
         let params = message.params().filter(|_| is_one_of_several);
-        let token = match params.clone() {
-            Some(params) => read_apart(&params, |params| read::kept(params, &PROGRESS_TOKEN)).await,
+        let token = match &params {
+            Some(params) => {
+                read_apart(params, |params| members::get_copy(params, &PROGRESS_TOKEN)).await
+            }
             None => None,
         };
         let token = token.filter(|token| token.len() <= MAX_KEY_BYTES);
-        let has_token = token.is_some();
-        let outlets = self.outlets(link, related, false);
+        let params = params.filter(|_| token.is_some());
         let number = {
             let servers = self.gateway.config().servers.len().max(1);
             let share = (MAX_PENDING / servers).max(MIN_PENDING_PER_SERVER);
@@ -75,17 +78,14 @@ impl Client {
             let refused = refuse(code::INTERNAL, "too many requests to the client");
             return link.reply(refused, connection).await;
         };
-        let message = match params.filter(|_| has_token) {
-            Some(params) => {
-                let own = Id::number(number);
-                let with_own =
-                    move |params: &Bytes| read::replaced(params, &PROGRESS_TOKEN, own.raw());
-                message.with_body(read_apart(&params, with_own).await)
-            }
-            None => message,
-        };
-        let message = message.with_id(Id::number(number));
-        if send_first(&outlets, &message).await {
+        let number_id = Id::number(number);
+        let mut message = message.with_id(number_id.clone());
+        if let Some(params) = params {
+            let with_number =
+                move |params: &Bytes| members::replaced(params, &PROGRESS_TOKEN, number_id.raw());
+            message = message.with_body(read_apart(&params, with_number).await);
+        }
+        if self.send_for(link, related, false, message).await {
             return;
         }
         self.state.lock().asked.remove(&number);
@@ -93,11 +93,11 @@ impl Client {
         link.reply(refused, connection).await;
     }
 
-    /// A server tells the client.
+    /// A server sends a notification to the client.
     pub(in crate::hub) async fn told(
         self: &Arc<Self>,
         link: &Arc<ServerConnection>,
-        message: Message,
+        mut message: Message,
         related: Option<&Id>,
     ) {
         if is_too_long(&message) {
@@ -113,85 +113,73 @@ impl Client {
         if !self.may_hear(link, &message).await {
             return;
         }
-        let message = if link.stateless
+        if link.stateless
             && message.method() != Some(method::PROGRESS)
             && let Some(side) = self.side_of(link)
         {
             if message.method() == Some(method::TOOLS_CHANGED) {
                 side.tools_changed(link.server);
             }
-            let told = side.told_for_subscription(self, link, message, related);
-            match told.await {
-                Some(message) => message,
+            match side
+                .told_for_subscription(self, link, message, related)
+                .await
+            {
+                Some(other) => message = other,
                 None => return,
             }
-        } else {
-            message
-        };
-        let method = message.method().unwrap_or_default();
-        let outlets = match method {
+        }
+        match message.method().unwrap_or_default() {
             method::CANCELLED => {
-                let Some((outlets, message)) = self.withdrawn(link, &message, related) else {
-                    return;
-                };
-                send_first(&outlets, &message).await;
-                return;
-            }
-            method::PROGRESS => {
-                let params = message.params().unwrap_or_default();
-                let token = read::raw(&params, &["progressToken"]);
-                match self.of_token(link, token) {
-                    Progress::Of(outlet, own) if self.is_shared => {
-                        let params = read::replaced(&params, &["progressToken"], &own);
-                        let message = message.with_body(params);
-                        send_first(&[outlet], &message).await;
-                        return;
-                    }
-                    Progress::Of(outlet, _) => vec![outlet],
-                    // Of what goes on behind its answer: a task.
-                    Progress::Unknown if !self.is_shared => self.outlets(link, related, true),
-                    Progress::Unknown | Progress::OfAnother => return,
+                if let Some(message) = self.withdrawn(link, &message) {
+                    self.send_for(link, related, false, message).await;
                 }
             }
-            method::TOOLS_CHANGED
+            method::PROGRESS => self.progress(link, message, related).await,
+            method @ (method::TOOLS_CHANGED
             | method::PROMPTS_CHANGED
             | method::RESOURCES_CHANGED
-            | method::RESOURCE_UPDATED => {
+            | method::RESOURCE_UPDATED) => {
                 if let Some(side) = self.side_of(link) {
                     side.changed(link.server, method);
                 }
-                vec![Arc::clone(&self.outlet)]
+                let _ = self.outlet.send(message).await;
             }
-            _ => self.outlets(link, related, true),
-        };
-        send_first(&outlets, &message).await;
+            _ => drop(self.send_for(link, related, true, message).await),
+        }
     }
 
-    /// A server does not want an answer any longer: the same with the id that the client knows.
-    fn withdrawn(
-        &self,
-        link: &Arc<ServerConnection>,
-        message: &Message,
-        related: Option<&Id>,
-    ) -> Option<(Vec<Arc<dyn MessageSink>>, Message)> {
+    async fn progress(&self, link: &ServerConnection, message: Message, related: Option<&Id>) {
+        let params = message.params().unwrap_or_default();
+        match self.request_of(link, members::get(&params, &["progressToken"])) {
+            Progress::Of(outlet, token) => {
+                let message = if self.is_shared {
+                    message.with_body(members::replaced(&params, &["progressToken"], &token))
+                } else {
+                    message
+                };
+                let _ = outlet.send(message).await;
+            }
+            // It may be of a task, which goes on after the answer.
+            Progress::Unknown if !self.is_shared => {
+                self.send_for(link, related, true, message).await;
+            }
+            Progress::Unknown | Progress::OfAnother => {}
+        }
+    }
+
+    /// A server cancels its request: the notification with the id that the client knows.
+    fn withdrawn(&self, link: &Arc<ServerConnection>, message: &Message) -> Option<Message> {
         let params = message.params()?;
-        let id = read::raw(&params, &["requestId"])?;
-        let number = {
-            let is_it = |_: &u64, asked: &mut Asked| {
-                Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id
-            };
-            let mut state = self.state.lock();
-            state.asked.extract_if(is_it).next()?.0
-        };
-        let params = read::replaced(&params, &["requestId"], Id::number(number).raw());
-        Some((
-            self.outlets(link, related, false),
-            message.clone().with_body(params),
-        ))
+        let id = members::get(&params, &["requestId"])?;
+        let is_it =
+            |_: &u64, asked: &mut Asked| Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id;
+        let (number, _) = self.state.lock().asked.extract_if(is_it).next()?;
+        let params = members::replaced(&params, &["requestId"], Id::number(number).raw());
+        Some(message.clone().with_body(params))
     }
 
-    /// Which request a progress token is of.
-    fn of_token(&self, link: &ServerConnection, token: Option<Bytes>) -> Progress {
+    /// The request of a progress token.
+    fn request_of(&self, link: &ServerConnection, token: Option<Bytes>) -> Progress {
         let Some(token) = token.map(Token::new) else {
             return Progress::Unknown;
         };
@@ -219,30 +207,43 @@ impl Client {
         found
     }
 
-    /// Where what a server says is to go, the best place first: the stream of the request that it
-    /// belongs to; where that is not known, of the only one that runs there (or the last, for what
-    /// must not get lost); else where everything goes that belongs to no request.
-    pub(super) fn outlets(
+    /// Sends a message of a server to the stream of the client's request that it belongs to; if that is unknown, to the
+    /// only one that runs there (or without `alone`, for what must not get lost, the last); else to where messages go that
+    /// belong to no request. Whether the client takes it.
+    async fn send_for(
         &self,
         link: &ServerConnection,
         related: Option<&Id>,
         alone: bool,
-    ) -> Vec<Arc<dyn MessageSink>> {
+        message: Message,
+    ) -> bool {
         let serial = match related {
             Some(id) => link.serial_of(id),
             None => link.running(alone),
         };
-        let state = self.state.lock();
-        let reply = serial
-            .and_then(|serial| state.running.get(&serial))
-            .map(|running| Arc::clone(&running.reply));
-        reply
-            .into_iter()
-            .chain([Arc::clone(&self.outlet)])
-            .collect()
+        let reply = serial.and_then(|serial| self.id_and_reply(serial));
+        if let Some((_, reply)) = reply
+            && reply.send(message.clone()).await.is_ok()
+        {
+            return true;
+        }
+        self.outlet.send(message).await.is_ok()
     }
 
-    /// A server ended: what it asked is not to be answered any longer.
+    /// Tells the client that a list has changed.
+    pub(in crate::hub) async fn tell_changed(
+        self: &Arc<Self>,
+        side: &ConnectionSet,
+        method: &'static str,
+    ) {
+        if side.revision.is_stateless() {
+            return side.tell_listeners(self, method).await;
+        }
+        // A client that is gone need not know.
+        let _ = self.outlet.send(Message::notification(method, None)).await;
+    }
+
+    /// A server has ended: cancels its requests to the client.
     pub(in crate::hub) async fn lost(&self, link: &Arc<ServerConnection>) {
         let numbers: Vec<u64> = {
             let mut state = self.state.lock();
@@ -258,12 +259,12 @@ impl Client {
         }
     }
 
-    /// A server is gone, and could not be reached again: what it had is listed no longer.
+    /// A server is gone, and could not be reached again: its lists are empty.
     pub(in crate::hub) async fn gone(self: &Arc<Self>, link: &Arc<ServerConnection>) {
         let Some(side) = self.side_of(link) else {
             return;
         };
-        // A list of the only server fails: that is no other list.
+        // Listing the only server fails, which does not change its list.
         let is_beginning = !link.stateless && self.state.lock().session.is_none();
         if is_beginning || side.only().is_some() || !link.make_gone() {
             return;
@@ -272,20 +273,18 @@ impl Client {
             if !side.has_listed(link.server, capability) {
                 continue;
             }
-            if link.stateless {
-                side.tell_listeners(self, method).await;
-            } else if side.announced(capability) {
-                let _ = self.outlet.send(Message::notification(method, None)).await;
+            if link.stateless || side.announced(capability) {
+                self.tell_changed(&side, method).await;
             }
         }
     }
 
-    /// A server is back, or there at last: what it lists may be new.
+    /// A server is back, or there for the first time: its lists may be new.
     pub(in crate::hub) async fn back(self: &Arc<Self>, link: &Arc<ServerConnection>) {
         let Some(side) = self.side_of(link) else {
             return;
         };
-        // Before the session is there, its answer will say what the server is.
+        // Before the session has begun, the answer to `initialize` will describe the server.
         let is_beginning = !link.stateless && self.state.lock().session.is_none();
         if is_beginning || !link.make_known() {
             return;
@@ -294,35 +293,24 @@ impl Client {
             for (_, method, _) in LIST_CHANGES {
                 side.changed(link.server, method);
             }
-            // Lists are announced to those only who asked for it.
+            // Only subscriptions hear of changed lists.
             return side.listen_again(self, link).await;
         }
         side.tools_changed(link.server);
         for (capability, method, _) in LIST_CHANGES {
             if link.is_capable(capability) {
                 side.changed(link.server, method);
-                let _ = self.outlet.send(Message::notification(method, None)).await;
+                self.tell_changed(&side, method).await;
             }
         }
     }
 }
 
-/// Which request progress belongs to.
+/// The request that progress belongs to.
 enum Progress {
     /// One on which the server works: its stream, and the token as its client knows it.
     Of(Arc<dyn MessageSink>, Bytes),
-    /// One with which the server has nothing to do, or no longer.
+    /// One on which the server does not work, or no longer.
     OfAnother,
-    /// None that is known.
     Unknown,
-}
-
-/// Sends where it can be sent to first; says whether it could.
-async fn send_first(outlets: &[Arc<dyn MessageSink>], message: &Message) -> bool {
-    for outlet in outlets {
-        if outlet.send(message.clone()).await.is_ok() {
-            return true;
-        }
-    }
-    false
 }

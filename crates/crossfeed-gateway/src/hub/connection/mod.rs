@@ -1,32 +1,32 @@
-//! One client's connection to one server: what waits for answers, and what waits to be sent.
+//! One client's connection to one server: the requests that wait for answers, and the messages that wait to be sent.
 //!
-//! What comes in: messages for the server, with what is to become of their answers. What goes out: the
-//! messages under ids of this connection, in the order in which they were handed over, without making
-//! one server's slowness another's. Deliberately not here: how connections are opened and opened again
-//! ([`super::life`]), and what answers mean.
+//! Messages go out under ids of the connection, in the order in which they were handed over; a slow server delays
+//! only its own.
 
 #[cfg(test)]
 mod models;
 mod send;
 
-pub(super) use send::AnswerToCome;
-
 use super::{
-    Client, connection_set::MAX_KEY_BYTES, fault, read, room::Room, supervisor::Handshake,
+    Client,
+    connection_set::MAX_KEY_BYTES,
+    fault,
+    room::{self, Room},
+    supervisor::Handshake,
 };
 use crate::{
     budget::{Charge, Purpose},
-    config::TransportConfig,
-    message::{Header, Id, Message, Param},
+    config::{ServerConfig, TransportConfig},
+    members,
+    message::{Header, Id, Message, Param, RpcError},
     metrics::{Outcome, RequestTimer, ServerMetrics},
-    protocol::method,
-    quota::Permit,
+    protocol::{code, method},
+    quota::{Needs, Permit},
     sync::Mutex,
     tools::Pending,
     upstream::{Connector, Upstream, UpstreamError},
 };
 use bytes::Bytes;
-use crossfeed_json::Document;
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     sync::{
@@ -40,48 +40,57 @@ use tokio::{
     time::Instant,
 };
 
-/// Subscriptions that a server which comes back is told of again.
+/// Subscriptions that are renewed at a server that comes back.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
-/// What a subscription takes beside its address.
+/// Bytes of a subscription beside its address.
 const SUBSCRIPTION_BYTES: usize = 128;
 
-/// How a request of the gateway itself ends.
+/// The answer to a request of the gateway itself.
 pub(super) type Answer = Result<Bytes, Failure>;
 
-/// Why there is no result.
+/// Why a request has no result.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
+    /// The gateway refuses it.
+    Refused(RpcError),
     /// The server answered with this error.
     Error(Box<Message>),
-    /// The server did not answer.
-    Unavailable(UpstreamError),
+    /// The server of this name did not answer.
+    Unavailable(Arc<str>, UpstreamError),
+}
+
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Self::Refused(error)
+    }
 }
 
 impl Failure {
-    /// Why, for the log: an error's message may hold data.
+    /// The reason for the log, without a server's message, which may hold data.
     pub(super) fn reason(&self) -> String {
         match self {
+            Self::Refused(error) => error.message.clone(),
             Self::Error(_) => "it answered with an error".to_owned(),
-            Self::Unavailable(error) => error.to_string(),
+            Self::Unavailable(_, error) => error.to_string(),
         }
     }
 }
 
-/// What waited for an answer is gone, and with it whoever would read this.
+/// The request that waited for an answer is gone, and with it the reader of this.
 fn cancelled() -> Failure {
-    Failure::Unavailable(UpstreamError::Ended("the request was cancelled".to_owned()))
+    RpcError::new(code::INTERNAL, "the request was cancelled").into()
 }
 
-/// What is to become of the answer to a request.
+/// Where the answer to a request goes.
 pub(super) enum PendingReply {
-    /// It goes to the client's request as it is.
+    /// To the client's request as it is.
     Forward { serial: u64 },
     /// It ends a subscription.
     Listen { serial: u64 },
     /// It is the result of a tool.
     Call { serial: u64, pending: Pending },
-    /// The gateway asked, for a request of the client or for itself.
+    /// To the gateway, which asked for a request of the client or for itself.
     Inner {
         serial: Option<u64>,
         answer: oneshot::Sender<Answer>,
@@ -100,30 +109,30 @@ impl PendingReply {
     }
 }
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
-    /// It is being opened; what is for the server waits.
+    /// It is being opened; messages for the server wait.
     Opening,
     /// It is open.
     Open,
-    /// It is not there, and will be tried again.
+    /// It ended or could not be opened, and will be retried.
     Down(UpstreamError),
-    /// Its process was given back, and is started again when it is used; or why it could not be started.
+    /// Its process was stopped, or could not be started for this error; it is started when the connection is used.
     Idle(Option<UpstreamError>),
     /// The client is gone.
     Closed,
 }
 
-/// A request that has no answer yet.
+/// A request without an answer yet.
 struct Waiting {
     reply: PendingReply,
     timer: RequestTimer,
-    /// What is to be known if it has a result.
+    /// The change of subscriptions if it has a result.
     note: Option<Note>,
-    /// What it takes over HTTP.
+    /// The descriptor that it takes over HTTP.
     _socket: Option<Permit>,
-    /// The connection from which it came back, if it did: it is handed over for the second time.
+    /// The connection that gave it back, if one did: it is handed over for the second time.
     returned: Option<u64>,
 }
 
@@ -135,7 +144,7 @@ struct QueuedMessage {
 }
 
 impl QueuedMessage {
-    /// A message that has no answer.
+    /// A message without an answer.
     fn of_none(message: Message) -> Self {
         Self {
             message,
@@ -145,60 +154,59 @@ impl QueuedMessage {
     }
 }
 
-/// What changes.
+/// The state that changes.
 #[derive(Default)]
 pub(super) struct State {
     waiting: BTreeMap<u64, Waiting>,
     last_upstream_id: u64,
     queue: VecDeque<QueuedMessage>,
     queued_bytes: usize,
-    /// Somebody hands over what is in the queue.
+    /// A task hands over the queue.
     draining: bool,
-    /// The request that is being handed over: whoever does it knows whether it was taken.
+    /// The request that is being handed over: the task that does so knows whether the server took it.
     in_hand: Option<u64>,
     upstream: Option<Arc<dyn Upstream>>,
-    /// What its connections take of the machine.
+    /// The room of its connections.
     rooms: Vec<Weak<Room>>,
-    /// It begins when it is used.
+    /// It starts when it is used.
     is_idle: bool,
-    /// When it began last.
+    /// When it started last.
     began: Option<Instant>,
     /// Nothing is handed over until there is another session.
     is_held: bool,
-    /// How many connections are over.
+    /// The number of connections that have ended.
     over: u64,
     /// The server does not read what it is sent.
     is_overrun: bool,
-    /// When requests are to be given up: all after the same time, so that the oldest is first.
+    /// When requests time out: all after the same time, so that the oldest is first.
     deadlines: BTreeMap<u64, Instant>,
     /// The server's result of `initialize` or `server/discover`.
     pub(super) about: Option<Bytes>,
-    /// The error that it answered to that instead.
+    /// The error that it answered instead.
     pub(super) refused: Option<Message>,
     /// Whether the server was told on this connection that the client is initialized.
     greeted: bool,
     /// What the client knows of the server.
     known: Known,
-    /// What the client said last of how much is to be logged.
+    /// The last `logging/setLevel` of the client.
     pub(super) level: Option<Bytes>,
-    /// What the client subscribed to.
+    /// The client's subscriptions.
     pub(super) subscriptions: BTreeMap<String, Charge>,
 }
 
 /// What a client knows of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Known {
-    /// Nothing: it has not seen the server's lists.
+    /// Nothing: the client has not seen the server's lists.
     #[default]
     Nothing,
     /// The server is there.
     There,
-    /// The same, but the server has gone since.
+    /// The server was there, and has gone since.
     Gone,
 }
 
 impl Known {
-    /// The server is gone.
     fn lose(&mut self) {
         if *self == Self::There {
             *self = Self::Gone;
@@ -206,122 +214,120 @@ impl Known {
     }
 }
 
-/// A subscription that begins or ends when a server says so.
+/// A subscription that begins or ends once the server agrees.
 struct Note {
     uri: String,
-    /// What it takes if it begins.
+    /// The charge of one that begins.
     begins: Option<Charge>,
 }
 
 impl Note {
-    /// What a request asks for; `Err` where there is no room to remember it.
-    fn of(message: &Message, client: &Weak<Client>) -> Option<Result<Self, UpstreamError>> {
-        let begins = match message.method()? {
-            method::SUBSCRIBE => true,
-            method::UNSUBSCRIBE => false,
-            _ => return None,
-        };
-        let uri = message.param(Param::Uri)?;
-        let document = Document::new(uri);
-        let uri = document.root().ok()?.as_str()?.into_owned();
-        if uri.len() > MAX_KEY_BYTES {
-            return None;
+    /// The change that a request asks for; fails if there is no memory for it.
+    fn of(message: &Message, client: &Weak<Client>) -> Result<Option<Self>, UpstreamError> {
+        let method = message.method().unwrap_or_default();
+        if !matches!(method, method::SUBSCRIBE | method::UNSUBSCRIBE) {
+            return Ok(None);
         }
-        let account = match client.upgrade() {
-            Some(client) if begins => Arc::clone(&client.account),
-            _ => return Some(Ok(Self { uri, begins: None })),
+        let uri = message.param(Param::Uri);
+        let uri = uri.and_then(|uri| members::get_text(&uri, &[]));
+        let Some(uri) = uri.filter(|uri| uri.len() <= MAX_KEY_BYTES) else {
+            return Ok(None);
         };
-        let charge = account.charge(SUBSCRIPTION_BYTES + uri.len(), Purpose::Remembered);
-        Some(match charge {
-            Some(charge) => Ok(Self {
-                uri,
-                begins: Some(charge),
-            }),
-            None => Err(UpstreamError::Crowded {
-                what: "subscriptions",
-            }),
-        })
+        let client = client.upgrade().filter(|_| method == method::SUBSCRIBE);
+        let begins = client.map(|client| {
+            let bytes = SUBSCRIPTION_BYTES + uri.len();
+            let charge = client.account.charge(bytes, Purpose::Remembered);
+            let what = "subscriptions";
+            charge.ok_or(UpstreamError::Crowded { what })
+        });
+        let begins = begins.transpose()?;
+        Ok(Some(Self { uri, begins }))
     }
 }
 
 /// One client's connection to one server.
 pub(super) struct ServerConnection {
-    /// Which server, by its place in the configuration.
+    /// The index of the server in the configuration.
     pub(super) server: usize,
-    pub(super) name: Box<str>,
+    pub(super) name: Arc<str>,
     pub(super) client: Weak<Client>,
     /// Whether the client speaks the stateless era on it.
     pub(super) stateless: bool,
-    /// Whether leaving a request is how it is cancelled: HTTP without sessions.
+    /// Whether closing its stream cancels a request: HTTP without sessions.
     abandons: bool,
     pub(super) is_http: bool,
-    /// Whether its process is given back when it is not used.
+    pub(super) needs: Needs,
+    /// Whether its process is stopped while it is idle.
     gives_back: bool,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) handshake: Handshake,
     pub(super) phase: watch::Sender<Phase>,
     pub(super) start_timeout: Duration,
-    timeout: Option<Duration>,
-    most_bytes: usize,
-    /// Whether something of its messages is withheld, so that the gateway may say so in them.
+    pub(super) timeout: Option<Duration>,
+    max_bytes: usize,
+    /// Whether parts of its messages are withheld, so that the gateway may mark them.
     pub(super) withholds: bool,
     pub(super) state: Mutex<State>,
-    /// The number of connections that are over, for who waits for one of them.
+    /// The number of connections that have ended, to wait for.
     over: watch::Sender<u64>,
     pub(super) clock: Notify,
-    /// It is used again.
-    woken: Notify,
-    pub(super) figures: Arc<ServerMetrics>,
-    /// Whether a notification that was too long was dropped.
+    /// Notified when it is used again.
+    pub(super) woken: Notify,
+    pub(super) metrics: Arc<ServerMetrics>,
+    /// Whether an oversized notification was dropped.
     has_dropped: AtomicBool,
 }
 
 impl ServerConnection {
     pub(super) fn new(
-        server: usize,
+        (server, config, connector): (usize, &ServerConfig, &Arc<dyn Connector>),
         client: &Arc<Client>,
-        connector: Arc<dyn Connector>,
         handshake: Handshake,
         stateless: bool,
     ) -> Arc<Self> {
-        let config = client.gateway.config();
-        let of = config.servers.get(server);
-        let is_http =
-            of.is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. }));
+        let limits = &client.gateway.config().limits;
+        let is_http = matches!(config.transport, TransportConfig::Http { .. });
         let charged = connector.charged_to(&client.account);
+        let state = State {
+            began: Some(Instant::now()),
+            ..State::default()
+        };
         Arc::new(Self {
             server,
-            name: of.map_or("", |config| &config.name).into(),
+            name: config.name.as_str().into(),
             client: Arc::downgrade(client),
             stateless,
             abandons: stateless && is_http,
             is_http,
-            gives_back: !is_http && of.is_none_or(|config| !config.keep),
-            connector: charged.unwrap_or(connector),
+            needs: room::needs(config),
+            gives_back: !is_http && !config.keep,
+            connector: charged.unwrap_or_else(|| Arc::clone(connector)),
             handshake,
             phase: watch::Sender::new(Phase::Opening),
-            start_timeout: config.limits.start_timeout,
-            timeout: of.and_then(|config| config.timeout),
-            most_bytes: config.limits.message_bytes,
-            withholds: of.is_some_and(|config| !config.withheld.never_is_empty()),
-            state: Mutex::new(State {
-                began: Some(Instant::now()),
-                ..State::default()
-            }),
+            start_timeout: limits.start_timeout,
+            timeout: config.timeout,
+            max_bytes: limits.message_bytes,
+            withholds: !config.withheld.never_is_empty(),
+            state: Mutex::new(state),
             over: watch::Sender::new(0),
             clock: Notify::new(),
             woken: Notify::new(),
-            figures: client.gateway.figures.server(server),
+            metrics: client.gateway.metrics.server(server),
             has_dropped: AtomicBool::new(false),
         })
     }
 
-    /// Whether a notification of the server's that is dropped is the first: the log says no more of others.
+    /// Whether this is the first notification of the server that is dropped: only that one is logged.
     pub(super) fn is_first_dropped(&self) -> bool {
         !self.has_dropped.swap(true, Ordering::Relaxed)
     }
 
-    /// Why nothing can be handed over, if nothing can.
+    /// A failure of this server.
+    pub(super) fn unavailable(&self, error: UpstreamError) -> Failure {
+        Failure::Unavailable(Arc::clone(&self.name), error)
+    }
+
+    /// Why the server takes no requests, if it takes none.
     pub(super) fn refusal(&self) -> Option<UpstreamError> {
         match &*self.phase.borrow() {
             Phase::Opening | Phase::Open | Phase::Idle(_) => None,
@@ -330,7 +336,7 @@ impl ServerConnection {
         }
     }
 
-    /// Waits until it is open or it is known that it is not.
+    /// Waits until it is open, or has failed to open.
     pub(super) async fn settled(&self) -> Result<(), UpstreamError> {
         self.wake_failed();
         let mut phase = self.phase.subscribe();
@@ -342,20 +348,20 @@ impl ServerConnection {
         failed.or_else(|| self.refusal()).map_or(Ok(()), Err)
     }
 
-    /// When it began, as long as it is not known whether it is there.
+    /// When it started, while it is still opening.
     pub(super) fn opening_since(&self) -> Option<Instant> {
         let is_opening = matches!(*self.phase.borrow(), Phase::Opening);
         is_opening.then(|| self.state.lock().began)?
     }
 
-    /// Whether the client is now told of the server for the first time since it is there.
+    /// Notes that the client hears of the server. Whether it did not know that it is there.
     pub(super) fn make_known(&self) -> bool {
         let mut state = self.state.lock();
         state.upstream.is_some()
             && std::mem::replace(&mut state.known, Known::There) != Known::There
     }
 
-    /// Whether the client now hears for the first time that a server that it knew is gone.
+    /// Notes that the client hears that a server is gone. Whether it knew the server.
     pub(super) fn make_gone(&self) -> bool {
         let mut state = self.state.lock();
         let is_news = state.known == Known::Gone;
@@ -368,10 +374,10 @@ impl ServerConnection {
     /// Whether the server says that it has a capability.
     pub(super) fn is_capable(&self, capability: &str) -> bool {
         let about = self.state.lock().about.clone();
-        about.is_some_and(|about| read::raw(&about, &["capabilities", capability]).is_some())
+        about.is_some_and(|about| members::get(&about, &["capabilities", capability]).is_some())
     }
 
-    /// The client is gone: what runs is given up. What it returns is still to be closed.
+    /// Gives up all running requests of a client that is gone. Returns the connection, which is still to be closed.
     pub(super) async fn give_up(self: &Arc<Self>) -> Option<Arc<dyn Upstream>> {
         let upstream = self.upstream();
         self.down(Phase::Closed).await;
@@ -383,14 +389,13 @@ impl ServerConnection {
         matches!(*self.phase.borrow(), Phase::Open | Phase::Idle(None))
     }
 
-    /// Whether a process that is not used could be given back now.
+    /// Whether its process could be stopped now.
     pub(super) fn may_rest(&self) -> bool {
         let is_open = matches!(*self.phase.borrow(), Phase::Open);
         self.gives_back && is_open && self.state.lock().is_quiet()
     }
 
-    /// Gives the process back until it is used again, if nothing runs; a server that is not there is not tried
-    /// again until then.
+    /// Stops the process until it is used again, if nothing runs; a server that is down is not retried until then.
     pub(super) fn rest(&self) {
         let mut state = self.state.lock();
         if !self.gives_back || !state.is_quiet() {
@@ -411,36 +416,34 @@ impl ServerConnection {
             return;
         }
         state.is_idle = true;
-        state.upstream = None;
-        state.over += 1;
-        self.over.send_replace(state.over);
+        state.end(&self.over);
         drop(state);
         self.ends();
         if had_process {
-            self.figures.returns.add(1);
+            self.metrics.returns.add(1);
             tracing::info!(target: "crossfeed::gateway", server = %self.name, "stopping an idle server process");
         }
         self.clock.notify_one();
     }
 
-    /// A connection to its server takes this room.
+    /// Notes that a connection to its server takes this room.
     pub(super) fn takes(&self, room: &Arc<Room>) {
         let mut state = self.state.lock();
         let taken = Arc::downgrade(room);
-        // The first of a bridge was that of the attempt before.
+        // The first connection of a bridge takes the room of the attempt before.
         let is_other = |room: &Weak<Room>| room.strong_count() > 0 && !room.ptr_eq(&taken);
         state.rooms.retain(is_other);
         state.rooms.push(taken);
     }
 
-    /// How many connections there are to its server.
+    /// The number of connections to its server.
     pub(super) fn rooms(&self) -> usize {
         let state = self.state.lock();
         let rooms = state.rooms.iter();
         rooms.filter(|room| room.strong_count() > 0).count()
     }
 
-    /// Its connections are ending: what they take comes back.
+    /// Announces that its connections are ending: their room comes back.
     pub(super) fn ends(&self) {
         let rooms = std::mem::take(&mut self.state.lock().rooms);
         for room in rooms.iter().filter_map(Weak::upgrade) {
@@ -448,7 +451,7 @@ impl ServerConnection {
         }
     }
 
-    /// Begins again what could not begin.
+    /// Starts it again if it could not be started.
     pub(super) fn wake_failed(&self) {
         let has_failed = matches!(*self.phase.borrow(), Phase::Idle(Some(_)));
         if has_failed {
@@ -456,7 +459,7 @@ impl ServerConnection {
         }
     }
 
-    /// Begins again what was given back.
+    /// Starts it again if it is idle.
     fn wake(&self, state: &mut State) {
         if std::mem::take(&mut state.is_idle) {
             state.began = Some(Instant::now());
@@ -471,42 +474,35 @@ impl ServerConnection {
         }
     }
 
-    /// Waits until it is used, if it was given back.
+    /// Waits until it is used, if it is idle.
     pub(super) async fn used(&self) {
         while self.state.lock().is_idle {
             self.woken.notified().await;
         }
     }
 
-    /// Waits until what was given back is used.
-    pub(super) async fn begins_again(&self) {
-        self.woken.notified().await;
-    }
-
-    /// Whether its connection was given back, or is over.
+    /// Whether its connection has ended.
     pub(super) fn has_no_connection(&self) -> bool {
         self.state.lock().upstream.is_none()
     }
 
-    /// From here on the client is to hear what the server has: it is not what it was.
+    /// Makes the next start announce the server's lists to the client: they may have changed.
     pub(super) fn forget_known(&self) {
         self.state.lock().known = Known::Nothing;
     }
 
-    /// Keeps in mind how much the server is to log when it comes back.
+    /// Remembers the log level, for when the server comes back.
     pub(super) fn remember_level(&self, message: &Message) {
-        let params = message.params().unwrap_or_default();
-        if let Some(level) =
-            read::kept(&params, &["level"]).filter(|level| level.len() <= MAX_KEY_BYTES)
-        {
-            self.state.lock().level = Some(crate::members::object(&[("level", level)]));
+        let level = members::get_copy(&message.params().unwrap_or_default(), &["level"]);
+        if let Some(level) = level.filter(|level| level.len() <= MAX_KEY_BYTES) {
+            self.state.lock().level = Some(members::object(&[("level", level)]));
         }
     }
 
-    /// From here on messages go to this connection, those first that wait.
+    /// Sends messages to this connection from here on, those first that wait.
     pub(super) async fn open(self: &Arc<Self>, upstream: Arc<dyn Upstream>) {
         {
-            // At once: whoever hands over what waits must find the greeting before it.
+            // Under one lock: the task that hands over the queue must find the greeting first.
             let mut state = self.state.lock();
             state.upstream = Some(upstream);
             state.is_held = false;
@@ -517,7 +513,7 @@ impl ServerConnection {
         self.drain().await;
     }
 
-    /// What it is from here on, unless the client is gone: it does not come back.
+    /// Changes the phase, unless it is closed for good.
     fn goes_on_to(&self, next: Phase) {
         self.phase.send_if_modified(|phase| {
             let is_there = !matches!(phase, Phase::Closed);
@@ -528,8 +524,8 @@ impl ServerConnection {
         });
     }
 
-    /// The connection is over: everything that waits fails. What is in the queue was not sent; what was
-    /// handed over may have run; what is just being handed over is left to whoever does it.
+    /// Ends the connection: everything that waits fails. Requests in the queue were not sent; those that were handed
+    /// over may have run; the one that is just being handed over is left to the task that does so.
     pub(super) async fn down(self: &Arc<Self>, phase: Phase) {
         let is_idle = matches!(phase, Phase::Idle(_));
         let error = match &phase {
@@ -540,18 +536,14 @@ impl ServerConnection {
         self.goes_on_to(phase);
         let (waiting, unsent) = {
             let mut state = self.state.lock();
-            state.upstream = None;
+            state.end(&self.over);
             state.is_idle = is_idle;
             state.is_held = false;
-            state.over += 1;
-            state.is_overrun = false;
-            // Whoever hands over to what is over finds out, and leaves the queue alone.
-            state.draining = false;
-            // One that could not be started again is the one that the client knows.
+            // A server that could not be started again is the one that the client knows.
             if !is_idle {
                 state.known.lose();
             }
-            // A server that forgets each session at once means something else by it.
+            // A server that forgets each session at once may have run what it refused.
             let means_it = error != UpstreamError::SessionOver;
             let queue = std::mem::take(&mut state.queue);
             let came_back = |upstream_id: &u64| {
@@ -567,7 +559,6 @@ impl ServerConnection {
             let in_hand = in_hand.and_then(|upstream_id| state.waiting.remove_entry(&upstream_id));
             let waiting = std::mem::take(&mut state.waiting);
             state.waiting.extend(in_hand);
-            self.over.send_replace(state.over);
             (waiting, unsent)
         };
         let lost = error.clone().after_sending();
@@ -581,40 +572,37 @@ impl ServerConnection {
         }
     }
 
-    /// The server forgot the session: what it was not given, or gave back, waits for another. Everything else
-    /// may have run.
+    /// Waits for another session, since the server forgot this one: requests that it was not given, or gave back, stay
+    /// in the queue. All others may have run.
     pub(super) async fn renew(self: &Arc<Self>) {
         self.goes_on_to(Phase::Opening);
         let lost = UpstreamError::SessionOver.after_sending();
         let failed: Vec<_> = {
             let mut state = self.state.lock();
-            state.upstream = None;
-            state.over += 1;
-            state.is_overrun = false;
-            state.draining = false;
+            state.end(&self.over);
             state.known.lose();
             state.began = Some(Instant::now());
-            self.over.send_replace(state.over);
-            // What was said in the session means nothing in another, whose server may ask by the same ids.
+            // Notifications and answers belong to the session: in another, the server may ask by the same ids.
             state.queue.retain(|queued| queued.upstream_id.is_some());
             let queued = state.queue.iter().map(|queued| queued.message.len());
             state.queued_bytes = queued.sum();
-            // Whoever hands one over finds out.
+            // The task that hands it over finds out.
             let in_hand = state.in_hand.take();
             let queued = state.queue.iter().filter_map(|queued| queued.upstream_id);
             let stay: HashSet<u64> = queued.chain(in_hand).collect();
             let gone = state.waiting.keys().copied();
             let gone: Vec<u64> = gone.filter(|id| !stay.contains(id)).collect();
-            let gone = gone.into_iter();
-            gone.filter_map(|upstream_id| state.take(upstream_id, lost.outcome()))
-                .collect()
+            let taken = gone
+                .into_iter()
+                .filter_map(|id| state.take(id, lost.outcome()));
+            taken.collect()
         };
         for waiting in failed {
             self.fail_one(waiting, &lost).await;
         }
     }
 
-    /// What waits for the answer to a request of this connection, which ended so.
+    /// Takes out a request of this connection that has ended.
     pub(super) fn take(&self, id: &Id, outcome: Outcome) -> Option<PendingReply> {
         self.state.lock().take(id.as_number()?, outcome)
     }
@@ -645,19 +633,19 @@ impl ServerConnection {
         running.find_map(PendingReply::serial)
     }
 
-    /// When the next request is to be given up.
+    /// When the next request times out.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let state = self.state.lock();
         state.deadlines.first_key_value().map(|(_, at)| *at)
     }
 
-    /// How many deadlines are kept.
+    /// The number of deadlines.
     #[cfg(test)]
     pub(super) fn deadlines(&self) -> usize {
         self.state.lock().deadlines.len()
     }
 
-    /// The requests that took longer than they may, with whether the server was sent them.
+    /// Takes out the requests that timed out, with whether the server was sent them.
     pub(super) fn overdue(&self) -> Vec<(u64, PendingReply, bool)> {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -671,25 +659,16 @@ impl ServerConnection {
         taken.collect()
     }
 
-    /// The error for requests that took longer than they may.
-    pub(super) fn timed_out(&self) -> UpstreamError {
-        UpstreamError::TimedOut {
-            after: self.timeout.unwrap_or_default(),
-        }
-    }
-
     /// The connection that is open.
     pub(super) fn upstream(&self) -> Option<Arc<dyn Upstream>> {
         self.state.lock().upstream.clone()
     }
 
-    /// Tells whoever waits that there will be no answer.
+    /// Fails a request that waits for an answer.
     pub(super) async fn fail_one(self: &Arc<Self>, waiting: PendingReply, error: &UpstreamError) {
-        let client = self.client.upgrade();
-        match (waiting, client) {
-            (PendingReply::Forward { serial }, Some(client)) => {
-                client.refuse(serial, &fault::rpc(&self.name, error)).await;
-            }
+        let failure = self.unavailable(error.clone());
+        match (waiting, self.client.upgrade()) {
+            (PendingReply::Forward { serial }, Some(client)) => client.fail(serial, failure).await,
             (PendingReply::Call { serial, pending }, client) => {
                 let repeatable = pending.is_repeatable();
                 pending.fail(&error.to_string()).await;
@@ -698,12 +677,9 @@ impl ServerConnection {
                     client.respond(serial, &result).await;
                 }
             }
-            (PendingReply::Inner { answer, .. }, _) => {
-                let _ = answer.send(Err(Failure::Unavailable(error.clone())));
-            }
+            (PendingReply::Inner { answer, .. }, _) => drop(answer.send(Err(failure))),
             (PendingReply::Listen { serial }, Some(client)) => {
                 if let Some(side) = client.side_of(self) {
-                    let failure = Failure::Unavailable(error.clone());
                     side.listened(&client, self, serial, Err(failure)).await;
                 }
             }
@@ -713,22 +689,29 @@ impl ServerConnection {
 }
 
 impl State {
-    /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
+    /// Marks the connection as ended.
+    fn end(&mut self, over: &watch::Sender<u64>) {
+        self.upstream = None;
+        self.is_overrun = false;
+        // The task that still hands over to it finds out, and leaves the queue alone.
+        self.draining = false;
+        self.over += 1;
+        over.send_replace(self.over);
+    }
+
+    /// Takes out a request that has ended; with a result, a subscription begins or ends.
     fn take(&mut self, upstream_id: u64, outcome: Outcome) -> Option<PendingReply> {
         self.deadlines.remove(&upstream_id);
         let waiting = self.waiting.remove(&upstream_id)?;
         waiting.timer.end(outcome);
-        match waiting.note.filter(|_| outcome == Outcome::Result) {
-            Some(Note { uri, begins: None }) => {
-                self.subscriptions.remove(&uri);
+        if let Some(note) = waiting.note.filter(|_| outcome == Outcome::Result) {
+            match note.begins {
+                None => drop(self.subscriptions.remove(&note.uri)),
+                Some(charge) if self.subscriptions.len() < MAX_SUBSCRIPTIONS => {
+                    self.subscriptions.entry(note.uri).or_insert(charge);
+                }
+                Some(_) => {}
             }
-            Some(Note {
-                uri,
-                begins: Some(charge),
-            }) if self.subscriptions.len() < MAX_SUBSCRIPTIONS => {
-                self.subscriptions.entry(uri).or_insert(charge);
-            }
-            _ => {}
         }
         Some(waiting.reply)
     }
@@ -738,7 +721,7 @@ impl State {
         self.waiting.is_empty() && self.queue.is_empty() && !self.draining
     }
 
-    /// Takes requests out of what waits to be handed over; gives those that were there.
+    /// Takes requests out of the queue; returns those that were there.
     fn unqueue(&mut self, ids: &[u64]) -> Vec<u64> {
         let mut freed = 0;
         let mut unsent = Vec::new();
@@ -754,8 +737,7 @@ impl State {
         unsent
     }
 
-    /// Puts before everything that waits that the client is initialized, once on each connection, if
-    /// the client said so.
+    /// Puts the client's `notifications/initialized`, if it came, before the queue, once on each connection.
     fn greet(&mut self, handshake: &Handshake) {
         if self.upstream.is_none() || self.greeted {
             return;

@@ -61,19 +61,20 @@ fn link() -> Arc<ServerConnection> {
         stateless: false,
         abandons: false,
         is_http: false,
+        needs: Needs::PROCESS,
         gives_back: true,
         connector: Arc::new(Server::default()),
         handshake,
         phase: watch::Sender::new(Phase::Opening),
         start_timeout: Duration::MAX,
         timeout: None,
-        most_bytes: 1 << 20,
+        max_bytes: 1 << 20,
         withholds: false,
         state: Mutex::new(State::default()),
         over: watch::Sender::new(0),
         clock: Notify::new(),
         woken: Notify::new(),
-        figures: Arc::default(),
+        metrics: Arc::default(),
         has_dropped: AtomicBool::new(false),
     })
 }
@@ -90,10 +91,10 @@ enum End {
 fn end(answer: Answer) -> End {
     match answer {
         Ok(_) => End::Answered,
-        Err(Failure::Unavailable(UpstreamError::OutcomeUnknown { .. })) => End::MayHaveRun,
+        Err(Failure::Unavailable(_, UpstreamError::OutcomeUnknown { .. })) => End::MayHaveRun,
         Err(failure) if failure.reason() == cancelled().reason() => End::Withdrawn,
-        Err(Failure::Unavailable(_)) => End::NotSent,
-        Err(Failure::Error(error)) => panic!("{error:?}"),
+        Err(Failure::Unavailable(..)) => End::NotSent,
+        Err(error) => panic!("{error:?}"),
     }
 }
 

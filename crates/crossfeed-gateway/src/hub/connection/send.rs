@@ -1,12 +1,9 @@
-//! Handing messages over to a server, in order, by whoever comes with one.
-//!
-//! What comes in: messages, and what is to become of their answers. What goes out: the same under ids of
-//! the connection, here and now as far as the server takes them, by a task of its own where it does not.
-//! Deliberately not here: answers.
+//! Hands messages over to a server in order: at once as far as the server takes them, in a task where it does not.
 
 use super::{Answer, Note, PendingReply, QueuedMessage, ServerConnection, Waiting, cancelled};
 use crate::{
-    hub::{poll_then_spawn::poll_then_spawn, read, supervisor},
+    hub::{poll_then_spawn::poll_then_spawn, supervisor},
+    members,
     message::{Header, Id, Message},
     metrics::Outcome,
     protocol::method,
@@ -21,8 +18,7 @@ use tokio::{
     time::Instant,
 };
 
-/// Messages that wait to be handed over: as many as a client may have requests, and as many again for
-/// what it says beside them.
+/// Requests that wait to be handed over, as many as a client may have, and as many other messages again.
 const MAX_QUEUED: usize = 2048;
 
 /// The answer to a request that was sent.
@@ -30,7 +26,7 @@ pub(in crate::hub) type AnswerToCome =
     Map<oneshot::Receiver<Answer>, fn(Result<Answer, RecvError>) -> Answer>;
 
 impl ServerConnection {
-    /// Sends a request under an id of this connection. What cannot be sent is answered at once.
+    /// Sends a request under an id of this connection. One that cannot be sent is answered at once.
     pub(in crate::hub) async fn request(
         self: &Arc<Self>,
         reply: PendingReply,
@@ -43,7 +39,7 @@ impl ServerConnection {
         }
     }
 
-    /// Has a request wait to be handed over; gives back what waits for its answer where it cannot.
+    /// Queues a request. Returns `reply` if it cannot.
     fn line_up(
         &self,
         reply: PendingReply,
@@ -53,17 +49,18 @@ impl ServerConnection {
         let method = message.method().unwrap_or_default();
         let taken = self.refusal().map_or(Ok(()), Err).and_then(|()| {
             let socket = self.socket()?;
-            Ok((socket, Note::of(&message, &self.client).transpose()?))
+            Ok((socket, Note::of(&message, &self.client)?))
         });
         let mut state = self.state.lock();
-        // It may have gone meanwhile. Who ends it says so first, and then takes what waits here.
-        let is_full = state.queue.len() >= MAX_QUEUED || state.queued_bytes > self.most_bytes;
+        // It may have ended meanwhile. What ends it changes the phase first, and then takes what waits here.
+        let is_full = state.queue.len() >= MAX_QUEUED || state.queued_bytes > self.max_bytes;
         let refusal = || self.refusal().or_else(|| is_full.then(does_not_read));
         let taken = taken.and_then(|taken| refusal().map_or(Ok(taken), Err));
+        let timer = self.metrics.begin(method);
         let (socket, note) = match taken {
             Ok(taken) => taken,
             Err(error) => {
-                self.figures.unsent(method);
+                timer.end(Outcome::Unavailable);
                 return Err((reply, error));
             }
         };
@@ -71,7 +68,7 @@ impl ServerConnection {
         let upstream_id = state.last_upstream_id;
         let waiting = Waiting {
             reply,
-            timer: self.figures.begin(method),
+            timer,
             note,
             _socket: socket,
             returned: None,
@@ -91,33 +88,30 @@ impl ServerConnection {
         Ok(())
     }
 
-    /// What a request takes: over HTTP a descriptor, until it is answered.
+    /// The descriptor of a request over HTTP, until it is answered.
     fn socket(&self) -> Result<Option<Permit>, UpstreamError> {
-        if !self.is_http {
-            return Ok(None);
-        }
-        // A client that is gone has its requests fail elsewhere.
-        let Some(client) = self.client.upgrade() else {
+        // The requests of a client that is gone fail elsewhere.
+        let Some(client) = self.client.upgrade().filter(|_| self.is_http) else {
             return Ok(None);
         };
         let gateway = &client.gateway;
-        let permit = gateway.quotas().take(client.principal(), Needs::HTTP);
+        let permit = gateway.quotas.take(&client.principal, Needs::HTTP);
         permit.map(Some).map_err(|_| gateway.crowded("descriptors"))
     }
 
-    /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
-    /// because what it would miss cannot be made up for.
+    /// Sends a message without an answer. Never waits: the connection ends if its server is too far behind, because
+    /// messages that it misses cannot be made up for.
     pub(in crate::hub) async fn send(self: &Arc<Self>, message: Message) {
         self.tell(message, None).await;
     }
 
-    /// The number of the connection on which the server says what it says now.
+    /// The number of the current connection.
     pub(in crate::hub) fn connection(&self) -> u64 {
         self.state.lock().over
     }
 
-    /// Sends what means something on this connection only: the answer to what the server asked there. On another,
-    /// where it may ask by the same id, it would answer something else.
+    /// Sends the answer to a request of the server, on the connection of the request only. On another, where the server
+    /// may ask by the same id, it would answer something else.
     pub(in crate::hub) async fn reply(self: &Arc<Self>, message: Message, connection: u64) {
         self.tell(message, Some(connection)).await;
     }
@@ -125,19 +119,17 @@ impl ServerConnection {
     async fn tell(self: &Arc<Self>, message: Message, only_on: Option<u64>) {
         let has_room = {
             let mut state = self.state.lock();
-            if only_on.is_some_and(|connection| connection != state.over) {
-                return;
-            }
-            // A server that is started again is told what it has to know.
-            if state.is_idle || self.refusal().is_some() {
+            let is_other = only_on.is_some_and(|connection| connection != state.over);
+            // A server that is started again is told what it needs.
+            if is_other || state.is_idle || self.refusal().is_some() {
                 return;
             }
             let has_room =
-                state.queue.len() < 2 * MAX_QUEUED && state.queued_bytes <= self.most_bytes;
+                state.queue.len() < 2 * MAX_QUEUED && state.queued_bytes <= self.max_bytes;
             if has_room {
                 state.put(QueuedMessage::of_none(message));
             } else {
-                // One that is still being opened only misses it.
+                // A server that is still being opened only misses the message.
                 state.is_overrun = state.upstream.is_some();
             }
             has_room
@@ -150,12 +142,12 @@ impl ServerConnection {
         }
     }
 
-    /// Why the connection is to end, if more was to be sent than it can take.
+    /// Why the connection must end, if its server is too far behind.
     pub(in crate::hub) fn overrun(&self) -> Option<UpstreamError> {
         self.state.lock().is_overrun.then(does_not_read)
     }
 
-    /// Asks the server on behalf of the gateway, and of a request of the client where there is one.
+    /// Sends a request of the gateway, for a request of the client if there is one.
     pub(in crate::hub) async fn ask(
         self: &Arc<Self>,
         serial: Option<u64>,
@@ -166,7 +158,7 @@ impl ServerConnection {
             .await
     }
 
-    /// The same with a message of the client.
+    /// The same with this message.
     pub(in crate::hub) async fn pass(
         self: &Arc<Self>,
         serial: Option<u64>,
@@ -178,7 +170,7 @@ impl ServerConnection {
         receiver.map(|answer| answer.unwrap_or_else(|_| Err(cancelled())))
     }
 
-    /// Hands over what waits, here as far as that takes no waiting.
+    /// Hands over the queue, at once as far as that takes no waiting.
     pub(super) async fn drain(self: &Arc<Self>) {
         let over = {
             let mut state = self.state.lock();
@@ -198,7 +190,7 @@ impl ServerConnection {
                     () = link.is_over(over) => Err(link.over_because()),
                 };
                 if sent.is_ok() {
-                    link.figures.sent.add(bytes);
+                    link.metrics.sent.add(bytes);
                 }
                 if let Some(upstream_id) = queued.upstream_id {
                     link.handed_over(upstream_id, over, sent).await;
@@ -208,7 +200,7 @@ impl ServerConnection {
         .await;
     }
 
-    /// A request was handed over, or was not. It fails if it was not, or if the connection ended meanwhile.
+    /// Fails a request that was not handed over, or whose connection ended meanwhile.
     async fn handed_over(
         self: &Arc<Self>,
         upstream_id: u64,
@@ -221,7 +213,7 @@ impl ServerConnection {
             if !is_over {
                 state.in_hand = None;
             }
-            // It came back from there, and waits for another connection or is on it.
+            // The connection gave it back, and it waits for another or is on it.
             let waiting = state.waiting.get(&upstream_id);
             if waiting.is_none_or(|waiting| waiting.returned == Some(over)) {
                 return;
@@ -238,9 +230,8 @@ impl ServerConnection {
         }
     }
 
-    /// A request comes back, since the server does not know the session: it is handed over again once there is
-    /// another, but not for the third time. What is refused again in a session that had just begun may have run:
-    /// the refusal means something else.
+    /// Takes back a request whose session the server does not know: it is handed over again in the next session, but not
+    /// a third time. One that is refused again in a session that has just begun may have run.
     pub(in crate::hub) async fn returned(self: &Arc<Self>, message: Message, headers: Vec<Header>) {
         let Some(upstream_id) = message.id().and_then(Id::as_number) else {
             return;
@@ -253,13 +244,13 @@ impl ServerConnection {
             let Some(waiting) = state.waiting.get_mut(&upstream_id) else {
                 return;
             };
-            // Whoever hands it over has nothing to do with it any more.
+            // It no longer concerns the task that hands it over.
             state.in_hand = state.in_hand.filter(|in_hand| *in_hand != upstream_id);
             if waiting.returned.replace(state.over).is_none() {
-                let is_behind = |queued: &QueuedMessage| {
+                let is_later = |queued: &QueuedMessage| {
                     queued.upstream_id.is_none_or(|other| other > upstream_id)
                 };
-                let place = state.queue.iter().position(is_behind);
+                let place = state.queue.iter().position(is_later);
                 let place = place.unwrap_or(state.queue.len());
                 state.queued_bytes += message.len();
                 let queued = QueuedMessage {
@@ -283,13 +274,13 @@ impl ServerConnection {
         self.refusal().unwrap_or_else(supervisor::ended)
     }
 
-    /// Waits until more connections are over than these.
+    /// Waits until the connection of this number has ended.
     async fn is_over(&self, over: u64) {
         let mut now = self.over.subscribe();
         let _ = now.wait_for(|now| *now > over).await;
     }
 
-    /// What is to be handed over next; if nothing is, nobody hands over any longer.
+    /// The next message of the queue; without one, the queue is no longer handed over.
     fn next(&self, over: u64) -> Option<(Arc<dyn Upstream>, QueuedMessage)> {
         let mut state = self.state.lock();
         if state.over != over {
@@ -311,7 +302,7 @@ impl ServerConnection {
         None
     }
 
-    /// Forgets what runs here for a request of the client; gives the ids.
+    /// Withdraws what runs here for a request of the client. Returns the ids that the server was sent.
     pub(in crate::hub) fn withdraw(&self, serial: u64) -> Vec<u64> {
         let mut state = self.state.lock();
         let waiting = state.waiting.iter();
@@ -320,18 +311,16 @@ impl ServerConnection {
         for upstream_id in &ids {
             state.take(*upstream_id, Outcome::Cancelled);
         }
-        // What was not handed over need not be.
         let unsent = state.unqueue(&ids);
         ids.retain(|upstream_id| !unsent.contains(upstream_id));
         ids
     }
 
-    /// Says to the server that nobody waits for a request any longer; `params` are those of the
-    /// notification, whose `requestId` is set.
+    /// Cancels a request at the server; `params` are those of the notification, whose `requestId` is replaced.
     pub(in crate::hub) async fn cancel(self: &Arc<Self>, upstream_id: u64, params: Bytes) {
         let id = Id::number(upstream_id);
         if !self.abandons {
-            let params = read::replaced(&params, &["requestId"], id.raw());
+            let params = members::replaced(&params, &["requestId"], id.raw());
             self.send(Message::notification(method::CANCELLED, Some(&params)))
                 .await;
         }
@@ -340,7 +329,7 @@ impl ServerConnection {
         }
     }
 
-    /// Says to the server that the client is initialized, before anything that waits.
+    /// Tells the server that the client is initialized, before anything that waits.
     pub(in crate::hub) async fn greet(self: &Arc<Self>) {
         self.state.lock().greet(&self.handshake);
         self.drain().await;

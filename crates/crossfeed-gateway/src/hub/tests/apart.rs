@@ -3,7 +3,7 @@
 use super::fake::{World, message};
 use crate::{
     apart::{LARGE, many_values, timed},
-    message::Message,
+    message::{Id, Message},
 };
 use std::{
     sync::{
@@ -77,7 +77,7 @@ async fn what_carries_no_data_is_not_read_where_it_is_large() {
         let told = message(&format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#
         ));
-        let served = timed(client.client.receive(told, Arc::clone(&client.outlet)));
+        let served = timed(Arc::clone(&client.client).receive(told, Arc::clone(&client.outlet)));
         check(served.await.1, indexed);
     }
     let long = format!("\"{}\"", "n".repeat(values.len()));
@@ -281,7 +281,7 @@ fn nothing_is_told_for_a_subscription_that_ended_while_that_was_read() {
                 busy = next;
             }
             rest().await;
-            client.client.give_up(&client.outlet).await;
+            client.client.give_up(&Id::number(0), &client.outlet).await;
             rest().await;
             drop(busy);
             for _ in 0..3 {
@@ -368,7 +368,7 @@ async fn a_large_request_is_read_elsewhere() {
     let request = message(&format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}"#
     ));
-    let receive = client.client.receive(request, Arc::clone(&client.outlet));
+    let receive = Arc::clone(&client.client).receive(request, Arc::clone(&client.outlet));
     check(timed(receive).await.1, indexed);
     let mut server = world.server(0).await;
     let handshake = server.expect("server/discover").await;

@@ -2,7 +2,8 @@
 
 use super::fake::{INITIALIZE, SOON, Server, World, message};
 use crate::{
-    message::Message,
+    message::{Id, Message},
+    port::Hub,
     upstream::{Event, UpstreamError},
 };
 
@@ -79,7 +80,7 @@ async fn clients_that_share_connections_share_nothing_else() {
     let second = server.expect("slow").await;
     assert_ne!(first.id(), second.id());
     let token = |request: &Message| {
-        super::super::read::raw(&request.params().unwrap(), &["_meta", "progressToken"]).unwrap()
+        crate::members::get(&request.params().unwrap(), &["_meta", "progressToken"]).unwrap()
     };
     assert_ne!(token(&first), token(&second));
     for request in [&second, &first] {
@@ -107,7 +108,7 @@ async fn clients_that_share_connections_share_nothing_else() {
     two.send(&text).await;
     let gone = server.expect("slow").await;
     let stays = server.expect("slow").await;
-    one.client.give_up(&one.outlet).await;
+    one.client.give_up(&Id::number(0), &one.outlet).await;
     let cancelled = server.expect("notifications/cancelled").await;
     let id = gone.id().unwrap().to_string();
     assert!(
@@ -271,7 +272,7 @@ async fn several_servers_acknowledge_together() {
     let own = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
     assert!(acknowledged.contains(&own), "{acknowledged}");
     assert!(client.next().await.contains(CHANGED));
-    client.client.give_up(&client.outlet).await;
+    client.client.give_up(&Id::number(0), &client.outlet).await;
     servers[0].expect("notifications/cancelled").await;
 }
 
@@ -335,7 +336,7 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
             .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#)
             .await;
         let list = server.expect("prompts/list").await;
-        let says = super::super::read::string(
+        let says = crate::members::get_text(
             &list.params().unwrap(),
             &["_meta", crate::protocol::meta::PROTOCOL_VERSION],
         );

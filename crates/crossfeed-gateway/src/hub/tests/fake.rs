@@ -3,9 +3,10 @@
 use crate::{
     Revision,
     config::{GatewayConfig, ServerConfig, TransportConfig},
-    hub::{Client, Gateway},
+    hub::Gateway,
     message::{Header, Id, Message, RpcError},
-    port::{Disconnected, MessageSink},
+    metrics::Metrics,
+    port::{Disconnected, Hub, HubClient, MessageSink},
     principal::Principal,
     tools::Tools,
     upstream::{Connector, Event, Upstream, UpstreamError},
@@ -155,14 +156,15 @@ impl MessageSink for Inbox {
 
 /// A client, as itself sees it.
 pub(super) struct ConnectionSet {
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<dyn HubClient>,
     pub(super) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
     pub(super) outlet: Arc<dyn MessageSink>,
 }
 
 impl ConnectionSet {
     pub(super) async fn send(&self, text: &str) {
-        self.client
+        let client = Arc::clone(&self.client);
+        client
             .receive(message(text), Arc::clone(&self.outlet))
             .await;
     }
@@ -239,14 +241,14 @@ impl World {
             .map(|fake| Arc::clone(fake) as Arc<dyn Connector>)
             .collect();
         Self {
-            gateway: Gateway::new(config, connectors, tools),
+            gateway: Gateway::new(config, connectors, tools, &Metrics::new()),
             fakes,
             opened,
         }
     }
 
     pub(super) fn client(&self) -> ConnectionSet {
-        self.client_of(|outlet| self.gateway.connect(Principal::Local, outlet))
+        self.client_of(|outlet| Arc::clone(&self.gateway).connect(Principal::Local, outlet))
     }
 
     /// The session of a client over HTTP: of the holder of a token, or of nobody who is known.
@@ -254,15 +256,18 @@ impl World {
         let principal = holder.map_or(Principal::Anonymous, |name| {
             Principal::Named(name.to_owned())
         });
-        self.client_of(|outlet| self.gateway.connect(principal, outlet))
+        self.client_of(|outlet| Arc::clone(&self.gateway).connect(principal, outlet))
     }
 
     /// One of several clients that have no sessions.
     pub(super) fn stateless(&self) -> ConnectionSet {
-        self.client_of(|_| self.gateway.stateless(Principal::Anonymous))
+        self.client_of(|_| Arc::clone(&self.gateway).stateless(Principal::Anonymous))
     }
 
-    fn client_of(&self, client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<Client>) -> ConnectionSet {
+    fn client_of(
+        &self,
+        client: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn HubClient>,
+    ) -> ConnectionSet {
         let (sender, receiver) = mpsc::unbounded_channel();
         let outlet: Arc<dyn MessageSink> = Arc::new(Inbox(sender));
         ConnectionSet {

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, time::Duration};
 const TOOLS: &str = r#"{"tools":{}}"#;
 
 fn text(world: &World) -> String {
-    world.gateway.figures.metrics().text()
+    world.gateway.metrics.metrics.text()
 }
 
 fn check(world: &World, sample: &str, expected: usize) {
@@ -54,7 +54,7 @@ async fn what_passes_is_counted() {
     });
     let (client, mut servers) = world.begun(TOOLS).await;
     let mut server = servers.remove(0);
-    let all: BTreeSet<_> = families::ALL.iter().map(|family| family.name()).collect();
+    let all: BTreeSet<_> = families::ALL.iter().map(|family| family.name).collect();
     assert_eq!(families_of(&text(&world)), all);
     client
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)

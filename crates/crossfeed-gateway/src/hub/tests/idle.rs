@@ -3,9 +3,8 @@
 use super::fake::{INITIALIZE, Server, World, message};
 use crate::{
     config::{ListenConfig, TokenConfig},
-    hub::Client,
     message::Message,
-    port::{Crowded, Disconnected, MessageSink},
+    port::{Crowded, Disconnected, Hub, HubClient, MessageSink},
     principal::Principal,
 };
 use async_trait::async_trait;
@@ -36,7 +35,7 @@ impl MessageSink for Reader {
 }
 
 struct Session {
-    client: Arc<Client>,
+    client: Arc<dyn HubClient>,
     reader: Arc<Reader>,
     inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
 }
@@ -48,7 +47,7 @@ impl Session {
         let reader = Arc::new(Reader { to, is_read });
         let principal = Principal::Named(name.to_owned());
         Self {
-            client: world.gateway.connect(principal, reader.clone()),
+            client: Arc::clone(&world.gateway).connect(principal, reader.clone()),
             reader,
             inbox: Mutex::new(inbox),
         }
@@ -56,7 +55,7 @@ impl Session {
 
     async fn send(&self, text: &str) {
         let reply = self.reader.clone();
-        self.client.receive(message(text), reply).await;
+        Arc::clone(&self.client).receive(message(text), reply).await;
     }
 
     async fn ask(&self, id: u32, method: &str) {
@@ -76,7 +75,7 @@ impl Session {
     /// A session that has begun, with one server.
     async fn begun(world: &World, name: &str) -> (Self, Server) {
         let session = Self::of(world, name);
-        session.client.reserve().await.unwrap();
+        Arc::clone(&session.client).reserve().await.unwrap();
         session.send(INITIALIZE).await;
         let mut server = world.server(0).await;
         server.begin(CAPABILITIES).await;
@@ -290,13 +289,13 @@ async fn descriptors_bound_sessions_as_processes_do() {
 async fn room_comes_back_whichever_way_a_session_ends() {
     let world = of_two_holders(4);
     let unused = Session::of(&world, "ann");
-    unused.client.reserve().await.unwrap();
+    Arc::clone(&unused.client).reserve().await.unwrap();
     assert_eq!(processes(&world), 1);
     unused.client.close().await;
     until(&world, 0).await;
 
     let unused = Session::of(&world, "ann");
-    unused.client.reserve().await.unwrap();
+    Arc::clone(&unused.client).reserve().await.unwrap();
     drop(unused);
     until(&world, 0).await;
 
@@ -390,7 +389,7 @@ async fn what_is_ending_already_is_waited_for() {
     one.client.ends();
     let closing = tokio::spawn(async move { one.client.close().await });
     let three = Session::of(&world, "ann");
-    three.client.reserve().await.unwrap();
+    Arc::clone(&three.client).reserve().await.unwrap();
     assert!(second.is_quiet() && !second.inbox.is_closed());
     assert_eq!(world.gateway.health()[0].idle, 0);
     world.fakes[0].is_stuck.store(false, Ordering::Relaxed);
@@ -416,7 +415,7 @@ async fn a_server_that_could_not_begin_is_waited_for_once_it_can() {
         let world = World::new(&["one", "two"]);
         world.fakes[1].is_down.store(true, Ordering::Relaxed);
         let session = Session::of(&world, "ann");
-        session.client.reserve().await.unwrap();
+        Arc::clone(&session.client).reserve().await.unwrap();
         session.send(INITIALIZE).await;
         let mut first = world.server(0).await;
         first.begin(PROMPTS).await;

@@ -65,7 +65,7 @@ async fn receive(pair: &mut Pair) {
         let text = String::from_utf8(next.to_bytes().to_vec()).unwrap();
         match next.method() {
             Some("notifications/cancelled") => {
-                let id = super::super::read::raw(&next.params().unwrap(), &["requestId"]).unwrap();
+                let id = crate::members::get(&next.params().unwrap(), &["requestId"]).unwrap();
                 pair.open
                     .retain(|(request, _)| *request.id().unwrap().raw() != id);
             }
@@ -197,7 +197,7 @@ async fn run(steps: Vec<Step>) {
         assert_eq!(has, pair.running.keys().copied().collect());
         pair.client.client.close().await;
     }
-    assert_eq!(world.gateway.client_count(), 0);
+    assert_eq!(world.gateway.every_client().len(), 0);
 }
 
 proptest! {

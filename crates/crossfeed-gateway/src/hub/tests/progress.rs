@@ -1,7 +1,7 @@
 //! Progress, which says only by a token what it is about.
 
 use super::fake::{World, message};
-use crate::hub::{client::MAX_ENDED, read};
+use crate::{hub::client::MAX_ENDED, members};
 use std::time::Duration;
 
 const ALL: &str = r#"{"tools":{},"resources":{}}"#;
@@ -21,7 +21,7 @@ async fn progress_of_what_servers_ask_goes_to_the_one_that_asked() {
     for server in &servers {
         server.say(message(ask)).await;
         let asked = message(&client.next().await);
-        let token = read::raw(&asked.params().unwrap(), &["_meta", "progressToken"]);
+        let token = members::get(&asked.params().unwrap(), &["_meta", "progressToken"]);
         tokens.push(String::from_utf8(token.unwrap().to_vec()).unwrap());
     }
     assert_ne!(tokens[0], tokens[1]);

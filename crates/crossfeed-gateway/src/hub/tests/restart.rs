@@ -3,6 +3,7 @@
 use super::fake::{INITIALIZE, World, message};
 use crate::{
     message::Message,
+    port::Hub,
     upstream::{Event, UpstreamError},
 };
 use std::{sync::atomic::Ordering, time::Duration};
