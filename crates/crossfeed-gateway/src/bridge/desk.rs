@@ -1,8 +1,8 @@
-//! What an era keeps of its requests to the server, and what it wants done.
+//! The requests that an era has sent to the server, and the actions that it wants done.
 
 use super::{
     cancelled,
-    driver::{Action, Actions, ConnectionId},
+    driver::{Action, Actions, ConnectionId, Outgoing},
     members,
 };
 use crate::{
@@ -13,14 +13,11 @@ use crate::{
 use bytes::Bytes;
 use std::{collections::HashMap, mem};
 
-/// An object without members.
-pub(super) static EMPTY: Bytes = Bytes::from_static(b"{}");
-
-/// The desk of an era. `S` says what an answer of the server is an answer to.
+/// The desk of an era. `S` is the era's purpose of a request to the server.
 #[derive(Default)]
 pub(super) struct Desk<S> {
     numbers: u64,
-    /// What was sent to the server and is not answered, by its number.
+    /// The requests without an answer, by number.
     pub(super) sent: HashMap<u64, (ConnectionId, S)>,
     actions: Actions,
 }
@@ -31,12 +28,12 @@ impl<S> Desk<S> {
         self.numbers
     }
 
-    /// Takes what is to be done, in its order.
+    /// Takes the actions, in their order.
     pub(super) fn take_actions(&mut self) -> Actions {
         mem::take(&mut self.actions)
     }
 
-    /// Takes off what was sent on this connection under this number.
+    /// Takes the request that was sent on this connection under this number.
     pub(super) fn take_sent(&mut self, link: ConnectionId, number: u64) -> Option<S> {
         self.sent.get(&number).filter(|(at, _)| *at == link)?;
         self.sent.remove(&number).map(|(_, sent)| sent)
@@ -46,48 +43,48 @@ impl<S> Desk<S> {
         self.actions.push(action);
     }
 
-    /// A message for the client.
+    /// Sends a message to the client.
     pub(super) fn tell(&mut self, message: Message, related: Option<Id>) {
         self.act(Action::Tell(Event::Message { message, related }));
     }
 
-    /// An answer to a request of the client.
+    /// Answers a request of the client.
     pub(super) fn answer(&mut self, id: &Id, result: &Bytes) {
         self.tell(Message::response(id, result), None);
     }
 
-    /// An error as the answer to a request of the client.
+    /// Answers a request of the client with an error.
     pub(super) fn refuse(&mut self, id: &Id, error: &RpcError) {
         self.tell(Message::failure(Some(id), error), None);
     }
 
-    /// A request of the client that has wrong parameters.
+    /// Refuses a request of the client for its parameters.
     pub(super) fn invalid(&mut self, id: &Id, reason: &str) {
         self.refuse(id, &RpcError::new(code::INVALID_PARAMS, reason));
     }
 
-    /// A request of the client that cannot be done.
+    /// Refuses a request of the client that cannot be done.
     pub(super) fn impossible(&mut self, id: &Id, reason: &str) {
         self.refuse(id, &RpcError::new(code::INTERNAL, reason));
     }
 
-    /// A request of the client under an id that another one has.
+    /// Refuses a request of the client whose id is in use.
     pub(super) fn running(&mut self, id: &Id) {
         let reason = "a request of this id is running";
         self.refuse(id, &RpcError::new(code::INVALID_REQUEST, reason));
     }
 
-    /// A request of the client failed.
+    /// Fails a request of the client.
     pub(super) fn failed(&mut self, id: Id, error: UpstreamError) {
         self.act(Action::Tell(Event::Failed { id, error }));
     }
 
-    /// A message for the server.
+    /// Sends a message to the server.
     pub(super) fn send(&mut self, link: ConnectionId, message: Message) {
-        self.act(Action::Send(link, message, Vec::new()));
+        self.act(Action::Put(link, Outgoing::Message(message, Vec::new())));
     }
 
-    /// A request for the server, under a number of its own.
+    /// Sends a request to the server, under a number of its own.
     pub(super) fn pass(
         &mut self,
         link: ConnectionId,
@@ -98,17 +95,17 @@ impl<S> Desk<S> {
         let number = self.number();
         self.sent.insert(number, (link, sent));
         let request = request.with_id(Id::number(number));
-        self.act(Action::Send(link, request, headers));
+        self.act(Action::Put(link, Outgoing::Message(request, headers)));
         number
     }
 
-    /// A request of the bridge's own.
+    /// Sends a request of the bridge's own to the server.
     pub(super) fn ask(&mut self, link: ConnectionId, method: &str, params: &Bytes, sent: S) -> u64 {
         let request = Message::request(&Id::number(0), method, Some(params));
         self.pass(link, request, Vec::new(), sent)
     }
 
-    /// Nobody waits for this answer of the server; `notification` is what the client said.
+    /// Cancels a request at the server; `notification` is the client's.
     pub(super) fn cancel(
         &mut self,
         link: ConnectionId,
@@ -117,14 +114,13 @@ impl<S> Desk<S> {
     ) {
         self.sent.remove(&number);
         let id = Id::number(number);
-        let as_said = |said: &Message| {
-            let params = members::with(said.params().as_ref(), &[("requestId", id.raw())], &[])?;
-            Some(said.clone().with_body(params))
-        };
-        let message = notification.and_then(as_said);
-        // One of these is how the transport cancels; to the other it does nothing.
+        let message = notification.and_then(|message| {
+            let params = members::with(message.params().as_ref(), &[("requestId", id.raw())], &[])?;
+            Some(message.clone().with_body(params))
+        });
+        // Each transport cancels by one of these, and ignores the other.
         self.send(link, message.unwrap_or_else(|| cancelled(&id)));
-        self.act(Action::Abandon(link, id));
+        self.act(Action::Put(link, Outgoing::Abandon(id)));
     }
 }
 

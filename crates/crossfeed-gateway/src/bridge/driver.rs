@@ -1,21 +1,17 @@
-//! What both bridges share: bytes move here, decisions are made by an [`Era`].
+//! The part that both bridges share: moves bytes, while an [`Era`] decides.
 //!
-//! What comes in: messages of the client, events of the server's connections, time. What goes out: what
-//! the era says is to be done with them, in the order in which it says so. Deliberately not here: what
-//! messages mean.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - The era is asked under a lock, and what it wants done is put into queues under the same lock: the
-//!   order of decisions is the order on every connection.
-//! - Whatever moves holds a permit: who does not read makes the other side wait, and never a queue grow.
-//! - Of every request that the era had sent it is known whether it left the queue: what did not fails
-//!   before the end of its connection is told.
-//! - A connection is read and written by tasks of its own: a server that floods is written to all the same.
+//! - The era decides under a lock, and its actions are queued under the same lock: the order of decisions is the order on
+//!   every connection.
+//! - Every message that moves holds a permit: an end that does not read makes the other wait, and never a queue grow.
+//! - Of every request of the era it is known whether it left the queue: those that did not fail before the end of their
+//!   connection is told.
+//! - Each connection is read and written by tasks of its own: a flooding server is still written to.
 
 use super::{
-    desk::{Desk, EMPTY},
-    members,
+    desk::Desk,
+    members::{self, EMPTY},
 };
 use crate::{
     Revision,
@@ -36,44 +32,48 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 /// One connection to the server.
 pub(super) type ConnectionId = u64;
 
-/// The connection that every bridge begins with.
+/// The first connection of every bridge.
 pub(super) const FIRST: ConnectionId = 0;
 
-/// Messages of the client, and events of the server, that are on their way at once. Few: each may be as
-/// large as the limits allow.
+/// Messages of the client, and events of the server, on their way at once. Few: each may be as large as the limits allow.
 const MAX_IN_FLIGHT: usize = 32;
 
-/// What may wait for a server that does not read: what the client sent holds permits, so that only a server
-/// that asks and asks, and does not read what it is answered, comes near.
+/// Messages that wait for a server that does not read. Those of the client hold permits, so that only a server that keeps
+/// asking without reading the answers comes near.
 const MAX_UNREAD: usize = 1024;
 
-/// How long what waits for a server may take to be sent once its connection is to be closed.
+/// How long sending the queue may take before a connection is closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is to be done.
+/// An action of an era.
 pub(super) enum Action {
-    /// Send to the server.
-    Send(ConnectionId, Message, Vec<Header>),
-    /// Nobody waits for this answer of the server.
-    Abandon(ConnectionId, Id),
-    /// The revision of a connection is known.
-    Speak(ConnectionId, Revision),
+    /// Queue for a connection to the server.
+    Put(ConnectionId, Outgoing),
     /// Tell the client.
     Tell(Event),
-    /// Open another connection; if it takes the place of one, once that is closed.
+    /// Open another connection; one that takes the place of another, once that is closed.
     Open(ConnectionId, Option<ConnectionId>),
-    /// Close one.
+    /// Close a connection.
     Close(ConnectionId),
-    /// Be woken later.
+    /// Call [`Era::on_timer`] later.
     Wake(Duration, u64),
 }
 
-/// Everything that a message or an event gave rise to.
+/// An entry in the queue of a connection.
+pub(super) enum Outgoing {
+    Message(Message, Vec<Header>),
+    /// The answer to this request is no longer needed.
+    Abandon(Id),
+    /// The revision of the connection is known.
+    Speak(Revision),
+}
+
+/// The actions that a message or an event caused.
 pub(super) type Actions = Vec<Action>;
 
-/// What becomes of messages between a client of one era and a server of the other.
+/// Decides about messages between a client of one era and a server of the other.
 pub(super) trait Era: Send + 'static {
-    /// What an answer of the server is an answer to.
+    /// The purpose of a request to the server.
     type Sent;
 
     fn desk(&mut self) -> &mut Desk<Self::Sent>;
@@ -87,10 +87,10 @@ pub(super) trait Era: Send + 'static {
     /// The client answered a request.
     fn replied(&mut self, _message: &Message) {}
 
-    /// The client does not wait for an answer any longer; `notification` is what it said.
+    /// The client no longer waits for an answer; `notification` is its message.
     fn cancel(&mut self, id: &Id, notification: Option<&Message>);
 
-    /// The server answered what was sent under this number; nothing where nobody waits for it.
+    /// The server answered the request of this number; without `sent`, one that is no longer needed.
     fn answered(
         &mut self,
         link: ConnectionId,
@@ -105,16 +105,16 @@ pub(super) trait Era: Send + 'static {
     /// The server sent a notification.
     fn noticed(&mut self, link: ConnectionId, message: Message, related: Option<&Id>);
 
-    /// What was sent under this number failed.
+    /// The request of this number failed.
     fn failed(&mut self, link: ConnectionId, number: u64, sent: Self::Sent, error: UpstreamError);
 
     /// A connection was closed, or could not be opened.
     fn closed(&mut self, link: ConnectionId, error: UpstreamError);
 
-    /// The time that was asked for has passed.
+    /// The time of [`Action::Wake`] has passed.
     fn on_timer(&mut self, timer: u64);
 
-    /// The client is about to close: what has no end of its own is ended.
+    /// The client is about to close: ends requests that have no end of their own.
     fn on_close(&mut self) {}
 
     /// The client sent a message.
@@ -154,40 +154,37 @@ pub(super) trait Era: Send + 'static {
                     self.failed(link, number, sent, error);
                 }
             }
-            // The driver says that it failed.
+            // The driver reports it as failed.
             Event::Returned { .. } => {}
             Event::Closed(error) => self.closed(link, error),
         }
     }
 }
 
-enum Outgoing {
-    Message(Message, Vec<Header>, Option<Permit>),
-    Abandon(Id),
-    Speak(Revision),
-}
-
-/// The task that writes to a connection, as those see it who have something to write.
+/// The handle of the task that writes to a connection.
 struct Writer {
-    queue: mpsc::Sender<Outgoing>,
-    /// Beside the queue, since what is before in it may never be sent.
+    queue: mpsc::Sender<(Outgoing, Option<Permit>)>,
+    /// Beside the queue, whose entries may never be sent.
     closing: oneshot::Sender<Closing>,
 }
 
-/// A connection is to be closed; who is told once it is.
+/// A connection is to be closed; sends a signal once it is.
 type Closing = Option<oneshot::Sender<()>>;
 
-/// What a task that writes is given.
-type Written = (mpsc::Receiver<Outgoing>, oneshot::Receiver<Closing>);
+/// The ends of a [`Writer`] for its task.
+type WriterEnds = (
+    mpsc::Receiver<(Outgoing, Option<Permit>)>,
+    oneshot::Receiver<Closing>,
+);
 
 impl Writer {
-    fn new() -> (Self, Written) {
+    fn new() -> (Self, WriterEnds) {
         let (queue, queued) = mpsc::channel(MAX_UNREAD);
         let (closing, closes) = oneshot::channel();
         (Self { queue, closing }, (queued, closes))
     }
 
-    /// What waits is sent, if the server reads, and the connection closed.
+    /// Has the queue sent, if the server reads, and the connection closed.
     fn close(self, done: Closing) {
         // A task that is gone has closed it.
         let _ = self.closing.send(done);
@@ -196,7 +193,7 @@ impl Writer {
 
 type Permit = Arc<OwnedSemaphorePermit>;
 
-/// What holds back who sends too much. What the server gave rise to does not hold back the server: it would
+/// Permits that make an end wait that sends too much. Messages to the server that the server caused hold none: it would
 /// wait for itself.
 #[derive(Default)]
 struct Permits {
@@ -218,7 +215,7 @@ pub(super) struct Driver<E> {
     server: Arc<dyn Connector>,
     from_client: Arc<Semaphore>,
     from_server: Arc<Semaphore>,
-    /// Unbounded, since what is in it holds a permit.
+    /// Unbounded, since its entries hold permits.
     tell: mpsc::UnboundedSender<(Event, Option<Permit>)>,
 }
 
@@ -253,26 +250,30 @@ impl<E: Era> Driver<E> {
         Ok(Arc::new(Bridge(driver)))
     }
 
-    /// Asks the era, and does what it says.
+    /// Has the era decide, and does its actions.
     fn act(self: &Arc<Self>, permits: &Permits, ask: impl FnOnce(&mut E)) {
         let mut state = self.state.lock();
         ask(&mut state.era);
         let mut actions = VecDeque::from(state.era.desk().take_actions());
         while let Some(action) = actions.pop_front() {
-            let overrun = match action {
-                Action::Send(link, message, headers) => {
-                    let outgoing = Outgoing::Message(message, headers, permits.send.clone());
-                    state.put(link, outgoing)
+            match action {
+                Action::Put(link, outgoing) => {
+                    let is_overrun = state.put(link, outgoing, permits.send.clone());
+                    if is_overrun {
+                        // Its queue may still be sent before it is closed.
+                        state.close(link, None);
+                        let reason = "it sends requests, and does not read the answers".to_owned();
+                        let closed = Event::Closed(UpstreamError::Invalid(reason));
+                        state.era.on_event(link, closed);
+                        actions.extend(state.era.desk().take_actions());
+                    }
                 }
-                Action::Abandon(link, id) => state.put(link, Outgoing::Abandon(id)),
-                Action::Speak(link, revision) => state.put(link, Outgoing::Speak(revision)),
                 Action::Tell(event) => {
                     if let Event::Closed(error) = &event {
                         state.over = Some(error.clone());
                     }
-                    // Nobody listens any more: the bridge is about to be dropped.
+                    // Without a receiver, the bridge is about to be dropped.
                     let _ = self.tell.send((event, permits.tell.clone()));
-                    None
                 }
                 Action::Open(link, before) => {
                     let before = before.map(|before| {
@@ -281,27 +282,9 @@ impl<E: Era> Driver<E> {
                         is_done
                     });
                     self.open(&mut state, link, before);
-                    None
                 }
-                Action::Close(link) => {
-                    state.close(link, None);
-                    None
-                }
-                Action::Wake(delay, timer) => {
-                    self.wake_later(delay, timer);
-                    None
-                }
-            };
-            if let Some(link) = overrun {
-                if let Some(writer) = state.links.remove(&link) {
-                    writer.close(None);
-                }
-                let reason = "it asks, and does not read what it is answered".to_owned();
-                let error = UpstreamError::Invalid(reason);
-                // What is in its queue may still be sent before it is closed.
-                state.unsent.remove(&link);
-                state.era.on_event(link, Event::Closed(error));
-                actions.extend(state.era.desk().take_actions());
+                Action::Close(link) => state.close(link, None),
+                Action::Wake(delay, timer) => self.wake_later(delay, timer),
             }
         }
     }
@@ -321,7 +304,7 @@ impl<E: Era> Driver<E> {
             let (happened, happenings) = mpsc::channel(1);
             let connect = async {
                 if let Some(before) = before {
-                    // One whose task is gone is closed.
+                    // A connection whose task is gone is closed.
                     let _ = before.await;
                 }
                 server.connect(happened).await
@@ -361,36 +344,34 @@ impl<E> State<E> {
         }
     }
 
-    /// Queues something for a connection; gives the connection back if it is overrun. What is for one that
-    /// is closed goes nowhere.
-    fn put(&mut self, link: ConnectionId, outgoing: Outgoing) -> Option<ConnectionId> {
-        let writer = self.links.get(&link)?;
+    /// Queues for a connection, or drops what is for a closed one. Whether the queue is full.
+    fn put(&mut self, link: ConnectionId, outgoing: Outgoing, permit: Option<Permit>) -> bool {
+        let Some(writer) = self.links.get(&link) else {
+            return false;
+        };
         let request = match &outgoing {
-            Outgoing::Message(message, ..) => request_id(message),
+            Outgoing::Message(message, _) => request_id(message),
             _ => None,
         };
-        match writer.queue.try_send(outgoing) {
-            Ok(()) => {
-                if let Some(id) = request {
-                    self.unsent.entry(link).or_default().push_back(id);
-                }
-                None
-            }
-            Err(mpsc::error::TrySendError::Full(_)) => Some(link),
-            Err(mpsc::error::TrySendError::Closed(_)) => None,
+        let queued = writer.queue.try_send((outgoing, permit));
+        if queued.is_ok() {
+            let unsent = self.unsent.entry(link).or_default();
+            unsent.extend(request);
         }
+        matches!(queued, Err(mpsc::error::TrySendError::Full(_)))
     }
 
-    /// The requests that were in the queue of a connection that is over, as their failures and the end
-    /// of it.
+    /// The end of a connection: the failures of the requests in its queue, then its closure.
     fn end_of(&mut self, link: ConnectionId, error: UpstreamError) -> Vec<Event> {
-        let unsent = self.unsent.remove(&link).unwrap_or_default();
-        let failed = unsent.into_iter().map(|id| {
-            let error = error.clone();
-            Event::Failed { id, error }
-        });
-        let failed: Vec<_> = failed.collect();
-        failed.into_iter().chain([Event::Closed(error)]).collect()
+        let unsent = self.unsent.remove(&link).into_iter().flatten();
+        let mut events: Vec<_> = unsent
+            .map(|id| {
+                let error = error.clone();
+                Event::Failed { id, error }
+            })
+            .collect();
+        events.push(Event::Closed(error));
+        events
     }
 }
 
@@ -399,7 +380,7 @@ fn request_id(message: &Message) -> Option<Id> {
     message.method().and(message.id()).cloned()
 }
 
-/// Hands events on, for as long as somebody takes them.
+/// Passes events on, as long as they are received.
 async fn deliver(
     mut told: mpsc::UnboundedReceiver<(Event, Option<Permit>)>,
     events: mpsc::Sender<Event>,
@@ -448,7 +429,7 @@ async fn watch<E: Era>(
         };
         let event = match event {
             Event::Closed(error) => return closed(&driver, link, error),
-            // The era knows what it was, and whether to send it again.
+            // The era knows its purpose, and whether to send it again.
             Event::Returned { message, .. } => match message.id().cloned() {
                 Some(id) => Event::Failed {
                     id,
@@ -474,23 +455,23 @@ async fn write<E: Era>(
     driver: Weak<Driver<E>>,
     link: ConnectionId,
     connection: Arc<dyn Upstream>,
-    (queued, mut closing): Written,
+    (queued, mut closing): WriterEnds,
 ) {
     let mut sending = pin!(send_queued(&driver, link, &*connection, queued));
     let closing = tokio::select! {
         biased;
         closing = &mut closing => {
-            // A server that does not read is not waited for.
+            // No longer for a server that does not read.
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, sending).await;
             closing
         }
         () = &mut sending => closing.await,
     };
-    // Else it has ended by itself.
+    // Otherwise it has ended by itself.
     if let Ok(done) = closing {
         connection.close().await;
         if let Some(done) = done {
-            // Who closed does not wait any longer: nothing is lost.
+            // Without a receiver, the closer no longer waits.
             let _ = done.send(());
         }
     }
@@ -501,11 +482,11 @@ async fn send_queued<E: Era>(
     driver: &Weak<Driver<E>>,
     link: ConnectionId,
     connection: &dyn Upstream,
-    mut queued: mpsc::Receiver<Outgoing>,
+    mut queued: mpsc::Receiver<(Outgoing, Option<Permit>)>,
 ) {
-    while let Some(outgoing) = queued.recv().await {
+    while let Some((outgoing, permit)) = queued.recv().await {
         match outgoing {
-            Outgoing::Message(message, headers, permit) => {
+            Outgoing::Message(message, headers) => {
                 let id = request_id(&message);
                 // From here on it may be sent.
                 if let (Some(_), Some(driver)) = (&id, driver.upgrade())
@@ -527,7 +508,7 @@ async fn send_queued<E: Era>(
     }
 }
 
-/// What the hub holds.
+/// A bridge as a connection.
 struct Bridge<E>(Arc<Driver<E>>);
 
 #[async_trait]

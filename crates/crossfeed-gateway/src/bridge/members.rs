@@ -1,80 +1,71 @@
-//! Members of JSON objects, set and taken off by their bytes.
-//!
-//! What comes in: an object, and what is to be in it or not. What goes out: the object with every other
-//! byte as it was. Deliberately not here: what members mean.
+//! Members of JSON objects that the eras write differently, set and removed by their bytes.
 
-pub(super) use crate::members::object;
+pub(super) use crate::members::{
+    EMPTY, get, get_number, get_text, get_texts, is_true, object, replaced,
+};
 
 use crate::{
-    members::{at, may_hold},
+    members::{edited, may_hold},
     message::{Id, Message},
 };
 use bytes::Bytes;
-use crossfeed_json::{Document, Edits, Kind, Prune, Quoted, cuts, without as pruned};
+use crossfeed_json::{Document, Kind, Prune, Quoted, cuts, without as pruned};
 
-/// A key, and the JSON that stands under it.
+/// A key and its JSON.
 pub(super) type Member<'m> = (&'m str, &'m [u8]);
 
-/// The object under which messages carry what is about themselves.
+/// The key of a message's metadata.
 const META: &str = "_meta";
 
-/// An object, empty where there is none yet, with members set, those of `meta` in its `_meta`. None where
-/// it is not an object, or its `_meta` is none.
+/// An object, empty if there is none yet, with members set, those of `meta` in its `_meta`. None if it, or its `_meta`,
+/// is not an object.
 pub(super) fn with(
     object: Option<&Bytes>,
     members: &[Member<'_>],
     meta: &[Member<'_>],
 ) -> Option<Bytes> {
     let object = object.filter(|object| object.as_ref() != b"null");
-    let document = Document::new(object.map_or(Bytes::from_static(b"{}"), Bytes::clone));
-    let root = document.root().ok()?;
-    if root.kind() != Kind::Object {
-        return None;
-    }
-    let mut edits = Edits::new(document.raw());
-    let meta_object = self::object(meta);
-    let mut members = members.to_vec();
-    if !meta.is_empty() {
-        match root.get(META) {
+    let mut is_valid = false;
+    let edited = edited(object.unwrap_or(&EMPTY), |edits, root| {
+        let meta_object = self::object(meta);
+        let mut members = members.to_vec();
+        is_valid = root.kind() == Kind::Object;
+        match root.get(META).filter(|_| !meta.is_empty()) {
             Some(there) if there.kind() == Kind::Object => edits.set_members(there, meta),
-            Some(_) => return None,
+            Some(_) => is_valid = false,
+            None if meta.is_empty() => {}
             None => members.push((META, &meta_object)),
         }
-    }
-    edits.set_members(root, &members);
-    Some(edits.done().into_owned().into())
+        if is_valid {
+            edits.set_members(root, &members);
+        }
+    });
+    edited.filter(|_| is_valid)
 }
 
-/// An object with those of these members that it has not; none where it is not an object.
+/// An object with those of these members that it does not have; none if it is not an object.
 pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Bytes> {
-    let document = Document::new(object.clone());
-    let root = document.root().ok()?;
-    if root.kind() != Kind::Object {
-        return None;
-    }
-    let absent = members.iter().filter(|(key, _)| root.get(key).is_none());
-    let absent: Vec<_> = absent.copied().collect();
-    let mut edits = Edits::new(document.raw());
-    edits.set_members(root, &absent);
-    Some(edits.done().into_owned().into())
+    let absent = members
+        .iter()
+        .filter(|(key, _)| get(object, &[key]).is_none());
+    let with = with(Some(object), &absent.copied().collect::<Vec<_>>(), &[]);
+    with.filter(|_| object != "null")
 }
 
-/// An object without some members, and its `_meta` without those that are for `meta`; a `_meta` that has
-/// nothing else goes, too. What is not an object stays as it is.
+/// An object without some members, and its `_meta` without those of `meta`; a `_meta` without others goes, too. Other
+/// JSON stays as it is.
 pub(super) fn without(object: &Bytes, members: &[&str], meta: &[&str]) -> Bytes {
     let mentioned = |key: &&str| may_hold(object, key);
     if !members.iter().any(mentioned) && !meta.iter().any(mentioned) {
         return object.clone();
     }
-    let Ok(text) = std::str::from_utf8(object) else {
-        return object.clone();
-    };
     let mut off = Off {
         members,
         meta,
         whole_meta: meta_goes(object, meta),
         within_meta: false,
     };
+    let text = std::str::from_utf8(object).unwrap_or_default();
     match cuts(text, &mut off) {
         Ok(cuts) if !cuts.is_empty() => pruned(text, &cuts).into(),
         Ok(_) | Err(_) => object.clone(),
@@ -87,14 +78,13 @@ fn meta_goes(object: &Bytes, going: &[&str]) -> bool {
         return false;
     }
     let document = Document::new(object.clone());
-    let Some(meta) = document.root().ok().and_then(|root| root.get(META)) else {
-        return false;
-    };
-    !meta.is_empty()
-        && meta.kind() == Kind::Object
-        && meta
-            .members()
-            .all(|(key, _)| going.contains(&key.text().as_ref()))
+    let meta = document.root().ok().and_then(|root| root.get(META));
+    meta.is_some_and(|meta| {
+        let mut members = meta.members();
+        !meta.is_empty()
+            && meta.kind() == Kind::Object
+            && members.all(|(key, _)| going.contains(&key.text().as_ref()))
+    })
 }
 
 struct Off<'k> {
@@ -118,58 +108,20 @@ impl Prune for Off<'_> {
     }
 }
 
-/// The bytes of a member, by the path of keys that leads to it.
-pub(super) fn get(object: &Bytes, path: &[&str]) -> Option<Bytes> {
-    let document = Document::new(object.clone());
-    let value = at(&document, path)?.shared();
-    Some(value)
-}
-
-/// The text of a member that is a string.
-pub(super) fn get_text(object: &Bytes, path: &[&str]) -> Option<String> {
-    text(&get(object, path)?)
-}
-
-/// The text of a JSON string.
-pub(super) fn text(json: &Bytes) -> Option<String> {
-    let document = Document::new(json.clone());
-    Some(document.root().ok()?.as_str()?.into_owned())
-}
-
-/// The texts of a member that is a list of strings.
-pub(super) fn get_texts(object: &Bytes, path: &[&str]) -> Vec<String> {
-    let Some(raw) = get(object, path) else {
-        return Vec::new();
-    };
-    let document = Document::new(raw);
-    let Ok(root) = document.root() else {
-        return Vec::new();
-    };
-    let texts = root.items().filter(|_| root.kind() == Kind::Array);
-    texts
-        .filter_map(|item| item.as_str().map(std::borrow::Cow::into_owned))
-        .collect()
-}
-
 /// A member that is the id of a request.
 pub(super) fn get_id(object: &Bytes, path: &[&str]) -> Option<Id> {
     Id::parse(get(object, path)?)
 }
 
-/// An error with the code `to`, where it has the code `from`.
+/// An error with the code `to` if it has the code `from`.
 pub(super) fn recoded(error: &Bytes, from: i64, to: i64) -> Option<Bytes> {
-    let has_code = get(error, &["code"])? == from.to_string();
-    has_code.then(|| with(Some(error), &[("code", to.to_string().as_bytes())], &[]))?
+    let has_code = get_number(error, &["code"]) == Some(from);
+    has_code.then(|| replaced(error, &["code"], to.to_string().as_bytes()))
 }
 
 /// The request that a notification cancels.
 pub(super) fn cancelled_id(notification: &Message) -> Option<Id> {
     get_id(&notification.params()?, &["requestId"])
-}
-
-/// Whether a member is `true`.
-pub(super) fn is_true(object: &Bytes, path: &[&str]) -> bool {
-    get(object, path).is_some_and(|raw| raw.as_ref() == b"true")
 }
 
 #[cfg(test)]

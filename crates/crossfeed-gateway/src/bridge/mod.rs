@@ -1,15 +1,10 @@
-//! Servers of one era for clients of the other.
+//! Bridges between the protocol eras: a server without sessions looks to a client as if it had one, and the reverse.
 //!
-//! What comes in: how a server is reached. What goes out: the same, but speaking the other era. To a
-//! client with sessions a server without them looks as if it had one, and the reverse. Deliberately not
-//! here: which era a server speaks; the hub finds out. And tools: what `structuredContent` may be in which
-//! era is for those who show results.
+//! # Invariants
 //!
-//! # What holds
-//!
-//! - Every request gets one answer, or one failure, or was cancelled.
-//! - Of parameters and results only the members change in which the eras differ; other bytes stay.
-//! - What a server may make wait, how often it may ask, and for how long, is bounded.
+//! - Every request gets one answer or one failure, unless it was cancelled.
+//! - Only the members in which the eras differ change in parameters and results; all other bytes stay.
+//! - What a server can delay, how often it can ask, and for how long, is bounded.
 
 mod desk;
 mod driver;
@@ -54,10 +49,10 @@ impl Connector for StatefulBridge {
 pub struct StatelessBridge {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
-    /// Whether several clients may be behind the requests: what one causes a server to ask is never
-    /// shown to another.
+    /// Whether several clients may share it: requests of a server that one causes are never shown to another.
     pub is_shared: bool,
-    /// Whether the transport says within which request the server asks: over HTTP, not over standard input.
+    /// Whether the transport names the client's request that a request of the server belongs to: over HTTP, not over
+    /// standard input.
     pub names_requests: bool,
     /// How long each session after the first may take to begin.
     pub start_timeout: Duration,
@@ -81,18 +76,22 @@ fn cancelled(id: &Id) -> Message {
     Message::notification(method::CANCELLED, Some(&params))
 }
 
-/// What a server is called that does not say so.
+/// The name of a server that gives none.
 static UNNAMED: Bytes = Bytes::from_static(br#"{"name":"server","version":"0"}"#);
 
-/// What is listened to, as the era without sessions says it; none where that is nothing.
+/// The filter of `subscriptions/listen`; none if it is empty.
 fn listened(changes: impl Fn(&str) -> bool, uris: &BTreeSet<String>) -> Option<Bytes> {
     let texts: Vec<_> = uris.iter().map(|uri| quoted(uri)).collect();
     let texts = format!("[{}]", texts.join(","));
     let lists = LIST_CHANGES.iter().filter(|(list, _, _)| changes(list));
-    let mut filter: Vec<members::Member<'_>> =
-        lists.map(|(_, _, flag)| (*flag, &b"true"[..])).collect();
+    let mut filter: Vec<(&str, &str)> = lists.map(|(_, _, flag)| (*flag, "true")).collect();
     if !uris.is_empty() {
-        filter.push(("resourceSubscriptions", texts.as_bytes()));
+        filter.push(("resourceSubscriptions", &texts));
     }
     (!filter.is_empty()).then(|| members::object(&filter))
+}
+
+/// The parameters of requests and notifications about one resource.
+fn about_resource(uri: &str) -> Bytes {
+    members::object(&[("uri", quoted(uri))])
 }

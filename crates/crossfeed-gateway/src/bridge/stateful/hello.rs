@@ -1,13 +1,13 @@
-//! How a session begins, and what every request says from then on.
+//! How a session begins, and the `_meta` of all requests from then on.
 
 use super::{Sent, Session};
 use crate::{
     Revision,
     bridge::{
         UNNAMED,
-        desk::{EMPTY, unknown_method},
-        driver::{Action, FIRST},
-        members,
+        desk::unknown_method,
+        driver::{Action, FIRST, Outgoing},
+        members::{self, EMPTY},
     },
     message::{Id, Message, RpcError},
     protocol::{self, meta, method},
@@ -15,17 +15,17 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::quoted;
 
-/// What a client said of itself.
+/// The client's `initialize`.
 #[derive(Default)]
 pub(super) struct Client {
     capabilities: Option<Bytes>,
     info: Option<Bytes>,
-    /// The least grave level of log messages that it wants, once it said so.
+    /// The lowest level of log messages that it wants, if it said so.
     level: Option<usize>,
 }
 
 impl Client {
-    /// Whether it may be asked for this.
+    /// Whether it has a capability.
     pub(super) fn can(&self, capability: &str) -> bool {
         self.capabilities
             .as_ref()
@@ -33,7 +33,7 @@ impl Client {
     }
 }
 
-/// What a server said of itself.
+/// The server's answer to `server/discover`.
 pub(super) struct Server {
     pub(super) capabilities: Bytes,
     /// Whether it may make tasks of calls.
@@ -41,8 +41,7 @@ pub(super) struct Server {
     logs: bool,
 }
 
-/// The level at which logs begin for clients that did not say, of which there are many: as servers with
-/// sessions do.
+/// The lowest level of log messages for clients that did not set one, as of servers with sessions.
 const LEVEL: &str = "info";
 
 impl Session {
@@ -58,7 +57,8 @@ impl Session {
         };
         let wanted = members::get_text(&params, &["protocolVersion"]).unwrap_or_default();
         let wanted = Revision::of_session(&wanted);
-        self.desk.act(Action::Speak(FIRST, Revision::V2026_07_28));
+        self.desk
+            .act(Action::Put(FIRST, Outgoing::Speak(Revision::V2026_07_28)));
         self.ask(
             method::DISCOVER,
             None,
@@ -82,14 +82,13 @@ impl Session {
             .any(|spoken| spoken == Revision::V2026_07_28.as_str())
         {
             let error = RpcError::unsupported_revision(
-                "the server speaks no revision that is spoken here",
+                "the server does not speak a revision that the gateway speaks",
                 spoken.iter().map(AsRef::as_ref),
                 Revision::V2026_07_28.as_str(),
             );
             return self.desk.refuse(client, &error);
         }
         let capabilities = members::get(&result, &["capabilities"]).unwrap_or(EMPTY.clone());
-        // Tasks of the other era are not those that this client may know.
         let info = members::get(&result, &["_meta", meta::SERVER_INFO])
             .or_else(|| members::get(&result, &["serverInfo"]))
             .unwrap_or(UNNAMED.clone());
@@ -115,11 +114,11 @@ impl Session {
         });
         match initialized {
             Some(result) => self.desk.answer(client, &result),
-            None => (self.desk).invalid(client, "the server describes itself by no object"),
+            None => (self.desk).invalid(client, "the server's description is not an object"),
         }
     }
 
-    /// Parameters that say who asks; `logs` where the request may give rise to log messages.
+    /// Parameters with the client's `_meta`; with the log level, if the request may cause log messages.
     pub(super) fn with_meta(&self, params: Option<&Bytes>, logs: bool) -> Option<Bytes> {
         let version = quoted(Revision::V2026_07_28.as_str());
         let capabilities = self.client.capabilities.as_deref().unwrap_or(b"{}");
@@ -130,12 +129,8 @@ impl Session {
         if let Some(info) = &self.client.info {
             meta.push((meta::CLIENT_INFO, info));
         }
-        let level = self
-            .client
-            .level
-            .and_then(protocol::log_level_name)
-            .unwrap_or(LEVEL);
-        let level = quoted(level);
+        let level = self.client.level.and_then(protocol::log_level_name);
+        let level = quoted(level.unwrap_or(LEVEL));
         if logs && self.server.as_ref().is_some_and(|server| server.logs) {
             meta.push((meta::LOG_LEVEL, level.as_bytes()));
         }
@@ -148,7 +143,7 @@ impl Session {
         }
         let level = members::get_text(&params.unwrap_or_default(), &["level"]);
         let Some(level) = level.as_deref().and_then(protocol::log_level) else {
-            return self.desk.invalid(id, "there is no such level");
+            return self.desk.invalid(id, "unknown level");
         };
         self.client.level = Some(level);
         self.desk.answer(id, &EMPTY);

@@ -1,4 +1,4 @@
-//! An answer that wants input: the client is asked, and the request is sent again with what it said.
+//! Answers that want input: the client gets the requests in them, and the server its request again, with the answers.
 
 use super::{At, Call, Session};
 use crate::{
@@ -10,42 +10,45 @@ use bytes::Bytes;
 use crossfeed_json::{Document, Kind as Json};
 use std::time::Duration;
 
-/// How often one request may be answered by asking for more, as in the SDKs.
+/// How often one request may want input, as in the SDKs.
 const MAX_ROUNDS: u32 = 10;
 
-/// What may be asked for at once.
+/// Requests to the client in one answer.
 const MAX_REQUESTS: usize = 32;
 
-/// How long is waited before a request is sent again to a server that only asks for that: doubled each
-/// time, up to the longest.
+/// The pause before a request is sent again to a server that wants no input: doubled each time, up to the longest.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
 
-/// What a client was asked for one request.
+/// The requests to the client for one call.
 #[derive(Default)]
 pub(super) struct Round {
     pub(super) state: Option<Bytes>,
-    /// The task that asks, where one does.
+    /// The task that wants the input, if one does.
     pub(super) task: Option<Bytes>,
     pub(super) asks: Vec<Ask>,
 }
 
 pub(super) struct Ask {
-    /// The key as it was written, without its quotes.
+    /// The key as the server wrote it, without its quotes.
     key: Bytes,
     number: u64,
     answer: Option<Bytes>,
 }
 
-/// What a server asks for: the key, the method, the parameters.
+/// A request of a server to the client: the key, the method, the parameters.
 pub(super) type Asked = (Bytes, String, Option<Bytes>);
 
 impl Call {
-    /// The server asks for input once more, if it may.
+    /// Counts an answer that wants input; fails at too many.
     pub(super) fn begin_round(&mut self) -> Result<(), String> {
         self.rounds += 1;
-        let reason = || format!("the server asked for input more than {MAX_ROUNDS} times");
-        (self.rounds <= MAX_ROUNDS).then_some(()).ok_or_else(reason)
+        if self.rounds > MAX_ROUNDS {
+            return Err(format!(
+                "the server asked for input more than {MAX_ROUNDS} times"
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -63,10 +66,7 @@ impl Session {
         };
         if asked.is_empty() {
             if state.is_none() {
-                return self.fail(
-                    call,
-                    "the server asks for input, and does not say for which",
-                );
+                return self.fail(call, "the server asks for input without naming any");
             }
             running.at = At::Pause(state);
             let pause = MIN_PAUSE * 2_u32.saturating_pow(running.pauses);
@@ -82,7 +82,7 @@ impl Session {
         self.ask_client(call, asked, round);
     }
 
-    /// Asks the client what a call, or the task that it became, needs.
+    /// Sends the requests of a call, or of its task, to the client.
     pub(super) fn ask_client(&mut self, call: u64, asked: Vec<Asked>, mut round: Round) {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
@@ -129,7 +129,7 @@ impl Session {
         root.members().map(read).collect()
     }
 
-    /// The client answered what it was asked.
+    /// The client answered a request.
     pub(super) fn input_came(&mut self, message: &Message) {
         let number = message.id().and_then(Id::as_number);
         let Some((number, call)) = number.and_then(|number| self.asks.remove_entry(&number)) else {
@@ -175,12 +175,12 @@ impl Session {
                 let request = running.request.clone().with_body(params);
                 self.send(call, request);
             }
-            // They were an object when they came.
+            // They were an object before.
             None => self.fail(call, "no parameters"),
         }
     }
 
-    /// Nobody waits for what the client was asked.
+    /// Cancels requests to the client that are no longer needed.
     pub(super) fn take_back(&mut self, round: Round) {
         if let Some(task) = &round.task {
             self.cancel_task(task);
@@ -193,7 +193,7 @@ impl Session {
     }
 }
 
-/// The answers under the keys of the questions, as these were written.
+/// The answers under the keys of the requests, as the server wrote these.
 fn responses(asks: &[Ask]) -> Bytes {
     let answer = |ask: &Ask| {
         let answer = ask.answer.as_deref().unwrap_or(b"null");

@@ -1,47 +1,48 @@
 //! Subscriptions of a session, and lists that change: one request that stays open at the server.
 //!
-//! When what is listened to changes, a request for all of it is opened, and once the server has
-//! acknowledged it, the one before is closed: nothing is missed in between. One that ends is opened again,
-//! ever more slowly, and the client is told that everything may have changed meanwhile.
+//! A change of the subscriptions opens a new request for all of them; once the server has acknowledged it, the old one is
+//! closed, so that nothing is missed in between. A request that ends is opened again at growing intervals, and the client
+//! hears that everything may have changed meanwhile.
 
 use super::{Sent, Session};
 use crate::{
     bridge::{
-        desk::{EMPTY, unknown_method},
+        about_resource,
+        desk::unknown_method,
         driver::{Action, FIRST},
-        listened, members,
+        listened,
+        members::{self, EMPTY},
     },
     message::{Id, Message},
     protocol::{LIST_CHANGES, code, meta, method},
 };
 use bytes::Bytes;
-use crossfeed_json::quoted;
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
 
-/// The number by which the session is woken to listen again; calls have others.
+/// The timer for listening again; calls have others.
 pub(super) const TIMER: u64 = 0;
 
 /// Resources that one client may subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 1024;
 
-/// Before listening again: doubled each time, up to the longest.
+/// The pause before listening again: doubled each time, up to the longest.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// What is listened to.
+/// The subscriptions.
 #[derive(Default)]
 pub(super) struct Listening {
     uris: BTreeSet<String>,
-    /// Who waits for an acknowledgement, of which resource.
+    /// Requests that wait for an acknowledgement, and their resources.
     waiting: Vec<(Id, String)>,
-    /// The request that is acknowledged.
+    /// The acknowledged request.
     current: Option<(u64, Instant)>,
-    /// The request that is not, and what it asks for.
+    /// The request without an acknowledgement, and its resources.
     next: Option<(u64, BTreeSet<String>)>,
-    /// What is listened to changed since `next` was sent.
+    /// The subscriptions have changed since `next` was sent.
     changed: bool,
-    /// How often it ended without having lived.
+    /// How often it ended soon.
     ended: u32,
     /// Between two attempts.
     pausing: bool,
@@ -63,7 +64,7 @@ impl Session {
             .is_some_and(|server| members::is_true(&server.capabilities, path))
     }
 
-    /// Opens the request for all that is listened to, if anything is.
+    /// Opens the request for all subscriptions, if there are any.
     pub(super) fn listen(&mut self) {
         self.listening.pausing = false;
         if self.listening.impossible {
@@ -121,7 +122,7 @@ impl Session {
         }
     }
 
-    /// What may have changed while nobody listened.
+    /// Notifies the client of everything that may have changed without a request open.
     fn tell_of_everything(&mut self) {
         for (list, notification, _) in LIST_CHANGES {
             if self.server_can(&[list, "listChanged"]) {
@@ -130,15 +131,15 @@ impl Session {
             }
         }
         for uri in &self.listening.uris {
-            let params = members::object(&[("uri", quoted(uri).as_bytes())]);
-            let updated = Message::notification(method::RESOURCE_UPDATED, Some(&params));
+            let params = Some(about_resource(uri));
+            let updated = Message::notification(method::RESOURCE_UPDATED, params.as_ref());
             self.desk.tell(updated, None);
         }
     }
 
     pub(super) fn listen_ended(&mut self, number: u64, error: Option<Bytes>) {
-        let code = error.and_then(|error| members::get(&error, &["code"]));
-        let is_unknown = code.is_some_and(|code| code == code::METHOD_NOT_FOUND.to_string());
+        let code = error.and_then(|error| members::get_number(&error, &["code"]));
+        let is_unknown = code == Some(code::METHOD_NOT_FOUND);
         let current = &mut self.listening.current;
         let lived = match current.take_if(|(current, _)| *current == number) {
             Some((_, since)) => since.elapsed() > MAX_PAUSE,
@@ -151,7 +152,7 @@ impl Session {
                 if self.listening.changed && !is_unknown {
                     return self.listen();
                 }
-                // The one before lives on.
+                // The request before stays open.
                 if self.listening.current.is_some() {
                     return;
                 }
@@ -174,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Those who wait for `settled` resources wait in vain, except for those that are honoured.
+    /// Answers the requests for `settled` resources, and refuses those that the server does not honour.
     fn settle_waiting(&mut self, settled: impl Fn(&str) -> bool, honoured: &BTreeSet<String>) {
         let waiting = &mut self.listening.waiting;
         for (client, uri) in waiting.extract_if(.., |(_, uri)| settled(uri)) {
@@ -217,7 +218,7 @@ impl Session {
             return self.desk.invalid(id, "`uri` is not a string");
         };
         if self.listening.uris.remove(&uri) {
-            // What is taken back is not listened to: no acknowledgement will name it.
+            // No acknowledgement will name it.
             let taken_back = |(_, waiting): &mut (Id, String)| *waiting == uri;
             for (client, _) in self.listening.waiting.extract_if(.., taken_back) {
                 self.desk.answer(&client, &EMPTY);

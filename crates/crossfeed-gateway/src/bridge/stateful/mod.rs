@@ -1,8 +1,4 @@
-//! A session that a server without sessions does not know of.
-//!
-//! What comes in: messages of a client that has a session, and events of a server that has none. What
-//! goes out: for the server, requests that say by themselves who asks; for the client, answers and
-//! requests as of a server that knows it. Deliberately not here: moving bytes.
+//! A session for a client of the era with sessions, at a server without them.
 //!
 //! - `initialize` is answered from `server/discover`, `ping` and `logging/setLevel` from here.
 //! - An answer that wants input becomes requests to the client; their answers go with the request, sent
@@ -19,9 +15,9 @@ mod task;
 mod tests;
 
 use super::{
-    desk::{Desk, EMPTY, unknown_method},
+    desk::{Desk, unknown_method},
     driver::{Action, ConnectionId, Era, FIRST},
-    members,
+    members::{self, EMPTY},
 };
 use crate::{
     Revision,
@@ -32,7 +28,7 @@ use crate::{
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 
-/// What is remembered between a client with a session and a server without.
+/// The state between a client with a session and a server without.
 #[derive(Default)]
 pub(super) struct Session {
     desk: Desk<Sent>,
@@ -46,7 +42,7 @@ pub(super) struct Session {
     listening: listen::Listening,
 }
 
-/// What an answer of the server is an answer to.
+/// The purpose of a request to the server.
 #[derive(Default)]
 pub(super) enum Sent {
     Discover {
@@ -69,11 +65,11 @@ struct Call {
     at: At,
     rounds: u32,
     pauses: u32,
-    /// By what the task it became has asked for something before.
+    /// The keys of the requests that its task has made before.
     task_asked: HashSet<Bytes>,
 }
 
-/// Whom a call waits for.
+/// What a call waits for.
 enum At {
     Server(u64),
     Client(input::Round),
@@ -95,7 +91,7 @@ impl Era for Session {
             method::SET_LEVEL => self.set_level(&id, message.params()),
             method::SUBSCRIBE => self.subscribe(id, message.params()),
             method::UNSUBSCRIBE => self.unsubscribe(&id, message.params()),
-            // The tasks of this era were not offered to the client, and those of the other differ.
+            // The tasks of this era were not offered to the client; those of the other differ.
             name if matches!(name, method::DISCOVER | method::LISTEN)
                 || name.starts_with("tasks/") =>
             {
@@ -139,7 +135,7 @@ impl Era for Session {
 
     fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Sent>, message: Message) {
         match (sent, message.result()) {
-            // Nobody waits for it, or does not any longer.
+            // The answer is not needed, or no longer.
             (None | Some(Sent::Unasked), _) => {}
             (Some(Sent::Discover { client, wanted }), _) => {
                 self.discovered(&client, wanted, message);
@@ -156,7 +152,7 @@ impl Era for Session {
         }
     }
 
-    /// The server asks, which it may not.
+    /// The server sends a request, which it may not.
     fn asked(&mut self, link: ConnectionId, id: &Id, message: &Message, _: Option<&Id>) {
         let error = unknown_method(message.method().unwrap_or_default());
         self.desk.send(link, Message::failure(Some(id), &error));
@@ -165,7 +161,7 @@ impl Era for Session {
     fn noticed(&mut self, _: ConnectionId, message: Message, related: Option<&Id>) {
         match message.method().unwrap_or_default() {
             method::ACKNOWLEDGED => self.acknowledged(&message),
-            // All that a server may cancel is a subscription.
+            // A server may only cancel a subscription.
             method::CANCELLED => {
                 let number = members::cancelled_id(&message).and_then(|id| id.as_number());
                 if let Some(number) = number
@@ -197,7 +193,7 @@ impl Era for Session {
             Sent::Task(call) => (call, true),
         };
         if let Some(call) = self.finish(call) {
-            // The server has begun with the call, whatever became of what was sent for it last.
+            // The server has begun the call, whatever became of the last request for it.
             let has_run = is_task || call.rounds > 0;
             let error = if has_run { error.after_taking() } else { error };
             self.desk.failed(call.client, error);
@@ -217,7 +213,7 @@ impl Era for Session {
         }
     }
 
-    /// Servers wait, when they are to end, for what they still answer.
+    /// Servers that end wait for the requests that they still answer.
     fn on_close(&mut self) {
         self.listen_no_more();
     }
@@ -238,7 +234,7 @@ impl Session {
         }
         let params = message.params();
         let Some(mut params) = self.with_meta(params.as_ref(), true) else {
-            return self.desk.invalid(&id, "the parameters are no object");
+            return self.desk.invalid(&id, "the parameters are not an object");
         };
         if message.method() == Some(method::CALL_TOOL)
             && self.server.as_ref().is_some_and(|server| server.has_tasks)
@@ -290,7 +286,7 @@ impl Session {
         Some(call)
     }
 
-    /// Ends a call with the answer that its client gets.
+    /// Ends a call with an answer.
     fn end(&mut self, call: u64, answer: impl FnOnce(Id) -> Message) {
         if let Some(call) = self.finish(call) {
             self.desk.tell(answer(call.client), None);
@@ -307,7 +303,7 @@ impl Session {
     }
 }
 
-/// An error as the era with sessions numbers it: that there is no such resource has a code of its own.
+/// An error with the code of the era with sessions: an unknown resource has a code of its own.
 fn error_of_sessions(method: Option<&str>, error: Bytes) -> Bytes {
     let is_resource =
         method == Some(method::READ_RESOURCE) && members::get(&error, &["data", "uri"]).is_some();

@@ -1,15 +1,13 @@
-//! Calls that the server makes tasks of, which this client cannot follow: the session does, and answers
-//! the call with what comes out.
+//! Calls that a server makes tasks of: the session follows the task, and answers the call with its result.
 //!
-//! A server that has tasks is told with every call that they can be followed. It is not found out by
-//! sending a call twice: a tool may have run before it answered with an error.
+//! Every call tells a server with tasks that they can be followed. A call is never sent twice to find out: a tool may have
+//! run before it answered with an error.
 
 use super::{At, Sent, Session, input::Round};
 use crate::{
     bridge::{
-        desk::EMPTY,
         driver::{Action, FIRST},
-        members,
+        members::{self, EMPTY},
     },
     message::{Message, RpcError},
     protocol::{code, meta, method},
@@ -17,7 +15,7 @@ use crate::{
 use bytes::Bytes;
 use std::time::Duration;
 
-/// How soon is asked again how a task is, where the server says nothing of it; and what it may say.
+/// The interval of asking about a task, if the server names none; and the limits of what it may name.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(10);
@@ -26,12 +24,12 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(10);
 pub(super) struct Task {
     /// Its id, as JSON.
     pub(super) id: Bytes,
-    /// The request about it that is not answered.
+    /// The request about it without an answer.
     pub(super) asked: Option<u64>,
 }
 
 impl Session {
-    /// Parameters of a request, in which the client can follow tasks.
+    /// Parameters that say that the client can follow tasks.
     pub(super) fn with_tasks(&self, params: &Bytes) -> Option<Bytes> {
         let capabilities = members::get(params, &["_meta", meta::CLIENT_CAPABILITIES])?;
         let extensions = members::get(&capabilities, &["extensions"]);
@@ -60,7 +58,7 @@ impl Session {
         self.send_about_task(call, method::GET_TASK, None);
     }
 
-    /// Tells a task what it asked for.
+    /// Sends a task the input that it wanted.
     pub(super) fn update_task(&mut self, call: u64, task: Bytes, responses: &Bytes) {
         if let Some(running) = self.calls.get_mut(&call) {
             running.at = At::Task(Task {
@@ -97,7 +95,7 @@ impl Session {
         Some(self.desk.ask(FIRST, method, &params, sent))
     }
 
-    /// The server said how a task is, or that it knows what it asked for.
+    /// The server answered a request about a task.
     pub(super) fn task_told(&mut self, call: u64, message: Message) {
         let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
             return;
@@ -125,8 +123,7 @@ impl Session {
         }
     }
 
-    /// What a task has asked for before it is not asked for again: it may say so until it has read the
-    /// answer.
+    /// A task wants input. Its earlier requests are not sent again: it may repeat them until it has read the answer.
     fn task_asks(&mut self, call: u64, task: Bytes, result: &Bytes) {
         let asks = members::get(result, &["inputRequests"]).unwrap_or_default();
         let asked = self.read_asks(asks);
@@ -157,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Nobody waits for a task.
+    /// Cancels a task that is no longer needed.
     pub(super) fn cancel_task(&mut self, task: &Bytes) {
         self.about_task(method::CANCEL_TASK, task, None, Sent::Unasked);
     }
@@ -165,8 +162,8 @@ impl Session {
 
 /// When to ask again.
 fn interval(task: &Bytes) -> Duration {
-    let said = members::get(task, &["pollIntervalMs"]);
-    let said = said.and_then(|said| std::str::from_utf8(&said).ok()?.parse().ok());
-    said.map_or(POLL_INTERVAL, Duration::from_millis)
+    let interval = members::get_number(task, &["pollIntervalMs"]);
+    interval
+        .map_or(POLL_INTERVAL, Duration::from_millis)
         .clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL)
 }

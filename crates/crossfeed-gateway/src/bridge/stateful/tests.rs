@@ -111,7 +111,7 @@ async fn what_neither_side_has_is_refused() {
     }
     check_refused(
         r#""method":"x","params":[1]"#,
-        r#"{"code":-32602,"message":"the parameters are no object"}"#,
+        r#"{"code":-32602,"message":"the parameters are not an object"}"#,
     )
     .await;
 }
@@ -387,10 +387,7 @@ async fn what_a_server_may_not_ask_for_fails_the_request() {
             "the server asks for `sampling/createMessage`, which this client does not offer",
         ),
         ("[1]", "`inputRequests` is not an object"),
-        (
-            "{}",
-            "the server asks for input, and does not say for which",
-        ),
+        ("{}", "the server asks for input without naming any"),
     ] {
         check_in_vain(
             &format!(r#"{{"resultType":"input_required","inputRequests":{asks}}}"#),

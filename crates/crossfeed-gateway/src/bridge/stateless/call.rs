@@ -1,10 +1,10 @@
-//! Requests that are passed on, and what they are answered.
+//! Requests that are passed on to the server, and their answers.
 
 use super::{Asker, Sent, Sessions, input::Ask, session::Held};
 use crate::{
     bridge::{
         desk::Desk,
-        driver::{Action, ConnectionId},
+        driver::{Action, ConnectionId, Outgoing},
         members,
     },
     budget::UNCHARGED,
@@ -188,7 +188,10 @@ impl Sessions {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        if let Some(name) = running.target.as_ref().and_then(members::text)
+        if let Some(name) = running
+            .target
+            .as_ref()
+            .and_then(|target| members::get_text(target, &[]))
             && running.method == CALL
             && matches!(running.as_task, AsTask::No)
             && self.tasks_only.contains(&name)
@@ -205,7 +208,8 @@ impl Sessions {
         }
         self.desk.sent.insert(number, (link, Sent::Call(call)));
         let request = request.with_id(Id::number(number));
-        self.desk.act(Action::Send(link, request, headers));
+        self.desk
+            .act(Action::Put(link, Outgoing::Message(request, headers)));
         if may_ask {
             self.ask_what_was_held(link, call);
         }
@@ -365,11 +369,10 @@ impl Sessions {
             }
             _ => None,
         };
-        let message = message.with_id(client);
-        let message = match body {
-            Some(body) => message.with_body(body),
-            None => message,
-        };
+        let mut message = message.with_id(client);
+        if let Some(body) = body {
+            message = message.with_body(body);
+        }
         self.desk.tell(message, None);
     }
 }

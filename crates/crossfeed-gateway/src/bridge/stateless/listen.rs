@@ -1,13 +1,17 @@
-//! Subscriptions of clients, fed by what the server tells in its session.
+//! Subscriptions of clients, fed by the notifications of the server in its session.
 
 use super::{Asker, Sent, Sessions, session::Held};
 use crate::{
-    bridge::{desk::EMPTY, driver::ConnectionId, listened, members},
+    bridge::{
+        about_resource,
+        driver::ConnectionId,
+        listened,
+        members::{self, EMPTY},
+    },
     message::{Id, Message},
     protocol::{LIST_CHANGES, meta, method},
 };
 use bytes::Bytes;
-use crossfeed_json::quoted;
 use std::collections::BTreeSet;
 
 /// Subscriptions of one bridge, and resources of one of them.
@@ -78,15 +82,13 @@ impl Sessions {
         listen
             .wanted
             .retain(|list| session.has(&[list, "listChanged"]));
-        let uris = if session.has(&["resources", "subscribe"]) {
-            listen.uris.clone()
-        } else {
-            BTreeSet::new()
-        };
+        let can_subscribe = session.has(&["resources", "subscribe"]);
+        let uris = listen.uris.iter().filter(|_| can_subscribe).cloned();
+        let uris: Vec<_> = uris.collect();
         listen.waiting = uris.len();
         let link = listen.link;
         for uri in uris {
-            let params = members::object(&[("uri", quoted(&uri).as_bytes())]);
+            let params = about_resource(&uri);
             let sent = Sent::Subscribe {
                 listen: number,
                 uri,
@@ -199,7 +201,7 @@ impl Sessions {
         *count -= 1;
         if *count == 0 {
             session.subscriptions.remove(uri);
-            let params = members::object(&[("uri", quoted(uri).as_bytes())]);
+            let params = about_resource(uri);
             (self.desk).ask(link, method::UNSUBSCRIBE, &params, Sent::Unasked);
         }
     }

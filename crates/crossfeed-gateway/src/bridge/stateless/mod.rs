@@ -1,16 +1,12 @@
-//! Sessions that a client without them does not know of.
+//! Sessions at a server of the era with sessions, for clients without them.
 //!
-//! What comes in: requests that say by themselves who asks, and events of a server that wants to be told
-//! once. What goes out: for the server, a session for each kind of client; for the client, answers as of
-//! a server without sessions. Deliberately not here: moving bytes.
-//!
-//! - Requests of clients that say the same of themselves share a session ([`session`]), so that what a
-//!   server remembers between two calls is there for the second.
+//! - Requests of clients with the same `_meta` share a session ([`session`]), so that what a server remembers between two
+//!   calls is there for the second.
 //! - What a server asks its client for while a call runs becomes the call's answer; the call stays open
-//!   behind, and goes on when the request comes again with what was asked for ([`input`]).
+//!   behind, and goes on when the request comes again with the input ([`input`]).
 //! - A call that a server did not take, since it does not know the session any longer, is sent again in another
 //!   session, once.
-//! - `subscriptions/listen` is fed by what the server tells ([`listen`]).
+//! - `subscriptions/listen` is fed by the server's notifications ([`listen`]).
 
 mod apart;
 mod call;
@@ -42,19 +38,19 @@ use std::{
     time::Duration,
 };
 
-/// What is looked after from time to time, how often.
+/// How often calls and sessions are checked for their expiry.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The number by which that is woken: sessions after the first have theirs.
+/// The timer of that check; sessions after the first have their own.
 const TIMER: u64 = FIRST;
 
-/// What is remembered between clients without sessions and a server that has them.
+/// The state between clients without sessions and a server that has them.
 #[derive(Default)]
 pub(super) struct Sessions {
-    /// Whether several clients are behind the requests.
+    /// Whether several clients share it.
     is_shared: bool,
-    /// Whether calls within which the server may ask run in sessions of their own, since nothing else would say
-    /// which of several clients is asked.
+    /// Whether calls within which the server may ask run in sessions of their own, since nothing else tells which client
+    /// is asked.
     keeps_apart: bool,
     /// Whether the server ever asked for something after a call had begun.
     has_asked: bool,
@@ -72,11 +68,11 @@ pub(super) struct Sessions {
     /// The calls that wait for their requests to come again.
     by_state: HashMap<String, u64>,
     sweeping: bool,
-    /// Tools of which the server has said that it takes calls of them as tasks only.
+    /// Tools that the server takes calls of as tasks only.
     tasks_only: HashSet<String>,
 }
 
-/// What an answer of the server is an answer to.
+/// The purpose of a request to the server.
 #[derive(Default)]
 pub(super) enum Sent {
     Initialize,
@@ -89,7 +85,7 @@ pub(super) enum Sent {
     Unasked,
 }
 
-/// What a request says of who asks.
+/// The client in the `_meta` of a request.
 #[derive(PartialEq, Eq)]
 struct Asker {
     capabilities: Bytes,
@@ -131,7 +127,7 @@ impl Era for Sessions {
         if let method::INITIALIZED | method::ROOTS_CHANGED | method::PROGRESS = name {
             return;
         }
-        // It does not say whose it is.
+        // Its session is unknown: the latest used one gets it.
         let latest = self.sessions.iter().max_by_key(|(_, session)| session.used);
         if let Some((link, _)) = latest.filter(|(_, session)| session.is_ready()) {
             self.desk.send(*link, message);
@@ -239,7 +235,7 @@ fn is_of_sessions(name: &str) -> bool {
     ) || name.starts_with("tasks/")
 }
 
-/// Who asks, or why that is not known.
+/// The client of a request, or why it is unknown.
 fn asker(params: &Bytes) -> Result<Asker, RpcError> {
     let said = |key| members::get(params, &["_meta", key]);
     let missing = |key| {

@@ -1,4 +1,4 @@
-//! What a server tells without being asked, and for whom it is.
+//! Notifications of a server, and the clients that they are for.
 
 use super::{Call, Sent, Sessions};
 use crate::{
@@ -37,7 +37,7 @@ impl Sessions {
         }
     }
 
-    /// Progress goes to whoever waits for the call, under the token that it gave last.
+    /// Progress goes to the client that waits for the call, under the token that it gave last.
     fn progress(&mut self, link: ConnectionId, message: Message) {
         let params = message.params().unwrap_or_default();
         let Some(token) = members::get(&params, &["progressToken"]).map(Token::new) else {

@@ -8,9 +8,8 @@ use crate::{
     Revision,
     bridge::{
         UNNAMED,
-        desk::EMPTY,
-        driver::{Action, ConnectionId},
-        members,
+        driver::{Action, ConnectionId, Outgoing},
+        members::{self, EMPTY},
     },
     message::{Id, Message},
     protocol::{meta, method},
@@ -227,7 +226,7 @@ impl Sessions {
             Held::Discover(client) => match discovered(&hello) {
                 Some(result) => self.desk.answer(&client, &result),
                 None => {
-                    let reason = "the server describes itself by no object";
+                    let reason = "the server's description is not an object";
                     self.desk.impossible(&client, reason);
                 }
             },
@@ -254,7 +253,7 @@ impl Sessions {
         let version = members::get_text(&hello, &["protocolVersion"]);
         session.hello = Some(hello);
         if let Some(revision) = version.as_deref().and_then(Revision::parse) {
-            self.desk.act(Action::Speak(link, revision));
+            self.desk.act(Action::Put(link, Outgoing::Speak(revision)));
         }
         let initialized = Message::notification(method::INITIALIZED, None);
         self.desk.send(link, initialized);
