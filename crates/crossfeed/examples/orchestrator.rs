@@ -12,7 +12,7 @@
 use crossfeed::{
     CallId, Engine, EngineOptions, Fault, InFlight, PreparedTool, RenderOptions, Scope, Session,
     ToolResult,
-    tools::{ListOptions, Listed, Profile, Spelling, ToolList, rewrite_tools},
+    tools::{ListOptions, Profile, RewrittenList, Spelling, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ impl Agent {
 }
 
 /// The list that the provider is sent in place of [`definitions`], and how it came about.
-fn listed() -> Result<Listed, HostError> {
+fn listed() -> Result<RewrittenList, HostError> {
     let options = ListOptions::profile(Profile::Anthropic);
     Ok(rewrite_tools(&ToolList::parse(&definitions())?, &options))
 }
@@ -149,7 +149,7 @@ fn definitions() -> Value {
 }
 
 /// The tools by the names that the model sees, ready to be called.
-fn tools(engine: &Engine, listed: &Listed) -> HashMap<String, Tool> {
+fn tools(engine: &Engine, listed: &RewrittenList) -> HashMap<String, Tool> {
     let run = |name: &str| -> fn(Value) -> Result<Value, String> {
         match name {
             "search" => search,
