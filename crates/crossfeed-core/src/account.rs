@@ -57,7 +57,6 @@ pub struct TokenUsage {
 impl TokenUsage {
     /// How many tokens did not enter the context, less all costs. Negative if references did not pay off: for
     /// small results that are never passed on.
-    #[must_use]
     pub fn avoided(&self) -> i64 {
         let sum = |parts: &[u64]| {
             let sum = parts.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));

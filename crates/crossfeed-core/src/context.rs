@@ -38,7 +38,6 @@ impl Default for ContextOptions {
 
 impl ContextOptions {
     /// The most tokens that one result or artifact may bring into the context.
-    #[must_use]
     pub fn limit(&self) -> usize {
         // As the product may be larger than a number holds, the parts are taken one by one.
         let share = usize::from(self.share.min(100));
@@ -93,7 +92,6 @@ pub enum Outline {
 
 impl Outline {
     /// The outline of a value.
-    #[must_use]
     pub fn of(view: &View<'_>) -> Self {
         match view.kind() {
             Kind::Array => Self::Array {
@@ -186,7 +184,6 @@ impl Oversized {
     }
 
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self.artifact_id {
             Some(_) => ErrorCode::ArtifactBlocked,
@@ -195,7 +192,6 @@ impl Oversized {
     }
 
     /// One next step that works.
-    #[must_use]
     pub fn advice(&self) -> String {
         let reference = ALL_BY_REFERENCE;
         match &self.select {

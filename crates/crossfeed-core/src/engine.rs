@@ -141,7 +141,6 @@ impl Engine {
     /// Several engines may share one, each with its own options. The redacted form of a result by the rules of
     /// [`EngineOptions::reveal`] is cached only for the engine that asked first, and for those with a clone of
     /// its policy; any other redacts the result each time.
-    #[must_use]
     pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
         if let Some(telemetry) = &options.telemetry {
             telemetry.watch(StoreWatch::new(&store));
@@ -159,7 +158,6 @@ impl Engine {
     }
 
     /// An engine over a store in memory with the default limits.
-    #[must_use]
     pub fn in_memory(options: EngineOptions) -> Self {
         let store = MemoryStore::new(MemoryLimits::default());
         Self::new(options, Arc::new(store))

@@ -61,7 +61,6 @@ pub enum Error {
 
 impl Error {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Reference(_) => ErrorCode::ReferenceMalformed,
@@ -80,7 +79,6 @@ impl Error {
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
@@ -94,7 +92,6 @@ impl Error {
     }
 
     /// What was there, then one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Reference(error) => error.advice(),
@@ -196,7 +193,6 @@ impl Failure {
     }
 
     /// The error in the shape in which it is written.
-    #[must_use]
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.error.code(), self.line());
         body.call_id = self.call_id.as_ref().map(ToString::to_string);
@@ -280,14 +276,12 @@ impl ResolveError {
     }
 
     /// All that is wrong, in the order of the arguments.
-    #[must_use]
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
     /// Who can act: a backend's fault outweighs a host's, and that a model's, because nothing that the model
     /// changes would help.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         let has = |fault| {
             self.failures
@@ -300,7 +294,6 @@ impl ResolveError {
 
     /// The failures in the shape in which they are written: all of them, beyond the first 100 without
     /// advice.
-    #[must_use]
     pub fn bodies(&self) -> Vec<ErrorBody> {
         let mut bodies: Vec<_> = self.failures.iter().map(Failure::body).collect();
         for body in bodies.iter_mut().skip(MAX_ADVISED) {
@@ -310,7 +303,6 @@ impl ResolveError {
     }
 
     /// The same, with the first of them repeated at the top level.
-    #[must_use]
     pub fn report(&self) -> Option<ErrorReport> {
         let mut bodies = self.bodies().into_iter();
         Some(ErrorReport::new(bodies.next()?, bodies))

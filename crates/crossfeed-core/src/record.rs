@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// let value = ToolResult::value(&json!({"total": 1.5}));
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct ToolResult(StoredResult);
 
 impl ToolResult {
@@ -27,96 +28,81 @@ impl ToolResult {
     }
 
     /// Bytes of undeclared kind: an MCP tool result if they can only be that, else JSON, else text.
-    #[must_use]
     pub fn undeclared(bytes: impl Into<Bytes>) -> Self {
         Self::undeclared_document(Document::new(bytes))
     }
 
     /// JSON; text if it is not valid JSON.
-    #[must_use]
     pub fn json(bytes: impl Into<Bytes>) -> Self {
         Self::json_document(Document::new(bytes))
     }
 
     /// An MCP tool result, as JSON.
-    #[must_use]
     pub fn mcp(bytes: impl Into<Bytes>) -> Self {
         Self::mcp_document(Document::new(bytes))
     }
 
     /// An MCP tool result as a document, whose index serves references if it was built.
-    #[must_use]
     pub fn mcp_document(document: Document) -> Self {
         Self::new(document, ResultKind::Mcp)
     }
 
     /// A document of undeclared kind, like [`Self::undeclared`].
-    #[must_use]
     pub fn undeclared_document(document: Document) -> Self {
         Self::new(document, ResultKind::Undeclared)
     }
 
     /// JSON as a document, like [`Self::json`].
-    #[must_use]
     pub fn json_document(document: Document) -> Self {
         Self::new(document, ResultKind::Json)
     }
 
     /// A text. A reference without a selector passes it on unchanged, even if it is JSON.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Document::new(text.into()), ResultKind::Text)
     }
 
     /// Anything else, such as an image.
-    #[must_use]
     pub fn bytes(bytes: impl Into<Bytes>, media_type: impl Into<Arc<str>>) -> Self {
         let result = StoredResult::new(Document::new(bytes), ResultKind::Bytes);
         Self(result.with_media_type(media_type))
     }
 
     /// A `serde_json::Value`, of undeclared kind.
-    #[must_use]
     pub fn value(value: &Value) -> Self {
         Self::undeclared(json_of(value))
     }
 
     /// Marks the call as failed; the content is then its error.
-    #[must_use]
     pub fn failed(self) -> Self {
         Self(self.0.with_failed(true))
     }
 
     /// Names the tool that was called, so that an error can name it.
-    #[must_use]
     pub fn with_tool(self, tool: impl Into<Arc<str>>) -> Self {
         Self(self.0.with_tool(tool))
     }
 
     /// Sets whether the call can be repeated without harm: its tool only reads, or is idempotent. By default no
     /// error advises to repeat it.
-    #[must_use]
     pub fn with_repeatable(self, repeatable: bool) -> Self {
         Self(self.0.with_repeatable(repeatable))
     }
 
     /// Names the tool's server. When results must be evicted, each server's unrepeatable ones are kept longest, as
     /// long as they hold at most half of the bytes.
-    #[must_use]
     pub fn with_server(self, server: impl Into<Arc<str>>) -> Self {
         Self(self.0.with_server(server))
     }
 
     /// Keeps the arguments of the call as raw JSON, so that the error for a result that is gone can say how to get
     /// it again.
-    #[must_use]
     pub fn with_arguments(self, arguments: impl Into<Bytes>) -> Self {
         Self(self.0.with_arguments(arguments))
     }
 
     /// Sets the call's place in a trace, to which references link, if that is neither the call in flight nor the
     /// current span.
-    #[must_use]
     pub fn with_trace(self, trace: TraceContext) -> Self {
         Self(self.0.with_trace(trace))
     }

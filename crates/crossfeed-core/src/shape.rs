@@ -23,13 +23,11 @@ pub struct Shape(String);
 
 impl Shape {
     /// The shape of a view.
-    #[must_use]
     pub fn of(view: &View<'_>) -> Self {
         Self::new(view)
     }
 
     /// The shape of a `serde_json::Value`.
-    #[must_use]
     pub fn of_value(value: &Value) -> Self {
         Self::new(&value)
     }
@@ -41,7 +39,6 @@ impl Shape {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -46,7 +46,6 @@ impl StripPolicy {
 /// assert_eq!(strip(&result, StripPolicy::Internal).as_deref(), Some(&br#"{ "_id": 7 }"#[..]));
 /// assert_eq!(strip(&Document::new("[1]"), StripPolicy::Internal), None);
 /// ```
-#[must_use]
 pub fn strip(result: &Document, policy: StripPolicy) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(result.raw()).ok()?;
     let value = text.strip_prefix('\u{feff}').unwrap_or(text);

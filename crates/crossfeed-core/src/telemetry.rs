@@ -93,19 +93,16 @@ impl StoreWatch {
     }
 
     /// What the store holds, and what has left it; `None` if the store cannot tell or was dropped.
-    #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.0.upgrade()?.held()
     }
 
     /// Whether the store was dropped.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.strong_count() == 0
     }
 
     /// Whether both watch the same store, which engines may share.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.0.ptr_eq(&other.0)
     }

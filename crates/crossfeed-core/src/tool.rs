@@ -31,7 +31,6 @@ struct ToolState {
 impl Engine {
     /// A tool of a rewritten list, ready for [`Session::resolve_call`](crate::Session::resolve_call), whose first
     /// call compiles its own schema.
-    #[must_use]
     pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
         let invalid = tool.error().cloned().map(Err);
         PreparedTool(Arc::new(ToolState {
@@ -49,7 +48,6 @@ impl PreparedTool {
     }
 
     /// The tool as it is listed: its names, its schemas, and how it was rewritten.
-    #[must_use]
     pub fn listed(&self) -> &ListedTool {
         &self.0.listed
     }

@@ -82,7 +82,6 @@ pub(crate) struct Charge {
 impl Budget {
     /// A budget of `limit` bytes. With several `principals`, one may hold half of them, but always the `least`
     /// that one must be able to hold.
-    #[must_use]
     pub fn new(limit: usize, least: usize, principals: usize, metrics: &Metrics) -> Arc<Self> {
         let limit = limit.max(least);
         let refused = Purpose::VARIANTS.iter();
@@ -100,13 +99,11 @@ impl Budget {
     }
 
     /// A budget without a limit.
-    #[must_use]
     pub fn unlimited() -> Arc<Self> {
         Self::new(usize::MAX, 0, 0, &Metrics::new())
     }
 
     /// The account of a principal.
-    #[must_use]
     pub fn account(self: &Arc<Self>, principal: &Principal) -> Arc<Account> {
         let known = self.accounts.read().get(principal).cloned();
         known.unwrap_or_else(|| {
@@ -122,13 +119,11 @@ impl Budget {
     }
 
     /// The most bytes in total.
-    #[must_use]
     pub fn limit(&self) -> usize {
         self.limit
     }
 
     /// The bytes held in total.
-    #[must_use]
     pub fn held(&self) -> usize {
         self.held.load(Ordering::SeqCst)
     }
@@ -150,7 +145,6 @@ fn add(held: &AtomicUsize, bytes: usize, limit: usize) -> bool {
 
 impl Account {
     /// An account of a budget without a limit.
-    #[must_use]
     pub fn unlimited() -> Arc<Self> {
         Budget::unlimited().account(&Principal::Local)
     }

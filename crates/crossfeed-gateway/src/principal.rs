@@ -14,7 +14,6 @@ pub enum Principal {
 
 impl Principal {
     /// The name of the holder of a token.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Named(name) => Some(name),

@@ -158,13 +158,11 @@ impl Quotas {
     }
 
     /// The total.
-    #[must_use]
     pub fn total(&self) -> Needs {
         self.total
     }
 
     /// What is given out.
-    #[must_use]
     pub fn used(&self) -> Needs {
         self.used.lock().all.taken
     }

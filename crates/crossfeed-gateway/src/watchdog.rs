@@ -80,7 +80,6 @@ fn nanos(time: Duration) -> u64 {
 
 impl Watchdog {
     /// A watchdog that counts in these metrics.
-    #[must_use]
     pub fn new(metrics: &Metrics) -> Self {
         Self {
             threads: Arc::new(Threads {

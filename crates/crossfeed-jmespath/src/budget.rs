@@ -67,6 +67,7 @@ pub enum Cost {
 
 /// What is left of the limits of one selection, over all of its readings.
 #[derive(Debug)]
+#[must_use]
 pub struct Budget {
     steps_left: Cell<u64>,
     /// Steps left when the clock is read next.
@@ -90,7 +91,6 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 impl Budget {
     /// A budget for a selection from a document of `values` values. Its time begins at the first look
     /// at the clock, some tens of microseconds into the selection: most end before, and need none.
-    #[must_use]
     pub fn new(limits: &Limits, values: usize) -> Self {
         let steps = limits
             .steps_per_value
@@ -108,7 +108,6 @@ impl Budget {
     }
 
     /// The budget, with its time over at `deadline` if that comes first.
-    #[must_use]
     pub fn until(mut self, deadline: Instant) -> Self {
         self.latest = Some(self.latest.map_or(deadline, |known| known.min(deadline)));
         self
@@ -245,7 +244,6 @@ impl Budget {
     }
 
     /// Bytes of output that are allowed.
-    #[must_use]
     pub fn output_bytes(&self) -> usize {
         self.limits.output_bytes
     }

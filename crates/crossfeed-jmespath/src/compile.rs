@@ -385,7 +385,6 @@ impl Path {
 
 impl Comparison {
     /// Whether it compares by order, which gives null where there is none.
-    #[must_use]
     pub fn is_ordered(&self) -> bool {
         !matches!(self.operator, Comparator::Equal | Comparator::NotEqual)
     }

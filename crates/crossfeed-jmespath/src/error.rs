@@ -47,7 +47,6 @@ pub enum ParseError {
 
 impl ParseError {
     /// Whether the expression may be right, but costs more than it may.
-    #[must_use]
     pub fn is_too_costly(&self) -> bool {
         matches!(self, Self::TooDeep { .. })
     }

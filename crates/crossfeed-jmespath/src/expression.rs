@@ -53,14 +53,12 @@ impl Expression {
     }
 
     /// The text that was parsed.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether the expression is made of fields and indexes only, so that what it names is either
     /// there or absent.
-    #[must_use]
     pub fn is_plain_path(&self) -> bool {
         self.root.is_plain_path()
     }
@@ -75,7 +73,6 @@ impl Expression {
     /// assert!(!Expression::parse("[value, keys(@)]")?.reads_only("value"));
     /// # Ok::<(), crossfeed_jmespath::ParseError>(())
     /// ```
-    #[must_use]
     pub fn reads_only(&self, name: &str) -> bool {
         self.root.reads_only(name)
     }
@@ -89,14 +86,12 @@ impl Expression {
     /// assert!(matches!(expression.root(), Node::Hash(hash) if *hash.keys[0] == *"n"));
     /// # Ok::<(), crossfeed_jmespath::ParseError>(())
     /// ```
-    #[must_use]
     pub fn root(&self) -> &Node {
         &self.root
     }
 
     /// The path that the expression follows, as far as it is one: filters and projections are
     /// [`SpineStep::Each`], a function stands for its first argument.
-    #[must_use]
     pub fn spine(&self) -> Vec<SpineStep<'_>> {
         let mut steps = Vec::new();
         self.root.spine(&mut steps);

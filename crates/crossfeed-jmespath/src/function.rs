@@ -41,7 +41,6 @@ pub enum Function {
 
 impl Function {
     /// The name that it has in expressions.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -36,7 +36,6 @@ const HIDDEN: char = '…';
 /// assert_eq!(shown.as_deref(), Some("items[?name == '…'].id"));
 /// assert_eq!(masked("Ann, Bob", true), None);
 /// ```
-#[must_use]
 pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
     if expression.len() > MAX_EXPRESSION_BYTES || Expression::parse(expression).is_err() {
         return None;

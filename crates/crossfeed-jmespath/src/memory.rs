@@ -50,7 +50,6 @@ impl Default for Reservation {
 
 impl Reservation {
     /// Nothing yet. Without a memory there is no limit.
-    #[must_use]
     pub fn new(memory: Option<Arc<dyn Memory>>) -> Self {
         let uncharged = if memory.is_some() {
             UNCHARGED
@@ -152,7 +151,6 @@ impl Reservation {
     }
 
     /// What was taken so far, to be held for longer than the work.
-    #[must_use]
     pub fn into_taken(mut self) -> Taken {
         self.taken()
     }

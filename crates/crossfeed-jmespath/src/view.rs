@@ -73,31 +73,26 @@ impl<'a> From<Cursor<'a>> for View<'a> {
 
 impl<'a> View<'a> {
     /// JSON's `null`.
-    #[must_use]
     pub fn null() -> Self {
         Self(Repr::Null)
     }
 
     /// A text.
-    #[must_use]
     pub fn text(text: impl Into<Rc<str>>) -> Self {
         Self(Repr::Text(text.into()))
     }
 
     /// A text that is there already.
-    #[must_use]
     pub fn borrowed(text: &'a str) -> Self {
         Self(Repr::Str(text))
     }
 
     /// A list.
-    #[must_use]
     pub fn list(items: Vec<Self>) -> Self {
         Self(Repr::List(Rc::new(items)))
     }
 
     /// An object; the keys must be distinct.
-    #[must_use]
     pub fn object(members: Vec<(Cow<'a, str>, Self)>) -> Self {
         let (keys, values): (Vec<_>, Vec<_>) = members.into_iter().unzip();
         Self(Repr::Object(Rc::new(keys), Rc::new(values)))
@@ -108,7 +103,6 @@ impl<'a> View<'a> {
     }
 
     /// The place in a document, if the view is one.
-    #[must_use]
     pub fn as_cursor(&self) -> Option<Cursor<'a>> {
         match &self.0 {
             Repr::Json(cursor) => Some(*cursor),
@@ -117,7 +111,6 @@ impl<'a> View<'a> {
     }
 
     /// The type of the value.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.0 {
             Repr::Null | Repr::Reference(_) => Kind::Null,
@@ -131,7 +124,6 @@ impl<'a> View<'a> {
     }
 
     /// Whether the value is `null`.
-    #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
@@ -155,7 +147,6 @@ impl<'a> View<'a> {
     }
 
     /// Number of items or members; `None` for scalars.
-    #[must_use]
     pub fn len(&self) -> Option<usize> {
         match &self.0 {
             Repr::Json(cursor) => cursor.len(),
@@ -164,7 +155,6 @@ impl<'a> View<'a> {
     }
 
     /// Whether the value is a list or object without children.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
@@ -180,7 +170,6 @@ impl<'a> View<'a> {
     }
 
     /// The text of a string.
-    #[must_use]
     pub fn as_str(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
             Repr::Json(cursor) => cursor.as_str(),
@@ -236,7 +225,6 @@ impl<'a> View<'a> {
     }
 
     /// The value of a boolean.
-    #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match &self.0 {
             Repr::Bool(value) => Some(*value),
@@ -246,7 +234,6 @@ impl<'a> View<'a> {
     }
 
     /// The member `key` of an object.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<Self> {
         match &self.0 {
             Repr::Json(cursor) => cursor.get(key).map(Self::from),
@@ -259,7 +246,6 @@ impl<'a> View<'a> {
     }
 
     /// The item `index` of a list.
-    #[must_use]
     pub fn at(&self, index: usize) -> Option<Self> {
         match &self.0 {
             Repr::Json(cursor) => cursor.at(index).map(Self::from),
@@ -305,7 +291,6 @@ impl<'a> View<'a> {
     }
 
     /// The member of an object that an expression built, by its number; `None` for any other value.
-    #[must_use]
     pub fn built_member(&self, number: usize) -> Option<(&str, Self)> {
         let key = self.key(number)?;
         Some((key, self.children()?.get(number)?.clone()))
@@ -337,7 +322,6 @@ impl<'a> View<'a> {
 
     /// How many characters [`Self::write`] appends: a pass over the bytes of places in documents, as
     /// they came.
-    #[must_use]
     pub fn written_chars(&self) -> usize {
         let size = self.size_while(count_chars, |_| true);
         size.unwrap_or_default().json
@@ -444,7 +428,6 @@ impl<'a> View<'a> {
 
     /// How many bytes [`Self::write`] appends; `None` where they are more than `limit`. A value may hold
     /// another many times over: what is too large is not measured to its end.
-    #[must_use]
     pub fn written_len(&self, limit: usize) -> Option<usize> {
         let size = self.size_while(<[u8]>::len, |size| size.json <= limit)?;
         Some(size.json)
@@ -543,13 +526,11 @@ impl ValueSize {
     const PER_VALUE: usize = 16;
 
     /// The size of a value that is so many bytes of JSON and so many values.
-    #[must_use]
     pub fn new(json: usize, values: usize) -> Self {
         Self { json, values }
     }
 
     /// What counts against a limit of bytes: those as JSON, but at least 16 for each value.
-    #[must_use]
     pub fn counted(&self) -> usize {
         self.json.max(self.values.saturating_mul(Self::PER_VALUE))
     }

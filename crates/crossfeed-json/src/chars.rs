@@ -5,7 +5,6 @@ use crate::cursor::Cursor;
 impl Cursor<'_> {
     /// The characters of the value's JSON as it came, but for each escape the one character that it
     /// stands for. Of a whole document they are counted once, and of a plain one never.
-    #[must_use]
     pub fn decoded_chars(self) -> usize {
         let raw = self.raw();
         if self.document_is_plain() {
@@ -19,13 +18,11 @@ impl Cursor<'_> {
 }
 
 /// How many characters some UTF-8 has: all of its bytes but those that continue one.
-#[must_use]
 pub fn count_chars(utf8: &[u8]) -> usize {
     count_bytes(utf8, |byte| (byte as i8) >= -0x40)
 }
 
 /// How many bytes are such.
-#[must_use]
 pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
     /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
     const CHUNK: usize = 128;
@@ -42,7 +39,6 @@ pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
 /// ```
 /// assert!(crossfeed_json::indexing_bytes(b"[0,0,0]") > crossfeed_json::indexing_bytes(b"12345678"));
 /// ```
-#[must_use]
 pub fn indexing_bytes(json: &[u8]) -> usize {
     // Without branches: so it is counted by vector instructions.
     let begins_value = |byte| (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{');

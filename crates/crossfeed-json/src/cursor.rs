@@ -29,7 +29,6 @@ pub enum Kind {
 
 impl Kind {
     /// The name of the type in JSON Schema.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -70,7 +69,6 @@ impl<'a> Cursor<'a> {
 
     /// The type of the value.
     #[inline]
-    #[must_use]
     pub fn kind(self) -> Kind {
         match self.word().kind() {
             kind::NULL => Kind::Null,
@@ -84,70 +82,59 @@ impl<'a> Cursor<'a> {
 
     /// The bytes of the value as they came, duplicate keys included.
     #[inline]
-    #[must_use]
     pub fn raw(self) -> &'a [u8] {
         &self.tape.raw[self.word().start()..self.tape.end(self.slot)]
     }
 
     /// The bytes of [`Self::raw`] without a copy. They keep those of the whole document alive.
-    #[must_use]
     pub fn shared(self) -> Bytes {
         self.tape.raw.slice_ref(self.raw())
     }
 
     /// Offset of the value's first byte in the document.
-    #[must_use]
     pub fn offset(self) -> usize {
         self.word().start()
     }
 
     /// A number that names this value within its document: its place in document order.
-    #[must_use]
     pub fn ordinal(self) -> u32 {
         self.slot
     }
 
     /// The value of the same document that `ordinal` names; `None` where there are not so many.
-    #[must_use]
     pub fn by_ordinal(self, ordinal: u32) -> Option<Self> {
         ((ordinal as usize) < self.tape.words.len()).then(|| self.with(ordinal))
     }
 
     /// Number of values in this one, itself included: what a walk over it costs.
-    #[must_use]
     pub fn value_count(self) -> usize {
         (self.tape.next(self.slot) - self.slot) as usize
     }
 
     /// Whether some object of the document holds a key twice.
-    #[must_use]
     pub fn document_has_duplicates(self) -> bool {
         !self.tape.duplicates.is_empty()
     }
 
     /// The most lists and objects of the whole document that are open at once: 0 for a scalar, 1
     /// for `[]`. It is an upper bound for every value in it.
-    #[must_use]
     pub fn document_depth(self) -> usize {
         usize::from(self.tape.depth)
     }
 
     /// Whether the whole document is ASCII and no string or key in it holds an escape, so that the
     /// text of every string is what stands between its quotes, a byte for each character.
-    #[must_use]
     pub fn document_is_plain(self) -> bool {
         self.tape.plain
     }
 
     /// Number of lists and objects around this value.
-    #[must_use]
     pub fn depth(self) -> usize {
         usize::from(self.word().depth())
     }
 
     /// Whether lists and objects nest deeper than `limit` within each other here. The depth of the
     /// document mostly tells without a walk.
-    #[must_use]
     pub fn is_deeper(self, limit: usize) -> bool {
         if self.len().is_none() || self.document_depth() - self.depth() <= limit {
             return false;
@@ -167,7 +154,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// The value of a boolean.
-    #[must_use]
     pub fn as_bool(self) -> Option<bool> {
         match self.word().kind() {
             kind::FALSE => Some(false),
@@ -177,13 +163,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// The digits of a number as they came.
-    #[must_use]
     pub fn as_number(self) -> Option<&'a str> {
         (self.kind() == Kind::Number).then(|| std::str::from_utf8(self.raw()).unwrap_or_default())
     }
 
     /// The text of a string; a lone surrogate, which no Rust string can hold, reads as U+FFFD.
-    #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         self.string_bytes().map(string::to_text)
     }
@@ -191,7 +175,6 @@ impl<'a> Cursor<'a> {
     /// The text of a string in UTF-8, a lone surrogate as its three bytes of WTF-8. Byte order is
     /// the order of code points.
     #[inline]
-    #[must_use]
     pub fn string_bytes(self) -> Option<Cow<'a, [u8]>> {
         let word = self.word();
         if word.kind() != kind::STRING {
@@ -204,7 +187,6 @@ impl<'a> Cursor<'a> {
 
     /// Number of items of a list or of distinct keys of an object; `None` for scalars.
     #[inline]
-    #[must_use]
     pub fn len(self) -> Option<usize> {
         match self.deduplicated() {
             Some(members) => Some(members.len()),
@@ -216,13 +198,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the value is a list or object without children.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == Some(0)
     }
 
     /// The member `key` of an object.
-    #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         self.get_predicted(key, &mut Prediction::default())
     }
@@ -230,7 +210,6 @@ impl<'a> Cursor<'a> {
     /// The member `key` of an object, looked for first where `prediction` found it in the object
     /// before.
     #[inline]
-    #[must_use]
     pub fn get_predicted(self, key: &str, prediction: &mut Prediction) -> Option<Self> {
         self.get_counted(key, prediction, &mut 0)
     }
@@ -294,7 +273,6 @@ impl<'a> Cursor<'a> {
     /// The member `key` of an object, if it stands where `prediction` found it before. It costs the
     /// same whatever the object and its keys are; `None` says nothing of other places.
     #[inline]
-    #[must_use]
     pub fn get_at(self, key: &str, prediction: Prediction) -> Option<Self> {
         let own = self.word();
         if own.kind() != kind::OBJECT || own.flag() {
@@ -307,7 +285,6 @@ impl<'a> Cursor<'a> {
 
     /// Whether some key of an object may begin with `_`; that none does is certain. Of a whole document
     /// it is found out once, by a look at each key's first byte.
-    #[must_use]
     pub fn may_have_underscored_key(self) -> bool {
         if self.kind() != Kind::Object {
             return false;
@@ -324,7 +301,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Where `member`, one of this object's, stands, as a guess for the next object.
-    #[must_use]
     pub fn prediction(self, member: Self) -> Prediction {
         Prediction {
             distance: member.slot.saturating_sub(self.slot),
@@ -335,7 +311,6 @@ impl<'a> Cursor<'a> {
     /// how long the value's own key is; one with escapes, or far from its value, is searched among
     /// all such keys of the document.
     #[inline]
-    #[must_use]
     pub fn has_key(self, key: &str) -> bool {
         self.tape.has_key(self.slot, key.as_bytes())
     }
@@ -351,7 +326,6 @@ impl<'a> Cursor<'a> {
 
     /// The item `index` of a list. The first and the last are found at once, others by a walk over
     /// their siblings.
-    #[must_use]
     pub fn at(self, index: usize) -> Option<Self> {
         if self.kind() != Kind::Array {
             return None;
@@ -368,7 +342,6 @@ impl<'a> Cursor<'a> {
 
     /// The items of a list, or the values of an object; none for scalars.
     #[inline]
-    #[must_use]
     pub fn items(self) -> Items<'a> {
         if let Some(members) = self.deduplicated() {
             return Items(Walk::Listed {
@@ -396,7 +369,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// The members of an object in the source's order; none for anything else.
-    #[must_use]
     pub fn members(self) -> impl ExactSizeIterator<Item = (Key<'a>, Self)> + Clone {
         let items = match self.kind() {
             Kind::Object => self.items(),
@@ -419,7 +391,6 @@ impl<'a> Cursor<'a> {
 
     /// The key under which this value stands; empty outside objects.
     #[inline]
-    #[must_use]
     pub fn key(self) -> Key<'a> {
         let word = self.word();
         Key {
@@ -452,19 +423,16 @@ pub struct Key<'a> {
 impl<'a> Key<'a> {
     /// The text of the key; a lone surrogate reads as U+FFFD, and keys that read as the same text are
     /// one key.
-    #[must_use]
     pub fn text(self) -> Cow<'a, str> {
         string::to_text(string::decode(self.raw, self.escaped))
     }
 
     /// The key as it is written, without its quotes.
-    #[must_use]
     pub fn raw(self) -> &'a [u8] {
         self.raw
     }
 
     /// The text of the key in UTF-8.
-    #[must_use]
     pub fn bytes(self) -> Cow<'a, [u8]> {
         string::decode_key(self.raw, self.escaped)
     }

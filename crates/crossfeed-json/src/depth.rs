@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 /// Whether lists and objects nest deeper than `limit` within each other.
-#[must_use]
 pub fn is_deeper(value: &Value, limit: usize) -> bool {
     let mut open = vec![(value, 1)];
     while let Some((value, depth)) = open.pop() {

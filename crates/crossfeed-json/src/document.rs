@@ -21,7 +21,6 @@ pub struct JsonError {
 impl JsonError {
     /// Whether the bytes are JSON for all that was read, but beyond a limit: such bytes must not be
     /// taken for text.
-    #[must_use]
     pub fn is_limit(&self) -> bool {
         matches!(self.kind, JsonErrorKind::TooDeep | JsonErrorKind::TooLarge)
     }
@@ -72,7 +71,6 @@ pub struct Document {
 
 impl Document {
     /// Takes bytes as they are; nothing is read yet.
-    #[must_use]
     pub fn new(raw: impl Into<Bytes>) -> Self {
         Self {
             raw: raw.into(),
@@ -81,7 +79,6 @@ impl Document {
     }
 
     /// The bytes as they came.
-    #[must_use]
     pub fn raw(&self) -> &Bytes {
         &self.raw
     }
@@ -101,7 +98,6 @@ impl Document {
     }
 
     /// Bytes held: the raw bytes, and the index if there is one.
-    #[must_use]
     pub fn resident_bytes(&self) -> usize {
         let index = match self.tape.get() {
             Some(Ok(tape)) => tape.resident_bytes(),

@@ -20,7 +20,6 @@ fn end(value: Cursor<'_>) -> usize {
 
 impl<'d> Edits<'d> {
     /// No changes of a document, which is given by its bytes.
-    #[must_use]
     pub fn new(raw: &'d [u8]) -> Self {
         Self {
             raw,
@@ -29,7 +28,6 @@ impl<'d> Edits<'d> {
     }
 
     /// The bytes as they are.
-    #[must_use]
     pub fn raw(&self) -> &'d [u8] {
         self.raw
     }
@@ -140,7 +138,6 @@ impl<'d> Edits<'d> {
     }
 
     /// The bytes with the changes: borrowed if there are none.
-    #[must_use]
     pub fn done(mut self) -> Cow<'d, [u8]> {
         if self.edits.is_empty() {
             return Cow::Borrowed(self.raw);
@@ -181,7 +178,6 @@ pub struct Removals {
 
 impl Removals {
     /// A walk that begins behind the bracket of an object or a list.
-    #[must_use]
     pub fn new(container: Cursor<'_>) -> Self {
         let open = container.offset() + 1;
         Self {
@@ -210,7 +206,6 @@ impl Removals {
 }
 
 /// An object of these members.
-#[must_use]
 pub fn object<V: AsRef<[u8]>>(members: &[(&str, V)]) -> Vec<u8> {
     let mut json = vec![b'{'];
     for (key, value) in members {

@@ -16,7 +16,6 @@ use std::cmp::Ordering;
 /// assert_eq!(compare_numbers("9007199254740993", "9007199254740992"), Ordering::Greater);
 /// assert_eq!(compare_numbers("-1e400", "1e-400"), Ordering::Less);
 /// ```
-#[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     if let (Some(a), Some(b)) = (short(a.as_bytes()), short(b.as_bytes())) {
         return a.partial_cmp(&b).unwrap_or(Ordering::Equal);
@@ -25,7 +24,6 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 }
 
 /// Whether `text` is exactly one JSON number.
-#[must_use]
 pub fn is_number(text: &str) -> bool {
     let bytes = Text(text.as_bytes());
     let end = bytes.byte(0).and_then(|first| bytes.number(first, 0));
@@ -52,7 +50,6 @@ const FLOAT_POWERS: [f64; SHORT_DIGITS + 1] = [
 /// assert_eq!(short_number(b"1e3"), None);
 /// ```
 #[inline]
-#[must_use]
 pub fn short(number: &[u8]) -> Option<f64> {
     let (negative, digits) = match number {
         [b'-', rest @ ..] => (true, rest),

@@ -66,7 +66,6 @@ pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, Jso
 }
 
 /// A text without some of its bytes, which are given in their order.
-#[must_use]
 pub fn without(text: &str, cuts: &[Range<usize>]) -> String {
     let cut: usize = cuts.iter().map(ExactSizeIterator::len).sum();
     let mut out = String::with_capacity(text.len().saturating_sub(cut));

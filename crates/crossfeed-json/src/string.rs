@@ -110,7 +110,6 @@ fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
 
 /// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
 /// what is not an escape of JSON stands for anything.
-#[must_use]
 pub fn unescape(raw: &str) -> Cow<'_, str> {
     if raw.contains('\\') {
         to_text(decode(raw.as_bytes(), true))
@@ -142,7 +141,6 @@ pub struct Origins<'a> {
 
 impl<'a> Origins<'a> {
     /// Of the inside of a JSON string.
-    #[must_use]
     pub fn new(raw: &'a str) -> Self {
         Self {
             raw: raw.as_bytes(),
@@ -307,7 +305,6 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
 }
 
 /// `text` as a JSON string, quotes included.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
     out.push(b'"');

@@ -20,25 +20,21 @@ pub struct Quoted<'t> {
 
 impl<'t> Quoted<'t> {
     /// What stands between the quotes.
-    #[must_use]
     pub fn raw(self) -> &'t str {
         self.raw
     }
 
     /// Offset of the first byte between the quotes.
-    #[must_use]
     pub fn start(self) -> usize {
         self.start
     }
 
     /// Whether some of it is written as an escape.
-    #[must_use]
     pub fn is_escaped(self) -> bool {
         self.escaped
     }
 
     /// What it stands for; a lone surrogate is U+FFFD.
-    #[must_use]
     pub fn text(self) -> Cow<'t, str> {
         if self.escaped {
             string::unescape(self.raw)

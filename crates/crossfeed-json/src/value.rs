@@ -24,7 +24,6 @@ impl Cursor<'_> {
 
     /// As [`Self::to_value`], with the nearest number that a 64-bit float can hold in place of one
     /// that it cannot: for callers that look at the structure and write the digits from the bytes.
-    #[must_use]
     pub fn to_nearest_value(self) -> Value {
         let nearest = |text: &str| {
             number(text).or_else(|out_of_range| {

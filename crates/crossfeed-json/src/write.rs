@@ -44,7 +44,6 @@ impl Cursor<'_> {
     }
 
     /// Number of bytes that [`Self::write`] appends at most.
-    #[must_use]
     pub fn written_len(self) -> usize {
         self.raw().len()
     }

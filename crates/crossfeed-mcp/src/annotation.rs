@@ -44,7 +44,6 @@ impl Default for Annotation {
 
 impl Annotation {
     /// The annotation in its JSON form.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let mut views = Map::new();
         for name in self.views.names() {
@@ -63,7 +62,6 @@ impl Annotation {
 
     /// Reads the annotation from a tool's definition, under `_meta` or as `annotations.projectionHint`; `None` if absent.
     /// An invalid view is left out.
-    #[must_use]
     pub fn read(tool: &Value) -> Option<Self> {
         let own = tool.get("_meta").and_then(|meta| meta.get(KEY));
         let hint = || {

@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
+#[must_use]
 pub struct Capability {
     /// The supported modes, each once.
     #[setters(skip)]
@@ -46,7 +47,6 @@ impl Default for Capability {
 
 impl Capability {
     /// Sets the modes.
-    #[must_use]
     pub fn with_modes(mut self, modes: impl IntoIterator<Item = Mode>) -> Self {
         self.modes = Vec::new();
         for mode in modes {
@@ -58,7 +58,6 @@ impl Capability {
     }
 
     /// The capability in its JSON form.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let modes: Vec<&str> = self.modes.iter().map(|mode| mode.as_str()).collect();
         json!({"supported": true, "modes": modes, "maxDepth": self.max_depth})
@@ -71,7 +70,6 @@ impl Capability {
 
     /// Reads the capability from a server's `capabilities`, under `experimental` or as `tools.projection`; `None` if it
     /// is absent or not supported. Unknown modes are left out; without `maxDepth` the limit is that of all paths.
-    #[must_use]
     pub fn read(capabilities: &Value) -> Option<Self> {
         let own = capabilities.get("experimental").and_then(|e| e.get(KEY));
         let bare = || capabilities.get("tools").and_then(|t| t.get(BARE_KEY));

@@ -136,14 +136,12 @@ impl Client {
 
     /// The row of a client by the name and version that it reports. The addition of a proxy to the name, as in
     /// `claude-ai (via mcp-remote 0.1.37)`, is ignored.
-    #[must_use]
     pub fn find(name: &str, version: Option<&str>) -> Option<&'static Self> {
         let name = Self::own_name(name);
         Self::ALL.iter().find(|client| client.fits(name, version))
     }
 
     /// A name without the addition of a proxy: `claude-ai (via mcp-remote 0.1.37)`.
-    #[must_use]
     pub fn own_name(name: &str) -> &str {
         name.split_once(" (via ").map_or(name, |(name, _)| name)
     }
@@ -157,7 +155,6 @@ impl Client {
 
 impl Shows {
     /// The word for it in `specs/clients.md`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }

@@ -20,13 +20,11 @@ impl Mode {
     pub const ALL: [Self; 3] = [Self::Include, Self::Exclude, Self::View];
 
     /// The word for the mode.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
     /// The mode of a word.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         word.parse().ok()
     }

@@ -27,7 +27,6 @@ pub struct Reply {
 
 impl Reply {
     /// The reply in its JSON form, under [`KEY`].
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let diagnostics = (!self.diagnostics.is_empty()).then(|| self.diagnostics.to_value());
         let mut reply = json!({
@@ -49,7 +48,6 @@ impl Reply {
     }
 
     /// Whether a result claims to be projected. A client checks it before it relies on a projection.
-    #[must_use]
     pub fn is_applied(result: &Value) -> bool {
         let meta = result.get("_meta").and_then(|meta| meta.get(KEY));
         meta.and_then(|reply| reply.get("applied")) == Some(&Value::Bool(true))

@@ -99,7 +99,6 @@ impl Request {
     }
 
     /// The request in its JSON form.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.view {
             Some(view) => json!({"mode": self.mode.as_str(), "view": view}),

@@ -41,6 +41,7 @@ const MAX_MEMBERS: usize = 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct TraceMeta {
     context: Option<TraceContext>,
     baggage: Option<String>,
@@ -59,7 +60,6 @@ impl fmt::Debug for TraceMeta {
 impl TraceMeta {
     /// Reads the `params` of a request. An invalid `traceparent` counts as absent, and a `tracestate` without one is
     /// ignored; baggage is independent of both.
-    #[must_use]
     pub fn read(params: Cursor<'_>) -> Self {
         let meta = params.get(META);
         let text = |key| meta.and_then(|meta| meta.get(key)?.as_str());
@@ -74,7 +74,6 @@ impl TraceMeta {
     }
 
     /// Sets the context: that of the span that forwards the request.
-    #[must_use]
     pub fn with_context(mut self, context: TraceContext) -> Self {
         self.context = Some(context);
         self
@@ -84,7 +83,6 @@ impl TraceMeta {
     ///
     /// Beyond [`MAX_BAGGAGE`] or 64 members, the first whole members that fit are kept. Baggage that no header can carry
     /// counts as absent.
-    #[must_use]
     pub fn with_baggage(mut self, baggage: &str) -> Self {
         let baggage = baggage.trim_matches([' ', '\t']);
         let fits = |byte: u8| byte == b'\t' || (0x20..0x7f).contains(&byte);
@@ -94,13 +92,11 @@ impl TraceMeta {
     }
 
     /// The context of the sender.
-    #[must_use]
     pub fn context(&self) -> Option<&TraceContext> {
         self.context.as_ref()
     }
 
     /// The baggage, in the form of the header.
-    #[must_use]
     pub fn baggage(&self) -> Option<&str> {
         self.baggage.as_deref()
     }
@@ -109,7 +105,6 @@ impl TraceMeta {
     ///
     /// A context without `tracestate` removes the one in `params`. A context or baggage that is absent here leaves the one in
     /// `params`. `params` or a `_meta` that is neither an object nor `null` stay unchanged.
-    #[must_use]
     pub fn put<'d>(&self, params: &'d Document) -> Cow<'d, [u8]> {
         let mut edits = Edits::new(params.raw());
         let members = self.members();

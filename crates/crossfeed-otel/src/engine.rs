@@ -63,7 +63,6 @@ impl fmt::Debug for EngineTelemetry {
 
 impl EngineTelemetry {
     /// Makes the instruments of `specs/telemetry.md`; the meter's provider decides where they report.
-    #[must_use]
     pub fn new(meter: &Meter) -> Self {
         let stores = Arc::new(StoreMetrics::default());
         stores.observe(meter);

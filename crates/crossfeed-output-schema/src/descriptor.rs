@@ -56,7 +56,6 @@ pub struct Descriptor {
 impl Descriptor {
     /// Describes a tool by its input schema, and by its output schema where one is declared or
     /// learned.
-    #[must_use]
     pub fn new(
         id: &str,
         description: Option<&str>,
@@ -81,7 +80,6 @@ impl Descriptor {
     }
 
     /// The inspector's own.
-    #[must_use]
     pub fn inspector() -> Self {
         let tool = inspector();
         let part = |key: &str| tool.get(key).cloned().unwrap_or_default();
@@ -97,7 +95,6 @@ impl Descriptor {
 
     /// `{"id", "signature", "description"?, "input_parameters": [{"name", "type", "required",
     /// "description"?}], "output_fields", "has_hidden_fields"}`
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let parameters = self.parameters.iter().map(|parameter| {
             let mut shown = json!({
@@ -123,7 +120,6 @@ impl Descriptor {
 
 /// These tools with the inspector first, whatever was searched for; once, also where it is among
 /// them.
-#[must_use]
 pub fn descriptors(tools: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
     let others = tools.into_iter().filter(|tool| tool.id != INSPECTOR);
     std::iter::once(Descriptor::inspector())

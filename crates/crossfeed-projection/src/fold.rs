@@ -10,7 +10,6 @@ use std::borrow::Cow;
 /// assert_eq!(fold_case("PassWord"), "password");
 /// assert_eq!(fold_case("GRÖSSE"), fold_case("größe"));
 /// ```
-#[must_use]
 pub fn fold_case(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
         // There and back: some letters have two small forms.

@@ -223,7 +223,6 @@ fn patterns(schema: &Value) -> Result<(), SchemaError> {
 }
 
 /// Whether a schema has regular expressions that may take long to match.
-#[must_use]
 pub fn has_patterns(schema: &Value) -> bool {
     let mut found = false;
     visit_patterns(schema, &mut |pattern, _, _| found |= !is_plain(pattern));

@@ -20,7 +20,6 @@ pub enum Dialect {
 
 impl Dialect {
     /// The dialect that a schema declares; `None` for one that is not known.
-    #[must_use]
     pub fn declared(schema: &Value) -> Option<Self> {
         let Some(declared) = schema.get("$schema") else {
             return Some(Self::Draft202012);

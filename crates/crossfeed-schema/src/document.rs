@@ -69,7 +69,6 @@ struct Unknown;
 impl<'s> Document<'s> {
     /// Reads a schema that may be invalid: then nothing is known of its references. They are resolved
     /// when the first is met.
-    #[must_use]
     pub fn new(root: &'s Value) -> Self {
         Self {
             root,
@@ -83,7 +82,6 @@ impl<'s> Document<'s> {
     }
 
     /// Reads a schema whose references are resolved already.
-    #[must_use]
     pub fn indexed(root: &'s Value, dialect: Dialect, index: &Index) -> Self {
         Self {
             dialect,
@@ -93,7 +91,6 @@ impl<'s> Document<'s> {
     }
 
     /// The dialect that it is read in.
-    #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }

@@ -65,19 +65,16 @@ pub enum SchemaError {
 
 impl SchemaError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::SchemaInvalid
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::Host
     }
 
     /// Where in the schema, where it is one place.
-    #[must_use]
     pub fn at(&self) -> Option<&Pointer> {
         match self {
             Self::Invalid { at, .. }

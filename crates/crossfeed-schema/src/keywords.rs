@@ -116,7 +116,6 @@ pub struct Subschema<'s> {
 
 impl Subschema<'_> {
     /// Its place, where the schema around it is at `at`.
-    #[must_use]
     pub fn place(&self, at: &str) -> String {
         let mut at = at.to_owned();
         push_step(&mut at, self.keyword, self.step);
@@ -124,7 +123,6 @@ impl Subschema<'_> {
     }
 
     /// The same as a pointer.
-    #[must_use]
     pub fn pointer(&self, at: &Pointer) -> Pointer {
         let keyword = at.key(self.keyword);
         match self.step {

@@ -103,20 +103,17 @@ struct Branch<'s> {
 
 impl<'s> Position<'s> {
     /// The position that a whole schema is for.
-    #[must_use]
     pub fn root(schema: &'s Value) -> Self {
         Self::within(Rc::new(Document::new(schema)))
     }
 
     /// The position that the whole of a document is for.
-    #[must_use]
     pub fn within(document: Rc<Document<'s>>) -> Self {
         let root = document.root;
         Self::begin(&document, root)
     }
 
     /// The position that another schema of the document is for.
-    #[must_use]
     pub fn elsewhere(&self, schema: &'s Value) -> Self {
         Self::begin(&self.document, schema)
     }
@@ -134,13 +131,11 @@ impl<'s> Position<'s> {
     }
 
     /// The document that it is in.
-    #[must_use]
     pub fn document(&self) -> &Document<'s> {
         &self.document
     }
 
     /// Whether no schema applies here.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.place.schemas.is_empty()
     }
@@ -151,7 +146,6 @@ impl<'s> Position<'s> {
     }
 
     /// The position of a member.
-    #[must_use]
     pub fn member(&self, key: &str) -> Self {
         let step = if self.declares(key) {
             Some(Step::Member(key.to_owned()))
@@ -195,7 +189,6 @@ impl<'s> Position<'s> {
     }
 
     /// The position of an item.
-    #[must_use]
     pub fn item(&self, index: usize) -> Self {
         let step = if index < self.place.alike {
             Step::Item(index)
@@ -223,7 +216,6 @@ impl<'s> Position<'s> {
 
     /// The position that a token of a JSON Pointer leads to: of an item where it is a number that names no
     /// declared member.
-    #[must_use]
     pub fn child(&self, token: &str) -> Self {
         match token.parse() {
             Ok(index) if !self.declares(token) => self.item(index),
@@ -252,7 +244,6 @@ impl<'s> Position<'s> {
     }
 
     /// Whether a schema here declares the member.
-    #[must_use]
     pub fn declares(&self, key: &str) -> bool {
         self.schemas().any(|schema| {
             schema
@@ -262,7 +253,6 @@ impl<'s> Position<'s> {
     }
 
     /// Whether a schema here asks for the member by name, declared or not.
-    #[must_use]
     pub fn asks_for(&self, key: &str) -> bool {
         let depends = |(name, needed): (&String, &Value)| name == key || names(Some(needed), key);
         self.schemas().any(|schema: &Value| {
@@ -274,14 +264,12 @@ impl<'s> Position<'s> {
     }
 
     /// Whether the member must be there whatever else is.
-    #[must_use]
     pub fn requires(&self, key: &str) -> bool {
         let mut always = self.place.schemas.iter().filter(|applied| applied.always);
         always.any(|applied| names(applied.schema.get("required"), key))
     }
 
     /// Whether null may stand here: whatever branch applies, it is taken or cannot be left out.
-    #[must_use]
     pub fn keeps_null(&self) -> bool {
         let admits = |schema: &'s Value| self.document.admits_null(schema) != Some(false);
         let mut optional = self.place.starts.iter();
@@ -298,14 +286,12 @@ impl<'s> Position<'s> {
     }
 
     /// Whether some of the schemas here are branches of which one applies.
-    #[must_use]
     pub fn has_branches(&self) -> bool {
         !self.place.branches.is_empty()
     }
 
     /// The position without the refused branches. Where all of a list are refused, something else than the
     /// branch is wrong, and they stay.
-    #[must_use]
     pub fn without_branches(&self, refused: impl Fn(&'s Value) -> bool) -> Self {
         let branches = self.place.branches.iter();
         let (refused, left): (Vec<&Branch<'s>>, Vec<_>) =
@@ -330,7 +316,6 @@ fn names(list: Option<&Value>, name: &str) -> bool {
 
 impl<'s> Document<'s> {
     /// Whether so much was read that further positions are unknown.
-    #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.places.steps.get() == 0
     }

@@ -15,7 +15,6 @@ pub struct CalendarClock {
 
 impl CalendarClock {
     /// The machine's clock.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -38,7 +38,6 @@ pub type ArtifactLookup = Lookup<StoredArtifact, ArtifactMissing>;
 
 impl<T, M> Lookup<T, M> {
     /// What was recorded, if it was found.
-    #[must_use]
     pub fn found(self) -> Option<Arc<T>> {
         match self {
             Self::Found(stored) => Some(stored),
@@ -64,6 +63,7 @@ pub enum Missing {
 
 /// What is remembered of a result that has gone: the call, and whether it may be made again.
 #[derive(Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Tombstone {
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
@@ -77,7 +77,6 @@ impl Tombstone {
 
     /// What to remember of a call that is not repeatable: its tool, and its arguments if they have at
     /// most 4 KiB.
-    #[must_use]
     pub fn new(tool: Option<Arc<str>>, arguments: Option<&[u8]>) -> Self {
         Self {
             tool,
@@ -90,14 +89,12 @@ impl Tombstone {
     }
 
     /// Says whether the call may be made again without harm, see [`StoredResult::with_repeatable`].
-    #[must_use]
     pub fn with_repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
         self
     }
 
     /// What to remember of `result`.
-    #[must_use]
     pub fn of(result: &StoredResult) -> Self {
         Self::new(
             result.shared_tool(),
@@ -107,19 +104,16 @@ impl Tombstone {
     }
 
     /// The tool that was called, where it is known.
-    #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
 
     /// The raw JSON of what it was called with, where it is known and short.
-    #[must_use]
     pub fn arguments(&self) -> Option<&Bytes> {
         self.arguments.as_ref()
     }
 
     /// Whether the call may be made again without harm.
-    #[must_use]
     pub fn repeatable(&self) -> bool {
         self.repeatable
     }
@@ -176,7 +170,6 @@ pub struct ListedArtifact {
 
 impl ListedArtifact {
     /// The line for an artifact without a summary, of a tool that is not known.
-    #[must_use]
     pub fn new(artifact_id: ArtifactId, call_id: CallId, bytes: usize) -> Self {
         Self {
             artifact_id,
@@ -190,7 +183,6 @@ impl ListedArtifact {
     }
 
     /// The line for `artifact`.
-    #[must_use]
     pub fn of(artifact: &StoredArtifact) -> Self {
         Self::new(
             artifact.artifact_id().clone(),
@@ -240,7 +232,6 @@ pub struct Listed {
 
 impl Listed {
     /// The line for a call that succeeded, of a tool that is not known.
-    #[must_use]
     pub fn new(call_id: CallId, kind: ResultKind, bytes: usize) -> Self {
         Self {
             call_id,
@@ -252,7 +243,6 @@ impl Listed {
     }
 
     /// The line for `result`.
-    #[must_use]
     pub fn of(call_id: CallId, result: &StoredResult) -> Self {
         Self::new(call_id, result.kind(), result.document().raw().len())
             .with_tool(result.shared_tool())

@@ -25,6 +25,7 @@ use std::{any::Any, fmt, sync::Arc};
 /// ```
 #[derive(Setters)]
 #[setters(prefix = "with_", strip_option)]
+#[must_use]
 pub struct StoredArtifact {
     #[setters(skip)]
     artifact_id: ArtifactId,
@@ -57,7 +58,6 @@ pub struct StoredArtifact {
 
 impl StoredArtifact {
     /// An artifact that may be brought into a model's context.
-    #[must_use]
     pub fn new(artifact_id: ArtifactId, call_id: CallId, document: Document) -> Self {
         Self {
             artifact_id,
@@ -75,50 +75,42 @@ impl StoredArtifact {
     }
 
     /// Keeps a detail's name and its selector, as it was written.
-    #[must_use]
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
         self.details.push((name.into(), selector.into()));
         self
     }
 
     /// Where in a trace the call stands whose result it was made from, where it is known.
-    #[must_use]
     pub fn trace(&self) -> Option<&TraceContext> {
         self.trace.as_ref()
     }
 
     /// The artifact's own id.
-    #[must_use]
     pub fn artifact_id(&self) -> &ArtifactId {
         &self.artifact_id
     }
 
     /// The call whose result it was made from.
-    #[must_use]
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
     /// The bytes of the full data, and their index.
-    #[must_use]
     pub fn document(&self) -> &Document {
         &self.document
     }
 
     /// Whether it is too large to be brought into a model's context.
-    #[must_use]
     pub fn retrieval_blocked(&self) -> bool {
         self.retrieval_blocked
     }
 
     /// The summary, where there is one: a JSON object.
-    #[must_use]
     pub fn summary(&self) -> Option<&Document> {
         self.summary.as_ref()
     }
 
     /// The tool whose result it was made from, where it is known.
-    #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
@@ -129,25 +121,21 @@ impl StoredArtifact {
     }
 
     /// Whether the call whose result it was made from may be made again without harm.
-    #[must_use]
     pub fn repeatable(&self) -> bool {
         self.repeatable
     }
 
     /// The selector that picked the full data, where there was one.
-    #[must_use]
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
 
     /// The details: each a name and a selector on what the base picked.
-    #[must_use]
     pub fn details(&self) -> &[(String, String)] {
         &self.details
     }
 
     /// Bytes to keep: the full data, the summary and the selectors, without any index.
-    #[must_use]
     pub fn stored_bytes(&self) -> usize {
         let selectors = self
             .details
@@ -178,7 +166,6 @@ impl StoredArtifact {
 
     /// Bytes held: those to keep, the indexes once there are any, and what may be shown once that was
     /// made.
-    #[must_use]
     pub fn resident_bytes(&self) -> usize {
         let index = |document: &Document| document.resident_bytes() - document.raw().len();
         self.stored_bytes()
@@ -189,7 +176,6 @@ impl StoredArtifact {
 
     /// Whether `other` has the same ids, data, summary and block. The tool, whether its call
     /// is repeatable, and the selectors describe how it was made and are not compared.
-    #[must_use]
     pub fn is_same_record(&self, other: &Self) -> bool {
         let summary = |artifact: &Self| artifact.summary.as_ref().map(|s| s.raw().clone());
         self.artifact_id == other.artifact_id

@@ -19,7 +19,6 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock that starts at zero now.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             start: Instant::now(),
@@ -56,7 +55,6 @@ pub struct ManualClock {
 
 impl ManualClock {
     /// A clock that stands at zero.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -135,7 +135,6 @@ pub enum StoreError {
 
 impl StoreError {
     /// The stable word for this kind of error.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Duplicate { .. } | Self::DuplicateArtifact { .. } => ErrorCode::RecordDuplicate,
@@ -146,7 +145,6 @@ impl StoreError {
 
     /// Who can act on it. Ids are given and limits are set by the host, so only a backend's
     /// trouble is not the host's.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self.code() {
             ErrorCode::StoreUnavailable => Fault::Backend,
@@ -155,7 +153,6 @@ impl StoreError {
     }
 
     /// Whether the same request may succeed when it is made again, with nothing else changed.
-    #[must_use]
     pub fn may_retry(&self) -> bool {
         match self {
             Self::Locked { .. } => true,
@@ -165,7 +162,6 @@ impl StoreError {
     }
 
     /// One next step for the operator of the store.
-    #[must_use]
     pub fn advice(&self) -> String {
         let advice = match self {
             Self::Duplicate { .. } => "give each call an id of its own",

@@ -75,13 +75,11 @@ pub struct MemoryStore {
 
 impl MemoryStore {
     /// An empty store that goes by the machine's clock.
-    #[must_use]
     pub fn new(limits: MemoryLimits) -> Self {
         Self::with_clock(limits, Arc::new(SystemClock::new()))
     }
 
     /// An empty store that goes by `clock`.
-    #[must_use]
     pub fn with_clock(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
             shared: Arc::new(Shared::new(limits, clock)),
@@ -92,7 +90,6 @@ impl MemoryStore {
 
     /// What the store holds. Walks over all sessions; while others work, the numbers are of
     /// slightly different moments.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for session in self.all_sessions() {

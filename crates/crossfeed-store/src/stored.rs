@@ -77,7 +77,6 @@ pub struct StoredResult {
 
 impl StoredResult {
     /// The result of a call that succeeded.
-    #[must_use]
     pub fn new(document: Document, kind: ResultKind) -> Self {
         Self {
             document,
@@ -94,37 +93,31 @@ impl StoredResult {
     }
 
     /// The bytes, and their index.
-    #[must_use]
     pub fn document(&self) -> &Document {
         &self.document
     }
 
     /// What the bytes are.
-    #[must_use]
     pub fn kind(&self) -> ResultKind {
         self.kind
     }
 
     /// The media type, where one was given.
-    #[must_use]
     pub fn media_type(&self) -> Option<&str> {
         self.media_type.as_deref()
     }
 
     /// Whether the call failed.
-    #[must_use]
     pub fn failed(&self) -> bool {
         self.failed
     }
 
     /// Whether the call may be made again without harm.
-    #[must_use]
     pub fn repeatable(&self) -> bool {
         self.repeatable
     }
 
     /// The tool that was called, where it is known.
-    #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
@@ -135,25 +128,21 @@ impl StoredResult {
     }
 
     /// The server that the tool is of, where it is known.
-    #[must_use]
     pub fn server(&self) -> Option<&Arc<str>> {
         self.server.as_ref()
     }
 
     /// The raw JSON that the tool was called with, where it is known.
-    #[must_use]
     pub fn arguments(&self) -> Option<&Bytes> {
         self.arguments.as_ref()
     }
 
     /// Where in a trace the call stands, where it is known.
-    #[must_use]
     pub fn trace(&self) -> Option<&TraceContext> {
         self.trace.as_ref()
     }
 
     /// With what is not known of the call yet.
-    #[must_use]
     pub fn with_unsaid(
         self,
         tool: Option<Arc<str>>,
@@ -169,7 +158,6 @@ impl StoredResult {
     }
 
     /// Another document of the same call: as this one, but without its arguments and server.
-    #[must_use]
     pub fn with_document_of_call(&self, document: Document, kind: ResultKind) -> Self {
         Self {
             media_type: self.media_type.clone(),
@@ -201,7 +189,6 @@ impl StoredResult {
     /// be shown once that was made.
     ///
     /// It grows when the index is built, so ask again after a selection.
-    #[must_use]
     pub fn resident_bytes(&self) -> usize {
         self.document.resident_bytes()
             + self.arguments.as_ref().map_or(0, Bytes::len)
@@ -211,7 +198,6 @@ impl StoredResult {
     /// Whether `other` says the same about a call: the same bytes, kind and failure. The tool, its
     /// arguments, whether the call is repeatable, the media type and the place in a trace describe a
     /// record and are not compared.
-    #[must_use]
     pub fn is_same_record(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.failed == other.failed

@@ -46,7 +46,6 @@ impl TokenCounter {
     }
 
     /// Estimates: a quarter of the characters, rounded up.
-    #[must_use]
     pub fn estimate() -> Self {
         Self {
             name: "characters / 4".into(),
@@ -57,19 +56,16 @@ impl TokenCounter {
     /// Counts exactly as the tokenizer o200k does, which OpenAI's models since GPT-4o use. Other
     /// providers publish none; theirs differ by some percent.
     #[cfg(feature = "o200k")]
-    #[must_use]
     pub fn o200k() -> Self {
         Self::new("o200k", |text| bpe_openai::o200k_base().count(text))
     }
 
     /// What counts, as reports say it.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The tokens of a text.
-    #[must_use]
     pub fn count(&self, text: &str) -> usize {
         match &self.exact {
             Some(count) if text.len() <= EXACT_BYTES => count(text),
@@ -79,7 +75,6 @@ impl TokenCounter {
 
     /// The tokens of a text whose bytes are at hand: what is estimated is not held against UTF-8, so
     /// that a large text takes one fast pass.
-    #[must_use]
     pub fn count_bytes(&self, text: &[u8]) -> usize {
         if self.is_exact_for(text.len())
             && let Ok(text) = std::str::from_utf8(text)
@@ -90,7 +85,6 @@ impl TokenCounter {
     }
 
     /// Whether a text of so many bytes is counted, and not estimated.
-    #[must_use]
     pub fn is_exact_for(&self, bytes: usize) -> bool {
         self.exact.is_some() && bytes <= EXACT_BYTES
     }
@@ -109,7 +103,6 @@ impl fmt::Debug for TokenCounter {
 }
 
 /// The tokens of a text where nothing counts them exactly: a quarter of its characters, rounded up.
-#[must_use]
 pub fn estimated_tokens(text: &str) -> usize {
     tokens_of_chars(text.chars().count())
 }
@@ -119,7 +112,6 @@ pub fn estimated_tokens(text: &str) -> usize {
 /// ```
 /// assert_eq!(crossfeed_tokens::count_chars("é…x".as_bytes()), 3);
 /// ```
-#[must_use]
 pub fn count_chars(text: &[u8]) -> usize {
     /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
     const CHUNK: usize = 128;
@@ -132,7 +124,6 @@ pub fn count_chars(text: &[u8]) -> usize {
 }
 
 /// The estimated tokens of so many characters.
-#[must_use]
 pub fn tokens_of_chars(chars: usize) -> usize {
     chars.div_ceil(CHARS_A_TOKEN)
 }

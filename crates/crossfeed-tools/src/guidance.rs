@@ -11,7 +11,6 @@ use crate::{Spelling, Style};
 /// let text = guidance(Style::Refs, Spelling::Underscore, false);
 /// assert!(text.contains("`_refs`"));
 /// ```
-#[must_use]
 pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
     let key = |word: &str| match style {
         Style::RefsList => word.to_owned(),

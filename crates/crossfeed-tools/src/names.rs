@@ -44,7 +44,6 @@ impl Names {
     /// assert_eq!(names.pairs().collect::<Vec<_>>(), [("$filter", "filter")]);
     /// assert_eq!(names.restore(json!({"filter": "a", "top": 3}), &schema), json!({"$filter": "a", "top": 3}));
     /// ```
-    #[must_use]
     pub fn of(schema: &Value, admits: impl Fn(&str, bool) -> bool) -> Self {
         let found = SchemaNames::new(schema);
         let mut names = Self::default();
@@ -64,7 +63,6 @@ impl Names {
     }
 
     /// Whether every name is shown as it is.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -81,7 +79,6 @@ impl Names {
     }
 
     /// How a parameter is shown.
-    #[must_use]
     pub fn shown<'n>(&'n self, original: &'n str) -> &'n str {
         self.shown.get(original).map_or(original, String::as_str)
     }
@@ -89,7 +86,6 @@ impl Names {
     /// The schema with the shown names, in `properties`, in lists of names and in pointers.
     ///
     /// The schema nests no deeper than 127 levels, as one that was judged does.
-    #[must_use]
     pub fn apply(&self, schema: &Value) -> Value {
         if self.is_empty() {
             return schema.clone();
@@ -188,7 +184,6 @@ impl Names {
     /// references maps too.
     ///
     /// The arguments nest no deeper than 127 levels: who reads them bounds that.
-    #[must_use]
     pub fn restore(&self, arguments: Value, original: &Value) -> Value {
         self.restore_at(arguments, &Position::root(original))
     }

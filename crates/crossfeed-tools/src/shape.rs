@@ -38,7 +38,6 @@ impl Shape {
     ];
 
     /// The word as it is written: `mcp`, `anthropic`, `openai-chat`, `openai-responses`, `gemini`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }

@@ -26,13 +26,11 @@ impl Style {
     pub const ALL: [Self; 3] = [Self::Inline, Self::Refs, Self::RefsList];
 
     /// The word as it is written: `inline`, `refs`, `refs-list`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
     /// How the style is spelled where no profile says otherwise.
-    #[must_use]
     pub fn spelling(self) -> Spelling {
         match self {
             Self::Inline => Spelling::Dollar,
@@ -58,6 +56,7 @@ impl UnknownStyle {
     clippy::exhaustive_enums,
     reason = "the grammar has exactly these two spellings"
 )]
+#[must_use]
 pub enum Spelling {
     /// `$tool`, `$artifact`, `$select`, `$refs`.
     Dollar,
@@ -67,7 +66,6 @@ pub enum Spelling {
 
 impl Spelling {
     /// A key in this spelling: `tool` becomes `$tool`.
-    #[must_use]
     pub fn key(self, word: &str) -> String {
         match self {
             Self::Dollar => format!("${word}"),
@@ -76,7 +74,6 @@ impl Spelling {
     }
 
     /// The other one.
-    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::Dollar => Self::Underscore,

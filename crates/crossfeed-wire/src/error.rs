@@ -17,7 +17,6 @@ macro_rules! codes {
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The word as it is written.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -137,7 +136,6 @@ pub struct ErrorBody {
 
 impl ErrorBody {
     /// An error with a code and a message only.
-    #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code: code.as_str(),
@@ -159,7 +157,6 @@ pub struct ErrorReport {
 
 impl ErrorReport {
     /// A report of `first` and whatever else went wrong.
-    #[must_use]
     pub fn new(first: ErrorBody, rest: impl IntoIterator<Item = ErrorBody>) -> Self {
         let errors = std::iter::once(first.clone()).chain(rest).collect();
         Self {

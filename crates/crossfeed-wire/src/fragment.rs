@@ -11,7 +11,6 @@
 /// assert_eq!(decoded("100%").as_deref(), Some("100%"));
 /// assert_eq!(decoded("%FF"), None);
 /// ```
-#[must_use]
 pub fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
@@ -38,7 +37,6 @@ pub fn decoded(fragment: &str) -> Option<String> {
 ///
 /// assert_eq!(encoded("/a b/é"), "/a%20b/%C3%A9");
 /// ```
-#[must_use]
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -58,7 +58,6 @@ macro_rules! id {
             }
 
             /// The text of the id.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -125,19 +124,16 @@ impl Scope {
     }
 
     /// Who owns the data.
-    #[must_use]
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
     /// Which of the tenant's projects.
-    #[must_use]
     pub fn project(&self) -> &str {
         &self.project
     }
 
     /// Which of the project's sessions.
-    #[must_use]
     pub fn session(&self) -> &str {
         &self.session
     }

@@ -26,7 +26,6 @@ pub const FIELDS: [&str; 4] = [TOOL_CALL_ID, STRUCTURE_HINTS, PREVIEW, PARTS];
 /// assert!(is_internal("_toolCallId"));
 /// assert!(!is_internal("_id"));
 /// ```
-#[must_use]
 pub fn is_internal(key: &str) -> bool {
     FIELDS.contains(&key)
 }

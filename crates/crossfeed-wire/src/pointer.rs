@@ -16,14 +16,12 @@ pub struct Pointer(String);
 
 impl Pointer {
     /// The whole document.
-    #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
     /// Reads a pointer; `None` unless `text` is empty or begins with `/` and every `~` is
     /// followed by `0` or `1`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if !text.is_empty() && !text.starts_with('/') {
             return None;
@@ -48,14 +46,12 @@ impl Pointer {
     /// assert_eq!(at.as_str(), "/properties/page size/a/b");
     /// assert_eq!(Pointer::from_fragment("#anchor"), None);
     /// ```
-    #[must_use]
     pub fn from_fragment(text: &str) -> Option<Self> {
         let fragment = text.strip_prefix('#').unwrap_or(text);
         Self::parse(&fragment::decoded(fragment)?)
     }
 
     /// The member `key` of the object that this pointer names.
-    #[must_use]
     pub fn key(&self, key: &str) -> Self {
         let mut out = self.0.clone();
         Self::push_token(&mut out, key);
@@ -63,13 +59,11 @@ impl Pointer {
     }
 
     /// The item `index` of the list that this pointer names.
-    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{}/{index}", self.0))
     }
 
     /// This pointer followed by `other`.
-    #[must_use]
     pub fn join(&self, other: &Self) -> Self {
         Self(format!("{}{}", self.0, other.0))
     }
@@ -100,13 +94,11 @@ impl Pointer {
     }
 
     /// What an escaped token means.
-    #[must_use]
     pub fn unescaped(token: &str) -> String {
         token.replace("~1", "/").replace("~0", "~")
     }
 
     /// Whether `self` names the same place as `other` or a place inside it.
-    #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.0
             .strip_prefix(&other.0)
@@ -128,7 +120,6 @@ impl Pointer {
     }
 
     /// The text of the pointer.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

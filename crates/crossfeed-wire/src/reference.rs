@@ -46,7 +46,6 @@ const fn sentinel(dollar: &'static str, underscore: &'static str) -> Sentinel {
 }
 
 /// Whether `key` is a key of the grammar, in either spelling.
-#[must_use]
 pub fn is_sentinel(key: &str) -> bool {
     ALL.iter().any(|sentinel| sentinel.is(key))
 }
@@ -140,7 +139,6 @@ pub enum Malformed {
 }
 
 /// The JSON type of `value`, as an error names it.
-#[must_use]
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -344,7 +342,6 @@ pub enum Target {
 
 impl Target {
     /// The target as a pointer relative to the object.
-    #[must_use]
     pub fn to_pointer(&self) -> Pointer {
         match self {
             Self::Parameter(name) => Pointer::root().key(name),

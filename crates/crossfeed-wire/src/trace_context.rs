@@ -27,6 +27,7 @@ const MAX_PART: usize = 256;
 /// # Ok::<(), crossfeed_wire::TraceContextError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[must_use]
 pub struct TraceContext {
     trace_id: [u8; 16],
     span_id: [u8; 8],
@@ -95,7 +96,6 @@ impl TraceContext {
     /// The context with what vendors say beside it. What is empty, longer than 512 characters, or no
     /// list of at most 32 `key=value` with different keys, as the recommendation spells them, is left
     /// out.
-    #[must_use]
     pub fn with_tracestate(mut self, state: &str) -> Self {
         let state = state.trim_matches([' ', '\t']);
         self.state = is_state(state).then(|| state.into());
@@ -103,31 +103,26 @@ impl TraceContext {
     }
 
     /// The trace.
-    #[must_use]
     pub fn trace_id(&self) -> [u8; 16] {
         self.trace_id
     }
 
     /// The span in it.
-    #[must_use]
     pub fn span_id(&self) -> [u8; 8] {
         self.span_id
     }
 
     /// The flags as they came; those without a meaning are not sent on.
-    #[must_use]
     pub fn flags(&self) -> u8 {
         self.flags
     }
 
     /// Whether the sender records its spans.
-    #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.flags & Self::SAMPLED != 0
     }
 
     /// As a `traceparent`, version `00`: flags that have no meaning in it are zero.
-    #[must_use]
     pub fn traceparent(&self) -> String {
         let (trace_id, span_id) = (
             HEXLOWER.encode(&self.trace_id),
@@ -137,7 +132,6 @@ impl TraceContext {
     }
 
     /// The `tracestate`, where there is one.
-    #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
     }

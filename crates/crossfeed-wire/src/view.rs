@@ -29,7 +29,6 @@ impl View {
     pub const ALL: [Self; 3] = [Self::Model, Self::Program, Self::Ask];
 
     /// The word for it in configurations and requests.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Model => "model",

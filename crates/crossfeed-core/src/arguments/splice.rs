@@ -35,6 +35,7 @@ const ESCAPED: usize = 6;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct SplicedJson {
     chunks: Vec<Bytes>,
     /// What the pieces that were written take of the session's memory.
@@ -58,20 +59,17 @@ impl fmt::Debug for SplicedJson {
 
 impl SplicedJson {
     /// The pieces in order.
-    #[must_use]
     pub fn chunks(&self) -> &[Bytes] {
         &self.chunks
     }
 
     /// Number of bytes of all pieces.
     #[expect(clippy::len_without_is_empty, reason = "no JSON is empty")]
-    #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Bytes::len).sum()
     }
 
     /// A copy of all pieces.
-    #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         self.chunks.concat()
     }
@@ -85,7 +83,6 @@ impl SplicedJson {
     }
 
     /// All pieces as one: a copy, unless there is only one.
-    #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match <[Bytes; 1]>::try_from(self.chunks) {
             Ok([only]) => only,
@@ -95,7 +92,6 @@ impl SplicedJson {
 
     /// The same JSON without line breaks, for protocols that end a message with one: those between
     /// tokens become blanks, and in strings there are none. Pieces that have none are not copied.
-    #[must_use]
     pub fn on_one_line(self) -> Self {
         let chunks = self.chunks.into_iter().map(|chunk| {
             if memchr::memchr2(b'\n', b'\r', &chunk).is_none() {

@@ -60,13 +60,11 @@ pub enum ComponentError {
 
 impl ComponentError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::SchemaInvalid
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         let advice = match self {
             Self::Schema(_) => "give the component a valid JSON Schema",
@@ -125,7 +123,6 @@ impl Component {
     }
 
     /// Replaces the preview fields of the schema; names that are not properties are ignored.
-    #[must_use]
     pub fn with_preview_fields<N: AsRef<str>>(
         mut self,
         names: impl IntoIterator<Item = N>,

@@ -31,6 +31,7 @@ use std::{fmt, sync::Arc};
 #[derive(Clone, Setters)]
 #[setters(prefix = "with_", strip_option, into)]
 #[non_exhaustive]
+#[must_use]
 pub struct NewArtifact {
     /// The artifact's own id.
     #[setters(skip)]
@@ -49,7 +50,6 @@ pub struct NewArtifact {
 
 impl NewArtifact {
     /// An artifact of the whole result, without a summary.
-    #[must_use]
     pub fn new(artifact_id: ArtifactId, call_id: CallId) -> Self {
         Self {
             artifact_id,
@@ -61,7 +61,6 @@ impl NewArtifact {
     }
 
     /// Adds a detail; one of the same name is replaced where it stands.
-    #[must_use]
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
         let (name, selector) = (name.into(), selector.into());
         match self.details.iter_mut().find(|(known, _)| *known == name) {

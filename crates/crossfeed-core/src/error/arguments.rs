@@ -23,7 +23,6 @@ pub struct ArgumentError {
 
 impl ArgumentError {
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match (&self.brought_by, self.fitting.as_slice()) {
             (None, _) => "write a value that fits".to_owned(),

@@ -102,7 +102,6 @@ fn names(names: &[String]) -> String {
 
 impl ArtifactError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unfit { .. } | Self::Nothing { .. } | Self::NoProperty { .. } => {
@@ -113,7 +112,6 @@ impl ArtifactError {
     }
 
     /// What was there, then one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Unfit { misfits, base } => {

@@ -59,7 +59,6 @@ pub enum LimitError {
 
 impl LimitError {
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
             Self::ArgumentsTooDeep => "try: arguments with fewer levels of lists and objects",
@@ -128,7 +127,6 @@ pub enum RenderError {
 
 impl RenderError {
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::BudgetTooSmall { needed, limit, .. } if needed > limit => format!(

@@ -104,7 +104,6 @@ impl LookupError {
     }
 
     /// The error for a result that a store does not have.
-    #[must_use]
     pub fn missing(call_id: CallId, missing: Missing) -> Self {
         match missing {
             Missing::Unknown => Self::unknown(call_id),
@@ -114,7 +113,6 @@ impl LookupError {
     }
 
     /// The error for an artifact that a store does not have.
-    #[must_use]
     pub fn artifact_missing(
         artifact_id: ArtifactId,
         call_id: CallId,
@@ -135,7 +133,6 @@ impl LookupError {
     }
 
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown { .. } => ErrorCode::ResultUnknown,
@@ -151,7 +148,6 @@ impl LookupError {
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
             Self::Store(error) => error.fault(),
@@ -160,7 +156,6 @@ impl LookupError {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Unknown { offer, .. } => offer.advice(

@@ -31,7 +31,6 @@ impl MalformedReference {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match (&self.corrected, &self.malformed) {
             (Some(corrected), _) => format!("try: {corrected}"),

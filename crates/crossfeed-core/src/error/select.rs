@@ -82,7 +82,6 @@ pub enum SelectError {
 
 impl SelectError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Blank | Self::Invalid { .. } | Self::Mismatch { .. } => ErrorCode::SelectInvalid,
@@ -110,7 +109,6 @@ impl SelectError {
     }
 
     /// What was there, then one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Blank => "leave the selector out to pass the whole result".to_owned(),

@@ -32,7 +32,6 @@ impl BeginError {
     }
 
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Duplicate { .. } => ErrorCode::RecordDuplicate,
@@ -42,7 +41,6 @@ impl BeginError {
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
             Self::Duplicate { .. } | Self::TooMany { .. } => Fault::Host,
@@ -51,7 +49,6 @@ impl BeginError {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Duplicate { .. } => "give each call an id of its own".to_owned(),

@@ -76,7 +76,6 @@ impl StructureHints {
     }
 
     /// The hints as one JSON object.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         Value::Object(self.members.clone())
     }
@@ -87,7 +86,6 @@ impl StructureHints {
     }
 
     /// Whether only a part of the value was looked at.
-    #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.members.contains_key("sampled")
     }

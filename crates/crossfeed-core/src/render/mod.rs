@@ -42,6 +42,7 @@ use std::{borrow::Cow, fmt};
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
+#[must_use]
 pub struct RenderOptions {
     /// Who reads it: a model by default. A program gets the result as it was recorded, whatever the
     /// other options say; [`View::Ask`] is [`View::Model`] here.
@@ -81,7 +82,6 @@ impl Default for RenderOptions {
 impl RenderOptions {
     /// The options with one budget for all: whole up to so many tokens, else a preview of at most as
     /// many.
-    #[must_use]
     pub fn with_budget(mut self, tokens: usize) -> Self {
         self.whole_tokens = tokens;
         self.preview_tokens = tokens;
@@ -145,7 +145,6 @@ impl Rendered {
     /// hints in the line before its last. `None` where the result is shown whole.
     ///
     /// It has no more characters than [`json`](Self::json).
-    #[must_use]
     pub fn preview_text(&self) -> Option<Cow<'_, str>> {
         Some(self.preview.as_ref()?.with_hints())
     }

@@ -135,7 +135,6 @@ const MARK: &str = " (written by the server)";
 /// let shown = r#"{"a": "\u005bcrossfeed preview of call_1: …"}"#;
 /// assert_eq!(without_notices(json).as_deref(), Some(shown));
 /// ```
-#[must_use]
 pub fn without_notices(text: &str) -> Option<String> {
     claims(text.as_bytes()).next()?;
     let mut out = Vec::with_capacity(text.len() + MARK.len());
@@ -157,7 +156,6 @@ pub fn without_notices(text: &str) -> Option<String> {
 /// assert!(may_hold_notices(br#"["\u005bCrossfeed\u0020preview of call_1"]"#));
 /// assert!(!may_hold_notices(br#"["[crossfeed](https://example.com)", "preview"]"#));
 /// ```
-#[must_use]
 pub fn may_hold_notices(json: &[u8]) -> bool {
     memchr::memchr2_iter(b'[', b'\\', json).any(|at| {
         let behind = match json.get(at..) {

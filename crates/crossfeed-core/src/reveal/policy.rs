@@ -23,6 +23,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 /// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct RevealPolicy {
     every: Arc<RevealRules>,
     /// For each tool, the rules of every tool and its own together.
@@ -44,14 +45,12 @@ impl fmt::Debug for RevealPolicy {
 
 impl RevealPolicy {
     /// Sets the rules for every tool.
-    #[must_use]
     pub fn with_every_tool(mut self, rules: RevealRules) -> Self {
         self.every = Arc::new(rules);
         self.merged()
     }
 
     /// Sets the rules for one tool, in addition to those for every tool.
-    #[must_use]
     pub fn with_tool(mut self, tool: impl Into<String>, rules: RevealRules) -> Self {
         self.own.insert(tool.into(), rules);
         self.merged()
@@ -68,7 +67,6 @@ impl RevealPolicy {
     }
 
     /// The rules for the results of a tool; for an unknown one, those of all tools.
-    #[must_use]
     pub fn rules(&self, tool: Option<&str>) -> &Arc<RevealRules> {
         match tool {
             Some(tool) => self.tools.get(tool).unwrap_or(&self.every),
@@ -77,7 +75,6 @@ impl RevealPolicy {
     }
 
     /// Whether anything of any tool is never revealed.
-    #[must_use]
     pub fn hides(&self) -> bool {
         !self.unnamed.never_is_empty()
     }

@@ -16,7 +16,6 @@ pub enum AnsweringView {
 
 impl AnsweringView {
     /// The name of the view.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Canonical => "canonical",

@@ -29,7 +29,6 @@ pub(super) fn max_built_bytes(limit: usize, bytes: usize) -> usize {
 /// // Each of these is a value of its own.
 /// assert!(arguments_cost(b"[0,0,0,0]", usize::MAX) > arguments_cost(b"[1234567]", usize::MAX));
 /// ```
-#[must_use]
 pub fn arguments_cost(arguments: &[u8], limit: usize) -> usize {
     let mut count = Count::default();
     // Invalid JSON is refused later, and costs no more than what was read of it.

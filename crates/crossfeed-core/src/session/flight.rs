@@ -233,7 +233,6 @@ impl InFlight {
     }
 
     /// The span of the call, to run the tool in. It ends when this guard and all clones of the span are dropped.
-    #[must_use]
     pub fn span(&self) -> &Span {
         &self.trace.span
     }
@@ -243,7 +242,6 @@ impl InFlight {
     /// [parent](Self::with_parent).
     ///
     /// This fixes the name of the span: [name the tool](Self::with_tool) before.
-    #[must_use]
     pub fn trace_context(&self) -> Option<TraceContext> {
         self.trace.context()
     }
@@ -271,13 +269,11 @@ impl InFlight {
     }
 
     /// The id of the call.
-    #[must_use]
     pub fn call_id(&self) -> &CallId {
         self.entry.call_id()
     }
 
     /// The session of the call: what it resolves waits on behalf of this call.
-    #[must_use]
     pub fn session(&self) -> &Session {
         &self.session
     }

@@ -75,6 +75,7 @@ use tracing::Instrument as _;
 /// Every future may be dropped at any time: a result is then recorded as a whole or not at all, and a resolution leaves
 /// nothing behind, not even in the sums of [`Session::usage`].
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Session {
     engine: Engine,
     scope: Scope,
@@ -138,7 +139,6 @@ pub struct Selected {
 
 impl Engine {
     /// A session: the scope of call ids.
-    #[must_use]
     pub fn session(&self, scope: Scope) -> Session {
         Session {
             engine: self.clone(),
@@ -153,14 +153,12 @@ impl Engine {
 impl Session {
     /// Sets a memory that is charged before selectors build values and arguments are written; when it is exhausted, a
     /// call is refused with `limit.exceeded`. The first 64 KiB of each piece of work are not charged.
-    #[must_use]
     pub fn with_memory(mut self, memory: Arc<dyn Memory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
     /// The scope.
-    #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope
     }

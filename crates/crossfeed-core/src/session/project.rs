@@ -135,7 +135,6 @@ impl Session {
     }
 
     /// The schema learned of a tool's output in this tenant and project.
-    #[must_use]
     pub fn learned(&self, tool: &str) -> Option<LearnedSchema> {
         self.inner().learned.of(&self.scope, tool)
     }

@@ -102,13 +102,11 @@ impl Session {
 
 impl Response {
     /// The id of the call.
-    #[must_use]
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
     /// The whole result: for the host's rules, interfaces, suggestions and storage.
-    #[must_use]
     pub fn full(&self) -> &StoredResult {
         &self.full
     }
@@ -124,7 +122,6 @@ impl Response {
     }
 
     /// The names of the observers, in order.
-    #[must_use]
     pub fn observed(&self) -> &[String] {
         &self.observed
     }

@@ -42,7 +42,6 @@ impl fmt::Debug for Retrieved {
 impl Retrieved {
     /// The status in one word: `data`, `already_shown`, `oversized`, `unknown`, `expired`, `evicted`,
     /// `failed` or `unavailable`.
-    #[must_use]
     pub fn status(&self) -> &'static str {
         match self {
             Self::Data { .. } => "data",
@@ -59,7 +58,6 @@ impl Retrieved {
     }
 
     /// The error for the model, unless there is data or it was shown before.
-    #[must_use]
     pub fn error_body(&self) -> Option<ErrorBody> {
         let (code, message, advice) = match self {
             Self::Data { .. } | Self::AlreadyShown => return None,

@@ -34,7 +34,6 @@ impl Session {
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn usage(&self) -> TokenUsage {
         self.inner().accounts.sums(&self.scope)
     }

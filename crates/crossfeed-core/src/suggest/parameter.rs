@@ -36,6 +36,7 @@ const MAX_QUOTED_CHARS: usize = 200;
 /// # Ok::<(), crossfeed_core::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ParameterSchema {
     schema: InputSchema,
     pub(crate) intent: ParameterIntent,
@@ -60,19 +61,16 @@ pub enum ParameterError {
 
 impl ParameterError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::SchemaInvalid
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::Host
     }
 
     /// What was there, then one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Schema(error) => schema_advice(error),
@@ -182,14 +180,12 @@ impl ParameterSchema {
     }
 
     /// The same for a parameter of this name: results that are called alike come first.
-    #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.intent = self.intent.named(name.into());
         self
     }
 
     /// The name of the parameter, where it has one.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.intent.name.as_deref()
     }

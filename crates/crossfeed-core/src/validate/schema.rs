@@ -83,7 +83,6 @@ impl InputSchema {
     }
 
     /// The schema itself.
-    #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.0.schema
     }

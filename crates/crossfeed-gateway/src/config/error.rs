@@ -47,25 +47,21 @@ impl ConfigError {
     }
 
     /// The stable word.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         ErrorCode::ConfigInvalid
     }
 
     /// Who can act on it.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::Host
     }
 
     /// What is wrong, in the order of the file; the first 50.
-    #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
     /// The same as they are reported.
-    #[must_use]
     pub fn bodies(&self) -> Vec<ErrorBody> {
         let body = |problem: &Problem| {
             let mut body = ErrorBody::new(self.code(), problem.to_string());

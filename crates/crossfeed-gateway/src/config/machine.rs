@@ -34,7 +34,6 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 impl Limits {
     /// The defaults on this machine.
-    #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
         let memory = machine.memory_bytes.map_or(DEFAULT_MEMORY, |bytes| {
             (bytes / 2).clamp(MIN_MEMORY, MAX_MEMORY)
@@ -55,7 +54,6 @@ impl Limits {
 
     /// Sets the memory: a quarter of it is for results, a quarter of these for one session, and an eighth of the
     /// memory for one message.
-    #[must_use]
     pub fn with_memory(self, memory_bytes: usize) -> Self {
         Self {
             memory_bytes,

@@ -36,6 +36,7 @@ use strum::{EnumString, VariantNames};
 #[derive(Clone, Debug, Default, Setters)]
 #[setters(prefix = "with_", generate = false)]
 #[non_exhaustive]
+#[must_use]
 pub struct GatewayConfig {
     /// The servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
@@ -84,7 +85,6 @@ impl GatewayConfig {
 
     /// A configuration of one server that is a command, named after its program, or after the package or image that
     /// the program fetches.
-    #[must_use]
     pub fn of_command(command: impl Into<String>, args: Vec<String>) -> Self {
         let command = command.into();
         let name = command_name::of(&command, &args);
@@ -101,7 +101,6 @@ impl GatewayConfig {
     }
 
     /// Sets the address; tokens, hosts and origins stay.
-    #[must_use]
     pub fn with_listen(mut self, address: SocketAddr) -> Self {
         let (tokens, anonymous) = (&self.tokens, self.anonymous);
         let listen = self.listen.get_or_insert_with(|| ListenConfig {
@@ -114,7 +113,6 @@ impl GatewayConfig {
     }
 
     /// Sets the tokens of clients over HTTP.
-    #[must_use]
     pub fn with_tokens(mut self, tokens: Vec<TokenConfig>) -> Self {
         if let Some(listen) = &mut self.listen {
             listen.tokens.clone_from(&tokens);
@@ -124,7 +122,6 @@ impl GatewayConfig {
     }
 
     /// Lets clients over HTTP in without a token.
-    #[must_use]
     pub fn with_anonymous(mut self) -> Self {
         self.anonymous = true;
         if let Some(listen) = &mut self.listen {
@@ -211,7 +208,6 @@ pub struct ServerConfig {
 
 impl ServerConfig {
     /// A server with every option at its default.
-    #[must_use]
     pub fn new(name: impl Into<String>, transport: TransportConfig) -> Self {
         Self {
             name: name.into(),
@@ -343,7 +339,6 @@ impl ListenConfig {
         SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
 
     /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port of loopback alone.
-    #[must_use]
     pub fn parse_address(text: &str) -> Option<SocketAddr> {
         let text = text.trim();
         let local = ["localhost:", ":"]
@@ -356,7 +351,6 @@ impl ListenConfig {
     }
 
     /// An address, with every option at its default.
-    #[must_use]
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -397,7 +391,6 @@ pub struct Rate {
 
 impl TokenConfig {
     /// A token and its holder.
-    #[must_use]
     pub fn new(name: impl Into<String>, token: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -426,6 +419,7 @@ impl std::fmt::Debug for TokenConfig {
 /// Limits of sizes, numbers and times.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct Limits {
     /// Bytes of one message, in either direction.
     pub message_bytes: usize,
@@ -501,7 +495,6 @@ impl Limits {
 
     /// The bytes that the gateway may hold: enough for a message in transit in both directions, and for all results
     /// besides.
-    #[must_use]
     pub fn held_bytes(&self) -> usize {
         let messages = self.message_bytes.saturating_mul(4);
         let results = self.total_bytes.saturating_mul(2);
@@ -518,14 +511,12 @@ const RESERVED_DESCRIPTORS: usize = 64;
 
 impl Limits {
     /// Sets the descriptors to what the process may open, less a reserve.
-    #[must_use]
     pub fn with_descriptors(mut self, limit: usize) -> Self {
         self.descriptors = limit.saturating_sub(RESERVED_DESCRIPTORS).max(limit / 2);
         self
     }
 
     /// Connections of clients over HTTP: five for each session and some more, up to half of the descriptors.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.sessions
             .saturating_mul(CONNECTIONS_PER_SESSION)
@@ -534,7 +525,6 @@ impl Limits {
     }
 
     /// The descriptors for connections to servers.
-    #[must_use]
     pub fn server_descriptors(&self) -> usize {
         self.descriptors - self.connections()
     }
@@ -584,7 +574,6 @@ impl FlowRule {
     /// the rule names for some of its tools can be one of them.
     ///
     /// Empty for a rule that allows.
-    #[must_use]
     pub fn ways_around<'s>(&self, rules: &[Self], servers: &'s [ServerConfig]) -> Vec<&'s str> {
         let enabled = servers.iter().filter(|server| !server.disabled);
         let names: Vec<_> = enabled.map(|server| server.name.as_str()).collect();
@@ -613,14 +602,12 @@ impl FlowRule {
     }
 
     /// An earlier rule that decides every flow that this rule matches.
-    #[must_use]
     pub fn overruled_by<'r>(&self, rules: &'r [Self]) -> Option<&'r Self> {
         let mut before = rules.iter().take_while(|rule| rule.name != self.name);
         before.find(|rule| covers(&rule.from, &self.from) && covers(&rule.to, &self.to))
     }
 
     /// A rule.
-    #[must_use]
     pub fn new(
         name: impl Into<String>,
         from: impl Into<String>,

@@ -65,7 +65,6 @@ pub struct ClientConfig {
 
 impl ClientConfig {
     /// Clients of this name, with every option at its default.
-    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -98,7 +97,6 @@ pub struct ClientName {
 
 impl ClientName {
     /// A client of this name.
-    #[must_use]
     pub fn new(name: impl Into<String>, version: Option<String>) -> Self {
         Self {
             name: name.into(),
@@ -163,7 +161,6 @@ impl GatewayConfig {
     }
 
     /// The view that a client gets of a server's results unless a request asks for another.
-    #[must_use]
     pub fn view_of(&self, server: &ServerConfig, client: Option<&ClientName>) -> ChosenView {
         let entry = self.client(client).and_then(|entry| entry.view);
         let (choice, reason) = match (entry, server.view) {

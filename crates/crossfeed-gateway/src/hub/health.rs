@@ -9,7 +9,6 @@ use std::sync::{Arc, Weak};
 
 impl Gateway {
     /// How the servers are, in the order of the configuration.
-    #[must_use]
     pub fn health(&self) -> Vec<ServerHealth> {
         let mut health: Vec<ServerHealth> = self
             .config
@@ -42,14 +41,12 @@ impl Gateway {
     }
 
     /// How many requests of clients run.
-    #[must_use]
     pub fn running_requests(&self) -> usize {
         let all = self.every_client();
         all.iter().map(|client| client.running()).sum()
     }
 
     /// How many clients there are; those without sessions count as one for each principal.
-    #[must_use]
     pub fn client_count(&self) -> usize {
         self.every_client().len()
     }

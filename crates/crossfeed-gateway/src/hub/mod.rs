@@ -100,7 +100,6 @@ struct Clients {
 
 impl Gateway {
     /// A gateway to servers that are reached by `servers`, one for each of the configuration's, counting in `metrics`.
-    #[must_use]
     pub fn new(
         config: GatewayConfig,
         servers: Vec<Arc<dyn Connector>>,
@@ -137,7 +136,6 @@ impl Gateway {
     }
 
     /// Its configuration.
-    #[must_use]
     pub fn config(&self) -> &GatewayConfig {
         &self.config
     }

@@ -64,13 +64,11 @@ impl ClientKind {
     pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The word for the client.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
     /// The key of the servers in its configuration.
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Codex => "mcp_servers",
@@ -96,6 +94,7 @@ impl ClientKind {
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", generate = false)]
 #[non_exhaustive]
+#[must_use]
 pub struct Wiring {
     /// The client.
     pub client: ClientKind,
@@ -116,7 +115,6 @@ pub struct Wiring {
 
 impl Wiring {
     /// `client` starts `program` with `config`.
-    #[must_use]
     pub fn new(client: ClientKind, program: impl Into<String>, config: impl Into<String>) -> Self {
         Self {
             client,
@@ -130,7 +128,6 @@ impl Wiring {
     }
 
     /// Sets the folder of a project.
-    #[must_use]
     pub fn with_workspace(mut self, workspace: impl Into<String>) -> Self {
         self.workspace = Some(workspace.into());
         self.name = PROJECT_NAME;
@@ -139,7 +136,6 @@ impl Wiring {
 
     /// Names the gateway's configuration by its path within the project's folder, in the client's own way: others have
     /// the same file in other folders.
-    #[must_use]
     pub fn with_shared_config(mut self, within: &str) -> Self {
         self.shared_config = Some(match self.client {
             ClientKind::ClaudeCode => format!("${{CLAUDE_PROJECT_DIR:-.}}/{within}"),
@@ -151,7 +147,6 @@ impl Wiring {
     }
 
     /// A remark that the client must be started in the project's folder, if the gateway's path is relative.
-    #[must_use]
     pub fn start_folder_remark(&self) -> Option<String> {
         let path = self.shared_config.as_ref()?;
         let is_relative = !path.starts_with("${");
@@ -173,7 +168,6 @@ impl Wiring {
 }
 
 /// The digest of a configuration: `sha256:` and 64 hexadecimal digits.
-#[must_use]
 pub fn digest(config: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(config)))
 }
@@ -391,7 +385,6 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
 }
 
 /// Whether `now` has all servers of `before`, and `before` had no comments that could be lost.
-#[must_use]
 pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
     let comments = || {
         if wiring.client.is_toml() {

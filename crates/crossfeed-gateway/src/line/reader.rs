@@ -38,6 +38,7 @@ type Ending = fn(Skimmed) -> Line;
 /// limit a bounded part. A line that is kept holds no more than about twice its own length. Dropping
 /// [`next`](Self::next) loses nothing.
 #[derive(Debug)]
+#[must_use]
 pub struct LineReader<R> {
     source: R,
     limit: usize,
@@ -52,7 +53,6 @@ pub struct LineReader<R> {
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Reads lines of at most `limit` bytes from `source`.
-    #[must_use]
     pub fn new(source: R, limit: usize) -> Self {
         Self {
             source,
@@ -65,7 +65,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Charges lines to an account; a line that finds no room is skipped.
-    #[must_use]
     pub(crate) fn charging(mut self, account: &Arc<Account>, purpose: Purpose) -> Self {
         self.charge = Some((account.nothing(), purpose));
         self

@@ -62,7 +62,6 @@ pub struct Skim {
 
 impl Skim {
     /// What a whole message says.
-    #[must_use]
     pub fn whole(message: &[u8]) -> Skimmed {
         let mut skim = Self::default();
         skim.feed(message);
@@ -171,7 +170,6 @@ impl Skim {
     }
 
     /// What was read, once nothing comes any more.
-    #[must_use]
     pub fn finish(self) -> Skimmed {
         // Two ids are ambiguous.
         let id = self.id.filter(|_| self.is_object && self.ids == 1);

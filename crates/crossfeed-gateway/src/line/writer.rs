@@ -102,7 +102,6 @@ pub struct LineWriter<W> {
 
 impl<W: AsyncWrite + Unpin> LineWriter<W> {
     /// Writes to `sink`.
-    #[must_use]
     pub fn new(sink: W) -> Self {
         Self {
             sink,
@@ -117,7 +116,6 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
     }
 
     /// Whether everything that was put was written.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.waiting.has_remaining()
     }

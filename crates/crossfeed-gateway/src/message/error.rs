@@ -30,7 +30,6 @@ pub enum MessageError {
 
 impl MessageError {
     /// The id that an error can be sent to.
-    #[must_use]
     pub fn id(&self) -> Option<&Id> {
         match self {
             Self::NotMessage { id, .. } => id.as_ref(),
@@ -39,7 +38,6 @@ impl MessageError {
     }
 
     /// The error as JSON-RPC says it.
-    #[must_use]
     pub fn to_rpc(&self) -> RpcError {
         let code = match self {
             Self::NotJson(_) => code::PARSE,
@@ -52,6 +50,7 @@ impl MessageError {
 /// An error of JSON-RPC.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct RpcError {
     /// Its code.
     pub code: i64,
@@ -64,7 +63,6 @@ pub struct RpcError {
 
 impl RpcError {
     /// An error without data.
-    #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -74,7 +72,6 @@ impl RpcError {
     }
 
     /// The same with data.
-    #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
@@ -105,7 +102,6 @@ impl RpcError {
     }
 
     /// The error object.
-    #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         serde_json::to_vec(self).unwrap_or_default().into()
     }

@@ -12,7 +12,6 @@ pub struct Header {
 
 impl Header {
     /// A header.
-    #[must_use]
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),

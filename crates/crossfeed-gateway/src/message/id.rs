@@ -11,7 +11,6 @@ pub struct Id(Bytes);
 
 impl Id {
     /// A number of the gateway's own.
-    #[must_use]
     pub fn number(number: u64) -> Self {
         Self(number.to_string().into())
     }
@@ -22,19 +21,16 @@ impl Id {
     }
 
     /// An id by its JSON; none where the JSON is neither a string nor a number.
-    #[must_use]
     pub fn parse(json: Bytes) -> Option<Self> {
         matches!(json.first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(Self(json))
     }
 
     /// The number that [`number`](Self::number) made this of, if it is one.
-    #[must_use]
     pub fn as_number(&self) -> Option<u64> {
         std::str::from_utf8(&self.0).ok()?.parse().ok()
     }
 
     /// The JSON.
-    #[must_use]
     pub fn raw(&self) -> &Bytes {
         &self.0
     }

@@ -7,25 +7,21 @@ use crossfeed_json::quoted;
 
 impl Message {
     /// A request; `params` is JSON.
-    #[must_use]
     pub fn request(id: &Id, method: &str, params: Option<&Bytes>) -> Self {
         Self::made(Kind::Request, Some(id), Some(method), params)
     }
 
     /// A notification; `params` is JSON.
-    #[must_use]
     pub fn notification(method: &str, params: Option<&Bytes>) -> Self {
         Self::made(Kind::Notification, None, Some(method), params)
     }
 
     /// The answer to a request; `result` is JSON.
-    #[must_use]
     pub fn response(id: &Id, result: &Bytes) -> Self {
         Self::made(Kind::Response, Some(id), None, Some(result))
     }
 
     /// The answer to a request that failed; without an id where it could not be read.
-    #[must_use]
     pub fn failure(id: Option<&Id>, error: &RpcError) -> Self {
         Self::made(Kind::Error, id, None, Some(&error.to_bytes()))
     }

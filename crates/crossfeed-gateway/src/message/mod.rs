@@ -48,7 +48,6 @@ pub enum Kind {
 
 impl Kind {
     /// Whether this answers a request.
-    #[must_use]
     pub fn is_answer(self) -> bool {
         matches!(self, Self::Response | Self::Error)
     }
@@ -109,6 +108,7 @@ pub(crate) type BodyMember = Member<&'static str>;
 /// The bytes are valid JSON: one object with `"jsonrpc": "2.0"`, no member of the envelope twice.
 /// Cloning shares them.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Message {
     raw: Bytes,
     envelope: Envelope,
@@ -145,32 +145,27 @@ impl Message {
     }
 
     /// What the message is.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         self.envelope.kind
     }
 
     /// The method of a request or a notification.
-    #[must_use]
     pub fn method(&self) -> Option<&str> {
         self.envelope.method.as_deref()
     }
 
     /// The id, as it will be sent.
-    #[must_use]
     pub fn id(&self) -> Option<&Id> {
         self.envelope.id.as_ref()
     }
 
     /// The id of a request; none of every other message.
-    #[must_use]
     pub fn request_id(&self) -> Option<&Id> {
         self.id().filter(|_| self.kind() == Kind::Request)
     }
 
     /// The bytes of `params`, `result` or `error`, as they will be sent. Shared, and copied only where something
     /// was changed within them.
-    #[must_use]
     pub fn body(&self) -> Option<Bytes> {
         let range = self.envelope.body.clone()?;
         if let Some((_, with)) = self.edits.iter().find(|(edited, _)| *edited == range) {
@@ -192,7 +187,6 @@ impl Message {
     }
 
     /// The bytes of `params`.
-    #[must_use]
     pub fn params(&self) -> Option<Bytes> {
         self.body_of(&[Kind::Request, Kind::Notification])
     }
@@ -248,7 +242,6 @@ impl Message {
     }
 
     /// The bytes of `result`.
-    #[must_use]
     pub fn result(&self) -> Option<Bytes> {
         self.body_of(&[Kind::Response])
     }
@@ -260,25 +253,21 @@ impl Message {
     }
 
     /// The bytes of `error`.
-    #[must_use]
     pub fn error(&self) -> Option<Bytes> {
         self.body_of(&[Kind::Error])
     }
 
     /// Length in bytes, as it will be sent.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.pieces().map(|piece| piece.len()).sum()
     }
 
     /// Never: a message has an envelope.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
     /// The same message with another id; of a message without one, itself.
-    #[must_use]
     pub fn with_id(mut self, id: Id) -> Self {
         if let Some(range) = self.envelope.id_at.clone() {
             self.edit(range, id.raw().clone());
@@ -289,7 +278,6 @@ impl Message {
 
     /// The same message with another body: `params`, `result` or `error`, whichever it has. A request
     /// or a notification without `params` gains them.
-    #[must_use]
     pub fn with_body(mut self, json: impl Into<Bytes>) -> Self {
         let json = json.into();
         self.envelope.members = None;
@@ -355,7 +343,6 @@ impl Message {
     }
 
     /// The bytes to send in one piece; copied only where parts were set.
-    #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         over(&self.raw, &self.edits)
     }
@@ -368,7 +355,6 @@ fn is_within(at: &Range<usize>, of: &Range<usize>) -> bool {
 
 /// A piece of a message on one line: JSON has line breaks between its tokens only, and there a blank
 /// says the same.
-#[must_use]
 pub fn on_one_line(piece: &Bytes) -> Cow<'_, [u8]> {
     if memchr::memchr2(b'\n', b'\r', piece).is_none() {
         return Cow::Borrowed(piece);

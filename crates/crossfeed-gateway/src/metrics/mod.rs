@@ -114,7 +114,6 @@ enum Series {
 
 impl Metrics {
     /// Metrics without any series.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -125,13 +124,11 @@ impl Metrics {
     }
 
     /// A counter that is written from now on. For labels that are few, or that the configuration names.
-    #[must_use]
     pub fn counter(&self, family: Family, labels: &[&str]) -> Counter {
         self.number(family, labels, usize::MAX)
     }
 
     /// A histogram that is written from now on. For labels that are few, or that the configuration names.
-    #[must_use]
     pub fn histogram(&self, family: Family, labels: &[&str]) -> Histogram {
         match self.series(family, labels, usize::MAX) {
             Series::Durations(histogram) => histogram,
@@ -193,7 +190,6 @@ impl Metrics {
     }
 
     /// All metrics in Prometheus' text format.
-    #[must_use]
     pub fn text(&self) -> String {
         text::write(&self.0.lock())
     }

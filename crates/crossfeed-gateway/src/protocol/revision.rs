@@ -41,13 +41,11 @@ impl Revision {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
     /// The revision that is written so.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok()
     }
@@ -69,7 +67,6 @@ impl Revision {
     }
 
     /// Whether there are no sessions: no `initialize`, and no requests from a server to its client.
-    #[must_use]
     pub fn is_stateless(self) -> bool {
         self >= Self::V2026_07_28
     }

@@ -595,7 +595,6 @@ impl ClientTools {
     }
 
     /// Whether [`list`](Self::list) was asked since the lists last changed.
-    #[must_use]
     pub fn is_listed(&self) -> bool {
         self.shared.listing.lock().is_current
     }
@@ -612,14 +611,12 @@ impl ClientTools {
     }
 
     /// What became of each tool of the lists that were listed last, in their order; those left out too.
-    #[must_use]
     pub fn report(&self) -> Vec<ToolReport> {
         let listing = self.shared.listing();
         listing.map_or_else(Vec::new, |listing| listing.reports.clone())
     }
 
     /// Patterns of servers' configurations that none of the tools listed last fits.
-    #[must_use]
     pub fn unmatched(&self) -> Vec<UnmatchedPattern> {
         let listing = self.shared.listing();
         listing.map_or_else(Vec::new, |listing| listing.unmatched.clone())
@@ -678,7 +675,6 @@ impl ClientTools {
     }
 
     /// What the instructions of the server say beside those of the servers behind it.
-    #[must_use]
     pub fn guidance(&self) -> String {
         self.guidance_for(&self.shared.audience.reader)
     }

@@ -61,6 +61,7 @@ pub struct Tools {
 /// Who calls tools.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct Caller {
     /// Who it is.
     pub principal: Principal,
@@ -75,7 +76,6 @@ pub struct Caller {
 
 impl Caller {
     /// A caller.
-    #[must_use]
     pub fn new(principal: Principal, session: Option<String>, revision: Revision) -> Self {
         Self {
             principal,
@@ -86,7 +86,6 @@ impl Caller {
     }
 
     /// Sets the name that the client gives itself.
-    #[must_use]
     pub fn with_client(mut self, client: ClientName) -> Self {
         self.client = Some(client);
         self
@@ -105,7 +104,6 @@ pub struct ServerList {
 
 impl ServerList {
     /// The pages of one server.
-    #[must_use]
     pub fn new(server: usize, pages: Vec<Bytes>) -> Self {
         Self { server, pages }
     }
@@ -128,7 +126,6 @@ impl Tools {
     }
 
     /// Tools of the servers of a configuration.
-    #[must_use]
     pub fn new(engine: Engine, config: Arc<GatewayConfig>) -> Self {
         Self {
             engine,
@@ -167,7 +164,6 @@ impl Tools {
     }
 
     /// The tools of one client.
-    #[must_use]
     pub fn of(&self, caller: Caller) -> ClientTools {
         ClientTools::new(self, &caller)
     }

@@ -13,7 +13,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Waits of `first`, then twice as long each time, up to `limit`.
-    #[must_use]
     pub fn new(first: Duration, limit: Duration) -> Self {
         Self {
             first: first.min(limit),
@@ -23,7 +22,6 @@ impl Backoff {
     }
 
     /// How long to wait before the next attempt: between half of what is due and all of it.
-    #[must_use]
     pub fn next_wait(&mut self) -> Duration {
         let due = self
             .first
@@ -34,7 +32,6 @@ impl Backoff {
     }
 
     /// Attempts that failed since the last that held.
-    #[must_use]
     pub fn failures(&self) -> u32 {
         self.failures
     }

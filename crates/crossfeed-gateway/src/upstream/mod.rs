@@ -30,6 +30,7 @@ use tokio::sync::mpsc;
 /// Why a server does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[must_use]
 pub enum UpstreamError {
     /// The connection is over: the process ended, the session was closed.
     #[error("the server has ended: {0}")]
@@ -101,7 +102,6 @@ fn lost(cause: &UpstreamError) -> String {
 impl UpstreamError {
     /// What this means for a request of which a byte was sent: it may have run, unless the server
     /// refused it.
-    #[must_use]
     pub fn after_sending(self) -> Self {
         match self {
             Self::Refused(_) | Self::Rejected(_) => self,
@@ -111,7 +111,6 @@ impl UpstreamError {
 
     /// What this means for a request that the server has taken before, when what was asked about it next
     /// fails: it may have run, also where the server refuses that.
-    #[must_use]
     pub fn after_taking(self) -> Self {
         Self::OutcomeUnknown {
             cause: Box::new(self.before_sending()),
@@ -119,7 +118,6 @@ impl UpstreamError {
     }
 
     /// What this means for a request that was not sent, or for a connection.
-    #[must_use]
     pub fn before_sending(self) -> Self {
         match self {
             Self::OutcomeUnknown { cause } => *cause,
@@ -128,7 +126,6 @@ impl UpstreamError {
     }
 
     /// The stable word.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended(_)

@@ -70,14 +70,12 @@ impl std::fmt::Debug for Arena {
 
 impl Arena {
     /// An arena without documents.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// An arena without documents. What is built is charged to a memory, if there is one: what an evaluation
     /// gives until the arena is dropped, and what it only built on the way until it ends.
-    #[must_use]
     pub fn with_memory(memory: Option<Arc<dyn Memory>>) -> Self {
         Self {
             reservation: Reservation::new(memory),

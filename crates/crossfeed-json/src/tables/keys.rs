@@ -97,7 +97,6 @@ const HASHED: usize = 16;
 impl<'a> Cursor<'a> {
     /// Whether the value is an object of so many members that a look-up by a table pays.
     #[inline]
-    #[must_use]
     pub fn is_wide(self) -> bool {
         self.kind() == Kind::Object && self.len().is_some_and(|len| len >= WIDE)
     }
@@ -116,7 +115,6 @@ impl<'a> Cursor<'a> {
     /// assert_eq!(found.map(|member| member.raw()), Some(&b"2"[..]));
     /// # Ok::<(), crossfeed_json::JsonError>(())
     /// ```
-    #[must_use]
     pub fn get_in_table(
         self,
         key: &str,

@@ -21,7 +21,6 @@ impl<'a> Cursor<'a> {
     /// assert_eq!(rest.map(|item| item.raw()).collect::<Vec<_>>(), [b"2", b"3"]);
     /// # Ok::<(), crossfeed_json::JsonError>(())
     /// ```
-    #[must_use]
     pub fn items_from(
         self,
         first: usize,

@@ -52,6 +52,7 @@ struct Column {
 /// A path of fields that is followed from every item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct ColumnRequest {
     /// The names of the fields; at least one.
     pub path: Box<[Box<str>]>,
@@ -64,7 +65,6 @@ pub struct ColumnRequest {
 
 impl ColumnRequest {
     /// A path of fields, wanted at once or not.
-    #[must_use]
     pub fn new(path: impl IntoIterator<Item = Box<str>>, at_once: bool) -> Self {
         Self {
             path: path.into_iter().collect(),
@@ -74,7 +74,6 @@ impl ColumnRequest {
     }
 
     /// The same with its numbers.
-    #[must_use]
     pub fn with_numbers(mut self) -> Self {
         self.numbers = true;
         self
@@ -376,7 +375,6 @@ impl ColumnBuilder<'_> {
 
 impl<'a> Rows<'a> {
     /// How many rows there are; at least one.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.items().len()
@@ -388,7 +386,6 @@ impl<'a> Rows<'a> {
 
     /// The item that is a row.
     #[inline]
-    #[must_use]
     pub fn item(&self, row: usize) -> Cursor<'a> {
         self.list.with(self.items()[row])
     }
@@ -397,7 +394,6 @@ impl<'a> Rows<'a> {
     /// `None` if it has no column, or comes to a string in which fields were looked for, which may hold JSON,
     /// or to a wide object, see [`Cursor::is_wide`].
     #[inline]
-    #[must_use]
     pub fn cell(&self, wanted: usize, row: usize) -> Option<Option<Cursor<'a>>> {
         let cells = self.columns.get(wanted)?.as_ref()?.cells.get()?;
         match cells[row] {
@@ -411,7 +407,6 @@ impl<'a> Rows<'a> {
     /// [`crate::short_number`]; NaN where there is no number, or another. `None` if they have not
     /// been read.
     #[inline]
-    #[must_use]
     pub fn numbers(&self, wanted: usize) -> Option<&[f64]> {
         let column = self.columns.get(wanted)?.as_ref()?;
         column.numbers.get().map(|numbers| &**numbers)

@@ -50,7 +50,6 @@ pub struct Tool {
 
 impl Tool {
     /// Reads a tool's definition from `tools/list`.
-    #[must_use]
     pub fn read(tool: &Value) -> Self {
         Self {
             annotation: Annotation::read(tool).unwrap_or_default(),
@@ -99,6 +98,7 @@ pub struct Projected<'d> {
 /// # Ok::<(), crossfeed_mcp::ResultError>(())
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Projector {
     capability: Capability,
     rules: Arc<RevealRules>,
@@ -116,7 +116,6 @@ impl fmt::Debug for Projector {
 
 impl Projector {
     /// A projector that applies the modes of this capability.
-    #[must_use]
     pub fn new(capability: Capability) -> Self {
         Self {
             capability,
@@ -125,7 +124,6 @@ impl Projector {
     }
 
     /// The same with what is always kept and what is never shown.
-    #[must_use]
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
@@ -189,7 +187,6 @@ impl Projector {
 
     /// What may be shown of a result, whatever was asked for; `None` where that is all of it. A text that
     /// went because it may repeat what was hidden in `structuredContent` says what is left there.
-    #[must_use]
     pub fn withhold(&self, result: &Document) -> Option<RedactedResult> {
         let mut hidden = self.rules.redact_result(result.root().ok()?)?;
         if hidden.repeated {

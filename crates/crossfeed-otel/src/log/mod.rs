@@ -41,7 +41,6 @@ pub struct SanitizingLogExporter<E> {
 
 impl<E> SanitizingLogExporter<E> {
     /// Puts `policy` before `inner`.
-    #[must_use]
     pub fn new(inner: E, policy: Policy) -> Self {
         Self {
             inner,
@@ -120,7 +119,6 @@ pub struct SanitizingLogProcessor<P> {
 
 impl<P> SanitizingLogProcessor<P> {
     /// Puts `policy` before `inner`.
-    #[must_use]
     pub fn new(inner: P, policy: Policy) -> Self {
         Self {
             inner,

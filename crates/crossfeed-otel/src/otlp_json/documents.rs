@@ -78,7 +78,6 @@ pub enum JsonPiece {
 
 impl JsonDocuments {
     /// A stream of which nothing was read; a document may have at most `max_bytes`.
-    #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
@@ -107,7 +106,6 @@ impl JsonDocuments {
     }
 
     /// Where the next piece begins.
-    #[must_use]
     pub fn place(&self) -> StreamPosition {
         self.place
     }

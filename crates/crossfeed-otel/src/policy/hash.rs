@@ -16,7 +16,6 @@ pub struct HashKey(Arc<[u8]>);
 
 impl HashKey {
     /// The key of these bytes: 32 random ones.
-    #[must_use]
     pub fn new(key: impl AsRef<[u8]>) -> Self {
         Self(key.as_ref().into())
     }

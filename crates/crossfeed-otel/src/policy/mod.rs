@@ -64,6 +64,7 @@ pub const FAILED: &str = "[withheld: the policy failed]";
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct Policy(Arc<Rules>);
 
 #[derive(Clone, Default)]
@@ -138,7 +139,6 @@ impl Policy {
 
     /// Keeps top-level keys of tool results that begin with `_`, such as `_id`; by default none. The engine's own fields
     /// are stripped even if they are named here.
-    #[must_use]
     pub fn with_kept(self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with(|rules| {
             let keys = keys.into_iter().map(|key| key.into().into_boxed_str());
@@ -148,14 +148,12 @@ impl Policy {
 
     /// Adds attributes with tool results: names, or patterns in which `*` is one segment and a last `**` all that
     /// follow.
-    #[must_use]
     pub fn with_tool_results(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with_attributes(names, Kind::ToolResult)
     }
 
     /// Adds attributes with other payload, such as messages and arguments. A known attribute of tool results becomes
     /// payload only if this names it itself, rather than by a pattern or a longer name.
-    #[must_use]
     pub fn with_payloads(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with_attributes(names, Kind::Payload)
     }
@@ -173,14 +171,12 @@ impl Policy {
     }
 
     /// Sets how attributes with payload leave; by default stripped.
-    #[must_use]
     pub fn with_redaction(self, redaction: Redaction) -> Self {
         self.with(|rules| rules.redaction = redaction)
     }
 
     /// Sets the most bytes of a text, of any attribute; by default there is no limit. JSON stays JSON after the cut, and
     /// notes how much was left out. The least are the 96 bytes that the note takes.
-    #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
         self.with(|rules| rules.max_bytes = Some(bytes.max(cap::MIN_BYTES)))
     }
@@ -209,7 +205,6 @@ impl Policy {
 
     /// Sets a rule of the host, which runs first, on the name and the text of an attribute. Its output passes the rest of
     /// the policy like any text. If it panics, the text is replaced by [`FAILED`].
-    #[must_use]
     pub fn with_rule(self, rule: impl Fn(&str, &str) -> Outcome + Send + Sync + 'static) -> Self {
         self.with(|rules| rules.rule = Some(Arc::new(rule)))
     }
@@ -226,7 +221,6 @@ impl Policy {
     /// let model = policy.reader([("openinference.span.kind", "LLM")]);
     /// assert_eq!(model.strip("output.value", r#"{"_rank":1}"#), Outcome::Unchanged);
     /// ```
-    #[must_use]
     pub fn reader<'a>(&self, hints: impl IntoIterator<Item = (&'a str, &'a str)>) -> Reader<'_> {
         Reader {
             rules: &self.0,
@@ -239,14 +233,12 @@ impl Policy {
     ///
     /// `attribute` is the name of the attribute, which determines its content; empty for other texts, such as the body
     /// of a log record. Never panics.
-    #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
         self.reader([]).strip(attribute, text)
     }
 
     /// Whether an attribute of this name is dropped, whatever its value: an internal field, by itself or of an object that
     /// was flattened into attributes, and each top-level key that begins with `_` of a flattened tool result.
-    #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
         self.reader([]).drops_key(key)
     }
@@ -265,7 +257,6 @@ fn begins_with_underscore(name: &str) -> bool {
 
 impl Reader<'_> {
     /// As [`Policy::strip`], for this kind of span.
-    #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
         guarded(
             || self.stages(attribute, text),
@@ -284,7 +275,6 @@ impl Reader<'_> {
 
     /// As [`Policy::drops_key`], for this kind of span.
     #[inline]
-    #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
         if !begins_with_underscore(key) {
             return false;

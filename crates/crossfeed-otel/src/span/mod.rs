@@ -40,7 +40,6 @@ pub struct SanitizingSpanExporter<E> {
 
 impl<E> SanitizingSpanExporter<E> {
     /// Puts `policy` before `inner`.
-    #[must_use]
     pub const fn new(inner: E, policy: Policy) -> Self {
         Self { inner, policy }
     }
@@ -101,7 +100,6 @@ pub struct SanitizingSpanProcessor<P> {
 
 impl<P> SanitizingSpanProcessor<P> {
     /// Puts `policy` before `inner`.
-    #[must_use]
     pub const fn new(inner: P, policy: Policy) -> Self {
         Self { inner, policy }
     }

@@ -62,7 +62,6 @@ pub enum InspectError {
 
 impl InspectError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Arguments { .. } => ErrorCode::ArgumentsInvalid,
@@ -71,13 +70,11 @@ impl InspectError {
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::Model
     }
 
     /// The error as it is written in JSON.
-    #[must_use]
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.code(), self.to_string());
         body.advice = Some(self.advice());
@@ -85,7 +82,6 @@ impl InspectError {
     }
 
     /// What is there, and one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Arguments { parameter, .. } => format!("leave `{parameter}` out, or correct it"),

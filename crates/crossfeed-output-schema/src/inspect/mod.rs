@@ -73,7 +73,6 @@ pub struct Inspection {
 
 impl Inspection {
     /// The answer as JSON. `next_offset` is there only where there are more children.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let children = self.children.iter();
         let children = children.map(|child| json!({"name": child.name, "type": child.kind}));

@@ -42,7 +42,6 @@ impl Default for InspectRequest {
 
 impl InspectRequest {
     /// Asks for a place, and for the rest what is usual.
-    #[must_use]
     pub fn of(field_path: impl Into<String>) -> Self {
         Self {
             field_path: field_path.into(),
@@ -99,7 +98,6 @@ fn whole(value: &Value) -> Option<usize> {
 }
 
 /// The inspector as a tool, in the shape of MCP's `tools/list`.
-#[must_use]
 pub fn inspector() -> Value {
     json!({
         "name": INSPECTOR,

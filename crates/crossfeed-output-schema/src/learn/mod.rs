@@ -108,7 +108,6 @@ pub struct LearnedSchema {
 
 impl LearnedSchema {
     /// Nothing learned yet.
-    #[must_use]
     pub fn new(options: LearnOptions) -> Self {
         Self {
             options,
@@ -131,25 +130,21 @@ impl LearnedSchema {
     }
 
     /// The schema, which every observed result is valid by; `None` before the first.
-    #[must_use]
     pub fn schema(&self) -> Option<Value> {
         (self.observations > 0).then(|| self.root.to_schema())
     }
 
     /// How many results were learned from.
-    #[must_use]
     pub fn observations(&self) -> u64 {
         self.observations
     }
 
     /// What changed from one result to a later one, the first changes first.
-    #[must_use]
     pub fn drift(&self) -> &[Drift] {
         &self.drifts.kept
     }
 
     /// How many changes there were beyond those that [`Self::drift`] holds.
-    #[must_use]
     pub fn drift_dropped(&self) -> u64 {
         self.drifts.dropped
     }

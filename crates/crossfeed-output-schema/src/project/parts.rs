@@ -13,7 +13,6 @@ pub(super) fn is_definitions(keyword: &str) -> bool {
 }
 
 /// Whether every instance is valid by a schema, as far as a look tells: `true` and `{}`.
-#[must_use]
 pub fn is_anything(schema: &Value) -> bool {
     match schema {
         Value::Bool(valid) => *valid,
@@ -30,7 +29,6 @@ pub(super) fn distinct(mut values: Vec<Value>) -> Vec<Value> {
 }
 
 /// How many values there are in one, itself included.
-#[must_use]
 pub fn values_in(value: &Value) -> usize {
     1 + match value {
         Value::Object(members) => members.values().map(values_in).sum::<usize>(),
@@ -57,7 +55,6 @@ pub fn values_in(value: &Value) -> usize {
 ///     json!({"a": {"$ref": "#/$defs/b/items"}, "b": {"items": {}}})
 /// );
 /// ```
-#[must_use]
 pub fn without_unused_definitions(mut schema: Value) -> Value {
     let Value::Object(members) = &mut schema else {
         return schema;

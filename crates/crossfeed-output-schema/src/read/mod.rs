@@ -79,6 +79,7 @@ pub(super) const ENVELOPED: &str = "data";
 /// # Ok::<(), crossfeed_output_schema::InspectError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OutputSchema {
     schema: Value,
     index: Arc<Index>,
@@ -88,7 +89,6 @@ pub struct OutputSchema {
 
 impl OutputSchema {
     /// Reads any schema, valid or not.
-    #[must_use]
     pub fn new(schema: Value) -> Self {
         let index = if crossfeed_json::is_deeper(&schema, crossfeed_json::MAX_DEPTH) {
             Index::default()
@@ -104,7 +104,6 @@ impl OutputSchema {
 
     /// The same schema without the fields that are never shown: they are not listed, not counted,
     /// and unknown to the inspector.
-    #[must_use]
     pub fn without(mut self, rules: &RevealRules) -> Self {
         self.veil = (!rules.never_is_empty())
             .then(|| Projection::new().with_rules(Arc::new(rules.clone())));
@@ -112,7 +111,6 @@ impl OutputSchema {
     }
 
     /// The schema as it came, whatever is withheld.
-    #[must_use]
     pub fn schema(&self) -> &Value {
         &self.schema
     }
@@ -120,7 +118,6 @@ impl OutputSchema {
     /// The names of the fields of the value, sorted: the keys that `_select` may name. Of a list,
     /// those of its items; of a union, those of all branches. An envelope's `data` is one of them:
     /// selecting does not open it.
-    #[must_use]
     pub fn top_level_keys(&self) -> Vec<String> {
         let reader = Reader::new(self);
         let fields = reader.fields(&reader.whole());

@@ -69,7 +69,6 @@ pub struct Summary {
 
 impl Summary {
     /// `{"output_fields": […], "has_hidden_fields": bool}`
-    #[must_use]
     pub fn to_value(&self) -> Value {
         json!({
             "output_fields": self.output_fields,
@@ -99,7 +98,6 @@ impl OutputSchema {
     /// );
     /// assert_eq!(lines[2], "body.f0: number");
     /// ```
-    #[must_use]
     pub fn summary(&self, tool_id: &str) -> Summary {
         let reader = Reader::new(self);
         let tree = Tree::of(&reader);

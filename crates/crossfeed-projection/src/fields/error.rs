@@ -99,7 +99,6 @@ impl ProjectionError {
     }
 
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooMany { .. } => ErrorCode::LimitExceeded,
@@ -110,7 +109,6 @@ impl ProjectionError {
 
     /// Who can act: the author of the request, which is the model; the host where its own document is
     /// wrong.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
             Self::FullIsEverything => Fault::Host,
@@ -119,7 +117,6 @@ impl ProjectionError {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Path { error, .. } => error.advice().to_owned(),
@@ -139,7 +136,6 @@ impl ProjectionError {
     }
 
     /// The error as it is written in JSON.
-    #[must_use]
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.code(), self.to_string());
         body.advice = Some(self.advice());

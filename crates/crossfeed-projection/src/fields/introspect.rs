@@ -22,7 +22,6 @@ impl ResourceTypes {
     /// }}}));
     /// # Ok::<(), crossfeed_projection::ProjectionError>(())
     /// ```
-    #[must_use]
     pub fn introspect(&self) -> Value {
         let types: Map<_, _> = self
             .iter()
@@ -34,7 +33,6 @@ impl ResourceTypes {
 
 impl ResourceType {
     /// What may be asked for of this kind.
-    #[must_use]
     pub fn introspect(&self) -> Value {
         let mut presets: Map<_, _> = self
             .presets

@@ -29,7 +29,6 @@ impl Operation {
     pub const ALL: [Self; 3] = [Self::Single, Self::Collection, Self::Search];
 
     /// The word as it is written: `single`, `collection`, `search`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }

@@ -18,13 +18,13 @@ pub(super) const FULL: &str = "full";
 /// # Ok::<(), crossfeed_projection::ProjectionError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Views {
     named: Vec<(String, Option<Vec<Path>>)>,
 }
 
 impl Views {
     /// No views.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,7 +46,6 @@ impl Views {
     }
 
     /// A name for everything.
-    #[must_use]
     pub fn with_everything(mut self, name: impl Into<String>) -> Self {
         self.put(name.into(), None);
         self
@@ -75,14 +74,12 @@ impl Views {
     }
 
     /// The paths of a name; `Some(None)` is everything.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<Option<&[Path]>> {
         let found = self.named.iter().find(|(known, _)| known == name);
         found.map(|(_, paths)| paths.as_deref())
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.named.is_empty()
     }

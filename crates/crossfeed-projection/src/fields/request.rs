@@ -31,6 +31,7 @@ const NAME: &str = "a string";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_", into, strip_option)]
 #[non_exhaustive]
+#[must_use]
 pub struct ProjectionRequest {
     /// Paths from the root that are kept. Each text may be a comma list.
     #[setters(skip)]
@@ -61,13 +62,11 @@ pub enum FieldsValue {
 
 impl ProjectionRequest {
     /// A request for everything.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Paths from the root that are kept. A text alone that is blank is an empty list.
-    #[must_use]
     pub fn with_include(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.include = Some(unless_blank(texts(paths)));
         self
@@ -75,21 +74,18 @@ impl ProjectionRequest {
 
     /// Paths from the root that are left out of what is kept. A text alone that is blank is an empty
     /// list.
-    #[must_use]
     pub fn with_exclude(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.exclude = Some(unless_blank(texts(paths)));
         self
     }
 
     /// Top-level keys.
-    #[must_use]
     pub fn with_select(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.select = Some(texts(keys));
         self
     }
 
     /// Whether the request is empty. An empty list is not: it asks that nothing is filtered.
-    #[must_use]
     pub fn is_unsaid(&self) -> bool {
         *self == Self::default()
     }
@@ -97,7 +93,6 @@ impl ProjectionRequest {
     /// Reads what a model wrote. What has the wrong form is ignored and noted; null counts as absent;
     /// other members are skipped. The injected spellings `_fields` and `_select`
     /// are read as well as `fields` and `select`; where both stand the injected one counts.
-    #[must_use]
     pub fn from_value(written: &Value) -> (Self, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         if written.is_null() {

@@ -35,6 +35,7 @@ pub const ENVELOPES: [&str; 9] = [
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct ResourceType {
     pub(super) name: String,
     pub(super) presets: Views,
@@ -46,7 +47,6 @@ pub struct ResourceType {
 
 impl ResourceType {
     /// A kind of which nothing is known but the preset `full`, in the usual envelopes.
-    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -76,7 +76,6 @@ impl ResourceType {
     }
 
     /// A preset that is everything, as `full` is.
-    #[must_use]
     pub fn with_everything(mut self, name: impl Into<String>) -> Self {
         self.presets = self.presets.with_everything(name);
         self
@@ -111,7 +110,6 @@ impl ResourceType {
     }
 
     /// The preset for a kind of operation where nothing is asked for. Without one, results are whole.
-    #[must_use]
     pub fn with_default(mut self, operation: Operation, preset: impl Into<String>) -> Self {
         self.defaults.insert(operation, preset.into());
         self
@@ -119,7 +117,6 @@ impl ResourceType {
 
     /// The same without names that may not be shown, to be told of: what is left out here is not
     /// what hides it in a result.
-    #[must_use]
     pub fn without(&self, rules: &RevealRules) -> Self {
         let mut told = self.clone();
         let hidden = Hidden::new(&Arc::new(rules.clone()), &self.envelopes);
@@ -130,14 +127,12 @@ impl ResourceType {
     }
 
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The presets that may be asked for, in the order in which they were given; `full` is always
     /// among them.
-    #[must_use]
     pub fn preset_names(&self) -> Vec<&str> {
         let own = self.presets.names().filter(|name| *name != FULL);
         own.chain([FULL]).collect()
@@ -146,19 +141,18 @@ impl ResourceType {
 
 /// Kinds of resources by their names, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct ResourceTypes {
     pub(super) types: Vec<ResourceType>,
 }
 
 impl ResourceTypes {
     /// No kinds.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// One more kind; of two with one name the last counts.
-    #[must_use]
     pub fn with(mut self, kind: ResourceType) -> Self {
         match self.types.iter_mut().find(|own| own.name == kind.name) {
             Some(own) => *own = kind,
@@ -168,7 +162,6 @@ impl ResourceTypes {
     }
 
     /// The same without names that may not be shown, to be told of.
-    #[must_use]
     pub fn without(&self, rules: &RevealRules) -> Self {
         Self {
             types: self.types.iter().map(|kind| kind.without(rules)).collect(),
@@ -176,7 +169,6 @@ impl ResourceTypes {
     }
 
     /// The kind of a name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&ResourceType> {
         self.types.iter().find(|kind| kind.name == name)
     }

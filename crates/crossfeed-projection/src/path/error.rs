@@ -77,7 +77,6 @@ impl PathError {
     }
 
     /// The stable word for this error.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self.kind {
             PathErrorKind::TooLong | PathErrorKind::TooManySteps | PathErrorKind::TooManyPaths => {
@@ -88,7 +87,6 @@ impl PathError {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> &'static str {
         match self.kind {
             PathErrorKind::Empty => "name a field: `items[].id`",

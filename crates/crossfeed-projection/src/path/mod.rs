@@ -38,7 +38,6 @@ pub enum Step {
 
 impl Step {
     /// The name of a [`Step::Key`].
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Key(name) => Some(name),
@@ -90,7 +89,6 @@ impl Path {
     }
 
     /// The path of one top-level key, whatever characters it holds.
-    #[must_use]
     pub fn key(name: impl Into<String>) -> Self {
         Self {
             steps: vec![Step::Key(name.into())],
@@ -122,7 +120,6 @@ impl Path {
     }
 
     /// The steps from the root, at least one.
-    #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -135,7 +132,6 @@ impl Path {
     }
 
     /// The path's only name, where it is one name and nothing else.
-    #[must_use]
     pub fn as_name(&self) -> Option<&str> {
         match &self.steps[..] {
             [Step::Key(name)] => Some(name),

@@ -34,7 +34,6 @@ pub enum DiagnosticKind {
 
 impl DiagnosticKind {
     /// The word as it is written.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -43,6 +42,7 @@ impl DiagnosticKind {
 /// One thing that a caller should know about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Diagnostic {
     /// What kind of thing.
     pub kind: DiagnosticKind,
@@ -56,7 +56,6 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic without suggestions.
-    #[must_use]
     pub fn new(kind: DiagnosticKind, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -67,14 +66,12 @@ impl Diagnostic {
     }
 
     /// The same with names that may have been meant; three of them are kept.
-    #[must_use]
     pub fn with_nearest(mut self, nearest: impl IntoIterator<Item = String>) -> Self {
         self.nearest = nearest.into_iter().take(3).collect();
         self
     }
 
     /// The diagnostic as JSON: `{"kind", "path", "message", "nearest"?}`.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let mut value = json!({
             "kind": self.kind.as_str(),
@@ -130,20 +127,17 @@ impl Diagnostics {
     }
 
     /// How many were only counted.
-    #[must_use]
     pub fn more(&self) -> usize {
         self.more
     }
 
     /// Whether there is nothing to say.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty() && self.more == 0
     }
 
     /// All of them as a JSON list; where some were only counted, the last entry is
     /// `{"kind": "more", "count": n, "message"}`.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         let mut list: Vec<Value> = self.kept.iter().map(Diagnostic::to_value).collect();
         if self.more > 0 {

@@ -49,6 +49,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Projection {
     pub(crate) include: Option<Arc<PathTree>>,
     pub(crate) exclude: Option<Arc<PathTree>>,
@@ -57,58 +58,49 @@ pub struct Projection {
 
 impl Projection {
     /// The projection that keeps everything.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Keeps only what these paths name; a tree of no paths filters nothing.
-    #[must_use]
     pub fn with_include(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
         self.include = Some(tree.into()).filter(|tree| !tree.is_empty());
         self
     }
 
     /// Leaves out what these paths name, of what is included.
-    #[must_use]
     pub fn with_exclude(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
         self.exclude = Some(tree.into()).filter(|tree| !tree.is_empty());
         self
     }
 
     /// What is always kept and what is never shown.
-    #[must_use]
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
     }
 
     /// What is included; `None` for everything.
-    #[must_use]
     pub fn include(&self) -> Option<&PathTree> {
         self.include.as_deref()
     }
 
     /// What is excluded; `None` for nothing.
-    #[must_use]
     pub fn exclude(&self) -> Option<&PathTree> {
         self.exclude.as_deref()
     }
 
     /// The rules that no request overrules.
-    #[must_use]
     pub fn rules(&self) -> &Arc<RevealRules> {
         &self.rules
     }
 
     /// Whether every value passes as it is.
-    #[must_use]
     pub fn is_everything(&self) -> bool {
         self.include.is_none() && self.exclude.is_none() && self.rules.never_is_empty()
     }
 
     /// What happens to the whole value, and from there to every place within it.
-    #[must_use]
     pub fn root(&self) -> Place<'_> {
         Place::root(self)
     }

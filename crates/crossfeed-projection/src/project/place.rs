@@ -58,13 +58,11 @@ impl<'p> Place<'p> {
     }
 
     /// Whether the value is left out.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.state.is_none()
     }
 
     /// Whether the value stays as it is, whatever it is.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         let keeps_all = self.state.as_ref().is_some_and(State::keeps_all);
         keeps_all && !self.rewrites_strings()
@@ -72,7 +70,6 @@ impl<'p> Place<'p> {
 
     /// Whether a string at this place may be rewritten, or withheld, because it holds JSON in which
     /// there is something that is never shown.
-    #[must_use]
     pub fn rewrites_strings(&self) -> bool {
         self.state
             .as_ref()
@@ -80,13 +77,11 @@ impl<'p> Place<'p> {
     }
 
     /// What happens to the member `name` of an object at this place.
-    #[must_use]
     pub fn key(&self, name: &str) -> Self {
         self.step(|state| state.key(self.spec, Some(name)))
     }
 
     /// What happens to a member whose name is not among [`Self::named_keys`].
-    #[must_use]
     pub fn other_key(&self) -> Self {
         self.step(|state| state.key(self.spec, None))
     }
@@ -94,7 +89,6 @@ impl<'p> Place<'p> {
     /// The names that are treated by themselves at an object here, each once: all others fare as
     /// [`Self::other_key`] says, but for a name that is itself a text with something in it that is never
     /// shown, whose member is gone ([`Self::key`] knows it).
-    #[must_use]
     pub fn named_keys(&self) -> Vec<&'p str> {
         let state = self.state.as_ref();
         state.map_or_else(Vec::new, |state| state.named_keys(self.spec))
@@ -102,20 +96,17 @@ impl<'p> Place<'p> {
 
     /// What happens to the item of a list at this place that stands at `source` in the list, and at
     /// `kept` among the items that are included (what exclude paths count).
-    #[must_use]
     pub fn item(&self, source: usize, kept: usize) -> Self {
         self.step(|state| state.item(self.spec, Some(source), Some(kept)))
     }
 
     /// What happens to an item of a list at this place whose position no path names: to every item
     /// unless [`Self::has_indexes`].
-    #[must_use]
     pub fn each_item(&self) -> Self {
         self.step(|state| state.item(self.spec, None, None))
     }
 
     /// Whether positions matter at a list here.
-    #[must_use]
     pub fn has_indexes(&self) -> bool {
         let positions = self.state.as_ref().map(|state| state.positions(self.spec));
         positions.is_some_and(|(sources, kept)| !(sources.is_empty() && kept.is_empty()))
@@ -124,7 +115,6 @@ impl<'p> Place<'p> {
     /// Every way in which an item of a list at this place may fare, each once: one place unless
     /// [`Self::has_indexes`]. Some may be gone. `None` where there are more than
     /// [`MAX_ITEM_PLACES`].
-    #[must_use]
     pub fn item_places(&self) -> Option<Vec<Self>> {
         let Some(state) = &self.state else {
             return Some(vec![self.clone()]);

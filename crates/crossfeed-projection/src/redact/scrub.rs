@@ -40,7 +40,6 @@ impl RevealRules {
     /// assert_eq!(said.iter().map(|said| said.nearest.clone()).collect::<Vec<_>>(), [["spin"]]);
     /// # Ok::<(), crossfeed_projection::PathError>(())
     /// ```
-    #[must_use]
     pub fn scrubbed_diagnostics(
         &self,
         diagnostics: Diagnostics,
@@ -69,7 +68,6 @@ impl RevealRules {
     }
 
     /// The error of a request as its author may see it: what is never shown is not offered instead.
-    #[must_use]
     pub fn scrubbed_error(&self, mut error: ProjectionError) -> ProjectionError {
         if let ProjectionError::Unknown { valid, nearest, .. }
         | ProjectionError::NeitherPresetNorField { valid, nearest, .. } = &mut error

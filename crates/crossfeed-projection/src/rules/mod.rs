@@ -85,7 +85,6 @@ pub struct Redacted {
 
 impl Redacted {
     /// Whether anything was taken out.
-    #[must_use]
     pub fn any(self) -> bool {
         self.fields + self.strings > 0
     }
@@ -108,7 +107,6 @@ impl RevealRules {
     }
 
     /// Rules of entries that were read before.
-    #[must_use]
     pub fn new(
         always: impl IntoIterator<Item = Path>,
         never: impl IntoIterator<Item = Path>,
@@ -138,7 +136,6 @@ impl RevealRules {
     }
 
     /// The rules of both: those for all tools, and those for one.
-    #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let always = self.always.iter().chain(&other.always).cloned();
         let never = self.never.iter().chain(&other.never).cloned();
@@ -146,26 +143,22 @@ impl RevealRules {
     }
 
     /// The entries of what is always kept, each once.
-    #[must_use]
     pub fn always(&self) -> &[Path] {
         &self.always
     }
 
     /// The entries of what is never shown, each once.
-    #[must_use]
     pub fn never(&self) -> &[Path] {
         &self.never
     }
 
     /// Whether nothing is withheld.
-    #[must_use]
     pub fn never_is_empty(&self) -> bool {
         self.never.is_empty()
     }
 
     /// Whether a field of this name is never shown, wherever it stands and in whatever case its name
     /// is written. A field that only a longer path names is not known by its name.
-    #[must_use]
     pub fn is_never_name(&self, name: &str) -> bool {
         self.never_names.contains(&*fold_case(name))
     }
@@ -173,7 +166,6 @@ impl RevealRules {
     /// Whether a text that is not valid JSON names something that is never shown: one of the names, or the
     /// last name of a path, as a word of its own, whatever its case. Where a path has no name, any
     /// text could hold what it leads to.
-    #[must_use]
     pub fn mentions_never(&self, text: &str) -> bool {
         self.is_nameless || !self.mentioned(text).is_empty()
     }
@@ -184,7 +176,6 @@ impl RevealRules {
     }
 
     /// Whether a field of this name is always kept, wherever it stands.
-    #[must_use]
     pub fn is_always_name(&self, name: &str) -> bool {
         self.always_names.contains(name)
     }

@@ -24,6 +24,7 @@ use std::{
 /// # Ok::<(), crossfeed_projection::PathError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct PathTree {
     pub(crate) branches: Vec<Branch>,
     /// Whether names are the same whatever their case: then [`Branch::by_name`] has them folded.
@@ -74,7 +75,6 @@ impl Default for PathTree {
 
 impl PathTree {
     /// The tree of these paths; of none, the tree that wants nothing.
-    #[must_use]
     pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
         Self::with_paths(paths, false)
     }
@@ -128,7 +128,6 @@ impl PathTree {
     /// assert_eq!(out, br#"{"total":2,"items":[{"id":1},{"id":2}],"next":null}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn with_rest_at(mut self, steps: &[Step]) -> Self {
         let at = self.reach(steps);
         self.branches[at as usize].rest = true;
@@ -160,14 +159,12 @@ impl PathTree {
     }
 
     /// Whether no path is in the tree.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.branches.len() == 1 && !self.branches[0].rest
     }
 
     /// The paths that remain, a whole parent standing for its children: names in the order given,
     /// then `*`, then `[]`, then indexes by number.
-    #[must_use]
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         let mut open = vec![(0_u32, Vec::new())];

@@ -26,7 +26,6 @@ const LIST: &str = "(list)";
 /// );
 /// assert!(lint(&[tool], Profile::Anthropic).is_empty());
 /// ```
-#[must_use]
 pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
     let mut judging = Judging::new(profile);
     for tool in tools {
@@ -57,7 +56,6 @@ pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
 /// );
 /// # Ok::<(), crossfeed_tools::ToolListError>(())
 /// ```
-#[must_use]
 pub fn lint_list(list: &ToolList, profile: Profile) -> Vec<Finding> {
     let schemas: Vec<_> = list
         .tools()

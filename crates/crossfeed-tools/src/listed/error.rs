@@ -61,7 +61,6 @@ pub enum ReadError {
 
 impl ReadError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unfilled { .. } | Self::NotOffered { .. } | Self::NotBoolean { .. } => {
@@ -73,13 +72,11 @@ impl ReadError {
     }
 
     /// Who can act.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::Model
     }
 
     /// Where in the arguments.
-    #[must_use]
     pub fn at(&self) -> Pointer {
         match self {
             Self::Unfilled { at, .. } | Self::UnknownParameter { at, .. } => at.clone(),
@@ -91,14 +88,12 @@ impl ReadError {
     }
 
     /// What was there, then one next step.
-    #[must_use]
     pub fn advice(&self) -> String {
         self.advice_with(BY_OPTION)
     }
 
     /// The same with how this host is made to offer what a tool does not offer: a condition, such as
     /// "the server has `projection = true`".
-    #[must_use]
     pub fn advice_with(&self, to_offer: &str) -> String {
         match self {
             Self::NotOffered { name, offered } => match offered.as_slice() {
@@ -132,7 +127,6 @@ impl ReadError {
     }
 
     /// The error as it is written in JSON.
-    #[must_use]
     pub fn body(&self) -> ErrorBody {
         let at = self.at();
         let message = match at.as_str() {

@@ -96,7 +96,6 @@ pub struct ListedTool {
 /// assert!(listed.find("bad").is_some_and(|tool| tool.error().is_some()));
 /// # Ok::<(), crossfeed_tools::ToolListError>(())
 /// ```
-#[must_use]
 pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> RewrittenList {
     // Not every shape has a place for marks, nor for output schemas.
     let marks: Vec<_> = list
@@ -240,7 +239,6 @@ fn listed(tool: &crate::Tool<'_>, name: String, mut shown: Presentation) -> List
 
 impl RewrittenList {
     /// The tool that is shown as `name`.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&ListedTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
@@ -253,7 +251,6 @@ impl RewrittenList {
     /// What a model must read once about this list: how references are written in each of the
     /// styles that it uses, and how parts of a result are asked for. Empty where no tool admits
     /// either.
-    #[must_use]
     pub fn guidance(&self) -> String {
         let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
         for tool in &self.tools {
@@ -289,85 +286,71 @@ impl RewrittenList {
 
 impl ListedTool {
     /// The tool's own name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.decision.tool
     }
 
     /// The name that the model sees.
-    #[must_use]
     pub fn shown_name(&self) -> &str {
         &self.name
     }
 
     /// The tool's own schema, which judges the resolved arguments.
-    #[must_use]
     pub fn input_schema(&self) -> &Value {
         &self.original
     }
 
     /// The schema that the model sees.
-    #[must_use]
     pub fn shown_schema(&self) -> &Value {
         self.shown.schema.as_ref().unwrap_or(&self.original)
     }
 
     /// What was done with it, and why.
-    #[must_use]
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
     /// The style, where it admits references.
-    #[must_use]
     pub fn style(&self) -> Option<Style> {
         self.decision.style
     }
 
     /// The key of the references map or list, in the styles that have one.
-    #[must_use]
     pub fn references(&self) -> Option<&str> {
         self.shown.references.as_deref()
     }
 
     /// Whether its calls may be repeated without harm, see [`Tool::is_repeatable`](crate::Tool::is_repeatable).
-    #[must_use]
     pub fn is_repeatable(&self) -> bool {
         self.repeatable
     }
 
     /// Whether it is strict; `None` where the profile knows no such thing.
-    #[must_use]
     pub fn strict(&self) -> Option<bool> {
         self.shown.strict
     }
 
     /// The parameters that are shown under other names.
-    #[must_use]
     pub fn names(&self) -> &Names {
         &self.shown.names
     }
 
     /// How many places take JSON text in place of the value.
-    #[must_use]
     pub fn folded(&self) -> usize {
         self.shown.folded
     }
 
     /// What was left as it was, or is shown in another way.
-    #[must_use]
     pub fn notices(&self) -> &[Notice] {
         &self.shown.notices
     }
 
     /// The keywords that the provider does not take.
-    #[must_use]
     pub fn dropped(&self) -> &[Dropped] {
         &self.shown.dropped
     }
 
     /// The parameters that were added to say what of a result is wanted: `_select`, `_fields`, `_whole`.
-    #[must_use]
     pub fn reflected(&self) -> &[&'static str] {
         &self.shown.reflected
     }
@@ -376,14 +359,12 @@ impl ListedTool {
     /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
     /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
     /// which [`Self::read`] refuses.
-    #[must_use = "the arguments hold it no longer"]
     pub fn take_projection(&self, arguments: &mut Value) -> TakenProjection {
         reflect::take(self.reflected(), self.shown_schema(), arguments)
     }
 
     /// Why its schema cannot be used: it is listed as it came, and a call of it that holds a reference
     /// must be refused, since nothing can judge what it resolves to.
-    #[must_use]
     pub fn error(&self) -> Option<&SchemaError> {
         self.shown.error.as_ref()
     }

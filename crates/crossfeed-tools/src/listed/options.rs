@@ -37,6 +37,7 @@ pub(super) enum Choice {
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
+#[must_use]
 pub struct ListOptions {
     #[setters(skip)]
     pub(super) choice: Choice,
@@ -69,13 +70,11 @@ impl Default for ListOptions {
 
 impl ListOptions {
     /// One style for every tool, in its usual spelling.
-    #[must_use]
     pub fn style(style: Style) -> Self {
         Self::of(Choice::Style(style, style.spelling()))
     }
 
     /// What a provider takes.
-    #[must_use]
     pub fn profile(profile: Profile) -> Self {
         Self::of(Choice::Profile(profile))
     }
@@ -102,13 +101,11 @@ impl ListOptions {
     }
 
     /// Whether [`stop`](Self::stop) says that no more tools are worked on.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.stop.as_ref().is_some_and(|stop| (stop.0)())
     }
 
     /// Another spelling of a style that was asked for by name; a profile has its own.
-    #[must_use]
     pub fn with_spelling(mut self, spelling: Spelling) -> Self {
         if let Choice::Style(_, spelled) = &mut self.choice {
             *spelled = spelling;
@@ -117,7 +114,6 @@ impl ListOptions {
     }
 
     /// A tool that admits no references.
-    #[must_use]
     pub fn with_never(mut self, tool: impl Into<String>) -> Self {
         self.never.insert(tool.into());
         self
@@ -125,7 +121,6 @@ impl ListOptions {
 
     /// A tool whose results a model may ask for parts of: `_select`, and `_fields` where the kind of
     /// resource is given. Nothing is added where no keys are known.
-    #[must_use]
     pub fn with_reflection(mut self, tool: impl Into<String>, reflection: Reflection) -> Self {
         self.reflections.insert(tool.into(), reflection);
         self
@@ -133,7 +128,6 @@ impl ListOptions {
 
     /// A tool whose whole results a model may ask for by `_whole`, for clients that show it previews and whose
     /// models sometimes write scripts that read results. What it asked for is in [`TakenProjection::whole`](crate::TakenProjection).
-    #[must_use]
     pub fn with_whole(mut self, tool: impl Into<String>) -> Self {
         self.wholes.insert(tool.into());
         self

@@ -24,13 +24,11 @@ pub struct Outline<'d> {
 
 impl<'d> Outline<'d> {
     /// The value, which can be read back as the arguments can.
-    #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
     /// The list or object that was left out, where a value of the outline stands for one.
-    #[must_use]
     pub fn left_out(&self, value: &Value) -> Option<Cursor<'d>> {
         let (kind, list) = match value {
             Value::Array(_) => (Kind::Array, value),

@@ -88,7 +88,6 @@ fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
 /// let shown = ["files_read_2", "files_read", "files_read_3", "files_read_4"];
 /// assert_eq!(tool_names(&names, admits), shown);
 /// ```
-#[must_use]
 pub fn tool_names(names: &[&str], admits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut given = NameAllocator::new(names.iter().copied());
     let mut seen = HashSet::new();

@@ -37,7 +37,6 @@ pub struct Counts {
 
 impl Counts {
     /// Counts one schema.
-    #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut counts = Self::default();
         keywords::visit(schema, "", &mut |map, _| counts.add(map));

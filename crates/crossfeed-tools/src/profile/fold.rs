@@ -7,13 +7,11 @@ use serde_json::{Map, Value, json};
 const DESCRIPTION: &str = "the value as JSON text";
 
 /// The schema of a folded place. A place is recognised by being exactly this.
-#[must_use]
 pub fn fold_schema() -> Value {
     json!({"type": "string", "description": DESCRIPTION})
 }
 
 /// Whether a schema is that of a folded place, which may be null where null is a keyword.
-#[must_use]
 pub fn is_fold(schema: &Value) -> bool {
     schema.as_object().is_some_and(is_fold_object)
 }
@@ -27,7 +25,6 @@ pub(crate) fn is_fold_object(schema: &Map<String, Value>) -> bool {
 
 /// The value that a model wrote at a folded place; `None` for text that is not valid JSON, or that nests
 /// deeper than 127.
-#[must_use]
 pub fn decode(text: &str) -> Option<Value> {
     // serde_json's own limit of recursion is that of this workspace.
     serde_json::from_str(text).ok()

@@ -14,6 +14,7 @@ use strum::{Display, EnumString, IntoStaticStr};
     parse_err_fn = UnknownProfile::new
 )]
 #[non_exhaustive]
+#[must_use]
 pub enum Profile {
     /// An MCP client, whatever model is behind it.
     Mcp,
@@ -43,13 +44,11 @@ impl Profile {
     ];
 
     /// The word as it is written: `mcp`, `anthropic`, `anthropic-strict` and so on.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
     /// What a tool that is not strict is judged by: this profile without `strict`.
-    #[must_use]
     pub fn plain(self) -> Self {
         match self {
             Self::AnthropicStrict => Self::Anthropic,
@@ -60,7 +59,6 @@ impl Profile {
 
     /// Whether a list in this shape can be what the profile is for. MCP's is what every client turns
     /// into its provider's; any other shape is one provider's own.
-    #[must_use]
     pub fn takes_shape(self, shape: Shape) -> bool {
         // An MCP client does not know which provider is behind it, and its tools go to any.
         if self == Self::Mcp {
@@ -75,13 +73,11 @@ impl Profile {
     }
 
     /// Whether tools are sent with `strict: true`.
-    #[must_use]
     pub fn is_strict(self) -> bool {
         self != self.plain()
     }
 
     /// What the provider accepts.
-    #[must_use]
     pub fn facts(self) -> &'static Facts {
         match self {
             Self::Mcp => &tables::MCP,
@@ -94,13 +90,11 @@ impl Profile {
     }
 
     /// Whether a property may be called so.
-    #[must_use]
     pub fn admits_property(self, name: &str, at_root: bool) -> bool {
         self.facts().admits_property(name, at_root)
     }
 
     /// Whether a tool may be called so.
-    #[must_use]
     pub fn admits_tool_name(self, name: &str) -> bool {
         self.facts().tool_name.is_none_or(|rule| rule.admits(name))
     }

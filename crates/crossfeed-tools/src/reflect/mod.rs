@@ -71,6 +71,7 @@ const WHOLE_SAYS: &str = "Whether to return the whole result, for a script that 
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct Reflection {
     outputs: Vec<Value>,
     actions: Vec<(String, Value)>,
@@ -80,13 +81,11 @@ pub struct Reflection {
 
 impl Reflection {
     /// By the output schema that the tool declares in the list. Only MCP has a place for one.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// By this output schema. Of several, the model may ask for the keys of each.
-    #[must_use]
     pub fn with_output(mut self, schema: Value) -> Self {
         self.outputs.push(schema);
         self
@@ -94,7 +93,6 @@ impl Reflection {
 
     /// The output schema of one action of a tool that has several. Shown as one tool it has the keys
     /// of all; [`Self::of_action`] is for the tool that an action is alone.
-    #[must_use]
     pub fn with_action(mut self, name: impl Into<String>, schema: Value) -> Self {
         let name = name.into();
         match self.actions.iter_mut().find(|(known, _)| *known == name) {
@@ -105,21 +103,18 @@ impl Reflection {
     }
 
     /// The kind of resource: the model may ask for its presets and for fields by path, too.
-    #[must_use]
     pub fn with_resource(mut self, resource: ResourceType) -> Self {
         self.resource = Some(resource);
         self
     }
 
     /// What may never be shown is not offered.
-    #[must_use]
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
     }
 
     /// The same for one action alone. An action that was not given has no keys.
-    #[must_use]
     pub fn of_action(&self, name: &str) -> Self {
         let actions = self.actions.iter();
         Self {
@@ -132,7 +127,6 @@ impl Reflection {
 
     /// The keys that may be asked for, sorted. `declared` is the output schema of the list, which
     /// counts where the host gave none.
-    #[must_use]
     pub fn keys(&self, declared: Option<&Value>) -> Vec<String> {
         let given = self.outputs.iter();
         let given = given.chain(self.actions.iter().map(|(_, schema)| schema));

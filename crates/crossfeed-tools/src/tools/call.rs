@@ -41,6 +41,7 @@ const RETURNED: [&str; 5] = [
 /// # Ok::<(), crossfeed_tools::ToolCallError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct ToolCall {
     block: Value,
     form: Form,
@@ -116,7 +117,6 @@ impl std::error::Error for ToolCallError {}
 
 impl ToolCallError {
     /// The stable code.
-    #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self.kind {
             ToolCallErrorKind::TooDeep | ToolCallErrorKind::Number(_) => ErrorCode::LimitExceeded,
@@ -125,7 +125,6 @@ impl ToolCallError {
     }
 
     /// Who can act: the model, where its call is at fault.
-    #[must_use]
     pub fn fault(&self) -> Fault {
         match self.kind {
             ToolCallErrorKind::NoCall { .. } => Fault::Host,
@@ -134,7 +133,6 @@ impl ToolCallError {
     }
 
     /// One next step.
-    #[must_use]
     pub fn advice(&self) -> &'static str {
         match self.kind {
             ToolCallErrorKind::NoCall { .. } => "pass on a tool call as the provider wrote it",
@@ -205,7 +203,6 @@ impl ToolCall {
     /// block. What is not a call is passed over; results of tools and messages of others are not
     /// looked into. Calls that only their keys tell (`{"name", "arguments"}`) are read where they
     /// are what was given, alone or in a list, and nowhere within an answer.
-    #[must_use]
     pub fn parse_all(answer: &Value) -> Vec<Result<Self, ToolCallError>> {
         let mut blocks = Vec::new();
         collect(answer, AROUND, true, &mut blocks);
@@ -213,31 +210,26 @@ impl ToolCall {
     }
 
     /// How the call is written.
-    #[must_use]
     pub fn shape(&self) -> Shape {
         self.form.shape
     }
 
     /// The provider's id of the call, where it has one.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
     /// The tool's name as it was shown.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The arguments as the model wrote them.
-    #[must_use]
     pub fn arguments(&self) -> &Value {
         &self.arguments
     }
 
     /// The call with other arguments.
-    #[must_use]
     pub fn with_arguments(mut self, arguments: Value) -> Self {
         if arguments == self.arguments {
             return self;
@@ -253,7 +245,6 @@ impl ToolCall {
     }
 
     /// The call with another tool's name.
-    #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self.put("name", Value::String(self.name.clone()));
@@ -261,7 +252,6 @@ impl ToolCall {
     }
 
     /// The block: all as it came but for what was changed.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         self.block.clone()
     }

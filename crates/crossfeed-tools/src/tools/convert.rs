@@ -35,7 +35,6 @@ impl UnsupportedField {
 
 impl ToolList {
     /// The list as another provider takes it. A list that is in that shape stays as it is.
-    #[must_use]
     pub fn to_shape(&self, shape: Shape) -> Converted {
         if self.tools().all(|tool| tool.shape() == shape) {
             return Converted {

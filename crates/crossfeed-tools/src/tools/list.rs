@@ -107,7 +107,6 @@ impl ToolList {
 
     /// Whether a document is a tool list rather than a schema: a list, or an object that holds
     /// tools or is one.
-    #[must_use]
     pub fn is_list(document: &Value) -> bool {
         find::entries(document).is_some()
     }
@@ -122,7 +121,6 @@ impl ToolList {
     }
 
     /// The entries that are not tools of the host's: tools that the provider runs, and other values.
-    #[must_use]
     pub fn passed(&self) -> &[PassedEntry] {
         &self.passed
     }
@@ -134,14 +132,12 @@ impl ToolList {
     }
 
     /// The document as it came.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         self.document.clone()
     }
 
     /// The same document with a change for each tool, in the order of [`Self::tools`]; all else
     /// stays as it came, in its place.
-    #[must_use]
     pub fn to_value_with(&self, changes: impl IntoIterator<Item = Change>) -> Value {
         let changed: Vec<_> = self.tools.iter().zip(changes).collect();
         let without: HashMap<&str, &str> = changed

@@ -16,13 +16,11 @@ pub struct Tool<'l> {
 
 impl<'l> Tool<'l> {
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &'l str {
         self.text("name").unwrap_or_default()
     }
 
     /// What it says of itself: its description, or its title where it has none.
-    #[must_use]
     pub fn description(&self) -> Option<&'l str> {
         let annotated = || self.declaration.pointer("/annotations/title")?.as_str();
         let title = || self.text("title").or_else(annotated);
@@ -31,20 +29,17 @@ impl<'l> Tool<'l> {
 
     /// The schema of its arguments as JSON Schema; one of an object without properties where it
     /// has none.
-    #[must_use]
     pub fn input_schema(&self) -> Cow<'l, Value> {
         self.schema(false)
     }
 
     /// The schema as its provider reads it, to be judged by what that takes: Gemini's `nullable` is
     /// no list of types.
-    #[must_use]
     pub fn sent_schema(&self) -> Cow<'l, Value> {
         self.schema(true)
     }
 
     /// The schema of what it returns, where it declares one. Only MCP has a place for it.
-    #[must_use]
     pub fn output_schema(&self) -> Option<&'l Value> {
         match self.shape {
             Shape::Mcp => self
@@ -68,7 +63,6 @@ impl<'l> Tool<'l> {
 
     /// Whether it has no schema, or null in its place. MCP and Anthropic refuse such a tool; for the
     /// others it is one without parameters.
-    #[must_use]
     pub fn lacks_schema(&self) -> bool {
         self.declaration
             .get(self.schema_key())
@@ -92,19 +86,16 @@ impl<'l> Tool<'l> {
     }
 
     /// How it is written.
-    #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
     /// Where in the document the object with its name and schema is.
-    #[must_use]
     pub fn at(&self) -> &'l Pointer {
         self.at
     }
 
     /// Whether it is strict, where it says so.
-    #[must_use]
     pub fn strict(&self) -> Option<bool> {
         if self.shape.has_strict() {
             self.declaration.get("strict")?.as_bool()
@@ -114,13 +105,11 @@ impl<'l> Tool<'l> {
     }
 
     /// A member of its `_meta`.
-    #[must_use]
     pub fn meta(&self, key: &str) -> Option<&'l Value> {
         self.declaration.get("_meta")?.get(key)
     }
 
     /// Whether references may be offered: not where it is marked as never chained.
-    #[must_use]
     pub fn is_chained(&self) -> bool {
         self.meta(CHAIN_MARK) != Some(&Value::Bool(false))
     }
@@ -128,7 +117,6 @@ impl<'l> Tool<'l> {
     /// Whether it declares that its calls may be repeated without harm: `readOnlyHint` or
     /// `idempotentHint` of its `annotations` is `true`. Only MCP has a place for it; what is not
     /// declared is not so.
-    #[must_use]
     pub fn is_repeatable(&self) -> bool {
         let declares = |hint: &str| {
             let annotations = self.declaration.get("annotations");

@@ -55,7 +55,6 @@ const MAX_VALUES: usize = 20_000;
 /// );
 /// # Ok::<(), crossfeed_jmespath::ParseError>(())
 /// ```
-#[must_use]
 pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Value> {
     let flat = flat_schema(output_schema).ok()?;
     let dialect = check(&flat).ok()?;

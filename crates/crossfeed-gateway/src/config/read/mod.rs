@@ -33,7 +33,6 @@ pub enum Format {
 
 impl Format {
     /// The format by the extension of the file, else by the beginning of the text.
-    #[must_use]
     pub fn of(path: Option<&Path>, text: &str) -> Self {
         let extension = path.and_then(Path::extension);
         let text = text.trim_start_matches('\u{feff}').trim_start();

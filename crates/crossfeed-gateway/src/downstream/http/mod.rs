@@ -88,7 +88,6 @@ pub struct Http {
 
 impl Http {
     /// Clients of `hub`, which are let in as `listen` says.
-    #[must_use]
     pub fn new(
         hub: Arc<dyn Hub>,
         listen: &ListenConfig,

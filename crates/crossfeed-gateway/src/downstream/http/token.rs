@@ -59,13 +59,11 @@ impl ListenerToken {
     }
 
     /// The file that keeps it.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The token: a secret.
-    #[must_use]
     pub fn secret(&self) -> &str {
         &self.token
     }

@@ -90,7 +90,6 @@ impl UnmatchedPattern {
 
     /// Whether it names one tool that there is not, or a field that is much like one that there is: such a rule
     /// would silently not hold. A pattern may be meant for tools to come.
-    #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_exact || matches!(self.key, NEVER | NEVER_OF_ALL) && self.nearest.is_some()
     }

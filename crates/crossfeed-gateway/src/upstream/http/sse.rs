@@ -85,7 +85,6 @@ enum Lines {
 
 impl Decoder {
     /// A reader of events whose data has at most so many bytes.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -58,7 +58,6 @@ impl RevealRules {
     /// assert!(shown.repeated);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn redact_result(&self, result: Cursor<'_>) -> Option<RedactedResult> {
         if self.never_is_empty() {
             return None;

@@ -26,7 +26,6 @@ impl RevealRules {
     /// assert_eq!(shown(r#""hello""#), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
     pub fn redact_value(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
         let Some(text) = value.as_str() else {
             return redact(self, value);
@@ -52,7 +51,6 @@ impl RevealRules {
     }
 
     /// Whether bytes, read as a text, name what is never shown: also a text of two bytes a character.
-    #[must_use]
     pub fn mentions_never_in(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         self.mentions_never(&text)

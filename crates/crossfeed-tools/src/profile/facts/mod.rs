@@ -35,7 +35,6 @@ impl NameRule {
     }
 
     /// Whether a name follows the rule.
-    #[must_use]
     pub fn admits(&self, name: &str) -> bool {
         let admitted = |c: char| c.is_ascii_alphanumeric() || self.signs.contains(c);
         let first = name.chars().next();

@@ -86,7 +86,6 @@ const MAX_ROUNDS: usize = 4;
 /// );
 /// assert_eq!(narrowed.folded, 1);
 /// ```
-#[must_use]
 pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
     let facts = profile.facts();
     let (schema, dropped) = if facts.keywords.is_none() {
