@@ -63,7 +63,6 @@ pub enum Missing {
 
 /// What is remembered of a result that has gone: the call, and whether it may be made again.
 #[derive(Clone, Default, PartialEq, Eq)]
-#[must_use]
 pub struct Tombstone {
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,

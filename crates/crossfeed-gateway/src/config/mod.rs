@@ -36,7 +36,6 @@ use strum::{EnumString, VariantNames};
 #[derive(Clone, Debug, Default, Setters)]
 #[setters(prefix = "with_", generate = false)]
 #[non_exhaustive]
-#[must_use]
 pub struct GatewayConfig {
     /// The servers, in the order of the file.
     pub servers: Vec<ServerConfig>,

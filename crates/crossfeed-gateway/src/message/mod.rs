@@ -108,7 +108,6 @@ pub(crate) type BodyMember = Member<&'static str>;
 /// The bytes are valid JSON: one object with `"jsonrpc": "2.0"`, no member of the envelope twice.
 /// Cloning shares them.
 #[derive(Clone, Debug)]
-#[must_use]
 pub struct Message {
     raw: Bytes,
     envelope: Envelope,
