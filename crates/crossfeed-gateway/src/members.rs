@@ -73,32 +73,44 @@ pub(crate) fn value_start(json: &[u8], key: &Quoted<'_>) -> Option<usize> {
 }
 
 /// Finds the members of the outermost object.
-pub(crate) struct Members<'t, T, F> {
+struct Members<'t, T, F, G> {
     text: &'t [u8],
     /// What is made of a key; `None` where its member is not wanted.
     read: F,
     depth: usize,
     /// The member whose value comes.
     next: Option<Member<T>>,
-    found: Vec<Member<T>>,
+    /// Takes each member.
+    take: G,
 }
 
-impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
-    /// The members, if it is JSON.
-    pub(crate) fn of(text: &'t str, read: F) -> Option<Vec<Member<T>>> {
-        let mut members = Self {
-            text: text.as_bytes(),
-            read,
-            depth: 0,
-            next: None,
-            found: Vec::new(),
-        };
-        read_tokens(text, &mut members).ok()?;
-        Some(members.found)
-    }
+/// Gives the wanted members of the outermost object one by one; `None` where it is not JSON.
+pub(crate) fn each_member<T>(
+    text: &str,
+    read: impl Fn(&str) -> Option<T>,
+    take: impl FnMut(Member<T>),
+) -> Option<()> {
+    let mut members = Members {
+        text: text.as_bytes(),
+        read,
+        depth: 0,
+        next: None,
+        take,
+    };
+    read_tokens(text, &mut members).ok()
 }
 
-impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
+/// The wanted members of the outermost object, if it is JSON.
+pub(crate) fn members_of<T>(
+    text: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Option<Vec<Member<T>>> {
+    let mut members = Vec::new();
+    each_member(text, read, |member| members.push(member))?;
+    Some(members)
+}
+
+impl<T, F: Fn(&str) -> Option<T>, G: FnMut(Member<T>)> TokenVisitor for Members<'_, T, F, G> {
     fn open(&mut self, _: usize) {
         if let Some(member) = &mut self.next {
             member.depth = member.depth.max(self.depth);
@@ -122,7 +134,7 @@ impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
         if self.depth == 1
             && let Some(member) = self.next.take()
         {
-            self.found.push(member.ended(end));
+            (self.take)(member.ended(end));
         }
     }
 }

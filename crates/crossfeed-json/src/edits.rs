@@ -116,12 +116,6 @@ impl<'d> Edits<'d> {
     /// # Ok::<(), crossfeed_json::JsonError>(())
     /// ```
     pub fn set_members<V: AsRef<[u8]>>(&mut self, object: Cursor<'_>, members: &[(&str, V)]) {
-        let Some(last) = object.items().last() else {
-            if !members.is_empty() {
-                self.replace(object, self::object(members));
-            }
-            return;
-        };
         let mut added = Vec::new();
         for (key, json) in members {
             match object.get(key) {
@@ -132,8 +126,12 @@ impl<'d> Edits<'d> {
                 }
             }
         }
-        if !added.is_empty() {
-            self.insert_behind(last, added);
+        if added.is_empty() {
+            return;
+        }
+        match object.items().last() {
+            Some(last) => self.insert_behind(last, added),
+            None => self.replace(object, self::object(members)),
         }
     }
 

@@ -20,6 +20,10 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     if let (Some(a), Some(b)) = (short(a.as_bytes()), short(b.as_bytes())) {
         return a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     }
+    // Ids and times of up to 18 digits.
+    if let (Ok(a), Ok(b)) = (a.parse::<i64>(), b.parse::<i64>()) {
+        return a.cmp(&b);
+    }
     Decimal::parse(a).compare(&Decimal::parse(b))
 }
 

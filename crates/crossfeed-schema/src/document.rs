@@ -119,15 +119,18 @@ impl<'s> Document<'s> {
 
     /// Whether one of its schemas admits null; `None` where that takes too much to find out.
     pub fn admits_null(&self, schema: &'s Value) -> Option<bool> {
-        self.judge_null(schema, 0).ok()
+        // Each question has the steps for itself: the nulls of a long list ask about the same schema.
+        self.null_steps.set(MAX_NULL_STEPS);
+        self.known_null(schema, 0).ok()
     }
 
-    fn target_admits_null(&self, target: &'s Value, depth: usize) -> Result<bool, Unknown> {
-        let at = address(target);
+    /// The judgement of a schema that many ask about, made once.
+    fn known_null(&self, schema: &'s Value, depth: usize) -> Result<bool, Unknown> {
+        let at = address(schema);
         if let Some(known) = self.nulls.borrow().get(&at) {
             return Ok(*known);
         }
-        let admits = self.judge_null(target, depth + 1)?;
+        let admits = self.judge_null(schema, depth)?;
         self.nulls.borrow_mut().insert(at, admits);
         Ok(admits)
     }
@@ -146,7 +149,7 @@ impl<'s> Document<'s> {
             let refers = object.contains_key("$ref");
             let hides_siblings = refers && self.dialect <= Dialect::Draft7;
             for link in self.links(schema) {
-                if !self.target_admits_null(link.target.ok_or(Unknown)?, depth)? {
+                if !self.known_null(link.target.ok_or(Unknown)?, depth + 1)? {
                     return Ok(false);
                 }
                 if hides_siblings {

@@ -12,6 +12,7 @@ use crate::{
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
 };
+use bytes::Bytes;
 use crossfeed_jmespath::{Arena, Memory, Unrepresentable, View};
 use crossfeed_json::{Document, JsonErrorKind, MAX_DEPTH};
 use crossfeed_store::StoredArtifact;
@@ -122,12 +123,12 @@ impl<'m> ArtifactBuilder<'m> {
             let selection = self.inner.select_in(&views, &arena, &budget, text)?;
             let written = selection.view.write(&mut json, limit);
             written.map_err(|why| too_costly(why.to_string()))?;
-            let document = Document::new(std::mem::take(&mut json));
-            if selection.view.as_cursor().is_none() && is_too_deep(&document) {
+            let json = Bytes::from(std::mem::take(&mut json));
+            if selection.view.as_cursor().is_none() && is_too_deep(&json) {
                 let why = format!("the value nests deeper than {MAX_DEPTH}");
                 return Err(too_costly(why));
             }
-            Ok((document, selection.report))
+            Ok((Document::new(json), selection.report))
         };
         let (document, report) = select().map_err(|error| {
             let failure: Box<Failure> = error.into();
@@ -166,11 +167,11 @@ impl<'m> ArtifactBuilder<'m> {
             let mut json = Vec::new();
             let written = View::object(members).write(&mut json, limit);
             written.map_err(|_| ArtifactError::TooLarge { limit })?;
-            let document = Document::new(json);
-            if is_too_deep(&document) {
+            let json = Bytes::from(json);
+            if is_too_deep(&json) {
                 return Err(ArtifactError::TooDeep);
             }
-            Ok(document)
+            Ok(Document::new(json))
         };
         let Some(component) = &wanted.component else {
             return Ok((None, Some(write(details)?)));
@@ -296,8 +297,10 @@ fn full_data<'a>(
     Ok(full)
 }
 
-/// Whether what an expression built nests deeper than anything that can be recorded.
-fn is_too_deep(document: &Document) -> bool {
+/// Whether what an expression built nests deeper than anything that can be recorded. The index that says so is
+/// not kept: it would count as part of what is stored.
+fn is_too_deep(json: &Bytes) -> bool {
+    let document = Document::new(json.clone());
     let read = document.root();
     read.is_err_and(|error| error.kind == JsonErrorKind::TooDeep)
 }

@@ -20,6 +20,9 @@ pub enum LimitError {
         /// How many they may take.
         limit: usize,
     },
+    /// Arguments that take too long to hold against the tool's schema: thousands of names, each in many branches.
+    #[error("the arguments take too many steps to find what the tool's schema declares")]
+    SchemaTooCostly,
     /// A result that nests too deep, or is too large to be indexed.
     #[error("the result cannot be read: {0}")]
     Unreadable(JsonError),
@@ -62,6 +65,7 @@ impl LimitError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::ArgumentsTooDeep => "try: arguments with fewer levels of lists and objects",
+            Self::SchemaTooCostly => "write less in one call",
             Self::ArgumentsTooLarge { .. } => {
                 "write fewer values: pass large data by reference to the call that returned it"
             }

@@ -71,11 +71,7 @@ fn breaks_schema(value: &Value, schema: &InputSchema, steps: &mut Steps) -> Diag
             .to_owned();
     let mut path = String::new();
     // It may take more to say what does not fit than that it does not.
-    if let Some(finding) = schema
-        .findings(value, steps)
-        .ok()
-        .and_then(|mut all| all.next())
-    {
+    if let Ok(Some(finding)) = schema.first_finding(value, steps) {
         let found = value.pointer(finding.at.as_str()).unwrap_or(&Value::Null);
         let (expected, found) = (&finding.expected, Shape::of_value(found));
         message = format!("{message}: expected {expected}, found {found}");

@@ -204,8 +204,8 @@ pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
 /// costs a walk over the result.
 const MAX_EXPLAINED: usize = 32;
 
-/// The views and the shape of a result, or the limit that stopped opening it.
-type OpenedResult<'a> = Result<(Views<'a>, Rc<Outline>), LimitError>;
+/// A result as selectors may see it, its views and its shape; or why it cannot be opened.
+type OpenedResult<'a> = Result<(&'a Stored, Views<'a>, Rc<Outline>), Error>;
 
 /// Resolves values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
@@ -272,6 +272,29 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok(())
     }
 
+    /// A selector sees what the model may; without one all is passed on, unseen.
+    fn open(&self, whole: &'a Unredacted, reference: &Reference) -> OpenedResult<'a> {
+        let context = self.context;
+        let arena = &context.arena.arena;
+        let is_seen = || reference.select.is_some() || whole.as_stored().failure().is_some();
+        let stored = if context.reveal.hides() && is_seen() {
+            let redacted = whole.redacted(context.reveal)?;
+            context.arena.redacted.push_get(Box::new(redacted))
+        } else {
+            whole.as_stored()
+        };
+        if let Some(message) = stored.failure() {
+            return Err(Error::Lookup(LookupError::Failed {
+                call_id: reference.call_id.clone(),
+                message: message.to_owned(),
+                tool: stored.tool().map(str::to_owned),
+                repeatable: stored.repeatable(),
+            }));
+        }
+        let budget = context.limits.budget(stored.document(), arena);
+        Ok((stored, stored.views(arena, &budget)?, Rc::default()))
+    }
+
     fn result(&self, planned: &Planned) -> Result<&'a Unredacted, LookupError> {
         match self.context.results.get(planned.wanted) {
             Some(result) => result.as_ref().map_err(Clone::clone),
@@ -288,27 +311,13 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             let limit = context.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
-        // A selector sees what the model may; without one all is passed on, unseen.
-        let selects = reference.select.is_some();
-        let is_seen = || selects || whole.as_stored().failure().is_some();
-        let stored = if context.reveal.hides() && is_seen() {
-            let redacted = whole.redacted(context.reveal)?;
-            context.arena.redacted.push_get(Box::new(redacted))
-        } else {
-            whole.as_stored()
-        };
-        if let Some(message) = stored.failure() {
-            return Err(Error::Lookup(LookupError::Failed {
-                call_id: reference.call_id.clone(),
-                message: message.to_owned(),
-                tool: stored.tool().map(str::to_owned),
-                repeatable: stored.repeatable(),
-            }));
+        let key = (planned.wanted, reference.select.is_some());
+        if !self.opened.contains_key(&key) {
+            let opened = self.open(whole, reference);
+            self.opened.insert(key, opened);
         }
+        let (stored, views, outline) = self.opened[&key].clone()?;
         let budget = context.limits.budget(stored.document(), arena);
-        let opened = self.opened.entry((planned.wanted, selects));
-        let open = || Ok((stored.views(arena, &budget)?, Rc::default()));
-        let (views, outline) = opened.or_insert_with(open).clone()?;
         let mut source = ReferenceSource {
             tool: stored.tool().map(str::to_owned),
             bytes_in: stored.document().raw().len(),

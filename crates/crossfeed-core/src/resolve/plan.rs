@@ -116,7 +116,12 @@ impl Plan {
             path: Vec::new(),
             room,
         };
-        walk.value(arguments, &Position::root(schema.unwrap_or(ANYTHING)))?;
+        let root = Position::root(schema.unwrap_or(ANYTHING));
+        walk.value(arguments, &root)?;
+        // What the schema declares further on was not read, and could be taken for a reference.
+        if root.document().is_exhausted() {
+            return Err(LimitError::SchemaTooCostly);
+        }
         Ok(walk.plan)
     }
 

@@ -157,7 +157,9 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let shape = self.outline.shape(&self.views.canonical);
         let text = stripped.unwrap_or(text);
-        let understood = self.understood(text);
+        // Once nothing more is explained, no names are looked for.
+        let explains = self.explanations.get() > 0;
+        let understood = explains.then(|| self.understood(text)).flatten();
         let names = understood.as_deref().map(miss::names);
         let wanted = names.unwrap_or_else(|| miss::words(text));
         let nearest = self.nearest(&wanted, &self.views.canonical);

@@ -135,7 +135,18 @@ impl InputSchema {
         self.0.footprint.get_or_init(footprint)
     }
 
-    /// All that does not fit, in the validator's order, each found when it is asked for.
+    /// The first thing that does not fit: nothing is built for the others.
+    pub(crate) fn first_finding(
+        &self,
+        value: &Value,
+        steps: &mut Steps,
+    ) -> Result<Option<Finding>, ValidationCost> {
+        steps.pay(self.0.graph.as_ref(), value, true)?;
+        let error = self.0.validator.validate(value).err();
+        Ok(error.map(|error| Finding::of(&error)))
+    }
+
+    /// All that does not fit, in the validator's order.
     pub(crate) fn findings<'f>(
         &'f self,
         arguments: &'f Value,

@@ -14,12 +14,21 @@ use bytes::Bytes;
 use std::{collections::HashMap, mem};
 
 /// The desk of an era. `S` is the era's purpose of a request to the server.
-#[derive(Default)]
 pub(super) struct Desk<S> {
     numbers: u64,
     /// The requests without an answer, by number.
     pub(super) sent: HashMap<u64, (ConnectionId, S)>,
     actions: Actions,
+}
+
+impl<S> Default for Desk<S> {
+    fn default() -> Self {
+        Self {
+            numbers: 0,
+            sent: HashMap::new(),
+            actions: Actions::default(),
+        }
+    }
 }
 
 impl<S> Desk<S> {

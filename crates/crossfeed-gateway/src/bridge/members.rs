@@ -45,11 +45,15 @@ pub(super) fn with(
 
 /// An object with those of these members that it does not have; none if it is not an object.
 pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Bytes> {
-    let absent = members
-        .iter()
-        .filter(|(key, _)| get(object, &[key]).is_none());
-    let with = with(Some(object), &absent.copied().collect::<Vec<_>>(), &[]);
-    with.filter(|_| object != "null")
+    let mut is_valid = false;
+    let edited = edited(object, |edits, root| {
+        is_valid = root.kind() == Kind::Object;
+        if is_valid {
+            let absent = members.iter().filter(|(key, _)| root.get(key).is_none());
+            edits.set_members(root, &absent.copied().collect::<Vec<_>>());
+        }
+    });
+    edited.filter(|_| is_valid)
 }
 
 /// An object without some members, and its `_meta` without those of `meta`; a `_meta` without others goes, too. Other

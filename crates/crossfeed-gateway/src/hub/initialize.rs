@@ -109,6 +109,10 @@ fn has_tools(about: &Bytes) -> bool {
 
 /// Waits for all servers, but only up to [`START_GRACE`] for those that are slower than others.
 pub(super) async fn some_settled(side: &Arc<ConnectionSet>) {
+    // `select_ok` needs one to wait for: a holder's servers may all be switched off.
+    if side.links.is_empty() {
+        return;
+    }
     for link in &side.links {
         link.wake_failed();
     }
@@ -194,7 +198,8 @@ fn of_all(
         }
     }
     let info = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
-    let mut result = if revision.is_stateless() {
+    let is_stateless = revision.is_stateless();
+    let mut result = if is_stateless {
         let all = Revision::ALL.iter().map(|revision| revision.as_str());
         json!({
             "resultType": "complete",
@@ -202,8 +207,6 @@ fn of_all(
             "capabilities": capabilities,
             "_meta": {(meta::SERVER_INFO): info},
             "serverInfo": info,
-            "ttlMs": 0,
-            "cacheScope": "private",
         })
     } else {
         json!({
@@ -214,6 +217,10 @@ fn of_all(
     };
     if !instructions.is_empty() {
         result["instructions"] = json!(instructions);
+    }
+    if is_stateless {
+        result["ttlMs"] = json!(0);
+        result["cacheScope"] = json!("private");
     }
     result.to_string().into()
 }

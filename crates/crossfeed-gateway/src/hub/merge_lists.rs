@@ -9,8 +9,8 @@ use super::{
     initialize::{START_GRACE, some_settled},
 };
 use crate::{
-    apart::{apart, indexed},
-    members::{self, EMPTY, object},
+    apart::{apart, indexed, read_apart},
+    members::{self, EMPTY},
     message::{Message, RpcError},
     protocol::{code, method},
     tools::Naming,
@@ -288,7 +288,7 @@ fn all_prompts(
             let quoted = crossfeed_json::quoted(&shown);
             raw = members::replaced(&raw, &["name"], quoted.as_bytes());
         }
-        page.items.push(raw);
+        page.push(&raw);
     }
     if let Some(link) = unnamed {
         tracing::warn!(
@@ -321,14 +321,23 @@ pub(super) async fn all_pages(
     loop {
         let page = request.page(link, method, params.as_ref(), until).await?;
         bytes += page.len();
-        let document = indexed(page.clone()).await;
-        let root = document.root().ok();
-        let list = root.and_then(|root| root.get(member));
-        items += list.and_then(|list| list.len()).unwrap_or(0);
-        let next = root.and_then(|root| Some(root.get("nextCursor")?.shared()));
+        // Most lists of tools have one page, which is not indexed to find that out.
+        let (count, next) = if most_items == usize::MAX {
+            let next = read_apart(&page, |page| members::get(page, &["nextCursor"]));
+            (0, next.await)
+        } else {
+            let document = indexed(page.clone()).await;
+            let root = document.root().ok();
+            let list = root.and_then(|root| root.get(member)?.len());
+            let next = root.and_then(|root| Some(root.get("nextCursor")?.shared()));
+            (list.unwrap_or(0), next)
+        };
+        items += count;
         let next = next.filter(|next| next.starts_with(b"\""));
         pages.push(page);
-        if items > most_items || bytes > most {
+        // The last page of a list of tools was read already, and is listed.
+        let is_judged = most_items < usize::MAX || next.is_some();
+        if items > most_items || bytes > most && is_judged {
             let reason = format!("its list of {member} is too long");
             return Err(invalid(link, reason));
         }
@@ -348,7 +357,8 @@ pub(super) async fn all_pages(
 #[derive(Default)]
 struct Page {
     member: &'static str,
-    items: Vec<Bytes>,
+    /// The items, with commas between them.
+    items: Vec<u8>,
     pages: usize,
     /// The shortest time that a page may be kept, and whether only for its client.
     ttl: Option<u64>,
@@ -369,7 +379,14 @@ impl Page {
         let document = Document::new(result.clone());
         let list = document.root().ok().and_then(|root| root.get(self.member));
         let items = list.into_iter().flat_map(|list| list.items());
-        self.items.extend(items.map(|item| item.shared()));
+        items.for_each(|item| self.push(item.raw()));
+    }
+
+    fn push(&mut self, item: &[u8]) {
+        if !self.items.is_empty() {
+            self.items.push(b',');
+        }
+        self.items.extend_from_slice(item);
     }
 
     /// Applies how long a server's page may be kept, and for whom.
@@ -381,19 +398,24 @@ impl Page {
     }
 
     fn done(self, cursor: Option<&str>, stateless: bool) -> Bytes {
-        let items = [b"[", &self.items.join(&b","[..])[..], b"]"].concat();
-        let mut members = vec![(self.member, items)];
-        let cursor = cursor.map(|cursor| crossfeed_json::quoted(cursor).into_bytes());
-        members.extend(cursor.map(|cursor| ("nextCursor", cursor)));
+        let mut json = self.items;
+        let head = format!("{{\"{}\":[", self.member);
+        json.splice(0..0, head.into_bytes());
+        json.push(b']');
+        if let Some(cursor) = cursor {
+            let member = format!(",\"nextCursor\":{}", crossfeed_json::quoted(cursor));
+            json.extend_from_slice(member.as_bytes());
+        }
         if stateless {
             let is_private = self.is_private || self.pages == 0;
             let scope = if is_private { "private" } else { "public" };
-            let ttl = self.ttl.unwrap_or(0).to_string();
-            members.push(("resultType", br#""complete""#.to_vec()));
-            members.push(("ttlMs", ttl.into_bytes()));
-            members.push(("cacheScope", format!("\"{scope}\"").into_bytes()));
+            let ttl = self.ttl.unwrap_or(0);
+            let members =
+                format!(",\"resultType\":\"complete\",\"ttlMs\":{ttl},\"cacheScope\":\"{scope}\"");
+            json.extend_from_slice(members.as_bytes());
         }
-        object(&members)
+        json.push(b'}');
+        json.into()
     }
 }
 

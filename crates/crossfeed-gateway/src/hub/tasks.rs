@@ -190,9 +190,14 @@ fn named(params: &Bytes) -> Option<String> {
 
 /// The task that a result stands for. Most results stand for none, and are not indexed.
 fn begun_by(result: &Bytes) -> Option<String> {
-    members::get_text(result, &["task", ID]).or_else(|| {
-        let kind = members::get_text(result, &["resultType"])?;
-        (kind == "task").then(|| members::get_text(result, &[ID]))?
+    if !members::may_hold(result, ID) {
+        return None;
+    }
+    let document = Document::new(result.clone());
+    let text = |path: &[&str]| Some(members::at(&document, path)?.as_str()?.into_owned());
+    text(&["task", ID]).or_else(|| {
+        let is_task = text(&["resultType"]).as_deref() == Some("task");
+        is_task.then(|| text(&[ID]))?
     })
 }
 

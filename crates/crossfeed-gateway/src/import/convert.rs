@@ -487,7 +487,7 @@ impl Reading<'_> {
             // These clients take it literally.
             _ if of_the_editor && !inside.starts_with("env:") => Ok(format!("$${{{inside}}}")),
             // A client that reads shell text (`${1}`) leaves it to the shell, and so does the gateway.
-            _ if !is_name(name_of(inside)) => Ok(format!("$${{{inside}}}")),
+            _ if !is_name(name_of(inside)) && !inside.contains("${") => Ok(format!("$${{{inside}}}")),
             _ => {
                 let whole = format!("${{{inside}}}");
                 for part in parts(&whole)? {

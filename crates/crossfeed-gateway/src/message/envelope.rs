@@ -76,7 +76,14 @@ impl TokenVisitor for Reader<'_> {
         match (self.depth, self.current) {
             (2, Some((of, from))) => {
                 if let Some(member) = self.nested.take() {
-                    match &mut self.noted[of] {
+                    let noted = &mut self.noted[of];
+                    // Of a parameter that stands twice the last counts, so there are never too many.
+                    if NAMES[of] == "params"
+                        && let Some(noted) = noted
+                    {
+                        noted.retain(|other| other.key != member.key);
+                    }
+                    match noted {
                         Some(noted) if noted.len() < MAX_NOTED => {
                             noted.push(member.ended(end).within(from));
                         }
@@ -97,11 +104,10 @@ impl TokenVisitor for Reader<'_> {
 /// message than the one that was judged here.
 fn is_read_as_another(key: &str) -> bool {
     // The longest, of signs of up to three bytes.
-    let may_be = key.len() <= 3 * "jsonrpc".len();
-    may_be
-        && NAMES
-            .iter()
-            .any(|own| own.to_uppercase() == key.to_uppercase())
+    key.len() <= 3 * "jsonrpc".len() && {
+        let key = key.to_uppercase();
+        NAMES.iter().any(|own| own.eq_ignore_ascii_case(&key))
+    }
 }
 
 /// Reads an envelope.

@@ -293,8 +293,10 @@ impl Message {
             Body::Other(json) => return self.with_body(json),
             Body::Edited(edits) => edits,
         };
+        let is_replaced = |body: &Range<usize>| self.edits.iter().any(|(at, _)| at == body);
         match self.envelope.body.clone() {
-            Some(range) if self.envelope.members.take().is_some() => {
+            Some(range) if !is_replaced(&range) => {
+                self.envelope.members = None;
                 for (at, with) in edits {
                     self.edit(range.start + at.start..range.start + at.end, with);
                 }

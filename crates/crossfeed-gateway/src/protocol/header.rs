@@ -43,7 +43,8 @@ pub(crate) fn without_parameters(media_type: &str) -> &str {
 pub(crate) fn encoded(value: &str) -> Cow<'_, str> {
     let is_padded = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
     let is_printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_printable && !is_padded && base64_of(value).is_none() {
+    let is_marked = value.starts_with("=?base64?") && value.ends_with("?=");
+    if is_printable && !is_padded && !is_marked {
         return Cow::Borrowed(value);
     }
     Cow::Owned(format!("=?base64?{}?=", BASE64_STANDARD.encode(value)))

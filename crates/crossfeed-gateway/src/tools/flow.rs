@@ -117,9 +117,15 @@ impl Known {
 
     /// Remembers a call, in place of the oldest of who has most where there are `most`.
     fn put(&mut self, principal: &Principal, call: (Scope, CallId), sources: Sources, most: usize) {
-        let own = self.of_calls.entry(principal.clone());
-        let own = own.or_insert_with(LruCache::unbounded);
-        if own.put(call, sources).is_some() {
+        let is_known = match self.of_calls.get_mut(principal) {
+            Some(own) => own.put(call, sources).is_some(),
+            None => {
+                let own = self.of_calls.entry(principal.clone());
+                own.or_insert_with(LruCache::unbounded).put(call, sources);
+                false
+            }
+        };
+        if is_known {
             return;
         }
         self.count += 1;

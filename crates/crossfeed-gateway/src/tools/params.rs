@@ -10,7 +10,7 @@ use super::{
 use crate::{
     apart::{apart, indexed},
     budget::{Charge, UNCHARGED},
-    members::{Member, Members},
+    members::{Member, each_member},
     message::over,
 };
 use bytes::Bytes;
@@ -159,10 +159,14 @@ impl Params {
 /// Arguments that are a list or object; `None` where `params` are not valid JSON, which their index says.
 fn arguments_in(params: &[u8]) -> Option<Member<()>> {
     let text = std::str::from_utf8(params).ok()?;
-    let members = Members::of(text, |key| (key == ARGUMENTS).then_some(()))?;
-    let begins = |member: &Member<()>| params.get(member.value.start);
-    let mut members = members.into_iter().rev();
-    members.find(|member| matches!(begins(member), Some(b'[' | b'{')))
+    let mut last = None;
+    let is_wanted = |key: &str| (key == ARGUMENTS).then_some(());
+    each_member(text, is_wanted, |member| {
+        if matches!(params.get(member.value.start), Some(b'[' | b'{')) {
+            last = Some(member);
+        }
+    })?;
+    last
 }
 
 #[cfg(test)]

@@ -11,12 +11,29 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::arguments_cost;
-use crossfeed_json::indexing_bytes;
+use crossfeed_json::{TokenVisitor, indexing_bytes, read_tokens};
 use crossfeed_wire::{CallId, ErrorCode};
+
+/// The index takes a word for each value.
+const WORD_BYTES: usize = 8;
 
 /// Room for the index of the `params` of a call; nothing where they are short.
 pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Refused> {
-    to_hold(shared, params, indexing_bytes).await
+    to_hold(shared, params, |json| WORD_BYTES * values(json)).await
+}
+
+/// How many values JSON holds, as far as it is JSON.
+fn values(json: &[u8]) -> usize {
+    struct Values(usize);
+    impl TokenVisitor for Values {
+        fn value_end(&mut self, _: usize) {
+            self.0 += 1;
+        }
+    }
+    let mut values = Values(0);
+    let text = std::str::from_utf8(json);
+    let _ = text.map(|text| read_tokens(text, &mut values));
+    values.0
 }
 
 /// Room to read arguments, for as long as that takes; nothing where they are short.

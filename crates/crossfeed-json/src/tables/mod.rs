@@ -5,7 +5,7 @@
 //!
 //! - A table only says sooner what the document says anyway: no answer depends on whether there is
 //!   one. While one is made, is not worth making or was stopped, a walk says it.
-//! - ColumnBuilder a table is work that is counted; every few thousand looks at keys the caller says whether
+//! - Making a table is work that is counted; every few thousand looks at keys the caller says whether
 //!   it may go on. What was stopped is not tried again, nor is a column whose look-ups find little.
 //! - One thread makes an index of keys or places; several may make columns of one list, of which one
 //!   is kept and counted.

@@ -17,7 +17,7 @@ pub trait DurableHarness: Harness {
     async fn reopen(&self, limits: &MemoryLimits) -> Arc<dyn ResultStore>;
 }
 
-/// Runs every function of this module, each on a store of its a.
+/// Runs every function of this module, each on a store of its own.
 ///
 /// # Panics
 ///

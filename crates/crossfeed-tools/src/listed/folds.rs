@@ -59,14 +59,16 @@ fn meant(shown: &Position<'_>, own: &Position<'_>, written: &Value) -> Option<Va
             let may_be_null = |schema: &Value| is_fold(schema) && tells(schema, &Value::Null);
             let has_place = scalar.is_null() && shown.schemas().any(may_be_null);
             let mut others = shown.schemas().filter(|schema| !is_fold(schema));
-            let fits = if scalar.is_null() {
-                own.keeps_null()
-            } else {
-                may_hold(own, scalar)
+            let fits = || {
+                if scalar.is_null() {
+                    own.keeps_null()
+                } else {
+                    may_hold(own, scalar)
+                }
             };
             !has_place
                 && !others.any(|schema| tells(schema, scalar) || tells(schema, written))
-                && fits
+                && fits()
                 && keeps_its_digits(text)
         }
     };

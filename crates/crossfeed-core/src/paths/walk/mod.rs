@@ -12,6 +12,7 @@ mod found;
 
 use super::SELECTOR_CHARS;
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
+use crossfeed_json::Cursor;
 use std::{
     borrow::Cow,
     collections::{HashMap, hash_map::Entry},
@@ -29,6 +30,8 @@ const FIRST_ITEMS: [usize; 3] = [8, 4, 3];
 const FAR_ITEM: usize = 1024;
 /// In how many lists such items are looked at: reaching them is a walk over those before.
 const FAR_LISTS: usize = 16;
+/// Bytes of a written key beyond which it has more than [`SELECTOR_CHARS`]: six for each of up to four units.
+const MAX_KEY_BYTES: usize = 6 * 4 * SELECTOR_CHARS;
 /// How many of the first keys of an object are looked at.
 const FIRST_KEYS: usize = 500;
 /// The same for an object in a list.
@@ -217,12 +220,23 @@ impl<'a> Walk<'a> {
         if len > most {
             self.cut(at, place.path, false, most, len);
         }
-        for (key, value) in place.view.members().take(most) {
+        let cursor = place.view.as_cursor();
+        let written = cursor.into_iter().flat_map(Cursor::members);
+        let written = written.map(|(key, value)| {
+            // A key is not decoded to find out that it is too long.
+            let is_long = key.raw().len() > MAX_KEY_BYTES;
+            ((!is_long).then(|| key.text()), View::from(value))
+        });
+        let built = Some(&place.view).filter(|_| cursor.is_none()).into_iter();
+        let built = built.flat_map(View::members);
+        let built = built.map(|(key, value)| (Some(key), value));
+        for (key, value) in written.chain(built).take(most) {
             self.spend(place.whole, budget)?;
-            if key.chars().nth(SELECTOR_CHARS).is_some() {
+            let is_short = |key: &Cow<'_, str>| key.chars().nth(SELECTOR_CHARS).is_none();
+            let Some(key) = key.filter(is_short) else {
                 self.long_keys += 1;
                 continue;
-            }
+            };
             let name = self.name(key);
             let path = self.path(place.path, Step::Name(name));
             self.add(Place {

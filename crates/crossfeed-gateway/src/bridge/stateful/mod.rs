@@ -43,17 +43,11 @@ pub(super) struct Session {
 }
 
 /// The purpose of a request to the server.
-#[derive(Default)]
 pub(super) enum Sent {
-    Discover {
-        client: Id,
-        wanted: Revision,
-    },
+    Discover { client: Id, wanted: Revision },
     Call(u64),
     Task(u64),
     Listen,
-    #[default]
-    Unasked,
 }
 
 /// A request of the client that is passed on.
@@ -136,7 +130,7 @@ impl Era for Session {
     fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Sent>, message: Message) {
         match (sent, message.result()) {
             // The answer is not needed, or no longer.
-            (None | Some(Sent::Unasked), _) => {}
+            (None, _) => {}
             (Some(Sent::Discover { client, wanted }), _) => {
                 self.discovered(&client, wanted, message);
             }
@@ -188,7 +182,6 @@ impl Era for Session {
         let (call, is_task) = match sent {
             Sent::Discover { client, .. } => return self.desk.failed(client, error),
             Sent::Listen => return self.listen_ended(number, None),
-            Sent::Unasked => return,
             Sent::Call(call) => (call, false),
             Sent::Task(call) => (call, true),
         };

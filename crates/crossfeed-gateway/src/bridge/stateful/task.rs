@@ -9,7 +9,7 @@ use crate::{
         driver::{Action, FIRST},
         members::{self, EMPTY},
     },
-    message::{Message, RpcError},
+    message::{Id, Message, RpcError},
     protocol::{code, meta, method},
 };
 use bytes::Bytes;
@@ -90,9 +90,13 @@ impl Session {
     ) -> Option<u64> {
         let mut params: Vec<(&str, &[u8])> = vec![("taskId", task)];
         params.extend(responses.map(|responses| ("inputResponses", &responses[..])));
-        let params = self.with_meta(Some(&members::object(&params)), false)?;
-        let params = self.with_tasks(&params)?;
+        let params = self.task_params(&params)?;
         Some(self.desk.ask(FIRST, method, &params, sent))
+    }
+
+    fn task_params(&self, params: &[(&str, &[u8])]) -> Option<Bytes> {
+        let params = self.with_meta(Some(&members::object(params)), false)?;
+        self.with_tasks(&params)
     }
 
     /// The server answered a request about a task.
@@ -156,7 +160,12 @@ impl Session {
 
     /// Cancels a task that is no longer needed.
     pub(super) fn cancel_task(&mut self, task: &Bytes) {
-        self.about_task(method::CANCEL_TASK, task, None, Sent::Unasked);
+        // The answer is not needed, and may never come.
+        if let Some(params) = self.task_params(&[("taskId", task)]) {
+            let id = Id::number(self.desk.number());
+            let request = Message::request(&id, method::CANCEL_TASK, Some(&params));
+            self.desk.send(FIRST, request);
+        }
     }
 }
 

@@ -294,11 +294,13 @@ impl Sessions {
 
     /// Whether an answer says that a call became a task: the call goes on.
     fn is_about_task(&mut self, number: u64, message: &Message) -> bool {
-        let result = message.result();
-        let task = result.and_then(|result| members::get(&result, &["task", "taskId"]));
         let call = self.calls.get_mut(&number);
-        let call = call.filter(|call| matches!(call.as_task, AsTask::Asked));
-        let (Some(call), Some(task)) = (call, task) else {
+        let Some(call) = call.filter(|call| matches!(call.as_task, AsTask::Asked)) else {
+            return false;
+        };
+        let result = message.result();
+        let Some(task) = result.and_then(|result| members::get(&result, &["task", "taskId"]))
+        else {
             return false;
         };
         let params = members::object(&[("taskId", &task)]);

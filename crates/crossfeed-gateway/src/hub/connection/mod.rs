@@ -562,13 +562,18 @@ impl ServerConnection {
             (waiting, unsent)
         };
         let lost = error.clone().after_sending();
-        for (upstream_id, waiting) in waiting {
+        // Their descriptors are free before a client hears of it, and may try elsewhere.
+        let waiting: Vec<_> = waiting
+            .into_iter()
+            .map(|(upstream_id, waiting)| (upstream_id, waiting.reply, waiting.timer))
+            .collect();
+        for (upstream_id, reply, timer) in waiting {
             let was_sent = !unsent.contains(&upstream_id);
             let error = if was_sent { &lost } else { &error };
             if !is_closed {
-                waiting.timer.end(error.outcome());
+                timer.end(error.outcome());
             }
-            self.fail_one(waiting.reply, error).await;
+            self.fail_one(reply, error).await;
         }
     }
 

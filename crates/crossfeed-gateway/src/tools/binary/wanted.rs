@@ -30,7 +30,15 @@ fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
 /// The selector that makes of a binary result what a tool's schema wants at a place of the arguments.
 pub(super) fn form_at(schema: &Value, path: &[String]) -> Option<&'static str> {
     let root = Position::root(schema);
-    let position = path.iter().fold(root, |at, step| at.child(step));
+    let position = path.iter().fold(root, |at, step| {
+        let child = at.child(step);
+        // A number may be the name of a member that is not declared.
+        if child.is_empty() {
+            at.member(step)
+        } else {
+            child
+        }
+    });
     position.schemas().find_map(form)
 }
 

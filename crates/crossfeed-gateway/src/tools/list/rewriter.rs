@@ -231,23 +231,23 @@ impl State {
             .zip(&fits)
             .filter(|(_, fits)| **fits && !is_each_alone);
         let fitting: Vec<_> = fitting.map(|(own, _)| *own).collect();
-        let mut together = worked(job, &fitting, base.clone());
-        let is_over = !is_each_alone && base.is_over();
+        let (options, mut together) = worked(job, &fitting, base.clone());
         let tools = own.iter().zip(&fits).map(|((name, raw), fits)| {
             if !fits {
                 skipped.for_size += 1;
                 return unjudged(job, name, raw);
             }
             let tool = if is_each_alone {
-                self.alone(job, name, raw, &base)?
+                self.alone(job, name, raw, &base)
             } else {
-                together.next()?
+                let piece = together.next()?;
+                (!options.is_over()).then(|| finished(job, piece, &options))
             };
-            if is_over || tool.is_unjudged() {
+            let tool = tool.filter(|tool| !tool.is_unjudged());
+            tool.or_else(|| {
                 skipped.for_time += 1;
-                return unjudged(job, name, raw);
-            }
-            Some(tool)
+                unjudged(job, name, raw)
+            })
         });
         let tools = tools.collect();
         (tools, skipped)
@@ -274,7 +274,8 @@ impl State {
         }
         // What is kept must not keep alive the page that it came in.
         let raw = Bytes::copy_from_slice(raw);
-        let tool = worked(job, &[(name, &raw)], base.clone()).next()?;
+        let (options, mut pieces) = worked(job, &[(name, &raw)], base.clone());
+        let tool = finished(job, pieces.next()?, &options);
         if !tool.is_unjudged() {
             self.keep(key, &tool);
         }
@@ -392,12 +393,15 @@ fn rewritten(tools: Vec<Value>, options: &ListOptions) -> Vec<ListedTool> {
     list.map_or_else(|_| Vec::new(), |list| rewrite_tools(&list, options).tools)
 }
 
-/// Tools whose styles may depend on those of the tools before them.
-fn worked<'j>(
-    job: &'j Job,
+/// A tool's bytes, its declaration, and its rewritten form.
+type Piece = (Bytes, Value, ListedTool);
+
+/// Rewrites tools whose styles may depend on those of the tools before them.
+fn worked(
+    job: &Job,
     own: &[(&str, &Bytes)],
     base: ListOptions,
-) -> impl Iterator<Item = Arc<Rewritten>> + use<'j> {
+) -> (ListOptions, impl Iterator<Item = Piece> + use<>) {
     let options = own
         .iter()
         .fold(base, |options, own| job.with_tool(options, *own));
@@ -405,14 +409,11 @@ fn worked<'j>(
     let listed = rewritten(declared.clone(), &options);
     let raw: Vec<Bytes> = own.iter().map(|(_, raw)| (*raw).clone()).collect();
     let tools = raw.into_iter().zip(declared).zip(listed);
-    tools.map(move |((raw, own), listed)| finished(job, (raw, own, listed), &options))
+    let pieces = tools.map(|((raw, own), listed)| (raw, own, listed));
+    (options, pieces)
 }
 
-fn finished(
-    job: &Job,
-    (raw, own, listed): (Bytes, Value, ListedTool),
-    options: &ListOptions,
-) -> Arc<Rewritten> {
+fn finished(job: &Job, (raw, own, listed): Piece, options: &ListOptions) -> Arc<Rewritten> {
     let is_chained = !options.never.contains(listed.name()) && !is_marked(&own);
     let place = (job.server, job.server());
     let tool = Rewritten::new(&job.engine, place, (raw, own, listed), is_chained);

@@ -12,7 +12,7 @@ use super::{
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
 use crate::{
-    members::{Members, may_hold, object},
+    members::{may_hold, members_of, object},
     message::{Body, BodyMember, Edits, RESULT_MEMBERS, over},
 };
 use bytes::Bytes;
@@ -49,7 +49,7 @@ impl Outline {
     pub(super) fn of(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
         let known = |name: &str| RESULT_MEMBERS.into_iter().find(|key| *key == name);
-        let members = Members::of(text, known)?;
+        let members = members_of(text, known)?;
         Self::by(result, members)
     }
 
@@ -184,7 +184,7 @@ fn with_ours(
 ) -> Option<Vec<u8>> {
     let is_object = meta.first() == Some(&b'{');
     let text = std::str::from_utf8(meta).ok().filter(|_| is_object);
-    let members = text.and_then(|text| Members::of(text, |key| Some(is_claim(key))));
+    let members = text.and_then(|text| members_of(text, |key| Some(is_claim(key))));
     let Some(members) = members else {
         // Nothing can be put into it.
         return (!ours.is_empty()).then(|| object(ours).into());

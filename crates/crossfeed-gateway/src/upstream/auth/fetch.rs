@@ -3,14 +3,8 @@
 //! Most of the addresses come from a server. Redirections are not followed, unencrypted requests go to this computer
 //! only, and only a server on this computer, or in its network, may send the gateway to addresses there.
 
-use crate::{
-    budget::Account,
-    upstream::{
-        UpstreamError,
-        http::{body, wire},
-    },
-};
-use bytes::Bytes;
+use crate::upstream::{UpstreamError, http::wire};
+use bytes::BytesMut;
 use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::{Client, Response, Url};
 use serde::de::DeserializeOwned;
@@ -184,11 +178,24 @@ async fn read<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Result<T
     serde_json::from_slice(&body).map_err(|_| FetchError::Unreadable)
 }
 
-async fn whole(response: Response) -> Result<Bytes, FetchError> {
-    let account = Account::unlimited();
-    let body = body::whole(response, MAX_DOCUMENT_BYTES, &account);
-    let body = timeout(FETCH_TIMEOUT, body).await.ok();
-    body.and_then(Result::ok).ok_or(FetchError::Unreadable)
+/// A document, also where the connection ends without a word: it is judged by what came.
+async fn whole(mut response: Response) -> Result<BytesMut, FetchError> {
+    let mut body = BytesMut::new();
+    let read = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
+                return false;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        true
+    };
+    let is_read = timeout(FETCH_TIMEOUT, read).await;
+    if is_read == Ok(true) {
+        Ok(body)
+    } else {
+        Err(FetchError::Unreadable)
+    }
 }
 
 #[cfg(test)]
