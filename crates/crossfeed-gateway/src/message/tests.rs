@@ -185,6 +185,26 @@ fn members_of_params_are_found_where_they_stand() {
     ] {
         check(params);
     }
+    check(&doubled_names());
+}
+
+/// More doubled members than are noted of a result: of parameters, the last of each name counts.
+fn doubled_names() -> String {
+    format!(
+        r#"{{{}"_meta":{{"t":12345}}}}"#,
+        r#""name":"t","#.repeat(40)
+    )
+}
+
+#[test]
+fn metadata_behind_doubled_members_is_changed() {
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}}}"#,
+        doubled_names()
+    );
+    let message = Message::parse(text).unwrap();
+    let message = message.with_meta_at(&(5..10), b"7", Into::into);
+    assert_eq!(message.param(Param::Meta).unwrap(), r#"{"t":7}"#);
 }
 
 #[test]

@@ -117,3 +117,19 @@ fn no_room() -> Refused {
     let advice = "call again when other calls have returned; if none are running, write fewer values, or refer to large data";
     refusal::body(ErrorCode::LimitExceeded, message, advice)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::values;
+
+    #[test]
+    fn texts_count_as_one_value() {
+        for (json, expected) in [
+            ("[1,2,{}]", 4),
+            (r#"{"a":"1,2,[3]:{4}","b":null}"#, 3),
+            (r#"{"a""#, 0),
+        ] {
+            assert_eq!(values(json.as_bytes()), expected, "{json}");
+        }
+    }
+}

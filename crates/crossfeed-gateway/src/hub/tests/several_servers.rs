@@ -47,6 +47,19 @@ async fn a_session_begins_with_all() {
     }
 }
 
+/// The servers of a holder may all be switched off.
+#[tokio::test]
+async fn a_session_without_servers_begins() {
+    // What is polled first is chance.
+    for _ in 0..20 {
+        let world = World::new(&[]);
+        let client = world.client();
+        client.send(INITIALIZE).await;
+        let answer = client.next().await;
+        assert!(answer.contains(r#""name":"crossfeed""#), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn pages_are_joined_in_the_order_of_the_configuration() {
     let world = World::new(&["a", "b", "c"]);

@@ -145,7 +145,9 @@ mod tests {
             let path: Vec<_> = path.split('/').map(str::to_owned).collect();
             form_at(&schema, &path).is_some()
         };
-        for path in ["map/a", "first/1", "old/1", "any", "any/3", "one/x"] {
+        for path in [
+            "map/a", "map/7", "first/1", "old/1", "any", "any/3", "one/x",
+        ] {
             assert!(form_of(path), "{path}");
         }
         for path in [

@@ -123,5 +123,10 @@ mod tests {
             json!({"region": "=?base64?YQ==?="}),
             &[("Mcp-Param-Region", "=?base64?PT9iYXNlNjQ/WVE9PT89?=")],
         );
+        // Its beginning and its end share a sign.
+        check(
+            json!({"region": "=?base64?="}),
+            &[("Mcp-Param-Region", "=?base64?PT9iYXNlNjQ/PQ==?=")],
+        );
     }
 }

@@ -39,6 +39,21 @@ fn long_lists_are_read_to_their_end() {
     }
 }
 
+/// Whether null is admitted is found once for a schema, however many nulls ask.
+#[test]
+fn nulls_of_long_lists_are_judged_to_their_end() {
+    let values: Vec<_> = (0..50).map(|n| json!({"const": n})).collect();
+    let item = json!({"type": "object", "properties": {"a": {"anyOf": values}}});
+    let schema = object(json!({"l": {"type": "array", "items": item}}), json!(["l"]));
+    let listed = list(
+        &json!([tool("t", schema)]),
+        &ListOptions::profile(Profile::OpenAiStrict),
+    );
+    let written = json!({"l": vec![json!({"a": null}); 25_000]});
+    let read = listed.tools[0].read(written).unwrap();
+    assert!(read == json!({"l": vec![json!({}); 25_000]}));
+}
+
 #[test]
 fn arguments_that_take_too_much_are_an_error() {
     let branches: Vec<_> = (0..900)
