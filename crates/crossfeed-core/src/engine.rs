@@ -29,12 +29,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The most compiled selectors in the cache, which then takes some hundreds of kilobytes.
-const MAX_SELECTORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
-/// The most compiled schemas in the cache: more than the tools of most agents.
-const MAX_SCHEMAS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
-/// The most learned output schemas of all tenants, which then take some megabytes.
-const MAX_LEARNED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
+/// The defaults of the sizes of caches.
+const SELECTORS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
+const SCHEMAS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
+const LEARNED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
 /// How an engine works; the defaults are those of the specification.
 #[derive(Clone, Debug, Setters)]
@@ -66,6 +64,12 @@ pub struct EngineOptions {
     pub context: ContextOptions,
     /// What of results is never revealed to a model; nothing is hidden by default.
     pub reveal: RevealPolicy,
+    /// The most compiled selectors in the cache: 512, some hundreds of kilobytes.
+    pub selector_cache_size: NonZeroUsize,
+    /// The most compiled schemas in the cache: 256, more than the tools of most agents.
+    pub schema_cache_size: NonZeroUsize,
+    /// The most learned output schemas, of all tenants together: 1,000, some megabytes.
+    pub learned_cache_size: NonZeroUsize,
     /// How much is learned of a tool's output.
     pub learn: LearnOptions,
     /// Receives metrics and the links between calls; nothing does by default. Spans go to `tracing` in any case.
@@ -86,6 +90,9 @@ impl Default for EngineOptions {
             max_in_flight: 256,
             context: ContextOptions::default(),
             reveal: RevealPolicy::default(),
+            selector_cache_size: SELECTORS,
+            schema_cache_size: SCHEMAS,
+            learned_cache_size: LEARNED,
             learn: LearnOptions::default(),
             telemetry: None,
         }
@@ -147,9 +154,9 @@ impl Engine {
         }
         let store = Arc::new(TracedStore(store));
         Self(Arc::new(Inner {
-            selectors: Selectors::new(MAX_SELECTORS),
-            schemas: Schemas::new(MAX_SCHEMAS),
-            learned: LearnedSchemas::new(MAX_LEARNED, options.learn.clone()),
+            selectors: Selectors::new(options.selector_cache_size),
+            schemas: Schemas::new(options.schema_cache_size),
+            learned: LearnedSchemas::new(options.learned_cache_size, options.learn.clone()),
             accounts: Accounts::new(options.telemetry.clone()),
             flights: Arc::new(Flights::new()),
             options,
