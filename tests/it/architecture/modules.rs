@@ -1,4 +1,4 @@
-//! The tables of modules in `crates/README.md`: which module of a crate may import which.
+//! The tables of modules in `specs/modules.md`: which module of a crate may import which.
 //!
 //! Like the table of crates: a module imports only modules above it, so that no two depend on each other. An import that points down
 //! is listed under the table as "- `a` -> `b`: reason".
