@@ -23,7 +23,7 @@ fn main() {
 }
 
 fn tree(list: &str) -> PathTree {
-    PathTree::of(projection::Path::parse_list(list).unwrap())
+    PathTree::new(projection::Path::parse_list(list).unwrap())
 }
 
 fn include(list: &str) -> Projection {

@@ -61,7 +61,7 @@ const WORDS: [&str; 10] = [
 ];
 
 fn inspect(schema: &OutputSchema, path: &str) -> Inspection {
-    schema.inspect(&InspectRequest::of(path)).unwrap()
+    schema.inspect(&InspectRequest::new(path)).unwrap()
 }
 
 /// Follows every marker, and counts what the lines leave out.
@@ -133,7 +133,7 @@ fn all_children(schema: &OutputSchema, path: &str) -> Vec<String> {
     let mut names = Vec::new();
     loop {
         let answer = schema
-            .inspect(&InspectRequest::of(path).with_offset(names.len()))
+            .inspect(&InspectRequest::new(path).with_offset(names.len()))
             .unwrap();
         assert!(answer.children.len() <= 80 && answer.flattened_fields.len() <= 120);
         names.extend(answer.children.into_iter().map(|child| child.name));

@@ -62,7 +62,7 @@ async fn create(args: &cli::ArtifactCreate, io: &mut Streams<'_>) -> Result {
     for (written, report) in &created.reports {
         select::explain(written, report, args.explain, io);
     }
-    io.answer(line(&ListedArtifact::of(&created.artifact)))
+    io.answer(line(&ListedArtifact::from_artifact(&created.artifact)))
 }
 
 fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact> {

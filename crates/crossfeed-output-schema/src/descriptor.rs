@@ -1,4 +1,4 @@
-//! Describes a tool in short, for a planner: its signature, parameters and what it returns.
+//! Describes a tool in short, for a planner: its signature, parameters and output.
 
 use super::{
     INSPECTOR, OutputSchema, Summary, inspector,
@@ -16,7 +16,7 @@ pub struct Parameter {
     pub kind: String,
     /// Whether it must be there.
     pub required: bool,
-    /// What it says of itself.
+    /// Its description.
     pub description: Option<String>,
 }
 
@@ -41,15 +41,15 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Descriptor {
-    /// What it is called by, as the markers of its output name it.
+    /// Its id, as the markers of its output name it.
     pub id: String,
     /// `search(query: string, limit?: integer)`, in the source's order.
     pub signature: String,
-    /// What it says of itself.
+    /// Its description.
     pub description: Option<String>,
     /// Its parameters, in the same order.
     pub parameters: Vec<Parameter>,
-    /// What it returns; nothing where that is not known.
+    /// Its output; empty if it is unknown.
     pub output: Summary,
 }
 

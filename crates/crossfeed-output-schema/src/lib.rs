@@ -1,7 +1,6 @@
-//! Output schemas: summed up in lines, looked into field by field, learned from results, and projected.
+//! Summarises output schemas in lines, shows them field by field, learns them from results, and projects them.
 //!
-//! A schema that is dirty, or not a schema at all, is read as far as it says something; judging results is
-//! the validator's work.
+//! Invalid schemas are read as far as they say something. The validator, not this crate, checks results.
 
 mod descriptor;
 mod inspect;

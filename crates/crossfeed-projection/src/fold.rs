@@ -1,8 +1,8 @@
-//! Names without their case, for rules that must hold however a name is written.
+//! Folds the case of names, for rules that must hold in whatever case a name is written.
 
 use std::borrow::Cow;
 
-/// A name without its case: two names are the same to a never-rule when this is.
+/// Folds the case of a name: a never-rule takes two names for the same if their folded forms are equal.
 ///
 /// ```
 /// use crossfeed_projection::fold_case;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// ```
 pub fn fold_case(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        // There and back: some letters have two small forms.
+        // To upper case and back, as some letters have two lower-case forms.
         let upper = text.chars().flat_map(char::to_uppercase);
         return upper.flat_map(char::to_lowercase).collect();
     }
@@ -23,8 +23,7 @@ pub fn fold_case(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The characters beyond ASCII that [`fold_case`] turns into ASCII: an ASCII name may be written with
-/// them.
+/// The characters beyond ASCII that [`fold_case`] turns into ASCII, so they can spell an ASCII name.
 pub(crate) const FOLDING_TO_ASCII: [char; 11] =
     ['ß', 'ı', 'ſ', '\u{212a}', 'ﬀ', 'ﬁ', 'ﬂ', 'ﬃ', 'ﬄ', 'ﬅ', 'ﬆ'];
 

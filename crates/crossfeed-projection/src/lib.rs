@@ -1,7 +1,7 @@
 //! One path language, and one engine that projects JSON by it.
 //!
 //! A request in any spelling becomes paths ([`ProjectionRequest`]); one engine cuts a document to them
-//! and copies all other bytes ([`Projection`]); what a host's rules hide is in no outcome
+//! and copies all other bytes ([`Projection`]); no outcome holds data that a host's rules hide
 //! ([`RevealRules`]).
 
 mod fields;

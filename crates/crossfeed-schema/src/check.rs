@@ -1,6 +1,6 @@
-//! Judges schemas: whether one is valid in its dialect, complete, and within the limits.
+//! Checks schemas: whether one is valid in its dialect, complete, and within the limits.
 //!
-//! The rewriter and the engine both ask here, so that a tool that is shown with references can also be
+//! The rewriter and the engine share this check, so that a call of a tool shown with references can also be
 //! validated.
 
 use crate::{
@@ -31,14 +31,14 @@ const MAX_MISTAKES: usize = 20;
 const TYPES: &str =
     "a type is one of array, boolean, integer, null, number, object, string, or a list of them";
 
-/// Judges a schema.
+/// Checks a schema.
 ///
 /// The dialect is the one that `$schema` declares, else 2020-12. A schema that is not valid in it
 /// but in draft 7 is read as that: servers send list-form `items` whatever they declare.
 ///
 /// # Errors
 ///
-/// [`SchemaError`] says what is wrong, and where.
+/// [`SchemaError`] names the fault and its place.
 ///
 /// ```
 /// use crossfeed_schema::{Dialect, check};
@@ -52,7 +52,7 @@ pub fn check(schema: &Value) -> Result<Dialect, SchemaError> {
     checked(schema).map(|(dialect, _)| dialect)
 }
 
-/// Judges a schema and compiles it. `format` is an annotation, nothing is fetched, and a regular
+/// Checks a schema and compiles it. `format` is an annotation, nothing is fetched, and a regular
 /// expression that goes back over the same text too often counts as no match.
 ///
 /// # Errors
@@ -156,7 +156,7 @@ fn judged(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
         return Err(invalid(declared, schema));
     };
     patterns(schema)?;
-    let index = Index::of(schema, dialect)?;
+    let index = Index::try_new(schema, dialect)?;
     acyclic(schema, &index)?;
     Ok((dialect, index))
 }
@@ -180,7 +180,7 @@ impl Dialect {
 
 fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
     let meta = dialect.meta();
-    // Of several mistakes the deepest says most: what is around it is wrong because of it.
+    // The deepest of several mistakes is the cause of those around it.
     let mut errors: Vec<_> = meta.iter_errors(schema).take(MAX_MISTAKES).collect();
     errors.sort_by_key(|error| std::cmp::Reverse(error.instance_path().as_str().len()));
     let (at, message) = match errors.first() {
@@ -253,8 +253,8 @@ fn is_pattern(pattern: &str) -> bool {
     options.build(&json!({"pattern": pattern})).is_ok()
 }
 
-/// Refuses references that lead back to where they stand without a step into the value: such a
-/// schema can never be judged by.
+/// Refuses references that lead back to where they stand without a step into the value: validation would
+/// not end.
 fn acyclic(root: &Value, index: &Index) -> Result<(), SchemaError> {
     let mut done: HashSet<String> = HashSet::new();
     let mut starts: Vec<_> = index

@@ -1,10 +1,10 @@
-//! A schema with its references resolved: what each leads to, and which schemas admit `null`.
+//! A schema with its references resolved: the target of each, and which schemas admit `null`.
 
 use crate::{
     Dialect,
     index::{Index, REFERENCES, Target},
     keywords,
-    position::Places,
+    position::PositionCache,
 };
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -46,24 +46,24 @@ pub fn address(schema: &Value) -> usize {
 pub struct Link<'s> {
     /// `$ref`, `$dynamicRef` or `$recursiveRef`.
     pub keyword: &'static str,
-    /// What it leads to; `None` for a published schema.
+    /// Its target; `None` for a published schema.
     pub target: Option<&'s Value>,
 }
 
-/// A schema, and what its references lead to. Its parts are identified by their [`address`].
+/// A schema and the targets of its references. Its parts are identified by their [`address`].
 #[derive(Debug)]
 pub struct Document<'s> {
     pub(crate) root: &'s Value,
     dialect: Dialect,
     links: OnceCell<HashMap<usize, Vec<Link<'s>>>>,
     patterns: Patterns<'s>,
-    pub(crate) places: Places<'s>,
+    pub(crate) positions: PositionCache<'s>,
     /// Which targets of references admit null.
     nulls: RefCell<HashMap<usize, bool>>,
     null_steps: Cell<usize>,
 }
 
-/// It takes too much to find out, or a schema that is not in the document.
+/// Whether null is admitted is unknown: it takes too many steps, or a schema outside the document decides.
 struct Unknown;
 
 impl<'s> Document<'s> {
@@ -75,7 +75,7 @@ impl<'s> Document<'s> {
             dialect: Dialect::declared(root).unwrap_or(Dialect::Draft202012),
             links: OnceCell::new(),
             patterns: Patterns::default(),
-            places: Places::default(),
+            positions: PositionCache::default(),
             nulls: RefCell::default(),
             null_steps: Cell::new(MAX_NULL_STEPS),
         }
@@ -103,7 +103,7 @@ impl<'s> Document<'s> {
         links.get(&address(schema)).map_or(&[], Vec::as_slice)
     }
 
-    /// What the `$ref` of a schema leads to.
+    /// The target of a schema's `$ref`.
     pub fn target(&self, schema: &Value) -> Option<&'s Value> {
         schema.get("$ref")?;
         let links = self.links(schema).iter();
@@ -124,7 +124,7 @@ impl<'s> Document<'s> {
         self.known_null(schema, 0).ok()
     }
 
-    /// The judgement of a schema that many ask about, made once.
+    /// Whether a schema admits null, found once.
     fn known_null(&self, schema: &'s Value, depth: usize) -> Result<bool, Unknown> {
         let at = address(schema);
         if let Some(known) = self.nulls.borrow().get(&at) {
@@ -135,7 +135,7 @@ impl<'s> Document<'s> {
         Ok(admits)
     }
 
-    /// Of all values null has nothing inside, so that few keywords matter.
+    /// Null has nothing inside, so few keywords matter.
     fn judge_null(&self, schema: &'s Value, depth: usize) -> Result<bool, Unknown> {
         let Value::Object(object) = schema else {
             return Ok(schema != &Value::Bool(false));

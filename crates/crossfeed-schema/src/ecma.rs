@@ -28,7 +28,7 @@ pub(crate) fn with_ascii_classes<'s>(schema: &'s Value, index: &Index) -> Cow<'s
         return Cow::Borrowed(schema);
     }
     let mut spelled = schema.clone();
-    // What stands deeper comes first: keys that change are parts of places.
+    // Deeper places come first, because changed keys are parts of places.
     places.sort_unstable_by_key(|at| std::cmp::Reverse(at.len()));
     for at in places {
         let Some(Value::Object(object)) = spelled.pointer_mut(&at) else {

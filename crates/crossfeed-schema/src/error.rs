@@ -12,7 +12,7 @@ pub enum SchemaError {
     /// It is neither an object nor a boolean: `"string"`.
     #[error("a schema is an object or a boolean, this is {found}")]
     NoSchema {
-        /// The kind of what came.
+        /// The kind of the value found.
         found: &'static str,
     },
     /// A keyword has a value that its dialect does not allow: `{"type": "objekt"}`.
@@ -20,7 +20,7 @@ pub enum SchemaError {
     Invalid {
         /// Where in the schema.
         at: Pointer,
-        /// What is wrong there.
+        /// The fault there.
         message: String,
     },
     /// A `$ref` that leads nowhere: `{"$ref": "#/$defs/gone"}`.

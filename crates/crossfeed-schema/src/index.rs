@@ -98,7 +98,7 @@ impl Index {
     /// # Errors
     ///
     /// [`SchemaError`] for the first one that leads nowhere or to another document.
-    pub fn of(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+    pub fn try_new(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
         if !may_refer(root) {
             return Ok(Self::default());
         }
@@ -116,8 +116,7 @@ impl Index {
         };
         walk.schema(root, &mut String::new(), 0);
         let mut links: HashMap<_, HashMap<_, _>> = HashMap::new();
-        // The target of a reference may lie where no schema is known to be; what is there may refer
-        // to more.
+        // The target of a reference may lie outside known schemas, and may hold further references.
         let mut next = 0;
         let mut foreign = Vec::new();
         while let Some(found) = walk.found.get(next) {
@@ -144,7 +143,7 @@ impl Index {
     /// The dialect and the references of a schema that may be invalid: then no reference is known.
     pub fn lenient(root: &Value) -> (Dialect, Self) {
         let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
-        (dialect, Self::of(root, dialect).unwrap_or_default())
+        (dialect, Self::try_new(root, dialect).unwrap_or_default())
     }
 
     /// Every reference: the place of the schema that holds it, its keyword, where it leads.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 /// How deep schemas are visited.
 const MAX_NESTED: usize = 128;
 
-/// What a keyword holds.
+/// The form in which a keyword holds schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// One schema.
@@ -30,7 +30,7 @@ pub enum Holds {
     MapOrNames,
 }
 
-/// What the schemas of a keyword are applied to.
+/// The values that the schemas of a keyword apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applies {
     /// To the values inside the one at hand: a value position.
@@ -43,7 +43,7 @@ pub enum Applies {
     Nowhere,
 }
 
-/// What a keyword holds and what that is applied to; `None` for one without subschemas.
+/// The form of a keyword's subschemas, and the values that they apply to; `None` for a keyword without any.
 pub fn subschemas(keyword: &str) -> Option<(Holds, Applies)> {
     Some(match keyword {
         "properties" | "patternProperties" => (Holds::Map, Applies::Inside),
@@ -106,7 +106,7 @@ pub fn held(holds: Holds, value: &Value) -> Vec<(Step<'_>, &Value)> {
 pub struct Subschema<'s> {
     /// The keyword that holds it.
     pub keyword: &'s str,
-    /// What it is applied to.
+    /// The values that it applies to.
     pub applies: Applies,
     /// The step to it from the keyword.
     pub step: Step<'s>,
@@ -177,7 +177,7 @@ pub fn replaced<'s>(
     })
 }
 
-/// Shows the schema at a place and all that it holds to `see`, each with its place: 128 levels of schemas, so
+/// Calls `see` for the schema at a place and all schemas in it, each with its place. Goes 128 levels deep, so
 /// that no input exhausts the stack.
 pub fn visit<'s>(schema: &'s Value, at: &str, see: &mut dyn FnMut(&'s Map<String, Value>, &str)) {
     visit_nested(schema, &mut at.to_owned(), 0, see);

@@ -1,7 +1,7 @@
-//! JSON Schema as servers send it: whether a schema can be judged by, where its subschemas are, where its
-//! references lead, and what applies to a place of a value.
+//! JSON Schema as servers send it: whether a schema is usable, where its subschemas are, where its references
+//! lead, and which of its parts apply to a place of a value.
 //!
-//! Judging values is the validator's work; [`compile`] makes one that stays offline and within bounds.
+//! The validator checks values; [`compile`] makes one that stays offline and within bounds.
 
 mod check;
 mod dialect;

@@ -18,23 +18,23 @@ use std::{
 
 /// How many schemas are followed for one position: `$ref` and combinators fan out.
 const MAX_SCHEMAS: usize = 1_000;
-/// How much is read for all positions. Arguments with a thousand values, each with ten alternatives,
+/// How many steps reading all positions may take. Arguments with a thousand values, each with ten alternatives,
 /// need a hundredth.
 const MAX_STEPS: usize = 4_000_000;
-/// What following one schema costs of that; judging a member by one costs 1.
+/// The steps that following one schema costs; a look-up of a member costs 1.
 const FOLLOW_STEPS: usize = 10;
 
-/// The positions of one document that were asked for.
+/// The positions of one document that were read.
 #[derive(Debug)]
-pub(crate) struct Places<'s> {
+pub(crate) struct PositionCache<'s> {
     /// By the schemas that they begin at and the branches left out.
-    by_start: RefCell<HashMap<Begin, Rc<Place<'s>>>>,
+    by_start: RefCell<HashMap<Begin, Rc<PositionData<'s>>>>,
     /// By the step from another position.
-    by_step: RefCell<HashMap<(usize, Step), Rc<Place<'s>>>>,
+    by_step: RefCell<HashMap<(usize, Step), Rc<PositionData<'s>>>>,
     steps: Cell<usize>,
 }
 
-impl Default for Places<'_> {
+impl Default for PositionCache<'_> {
     fn default() -> Self {
         Self {
             by_start: RefCell::default(),
@@ -62,14 +62,14 @@ enum Step {
 #[derive(Clone, Debug)]
 pub struct Position<'s> {
     document: Rc<Document<'s>>,
-    place: Rc<Place<'s>>,
+    data: Rc<PositionData<'s>>,
 }
 
 #[derive(Debug)]
-struct Place<'s> {
+struct PositionData<'s> {
     number: usize,
     starts: Vec<Start<'s>>,
-    schemas: Vec<Applied<'s>>,
+    schemas: Vec<AppliedSchema<'s>>,
     /// The branches of `anyOf` and `oneOf` among the schemas.
     branches: Vec<Branch<'s>>,
     /// From which item on all are alike.
@@ -77,7 +77,7 @@ struct Place<'s> {
     patterned: bool,
 }
 
-/// A schema that a position begins at: what stands for the value in the schema around.
+/// A schema that a position begins at: the one for the value in the schema around it.
 #[derive(Clone, Copy, Debug)]
 struct Start<'s> {
     schema: &'s Value,
@@ -88,7 +88,7 @@ struct Start<'s> {
 }
 
 #[derive(Debug)]
-struct Applied<'s> {
+struct AppliedSchema<'s> {
     schema: &'s Value,
     always: bool,
 }
@@ -125,7 +125,7 @@ impl<'s> Position<'s> {
             optional: false,
         };
         Self {
-            place: document.place(vec![start], Vec::new()),
+            data: document.position(vec![start], Vec::new()),
             document: Rc::clone(document),
         }
     }
@@ -137,12 +137,12 @@ impl<'s> Position<'s> {
 
     /// Whether no schema applies here.
     pub fn is_empty(&self) -> bool {
-        self.place.schemas.is_empty()
+        self.data.schemas.is_empty()
     }
 
     /// The schemas that apply here; those that it begins at come before what they refer to.
     pub fn schemas(&self) -> impl Iterator<Item = &'s Value> + '_ {
-        self.place.schemas.iter().map(|applied| applied.schema)
+        self.data.schemas.iter().map(|applied| applied.schema)
     }
 
     /// The position of a member.
@@ -150,7 +150,7 @@ impl<'s> Position<'s> {
         let step = if self.declares(key) {
             Some(Step::Member(key.to_owned()))
         } else {
-            (!self.place.patterned).then_some(Step::Rest)
+            (!self.data.patterned).then_some(Step::Rest)
         };
         self.step(step, || self.members(key))
     }
@@ -158,7 +158,7 @@ impl<'s> Position<'s> {
     fn members(&self, key: &str) -> Vec<Start<'s>> {
         let mut starts = Vec::new();
         let mut unevaluated = Vec::new();
-        for &Applied { schema, always } in &self.place.schemas {
+        for &AppliedSchema { schema, always } in &self.data.schemas {
             let required = schema.get("required");
             let start = |schema| Start {
                 schema,
@@ -180,7 +180,7 @@ impl<'s> Position<'s> {
                 unevaluated.extend(schema.get("unevaluatedProperties").map(start));
             }
         }
-        // What another schema here names is evaluated.
+        // A member that another schema here names is evaluated.
         if starts.is_empty() {
             unevaluated
         } else {
@@ -190,13 +190,13 @@ impl<'s> Position<'s> {
 
     /// The position of an item.
     pub fn item(&self, index: usize) -> Self {
-        let step = if index < self.place.alike {
+        let step = if index < self.data.alike {
             Step::Item(index)
         } else {
             Step::Items
         };
         self.step(Some(step), || {
-            let start = |applied: &Applied<'s>| {
+            let start = |applied: &AppliedSchema<'s>| {
                 let schema = applied.schema;
                 let listed = |key: &str| keywords::items(schema.get(key)).get(index);
                 let rest = || match schema.get("items") {
@@ -210,7 +210,7 @@ impl<'s> Position<'s> {
                     optional: false,
                 })
             };
-            self.place.schemas.iter().filter_map(start).collect()
+            self.data.schemas.iter().filter_map(start).collect()
         })
     }
 
@@ -225,20 +225,20 @@ impl<'s> Position<'s> {
 
     fn step(&self, step: Option<Step>, starts: impl FnOnce() -> Vec<Start<'s>>) -> Self {
         let document = &self.document;
-        let place = match step.map(|step| (self.place.number, step)) {
-            None => document.place(starts(), Vec::new()),
+        let data = match step.map(|step| (self.data.number, step)) {
+            None => document.position(starts(), Vec::new()),
             Some(step) => {
-                let known = document.places.by_step.borrow().get(&step).cloned();
+                let known = document.positions.by_step.borrow().get(&step).cloned();
                 known.unwrap_or_else(|| {
-                    let place = document.place(starts(), Vec::new());
-                    let mut by_step = document.places.by_step.borrow_mut();
-                    by_step.insert(step, Rc::clone(&place));
-                    place
+                    let data = document.position(starts(), Vec::new());
+                    let mut by_step = document.positions.by_step.borrow_mut();
+                    by_step.insert(step, Rc::clone(&data));
+                    data
                 })
             }
         };
         Self {
-            place,
+            data,
             document: Rc::clone(document),
         }
     }
@@ -265,21 +265,21 @@ impl<'s> Position<'s> {
 
     /// Whether the member must be there whatever else is.
     pub fn requires(&self, key: &str) -> bool {
-        let mut always = self.place.schemas.iter().filter(|applied| applied.always);
+        let mut always = self.data.schemas.iter().filter(|applied| applied.always);
         always.any(|applied| names(applied.schema.get("required"), key))
     }
 
     /// Whether null may stand here: whatever branch applies, it is taken or cannot be left out.
     pub fn keeps_null(&self) -> bool {
         let admits = |schema: &'s Value| self.document.admits_null(schema) != Some(false);
-        let mut optional = self.place.starts.iter();
+        let mut optional = self.data.starts.iter();
         self.may_fit(admits)
             && optional.all(|start| start.always || !start.optional || admits(start.schema))
     }
 
     /// Whether a value may stand here of which `fits` says whether one schema admits it.
     pub fn may_fit(&self, fits: impl Fn(&'s Value) -> bool) -> bool {
-        let starts = self.place.starts.iter();
+        let starts = self.data.starts.iter();
         let (always, several): (Vec<&Start<'s>>, Vec<_>) = starts.partition(|start| start.always);
         always.iter().all(|start| fits(start.schema))
             && (several.is_empty() || several.iter().any(|start| fits(start.schema)))
@@ -287,13 +287,13 @@ impl<'s> Position<'s> {
 
     /// Whether some of the schemas here are branches of which one applies.
     pub fn has_branches(&self) -> bool {
-        !self.place.branches.is_empty()
+        !self.data.branches.is_empty()
     }
 
     /// The position without the refused branches. Where all of a list are refused, something else than the
     /// branch is wrong, and they stay.
     pub fn without_branches(&self, refused: impl Fn(&'s Value) -> bool) -> Self {
-        let branches = self.place.branches.iter();
+        let branches = self.data.branches.iter();
         let (refused, left): (Vec<&Branch<'s>>, Vec<_>) =
             branches.partition(|one| refused(one.schema));
         let left: HashSet<_> = left.iter().map(|branch| branch.list).collect();
@@ -303,7 +303,7 @@ impl<'s> Position<'s> {
             return self.clone();
         }
         Self {
-            place: self.document.place(self.place.starts.clone(), gone),
+            data: self.document.position(self.data.starts.clone(), gone),
             document: Rc::clone(&self.document),
         }
     }
@@ -317,34 +317,34 @@ fn names(list: Option<&Value>, name: &str) -> bool {
 impl<'s> Document<'s> {
     /// Whether so much was read that further positions are unknown.
     pub fn is_exhausted(&self) -> bool {
-        self.places.steps.get() == 0
+        self.positions.steps.get() == 0
     }
 
-    /// Takes what reading costs; `false` where nothing is left.
+    /// Spends steps; `false` if none are left.
     pub fn spend(&self, cost: usize) -> bool {
-        let left = self.places.steps.get().saturating_sub(cost);
-        self.places.steps.set(left);
+        let left = self.positions.steps.get().saturating_sub(cost);
+        self.positions.steps.set(left);
         left > 0
     }
 
-    fn place(&self, starts: Vec<Start<'s>>, without: Vec<usize>) -> Rc<Place<'s>> {
+    fn position(&self, starts: Vec<Start<'s>>, without: Vec<usize>) -> Rc<PositionData<'s>> {
         let key = starts
             .iter()
             .map(|start| (address(start.schema), start.always, start.optional));
         let key = (key.collect(), without);
-        if let Some(known) = self.places.by_start.borrow().get(&key) {
+        if let Some(known) = self.positions.by_start.borrow().get(&key) {
             return Rc::clone(known);
         }
-        let number = self.places.by_start.borrow().len();
-        let place = Rc::new(self.follow(number, starts, &key.1));
-        let mut by_start = self.places.by_start.borrow_mut();
-        by_start.insert(key, Rc::clone(&place));
-        place
+        let number = self.positions.by_start.borrow().len();
+        let data = Rc::new(self.follow(number, starts, &key.1));
+        let mut by_start = self.positions.by_start.borrow_mut();
+        by_start.insert(key, Rc::clone(&data));
+        data
     }
 
     /// The schemas that a position begins at, and all that they apply to the same value.
-    fn follow(&self, number: usize, starts: Vec<Start<'s>>, without: &[usize]) -> Place<'s> {
-        let mut place = Place {
+    fn follow(&self, number: usize, starts: Vec<Start<'s>>, without: &[usize]) -> PositionData<'s> {
+        let mut data = PositionData {
             number,
             starts,
             schemas: Vec::new(),
@@ -353,17 +353,17 @@ impl<'s> Document<'s> {
             patterned: false,
         };
         let mut known = HashSet::new();
-        for start in &place.starts {
+        for start in &data.starts {
             let mut open = vec![(start.schema, start.always)];
             while let Some((schema, always)) = open.pop() {
                 if known.contains(&address(schema))
-                    || place.schemas.len() == MAX_SCHEMAS
+                    || data.schemas.len() == MAX_SCHEMAS
                     || !self.spend(FOLLOW_STEPS)
                 {
                     continue;
                 }
                 known.insert(address(schema));
-                place.schemas.push(Applied { schema, always });
+                data.schemas.push(AppliedSchema { schema, always });
                 let Value::Object(object) = schema else {
                     continue;
                 };
@@ -388,19 +388,19 @@ impl<'s> Document<'s> {
                     if is_choice && held.len() > 1 {
                         let list = address(value);
                         let branches = held.iter().map(|&(_, schema)| Branch { schema, list });
-                        place.branches.extend(branches);
+                        data.branches.extend(branches);
                     }
                     let always = always && (keyword == "allOf" || is_choice && held.len() == 1);
                     open.extend(held.into_iter().map(|(_, schema)| (schema, always)));
                 }
                 for keyword in ["prefixItems", "items"] {
                     let listed = keywords::items(object.get(keyword));
-                    place.alike = place.alike.max(listed.len());
+                    data.alike = data.alike.max(listed.len());
                 }
-                place.patterned |= object.contains_key("patternProperties");
+                data.patterned |= object.contains_key("patternProperties");
             }
         }
-        place
+        data
     }
 }
 

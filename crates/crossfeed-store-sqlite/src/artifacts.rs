@@ -1,4 +1,4 @@
-//! Artifacts on the disk: rows, files, and what was read of them lately.
+//! Artifacts on the disk: rows, files, and a cache of artifacts read lately.
 //!
 //! Runs on a thread that may wait. Every artifact that is read is checked.
 
@@ -10,7 +10,7 @@ use crate::{
     loaded::{LoadedArtifacts, Name},
     open::{self, OpenedStore},
     options::SqliteOptions,
-    rows::{self, Line, Place},
+    rows::{self, Line, RowKey},
     writer::{Turn, Writer},
 };
 use bytes::Bytes;
@@ -23,11 +23,11 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use std::{path::Path, sync::Arc};
 
-/// How often a row is looked up again whose file went meanwhile.
+/// How often a row is looked up again if its file was removed meanwhile.
 const LOOKS: usize = 3;
 
 /// Before all rows that expire.
-const START: Place = (i64::MIN, i64::MIN);
+const START: RowKey = (i64::MIN, i64::MIN);
 
 pub(crate) struct Artifacts {
     options: SqliteOptions,
@@ -39,7 +39,7 @@ pub(crate) struct Artifacts {
     loaded: Mutex<LoadedArtifacts>,
     /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
     /// are passed over.
-    retired: Mutex<Place>,
+    retired: Mutex<RowKey>,
 }
 
 impl Artifacts {
@@ -127,7 +127,7 @@ impl Artifacts {
             .artifact_time_to_live
             .map(|time| now.saturating_add(milliseconds(time)));
         let in_file = data.len() > self.options.file_bytes;
-        let header = Header::new(artifact, now, expires_at, Digest::of(data), in_file);
+        let header = Header::new(artifact, now, expires_at, Digest::new(data), in_file);
 
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
@@ -204,7 +204,7 @@ impl Artifacts {
         Ok(Some(held))
     }
 
-    /// What is there already came once more. Its row was looked at.
+    /// Records an artifact again whose row exists.
     fn again(&self, name: &Name, held: &Header, data: &Bytes) -> Result<Recorded, StoreError> {
         if held.in_file && self.writer.is_some() {
             // Here is the data again, in case that the file was damaged.

@@ -1,4 +1,4 @@
-//! Digests: what was written can be told from what was damaged.
+//! Digests, by which damaged data is recognised.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -9,12 +9,12 @@ use std::fmt;
 pub(crate) struct Digest(pub(crate) [u8; 32]);
 
 impl Digest {
-    pub(crate) fn of(data: &[u8]) -> Self {
+    pub(crate) fn new(data: &[u8]) -> Self {
         Self(Sha256::digest(data).into())
     }
 
-    /// Of several parts, each with its length, so that none can pass for a part of another.
-    pub(crate) fn of_parts(parts: &[Option<&[u8]>]) -> Self {
+    /// The digest of several parts, each with its length, so that other parts cannot give the same digest.
+    pub(crate) fn from_parts(parts: &[Option<&[u8]>]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
             match part {
@@ -33,7 +33,7 @@ impl Digest {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The digest that a file's name says.
+    /// The digest in a file's name.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::from_slice(&HEXLOWER.decode(text.as_bytes()).ok()?)
     }

@@ -1,4 +1,4 @@
-//! What SQLite and the file system say, in the words of the contract.
+//! Turns errors of SQLite and the file system into errors of the contract.
 
 use crate::header::is_unreadable;
 use crossfeed_store::{Damage, StoreError};
@@ -29,7 +29,7 @@ fn named<E: Error + Send + Sync + 'static>(
     Box::new(NamedError { file, error })
 }
 
-/// Says what SQLite's error means; `waited` is how long it waited for a lock.
+/// The store error for an error of SQLite; `waited` is how long it waited for a lock.
 pub(crate) fn sqlite(error: SqliteError, waited: Duration) -> StoreError {
     let code = match &error {
         SqliteError::SqliteFailure(failure, _) => failure.code,
@@ -64,7 +64,7 @@ pub(crate) fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> St
     }
 }
 
-/// Whether SQLite could not open one of its files. Why, it does not say.
+/// Whether SQLite could not open one of its files; it does not say why.
 pub(crate) fn is_about_opening(error: &StoreError) -> bool {
     let StoreError::Unavailable { source, .. } = error else {
         return false;
@@ -76,12 +76,12 @@ pub(crate) fn is_about_opening(error: &StoreError) -> bool {
     )
 }
 
-/// Says what it means that a file cannot be read.
+/// The store error for a file that cannot be read.
 pub(crate) fn reading(file: impl Into<Cow<'static, str>>, error: io::Error) -> StoreError {
     unavailable(named(file, error))
 }
 
-/// Says what it means that a file cannot be written.
+/// The store error for a file that cannot be written.
 pub(crate) fn writing(file: impl Into<Cow<'static, str>>, error: io::Error) -> StoreError {
     let kind = error.kind();
     let source = named(file, error);
@@ -94,7 +94,7 @@ pub(crate) fn writing(file: impl Into<Cow<'static, str>>, error: io::Error) -> S
     }
 }
 
-/// Whether nothing may be written there, rather than cannot.
+/// Whether writing is forbidden, rather than failing.
 pub(crate) fn is_refusal(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -25,22 +25,22 @@ const TRIES: usize = 1000;
 
 pub(crate) struct Files {
     directory: PathBuf,
-    /// Tells apart what is written at the same time.
+    /// Numbers files that are written at the same time.
     written: AtomicU64,
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(crate) enum Content {
     Whole(Vec<u8>),
-    /// It is there, but not what was written.
+    /// It is damaged.
     Damaged,
     Missing,
 }
 
 impl Content {
-    /// What was read, checked against what was written.
+    /// Reads a file and checks it.
     pub(crate) fn checked(data: Vec<u8>, digest: &Digest, bytes: usize) -> Self {
-        if data.len() == bytes && Digest::of(&data) == *digest {
+        if data.len() == bytes && Digest::new(&data) == *digest {
             Self::Whole(data)
         } else {
             Self::Damaged
@@ -128,11 +128,11 @@ impl Files {
 
     /// Removes a file. The caller holds the lock that keeps new rows out.
     pub(crate) fn remove(&self, digest: &Digest) {
-        // What cannot be removed now is found again by the next sweep.
+        // The next sweep tries again if the file cannot be removed now.
         let _ = fs::remove_file(self.path(digest));
     }
 
-    /// The files that are older than that, after what was left half written has been removed.
+    /// The files that are older than that. Removes partial files first.
     pub(crate) fn old(&self, age: Duration) -> Vec<Digest> {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return Vec::new();

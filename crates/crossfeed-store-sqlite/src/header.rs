@@ -1,4 +1,4 @@
-//! What a row says about its artifact, and whether it is as it was written.
+//! A row's facts about its artifact, and the check that the row is undamaged.
 //!
 //! A header is everything about an artifact but its data.
 
@@ -92,7 +92,7 @@ impl Header {
     pub(crate) fn digest(&self, scope: &Scope) -> Digest {
         let details = details_text(&self.details);
         let expires_at = self.expires_at.map(i64::to_le_bytes);
-        Digest::of_parts(&[
+        Digest::from_parts(&[
             Some(scope.tenant().as_bytes()),
             Some(scope.project().as_bytes()),
             Some(scope.session().as_bytes()),

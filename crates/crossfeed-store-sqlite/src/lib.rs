@@ -6,12 +6,12 @@
 //!
 //! # Invariants
 //!
-//! - What was acknowledged is on the disk: rows are committed with `synchronous = FULL`, and a file
-//!   and its name are there before the row that names it.
+//! - Acknowledged artifacts are on the disk: rows are committed with `synchronous = FULL`, and a file and its
+//!   name are there before the row that names it.
 //! - A row is never changed, only added and removed. So is a file, but that one that was damaged is
 //!   replaced by one that is whole when the same data comes again.
-//! - What is read was checked: each row has a digest of itself, and of its data. So is what was
-//!   recorded before, when it is recorded again.
+//! - Every read is checked: each row has a digest of itself, and of its data. Recording an artifact again
+//!   checks it, too.
 //! - Only their owner can read the files: each is made with those rights.
 //! - No file is removed that a row names: that is looked up under the lock that keeps writers out.
 

@@ -5,7 +5,7 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 use lru::LruCache;
 use std::sync::Arc;
 
-/// What names an artifact among all.
+/// The key of an artifact among all.
 pub(crate) type Name = (Scope, ArtifactId, CallId);
 
 struct Entry {
@@ -31,7 +31,7 @@ impl LoadedArtifacts {
         }
     }
 
-    /// What was read from a row.
+    /// The artifact read from a row.
     pub(crate) fn get(&mut self, name: &Name, row: i64) -> Option<Arc<StoredArtifact>> {
         let entry = self
             .entries

@@ -1,7 +1,6 @@
-//! Opening: from a directory to connections whose tables are there and known.
+//! Opens a directory: one connection to read, and one to write where that is possible.
 //!
-//! Opens one connection to read, and one to write where that is possible. What is there already is
-//! only read until it is known to be a store of this format.
+//! Writes nothing until an existing database is known to be a store of this format.
 
 use crate::{
     fault::{self, DATABASE},
@@ -19,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What errors call the directory itself.
+/// The name of the directory itself in errors.
 const PLACE: &str = "the store's directory";
 /// Marks the database as one of ours: `cfas`.
 const APPLICATION: i64 = 0x6366_6173;
@@ -71,7 +70,7 @@ CREATE TABLE expired (
 CREATE INDEX expired_since ON expired (expired_at);
 ";
 
-/// What a directory was opened to.
+/// An opened store.
 pub(crate) struct OpenedStore {
     pub(crate) reader: Connection,
     /// None where nothing can be written.
@@ -93,7 +92,7 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<OpenedSt
     };
     let writer = match written {
         Ok(writer) => Some(writer),
-        // What may not be written may still be read.
+        // A store that may not be written may still be read.
         Err(StoreError::ReadOnly { .. }) if is_there => None,
         Err(error) if is_there && fault::is_about_opening(&error) && opening.is_closed() => None,
         Err(error) => return Err(error),
@@ -267,7 +266,7 @@ impl<'o> Opening<'o> {
             let connection = Connection::open_with_flags(database, flags)?;
             connection.busy_timeout(self.options.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
-            // What is in the file is data: nothing in it may act.
+            // The file is data: nothing in it may run.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
             connection.execute_batch("PRAGMA cell_size_check = ON")?;

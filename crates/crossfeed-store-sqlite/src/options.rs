@@ -1,16 +1,16 @@
-//! How a store works.
+//! The options of a store.
 
 use crossfeed_store::MemoryLimits;
 use derive_setters::Setters;
 use std::time::Duration;
 
-/// How a [`SqliteStore`](crate::SqliteStore) works.
+/// The options of a [`SqliteStore`](crate::SqliteStore).
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// How much is kept. Limits of artifacts are for what is on the disk, without indexes, whichever
-    /// process wrote it; limits of results are for those in this process's memory.
+    /// Limits. Those of artifacts are for the data on the disk, without indexes, whichever process wrote it; those
+    /// of results are for this process's memory.
     pub limits: MemoryLimits,
     /// How long one request waits to write, for others of this process and for another process
     /// together. 5 s: a write takes milliseconds, so a longer one hangs.

@@ -9,7 +9,7 @@ use crate::{
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 
-/// Of how many artifacts of other sessions one `put` notes that they have expired.
+/// How many expired artifacts of other sessions one `put` retires.
 const RETIRED_AT_ONCE: usize = 16;
 
 const OF_SCOPE: &str = "tenant = ?1 AND project = ?2 AND session = ?3";
@@ -19,7 +19,7 @@ const OF_NAME: &str =
 /// The row of an artifact, expired or not.
 pub(crate) fn find(connection: &Connection, name: &Name) -> Result<Option<Header>> {
     let query = format!("SELECT {COLUMNS} FROM artifacts WHERE {OF_NAME}");
-    of_name(connection, &query, name, Header::read)
+    find_by_name(connection, &query, name, Header::read)
 }
 
 /// The values of [`OF_SCOPE`].
@@ -49,7 +49,7 @@ fn execute(connection: &Connection, query: &str, values: impl Params) -> Result<
     Ok(())
 }
 
-/// What a query answers in its one row.
+/// The answer of a query with one row.
 fn answer<T>(
     connection: &Connection,
     query: &str,
@@ -59,8 +59,8 @@ fn answer<T>(
     connection.prepare_cached(query)?.query_row(values, read)
 }
 
-/// The one row of a name.
-fn of_name<T>(
+/// The row of a name, if there is one.
+fn find_by_name<T>(
     connection: &Connection,
     query: &str,
     (scope, artifact_id, call_id): &Name,
@@ -77,16 +77,16 @@ pub(crate) fn data(connection: &Connection, number: i64) -> Result<Option<Vec<u8
     data.optional().map(Option::flatten)
 }
 
-/// Of an artifact that has expired and whose row has gone: the tool.
+/// The tool of an expired artifact whose row is removed.
 pub(crate) fn expired(connection: &Connection, name: &Name) -> Result<Option<Option<String>>> {
     let query = format!("SELECT tool FROM expired WHERE {OF_NAME}");
-    of_name(connection, &query, name, |row| row.get(0))
+    find_by_name(connection, &query, name, |row| row.get(0))
 }
 
 /// A row of a session.
 pub(crate) enum Line {
     Whole(Box<Header>),
-    /// It is not as it was written. So may be its ids.
+    /// It is damaged, and so may be its ids.
     Damaged(ArtifactId, CallId),
 }
 
@@ -224,13 +224,12 @@ pub(crate) fn has_overdue(connection: &Connection, now: i64, forgotten: i64) -> 
     answer(connection, query, [now, forgotten], |row| row.get(0))
 }
 
-/// Where [`retire`] has come to: the time at which a row expired, and its number.
-pub(crate) type Place = (i64, i64);
+/// Where [`retire`] goes on: the time at which a row expired, and its number.
+pub(crate) type RowKey = (i64, i64);
 
-/// Notes of the next artifacts after a place that they have expired, and removes their rows; gives
-/// the place to go on from, or `None` at the end. Rows that are damaged stay as they are, and
-/// disturb nothing.
-pub(crate) fn retire(connection: &Connection, now: i64, after: Place) -> Result<Option<Place>> {
+/// Turns the next expired artifacts after `after` into tombstones, and removes their rows. Returns the key to go
+/// on from, or `None` at the end. Damaged rows stay as they are.
+pub(crate) fn retire(connection: &Connection, now: i64, after: RowKey) -> Result<Option<RowKey>> {
     let read = |row: &Row<'_>| Ok((scope(row)?, Header::read(row)?));
     let overdue: Result<Vec<_>> = connection
         .prepare_cached(&format!(
@@ -269,7 +268,7 @@ pub(crate) fn retire(connection: &Connection, now: i64, after: Place) -> Result<
     Ok(last.filter(|_| more))
 }
 
-/// Forgets what has expired long ago.
+/// Forgets old tombstones.
 pub(crate) fn forget(connection: &Connection, until: i64) -> Result<()> {
     execute(
         connection,

@@ -23,10 +23,9 @@ use std::{fmt, path::Path, sync::Arc};
 /// has confirmed. A crash before leaves nothing of it but perhaps a file that the next
 /// [`sweep`](ResultStore::sweep) removes.
 ///
-/// What is read is checked against a digest. What is not as it was recorded is
-/// [`StoreError::Damaged`]; other artifacts can be read. A damaged row is left as it is, a damaged file
-/// is replaced when the same data is recorded again. That a damaged page hides a row cannot be
-/// noticed: such an artifact reads as unknown.
+/// Every read is checked against a digest. A damaged artifact is [`StoreError::Damaged`]; others can be read. A
+/// damaged row is left as it is; a damaged file is replaced when the same data is recorded again. If a damaged
+/// page hides a row, the store cannot notice it, and the artifact reads as unknown.
 ///
 /// # Threads
 ///
@@ -72,8 +71,8 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// - [`StoreError::Damaged`], [`StoreError::Newer`] and [`StoreError::Foreign`] when what is
-    ///   there is no store that can be read; nothing of it is changed.
+    /// - [`StoreError::Damaged`], [`StoreError::Newer`] and [`StoreError::Foreign`] when the directory holds
+    ///   something other than a readable store; it is left unchanged.
     /// - [`StoreError::Absent`] when there is none, and none [is to be
     ///   made](SqliteOptions::must_exist) or may be written.
     /// - [`StoreError::ReadOnly`] and [`StoreError::NoSpace`] when there is none yet and it cannot be
@@ -152,8 +151,7 @@ async fn run<T: Send + 'static>(
     }
 }
 
-/// What has begun on another thread goes on to its end when its future is dropped, so that nothing
-/// is ever half done.
+/// Work on another thread runs to its end even if its future is dropped, so that nothing is ever half done.
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl ResultStore for SqliteStore {

@@ -1,4 +1,4 @@
-//! What a store answers: what it has, or what became of it.
+//! The answers of a store: the value, or why it is missing.
 
 use crate::{ResultKind, StoredArtifact, StoredResult};
 use bytes::Bytes;
@@ -6,38 +6,38 @@ use crossfeed_wire::{ArtifactId, CallId};
 use derive_setters::Setters;
 use std::{fmt, sync::Arc};
 
-/// What became of a record.
+/// The outcome of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "a record is new or it is not; anything else is an error"
 )]
 pub enum Recorded {
-    /// It was not there and now is.
+    /// The record is new.
     New,
-    /// The same was there already; it stays and counts as used.
+    /// The same record exists already; it stays and counts as used.
     Unchanged,
 }
 
-/// What a store knows of an id: what is stored under it, or why it has nothing.
+/// The outcome of a look-up: the value under an id, or why it is missing.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "it is there, or there is a reason why it is not"
 )]
 pub enum Lookup<T = StoredResult, M = Missing> {
-    /// What was recorded; it stays valid while it is held, also if it goes from the store. A result cannot go
-    /// while it is held, see [pinning](crate::ResultStore#pinning).
+    /// The value. It stays valid while it is held, even after it leaves the store. A result cannot leave while it
+    /// is held, see [pinning](crate::ResultStore#pinning).
     Found(Arc<T>),
-    /// Nothing, and why.
+    /// It is missing, and why.
     Missing(M),
 }
 
-/// What a store knows of an artifact.
+/// The outcome of a look-up of an artifact.
 pub type ArtifactLookup = Lookup<StoredArtifact, ArtifactMissing>;
 
 impl<T, M> Lookup<T, M> {
-    /// What was recorded, if it was found.
+    /// The value, if it was found.
     pub fn found(self) -> Option<Arc<T>> {
         match self {
             Self::Found(stored) => Some(stored),
@@ -55,13 +55,13 @@ impl<T, M> Lookup<T, M> {
 pub enum Missing {
     /// Nothing is known of this id in this scope.
     Unknown,
-    /// It was kept for its time.
+    /// It has expired.
     Expired(Tombstone),
-    /// It had to make room.
+    /// It was evicted to make room.
     Evicted(Tombstone),
 }
 
-/// What is remembered of a result that has gone: the call, and whether it may be made again.
+/// The record of a missing result: its call, and whether the call may be repeated.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tombstone {
     tool: Option<Arc<str>>,
@@ -70,12 +70,10 @@ pub struct Tombstone {
 }
 
 impl Tombstone {
-    /// Arguments beyond this length are not remembered of a result that has gone. Longer ones could not
-    /// be shown to a model anyway.
+    /// A tombstone keeps arguments up to this length. Longer ones could not be shown to a model anyway.
     pub const MAX_ARGUMENTS: usize = 4096;
 
-    /// What to remember of a call that is not repeatable: its tool, and its arguments if they have at
-    /// most 4 KiB.
+    /// The tombstone of a call that is not repeatable: its tool, and its arguments if they have at most 4 KiB.
     pub fn new(tool: Option<Arc<str>>, arguments: Option<&[u8]>) -> Self {
         Self {
             tool,
@@ -93,8 +91,8 @@ impl Tombstone {
         self
     }
 
-    /// What to remember of `result`.
-    pub fn of(result: &StoredResult) -> Self {
+    /// The tombstone for `result`.
+    pub fn from_result(result: &StoredResult) -> Self {
         Self::new(
             result.shared_tool(),
             result.arguments().map(|arguments| &arguments[..]),
@@ -107,7 +105,7 @@ impl Tombstone {
         self.tool.as_deref()
     }
 
-    /// The raw JSON of what it was called with, where it is known and short.
+    /// The raw JSON of its arguments, if known and short.
     pub fn arguments(&self) -> Option<&Bytes> {
         self.arguments.as_ref()
     }
@@ -138,7 +136,7 @@ impl fmt::Debug for Tombstone {
 pub enum ArtifactMissing {
     /// Nothing is known of these ids in this scope.
     Unknown,
-    /// It was kept for its time. The tombstone names the tool, never its arguments.
+    /// It has expired. The tombstone names the tool, never its arguments.
     Expired(Tombstone),
 }
 
@@ -162,8 +160,8 @@ pub struct ListedArtifact {
     pub retrieval_blocked: bool,
     /// The summary as JSON, where there is one.
     pub summary: Option<Bytes>,
-    /// Whether it is not what was recorded, so that only its ids are given here, as they are
-    /// now: getting it is [`StoreError::Damaged`](crate::StoreError::Damaged).
+    /// Whether the stored artifact is damaged. Then only its ids are given, as they are now, and getting it is
+    /// [`StoreError::Damaged`](crate::StoreError::Damaged).
     pub damaged: bool,
 }
 
@@ -182,7 +180,7 @@ impl ListedArtifact {
     }
 
     /// The line for `artifact`.
-    pub fn of(artifact: &StoredArtifact) -> Self {
+    pub fn from_artifact(artifact: &StoredArtifact) -> Self {
         Self::new(
             artifact.artifact_id().clone(),
             artifact.call_id().clone(),
@@ -219,7 +217,7 @@ pub struct Listed {
     pub call_id: CallId,
     /// The tool that was called, where it is known.
     pub tool: Option<Arc<str>>,
-    /// What the bytes are.
+    /// The kind of the bytes.
     #[setters(skip)]
     pub kind: ResultKind,
     /// Whether the call failed.
@@ -242,14 +240,14 @@ impl Listed {
     }
 
     /// The line for `result`.
-    pub fn of(call_id: CallId, result: &StoredResult) -> Self {
+    pub fn from_result(call_id: CallId, result: &StoredResult) -> Self {
         Self::new(call_id, result.kind(), result.document().raw().len())
             .with_tool(result.shared_tool())
             .with_failed(result.failed())
     }
 }
 
-/// What a store holds, as it was last measured.
+/// How much a store holds, as last measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -263,8 +261,8 @@ pub struct Usage {
     pub artifacts: usize,
     /// Their bytes.
     pub artifact_bytes: usize,
-    /// Results that had to make room, since the store was made.
+    /// Results evicted since the store was made.
     pub evicted: u64,
-    /// Results that were dropped because their time was over, since the store was made.
+    /// Results expired since the store was made.
     pub expired: u64,
 }

@@ -1,6 +1,6 @@
-//! What is stored of a result beyond its time: one artifact.
+//! An artifact: a part of a result that outlives it.
 
-use crate::shown::Shown;
+use crate::shown::ShownCache;
 use crossfeed_json::Document;
 use crossfeed_wire::{ArtifactId, CallId, TraceContext};
 use derive_setters::Setters;
@@ -49,11 +49,11 @@ pub struct StoredArtifact {
     base: Option<Arc<str>>,
     #[setters(skip)]
     details: Vec<(String, String)>,
-    /// The place in a trace of the call whose result it was made from, so that what is made of the
-    /// artifact can point back to it. A store may lose it.
+    /// The place in a trace of the call whose result it was made from, so that values made from the artifact can
+    /// point back to it. A store may lose it.
     trace: Option<TraceContext>,
     #[setters(skip)]
-    shown: Shown<Self>,
+    shown: ShownCache<Self>,
 }
 
 impl StoredArtifact {
@@ -70,7 +70,7 @@ impl StoredArtifact {
             base: None,
             details: Vec::new(),
             trace: None,
-            shown: Shown::new(),
+            shown: ShownCache::new(),
         }
     }
 
@@ -130,7 +130,7 @@ impl StoredArtifact {
         self.base.as_deref()
     }
 
-    /// The details: each a name and a selector on what the base picked.
+    /// The details: each a name and a selector on the value that the base picked.
     pub fn details(&self) -> &[(String, String)] {
         &self.details
     }
@@ -150,22 +150,20 @@ impl StoredArtifact {
             + selectors.sum::<usize>()
     }
 
-    /// What of it may be shown under `rules`, as for
-    /// [`StoredResult`](crate::StoredResult::shown_under).
+    /// The artifact as `rules` show it, as for [`StoredResult`](crate::StoredResult::shown_under).
     ///
     /// # Errors
     ///
-    /// What `make` fails with; nothing is kept then.
+    /// The error of `make`; nothing is kept then.
     pub fn shown_under<E>(
         self: &Arc<Self>,
         rules: &Arc<dyn Any + Send + Sync>,
         make: impl FnOnce() -> Result<Option<Self>, E>,
     ) -> Result<Arc<Self>, E> {
-        self.shown.of(self, rules, make)
+        self.shown.get_or_make(self, rules, make)
     }
 
-    /// Bytes held: those to keep, the indexes once there are any, and what may be shown once that was
-    /// made.
+    /// Bytes held: those to keep, the indexes once there are any, and the redacted artifact once it was made.
     pub fn resident_bytes(&self) -> usize {
         let index = |document: &Document| document.resident_bytes() - document.raw().len();
         self.stored_bytes()

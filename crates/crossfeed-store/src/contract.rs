@@ -1,4 +1,4 @@
-//! What every store promises.
+//! The contract of every store.
 
 use crate::{
     ArtifactLookup, Listed, ListedArtifact, Lookup, Recorded, StoreError, StoredArtifact,
@@ -55,7 +55,7 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// id at once, exactly one is [`Recorded::New`]. What `put` has recorded, every later `get` finds
 /// until it goes for one of the reasons above. Limits hold between operations, except that an index
 /// is built outside of the store, which learns of it at the next touch of that result or by
-/// [`measure`](Self::measure); and what is in use stays even over a limit.
+/// [`measure`](Self::measure); and results in use stay even over a limit.
 ///
 /// # Cancellation
 ///
@@ -78,7 +78,7 @@ pub trait ResultStore: Send + Sync {
     ///
     /// - [`StoreError::Duplicate`] when the id is taken by another result; nothing is overwritten.
     /// - [`StoreError::TooLarge`] when it could not fit an empty store, and [`StoreError::Full`]
-    ///   when it does not fit beside what is in use; nothing is evicted in vain where that can be
+    ///   when it does not fit beside the results in use. Nothing is evicted in vain if that can be
     ///   known before.
     /// - [`StoreError::Unavailable`] when the backend fails.
     async fn put(
@@ -92,7 +92,7 @@ pub trait ResultStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when the backend fails; never because of what was asked.
+    /// [`StoreError::Unavailable`] when the backend fails; never because of the id.
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError>;
 
     /// Counts a result's bytes anew, and makes room if a limit is passed. To be called when its
@@ -111,8 +111,7 @@ pub trait ResultStore: Send + Sync {
     /// - [`StoreError::DuplicateArtifact`] when its ids are taken by other data.
     /// - [`StoreError::TooLarge`] and [`StoreError::Full`] beyond a session's limits for artifacts;
     ///   nothing makes room for an artifact.
-    /// - [`StoreError::Damaged`] when its ids are taken by what is not what was recorded, and is not
-    ///   made whole by this.
+    /// - [`StoreError::Damaged`] when its ids are taken by a damaged artifact that this does not repair.
     /// - [`StoreError::Unavailable`] and its like when the backend fails.
     async fn put_artifact(
         &self,
@@ -125,7 +124,7 @@ pub trait ResultStore: Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] and its like when the backend fails, and
-    /// [`StoreError::Damaged`] when what it has is not what was recorded: never a wrong answer.
+    /// [`StoreError::Damaged`] when the artifact is damaged: a store never gives a wrong answer.
     async fn get_artifact(
         &self,
         scope: &Scope,
@@ -133,9 +132,8 @@ pub trait ResultStore: Send + Sync {
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError>;
 
-    /// The artifacts of a session that are there now, oldest first. One that is not what was recorded
-    /// is [marked](ListedArtifact::damaged), and left out where not even its ids can be read; it
-    /// does not keep others from being listed.
+    /// The current artifacts of a session, oldest first. A damaged one is [marked](ListedArtifact::damaged), or
+    /// left out if not even its ids can be read; it does not keep others from being listed.
     ///
     /// # Errors
     ///
@@ -143,7 +141,7 @@ pub trait ResultStore: Send + Sync {
     /// [`StoreError::Damaged`] when no artifact can be relied on.
     async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError>;
 
-    /// The results of a session that are there now, the most recently used last.
+    /// The current results of a session, the most recently used last.
     ///
     /// # Errors
     ///
@@ -158,8 +156,8 @@ pub trait ResultStore: Send + Sync {
     /// [`StoreError::Unavailable`] when the backend fails.
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError>;
 
-    /// What the store holds, and what has left it, of all scopes together; `None` where it does not
-    /// know. It is asked for figures, from any thread, and answers at once: no backend is asked.
+    /// How much the store holds, and how much has left it, over all scopes; `None` if it does not know. Metrics
+    /// call this from any thread, and it answers at once, without its backend.
     fn held(&self) -> Option<Usage> {
         None
     }

@@ -1,9 +1,9 @@
-//! Why a store did not do what it was asked.
+//! Why a request to a store failed.
 
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
 use std::{error::Error, time::Duration};
 
-/// Which limit stands in the way.
+/// The limit that refuses a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
 #[non_exhaustive]
 pub enum Budget {
@@ -25,7 +25,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// What makes room: unused results go, artifacts go only with their session.
+    /// What to remove to make room: unused results, or sessions with their artifacts.
     fn advice(self) -> &'static str {
         match self {
             Self::SessionBytes | Self::SessionResults => {
@@ -63,70 +63,67 @@ pub enum StoreError {
     /// It would not fit even if nothing else were there: 300 MiB where a session may hold 256.
     #[error("{bytes} bytes are more than may be stored at once ({limit})")]
     TooLarge {
-        /// What was to be stored.
+        /// The bytes or number to be stored.
         bytes: usize,
-        /// The most that can be.
+        /// The limit.
         limit: usize,
     },
-    /// There is no room, and what takes the room may not go: it is in use by running calls, or it
-    /// is an artifact.
+    /// There is no room, because the rest is in use by running calls, or is artifacts.
     #[error("no room for {bytes} bytes more: the limit of {limit} {budget} is taken")]
     Full {
-        /// What was to be stored.
+        /// The bytes or number to be stored.
         bytes: usize,
-        /// Which limit.
+        /// The kind of limit.
         budget: Budget,
-        /// How much it allows.
+        /// The limit.
         limit: usize,
     },
     /// Another process, or another request of this one, has been writing for too long.
     #[error("the store is locked: another process has been writing for more than {} ms", waited.as_millis())]
     Locked {
-        /// How long it was waited for.
+        /// How long this request waited.
         waited: Duration,
-        /// What the backend said.
+        /// The backend's error.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// There is no room on the disk, or no more than the backend may take. What is there can be
-    /// read.
+    /// The disk is full, or the backend's share of it. Stored data can still be read.
     #[error("the store cannot write: its disk is full")]
     NoSpace {
-        /// What the backend said.
+        /// The backend's error.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The store can be read only: its directory is not to be written, or it was opened that way.
     #[error("the store cannot write: it can only be read")]
     ReadOnly {
-        /// What the backend said, if it was asked.
+        /// The backend's error, if any.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// What the backend holds is not what was recorded. It is not removed, and not changed but by what
-    /// makes it whole again.
+    /// The backend's data is damaged. It stays as it is, unless recording the same data again repairs it.
     #[error("the store is damaged: {damage}")]
     Damaged {
-        /// What is damaged.
+        /// The damaged part.
         damage: Damage,
-        /// What the backend said, where it noticed.
+        /// The backend's error, if it noticed the damage.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// There is no store, and none was to be made.
     #[error("there is no store in this directory")]
     Absent,
-    /// What is there was written by a later version.
+    /// A later version wrote the data.
     #[error("the store has format {found}, and this version knows formats up to {known}")]
     Newer {
-        /// The format of what is there.
+        /// The format of the data.
         found: i64,
         /// The latest format that is known.
         known: i64,
     },
-    /// What is there belongs to something else. It is left as it is.
+    /// The data belongs to another program. It is left as it is.
     #[error("the store's directory holds files that crossfeed did not write")]
     Foreign,
     /// The backend did not answer, or not sensibly: its server is away.
     #[error("the store cannot answer")]
     Unavailable {
-        /// What the backend said.
+        /// The backend's error.
         source: Box<dyn Error + Send + Sync>,
         /// Whether the same request may succeed when it is made again.
         retry: bool,
@@ -199,7 +196,7 @@ impl StoreError {
     }
 }
 
-/// What is damaged in a store.
+/// The damaged part of a store.
 #[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 #[non_exhaustive]
 pub enum Damage {

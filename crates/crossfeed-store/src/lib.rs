@@ -8,8 +8,8 @@
 //!
 //! - Bytes are never altered, cut or overwritten; a record is there as a whole or not at all.
 //! - An id of another scope reads exactly like one that never existed.
-//! - What a running call holds stays: see [pinning](ResultStore#pinning).
-//! - A backend that cannot answer says so; absence is never made up.
+//! - Results in use by a running call stay: see [pinning](ResultStore#pinning).
+//! - A backend that cannot answer gives an error, never "absent".
 
 mod answer;
 mod artifact;

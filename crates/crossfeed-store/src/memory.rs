@@ -33,7 +33,7 @@ use foldhash::quality::RandomState;
 use held::OwnerName;
 use parking_lot::Mutex;
 use queue::Queue;
-use session::{Session, Shared, State};
+use session::{Session, SharedState, State};
 use std::{fmt, future, sync::Arc, task::Poll};
 
 /// After how many sessions a sweep lets other tasks run.
@@ -68,28 +68,28 @@ const SWEPT_AT_ONCE: usize = 256;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryStore {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     sessions: DashMap<Scope, Arc<Session>, RandomState>,
     queue: Mutex<Queue>,
 }
 
 impl MemoryStore {
-    /// An empty store that goes by the machine's clock.
+    /// An empty store with the machine's clock.
     pub fn new(limits: MemoryLimits) -> Self {
         Self::with_clock(limits, Arc::new(SystemClock::new()))
     }
 
-    /// An empty store that goes by `clock`.
+    /// An empty store with this clock.
     pub fn with_clock(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
-            shared: Arc::new(Shared::new(limits, clock)),
+            shared: Arc::new(SharedState::new(limits, clock)),
             sessions: DashMap::default(),
             queue: Mutex::default(),
         }
     }
 
-    /// What the store holds. Walks over all sessions; while others work, the numbers are of
-    /// slightly different moments.
+    /// How much the store holds. Walks over all sessions; while others work, the numbers are of slightly different
+    /// moments.
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for session in self.all_sessions() {
@@ -112,7 +112,7 @@ impl MemoryStore {
         self.sessions
             .entry(scope.clone())
             .or_insert_with(|| {
-                let owner = queue.owner(OwnerName::of(scope));
+                let owner = queue.owner(OwnerName::new(scope));
                 Arc::new(Session::new(scope.clone(), owner, self.shared.clone()))
             })
             .clone()

@@ -1,32 +1,32 @@
-//! What of a stored value may be shown under rules, kept beside it.
+//! Caches the redacted form of a stored value beside it.
 //!
-//! Gives the same value again to readers under the same rules. It does not know the rules.
+//! Readers under the same rules share it. The cache does not know the rules.
 
 use std::{
     any::Any,
     sync::{Arc, OnceLock},
 };
 
-/// The rules under which something is shown: only whether they are the same counts here.
+/// The rules that redact a value: compared by address only.
 type Rules = Arc<dyn Any + Send + Sync>;
 
-/// What may be shown, made once for the rules under which it was asked for first. Others make it anew
-/// each time: a process has one set of rules for a tool.
-pub(crate) struct Shown<T>(OnceLock<(Rules, Option<Arc<T>>)>);
+/// A redacted value, made once for the first rules. Readers under other rules make it anew each time: a process
+/// has one set of rules for a tool.
+pub(crate) struct ShownCache<T>(OnceLock<(Rules, Option<Arc<T>>)>);
 
-impl<T> Shown<T> {
+impl<T> ShownCache<T> {
     pub(crate) fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// What may be shown of `whole`; `make` gives `None` where that is all of it.
-    pub(crate) fn of<E>(
+    /// The redacted form of `whole`; `make` gives `None` for all of it.
+    pub(crate) fn get_or_make<E>(
         &self,
         whole: &Arc<T>,
         rules: &Rules,
         make: impl FnOnce() -> Result<Option<T>, E>,
     ) -> Result<Arc<T>, E> {
-        // The rules are held, so that no others can come to lie where they lay.
+        // The cache holds the rules, so no others can get their address.
         let known = || {
             let (known, shown) = self.0.get()?;
             std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(rules)).then_some(shown)
@@ -41,7 +41,7 @@ impl<T> Shown<T> {
         Ok(shown(known().unwrap_or(&made)))
     }
 
-    /// What is kept, if it is not all of it.
+    /// The redacted value, unless it is the whole.
     pub(crate) fn kept(&self) -> Option<&T> {
         self.0.get()?.1.as_deref()
     }
@@ -49,13 +49,13 @@ impl<T> Shown<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rules, Shown};
+    use super::{Rules, ShownCache};
     use std::{convert::Infallible, sync::Arc};
 
     /// What is shown, and whether it was made now.
-    fn check(shown: &Shown<u8>, rules: &Rules, made: Option<u8>) -> (u8, bool) {
+    fn check(shown: &ShownCache<u8>, rules: &Rules, made: Option<u8>) -> (u8, bool) {
         let mut is_new = false;
-        let found = shown.of(&Arc::new(7), rules, || {
+        let found = shown.get_or_make(&Arc::new(7), rules, || {
             is_new = true;
             Ok::<_, Infallible>(made)
         });
@@ -66,19 +66,19 @@ mod tests {
     fn it_is_made_once_for_the_rules_that_came_first() {
         // No zero-sized rules, which may all lie at one place.
         let (one, other): (Rules, Rules) = (Arc::new(1_u8), Arc::new(1_u8));
-        let shown = Shown::new();
+        let shown = ShownCache::new();
         assert_eq!(check(&shown, &one, Some(1)), (1, true));
         assert_eq!(check(&shown, &one, Some(2)), (1, false));
         assert_eq!(check(&shown, &other, Some(3)), (3, true));
         assert_eq!(check(&shown, &other, None), (7, true));
         assert_eq!(shown.kept(), Some(&1));
-        let all = Shown::new();
+        let all = ShownCache::new();
         assert_eq!(check(&all, &one, None), (7, true));
         assert_eq!(check(&all, &one, Some(1)), (7, false));
         assert_eq!(all.kept(), None);
         assert!(
-            Shown::<u8>::new()
-                .of(&Arc::new(7), &one, || Err(()))
+            ShownCache::<u8>::new()
+                .get_or_make(&Arc::new(7), &one, || Err(()))
                 .is_err()
         );
     }

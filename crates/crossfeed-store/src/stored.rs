@@ -1,21 +1,20 @@
-//! What is stored of a call: one tool result, as the bytes it came with.
+//! A stored tool result: the bytes of one call, as they came.
 
-use crate::shown::Shown;
+use crate::shown::ShownCache;
 use bytes::Bytes;
 use crossfeed_json::Document;
 use crossfeed_wire::TraceContext;
 use derive_setters::Setters;
 use std::{any::Any, fmt, sync::Arc};
 
-/// What the bytes of a result are, as its recorder declared.
+/// The kind of a result's bytes, as the host declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "every reader of results must treat each kind"
 )]
 pub enum ResultKind {
-    /// Not said: a tool result of MCP if it looks like one and like nothing else, else JSON, else
-    /// text.
+    /// Not declared: a tool result of MCP if it looks like one and like nothing else, else JSON, else text.
     Undeclared,
     /// A JSON value.
     Json,
@@ -48,10 +47,10 @@ pub struct StoredResult {
     document: Document,
     #[setters(skip)]
     kind: ResultKind,
-    /// What the bytes are: `image/png`.
+    /// The media type: `image/png`.
     #[setters(into)]
     media_type: Option<Arc<str>>,
-    /// Whether the call failed; the document is then what it failed with.
+    /// Whether the call failed; then the document is its error.
     failed: bool,
     /// Whether the call may be made again without harm: its tool only reads, or doing it twice does
     /// no more than doing it once. Calls are not repeatable unless this says so.
@@ -63,16 +62,15 @@ pub struct StoredResult {
     /// not repeatable are kept longest, as long as they hold at most half of the bytes.
     #[setters(into)]
     server: Option<Arc<str>>,
-    /// What the tool was called with, as raw JSON, so that a result that has gone can say how to get
-    /// it again.
+    /// The arguments of the call, as raw JSON, so that a tombstone can say how to get the result again.
     ///
     /// A slice keeps the whole buffer that it was cut from; copy it if that buffer is larger.
     #[setters(into)]
     arguments: Option<Bytes>,
-    /// The place of the call in a trace, so that what is made of the result can point back to it.
+    /// The place of the call in a trace, so that values made from the result can point back to it.
     trace: Option<TraceContext>,
     #[setters(skip)]
-    shown: Shown<Self>,
+    shown: ShownCache<Self>,
 }
 
 impl StoredResult {
@@ -88,7 +86,7 @@ impl StoredResult {
             server: None,
             arguments: None,
             trace: None,
-            shown: Shown::new(),
+            shown: ShownCache::new(),
         }
     }
 
@@ -97,7 +95,7 @@ impl StoredResult {
         &self.document
     }
 
-    /// What the bytes are.
+    /// The kind of the bytes.
     pub fn kind(&self) -> ResultKind {
         self.kind
     }
@@ -142,7 +140,7 @@ impl StoredResult {
         self.trace.as_ref()
     }
 
-    /// With what is not known of the call yet.
+    /// Adds the facts about the call that are not known yet.
     pub fn with_unsaid(
         self,
         tool: Option<Arc<str>>,
@@ -169,20 +167,20 @@ impl StoredResult {
         }
     }
 
-    /// What of it may be shown under `rules`: `make` says what that is, or `None` where it is all of
-    /// it. It is made once for the rules under which it was asked for first, and kept with the result.
+    /// The result as `rules` show it; `make` gives `None` for all of it. It is made once for the first rules, and
+    /// kept with the result.
     ///
     /// Rules are the same if they lie at the same place.
     ///
     /// # Errors
     ///
-    /// What `make` fails with; nothing is kept then.
+    /// The error of `make`; nothing is kept then.
     pub fn shown_under<E>(
         self: &Arc<Self>,
         rules: &Arc<dyn Any + Send + Sync>,
         make: impl FnOnce() -> Result<Option<Self>, E>,
     ) -> Result<Arc<Self>, E> {
-        self.shown.of(self, rules, make)
+        self.shown.get_or_make(self, rules, make)
     }
 
     /// Bytes held: the document's raw bytes, its index once there is one, the arguments, and what may

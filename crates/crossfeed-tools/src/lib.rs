@@ -1,7 +1,7 @@
 //! Tool lists: read in every provider's shape, rewritten so that each parameter admits a reference, fitted to
 //! each provider's limits; and the arguments that a model writes, read back.
 //!
-//! Judging arguments is the engine's work, by the tool's own schema; what a model is shown is wider.
+//! The engine validates arguments, by the tool's own schema; the schema shown to the model is wider.
 
 // For the helper that the integration tests share.
 #[cfg(test)]

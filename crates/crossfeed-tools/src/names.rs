@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The keys under which a references map may stand.
 pub(crate) const MAPS: [&str; 2] = ["$refs", "_refs"];
-/// What a parameter is called of whose name nothing may stay.
+/// The name of a parameter if no part of its own name is admitted.
 const UNNAMED: &str = "parameter";
 
 /// The names of one tool's parameters that are shown differently.
@@ -32,19 +32,19 @@ pub struct Names {
 }
 
 impl Names {
-    /// Finds the names of properties that `admits` refuses; it is asked with the name and whether
-    /// it is one at the root.
+    /// Finds the names of properties that `admits` refuses; it gets the name and whether it is one at the
+    /// root.
     ///
     /// ```
     /// use crossfeed_tools::{Names, Profile};
     /// use serde_json::json;
     ///
     /// let schema = json!({"properties": {"$filter": {"type": "string"}, "top": {"type": "integer"}}});
-    /// let names = Names::of(&schema, |name, at_root| Profile::Anthropic.admits_property(name, at_root));
+    /// let names = Names::new(&schema, |name, at_root| Profile::Anthropic.admits_property(name, at_root));
     /// assert_eq!(names.pairs().collect::<Vec<_>>(), [("$filter", "filter")]);
     /// assert_eq!(names.restore(json!({"filter": "a", "top": 3}), &schema), json!({"$filter": "a", "top": 3}));
     /// ```
-    pub fn of(schema: &Value, admits: impl Fn(&str, bool) -> bool) -> Self {
+    pub fn new(schema: &Value, admits: impl Fn(&str, bool) -> bool) -> Self {
         let found = SchemaNames::new(schema);
         let mut names = Self::default();
         let mut given = NameAllocator::new(found.all.iter().map(String::as_str));
@@ -117,7 +117,7 @@ impl Names {
         Value::Object(out)
     }
 
-    /// What another keyword holds.
+    /// The value of another keyword.
     fn inside(&self, keyword: &str, value: &Value) -> Value {
         let holds = keywords::subschemas(keyword).map(|(holds, _)| holds);
         let shown = |_, schema: &Value| self.schema(schema);
@@ -157,11 +157,14 @@ impl Names {
             return value.clone();
         }
         let mut out = format!("{before}#");
-        let mut next = Next::Keyword;
+        let mut next = TokenKind::Keyword;
         for token in fragment.split('/').skip(1) {
             let text = decoded(token).as_deref().map(Pointer::unescaped);
             let text = text.unwrap_or_else(|| token.to_owned());
-            let shown = self.shown.get(&text).filter(|_| next == Next::Property);
+            let shown = self
+                .shown
+                .get(&text)
+                .filter(|_| next == TokenKind::Property);
             match shown {
                 Some(shown) => {
                     let mut pointer = String::new();
@@ -171,10 +174,10 @@ impl Names {
                 None => push_as_is(&mut out, token),
             }
             next = match text.as_str() {
-                _ if next != Next::Keyword => Next::Keyword,
-                "properties" | "dependentSchemas" | "dependencies" => Next::Property,
-                "patternProperties" | "$defs" | "definitions" => Next::Name,
-                _ => Next::Keyword,
+                _ if next != TokenKind::Keyword => TokenKind::Keyword,
+                "properties" | "dependentSchemas" | "dependencies" => TokenKind::Property,
+                "patternProperties" | "$defs" | "definitions" => TokenKind::Name,
+                _ => TokenKind::Keyword,
             };
         }
         Value::String(out)
@@ -183,7 +186,7 @@ impl Names {
     /// The arguments with the tool's own names, where its schema declares or requires them; in
     /// references maps too.
     ///
-    /// The arguments nest no deeper than 127 levels: who reads them bounds that.
+    /// The caller ensures that the arguments are nested no deeper than 127 levels.
     pub fn restore(&self, arguments: Value, original: &Value) -> Value {
         self.restore_at(arguments, &Position::root(original))
     }
@@ -197,7 +200,7 @@ impl Names {
         }
     }
 
-    /// The tool's own name of what is shown as `name` at a position; `name` where it has none.
+    /// The tool's own name of the parameter shown as `name` at a position; else `name`.
     pub(crate) fn original_or<'n>(&'n self, position: &Position<'_>, name: &'n str) -> &'n str {
         self.original_at(name, position).unwrap_or(name)
     }
@@ -243,7 +246,7 @@ impl Names {
         Value::Object(out)
     }
 
-    /// The tool's own name of what is shown as `name` at a place.
+    /// The tool's own name of the parameter shown as `name` at a place.
     fn original_at(&self, name: &str, place: &Position<'_>) -> Option<&str> {
         let original = self.original.get(name)?;
         let is_own = place.declares(original) || place.asks_for(original);
@@ -298,9 +301,9 @@ impl Names {
     }
 }
 
-/// What the next token of a pointer is.
+/// The kind of a pointer's token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum TokenKind {
     Keyword,
     /// The name of a property.
     Property,

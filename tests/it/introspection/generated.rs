@@ -68,7 +68,7 @@ proptest! {
         fields in prop_oneof![0_usize..200, Just(usize::MAX)],
         offset in prop_oneof![0_usize..20, Just(usize::MAX)],
     ) {
-        let request = InspectRequest::of(path.clone()).with_max_depth(depth).with_max_fields(fields).with_offset(offset);
+        let request = InspectRequest::new(path.clone()).with_max_depth(depth).with_max_fields(fields).with_offset(offset);
         match OutputSchema::new(raw).inspect(&request) {
             Ok(answer) => {
                 prop_assert!(answer.flattened_fields.len() <= fields.min(1000));

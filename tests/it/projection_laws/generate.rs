@@ -161,7 +161,7 @@ fn chosen(random: &mut Random, value: &Value, declared: &[String]) -> Projection
     let mut projection = Projection::new();
     let kind = random.below(4);
     if kind != 0 {
-        let mut tree = PathTree::of(paths(random, value, declared));
+        let mut tree = PathTree::new(paths(random, value, declared));
         if random.percent(8) {
             let key = Step::Key(random.key());
             let at = if random.percent(50) {
@@ -174,7 +174,7 @@ fn chosen(random: &mut Random, value: &Value, declared: &[String]) -> Projection
         projection = projection.with_include(tree);
     }
     if kind == 0 || kind == 3 {
-        projection = projection.with_exclude(PathTree::of(paths(random, value, declared)));
+        projection = projection.with_exclude(PathTree::new(paths(random, value, declared)));
     }
     projection
 }

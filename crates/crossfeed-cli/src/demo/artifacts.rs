@@ -31,7 +31,7 @@ pub(super) async fn call(session: &Session, call: &Call) -> Result<String> {
                 wanted = wanted.with_detail(name, selector.as_str().unwrap_or_default());
             }
             return Ok(match session.create_artifact(wanted).await {
-                Ok(created) => artifact::line(&ListedArtifact::of(&created.artifact)),
+                Ok(created) => artifact::line(&ListedArtifact::from_artifact(&created.artifact)),
                 Err(failure) => failure.to_string(),
             });
         }

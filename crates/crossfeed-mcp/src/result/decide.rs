@@ -63,7 +63,7 @@ impl Projector {
             ..about(request)
         };
         let mut projection = Projection::new().with_rules(self.rules.clone());
-        if let Some(tree) = paths.map(PathTree::of) {
+        if let Some(tree) = paths.map(PathTree::new) {
             reply.fields = Some(tree.paths().iter().map(ToString::to_string).collect());
             projection = match request.mode {
                 Mode::Exclude => projection.with_exclude(tree),

@@ -123,7 +123,7 @@ impl Projector {
         }
     }
 
-    /// The same with what is always kept and what is never shown.
+    /// Sets which fields are always kept and which are never shown.
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
@@ -131,13 +131,12 @@ impl Projector {
 
     /// The result as the `params` of its call ask for it.
     ///
-    /// A request that cannot be followed gives the whole result and a reason. What never-rules hide is
-    /// in no result: it is taken out first, and what is left is projected. What came under our keys in
-    /// `_meta` is no word of ours, and goes.
+    /// A request that cannot be followed gives the whole result and a reason. Fields that never-rules hide are
+    /// removed before projecting. Claims of other parties under this crate's keys in `_meta` are removed.
     ///
     /// # Errors
     ///
-    /// [`ResultError`] where the bytes are no result.
+    /// [`ResultError`] if the bytes are not a tool result.
     pub fn project<'d>(
         &self,
         tool: &Tool,
@@ -162,8 +161,8 @@ impl Projector {
             },
         };
         let hidden = self.withhold(result);
-        // Splicing leaves bytes as they are, and what a key had before its last value is not to be
-        // seen: so each key is written once before anything is written anew.
+        // Splicing keeps bytes, and earlier values of a duplicate key must not be seen. So each key is
+        // written once before anything else changes.
         let is_changed = || !matches!(call.request, Ok(None)) || meta::is_claimed(root);
         let once = || {
             let mut once = Vec::new();
@@ -185,8 +184,8 @@ impl Projector {
         })
     }
 
-    /// What may be shown of a result, whatever was asked for; `None` where that is all of it. A text that
-    /// went because it may repeat what was hidden in `structuredContent` says what is left there.
+    /// Redacts a result before any request applies; `None` for all of it. A text that was withheld because it may
+    /// repeat data hidden in `structuredContent` is replaced by the rest of that.
     pub fn withhold(&self, result: &Document) -> Option<RedactedResult> {
         let mut hidden = self.rules.redact_result(result.root().ok()?)?;
         if hidden.repeated {
@@ -202,7 +201,7 @@ impl Projector {
         Some(hidden)
     }
 
-    /// What is sent of a document in which nothing is to be hidden any more.
+    /// Projects a document that is redacted already.
     fn answer<'d>(
         &self,
         call: &Call<'_>,
@@ -236,7 +235,7 @@ impl Projector {
     }
 }
 
-/// What is to be known of a call to answer it.
+/// The facts about a call that decide its answer.
 struct Call<'a> {
     tool: &'a Tool,
     has_page: bool,

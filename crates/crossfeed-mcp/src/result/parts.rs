@@ -27,7 +27,7 @@ pub(super) fn only_json(root: Cursor<'_>) -> Option<Document> {
     is_container.then_some(document)
 }
 
-/// One text part that says what was projected, in the place of the first; all others stay.
+/// Replaces the first text part by the projected text; all others stay.
 pub(super) fn regenerate(root: Cursor<'_>, json: &[u8], edits: &mut Edits<'_>) {
     let Some(content) = root.get(CONTENT) else {
         return;

@@ -6,8 +6,8 @@ use crossfeed_projection::{Diagnostic, DiagnosticKind, Projection};
 use crossfeed_schema::compile;
 use serde_json::Value;
 
-/// The schema of what a projection leaves, if what it left is valid by it; else why there is none. A
-/// result that breaks its own schema is so found out.
+/// The projected schema, if the projected value is valid by it; else why there is none. This also detects a
+/// result that breaks its own schema.
 pub(super) fn announced(
     schema: &Value,
     projection: &Projection,

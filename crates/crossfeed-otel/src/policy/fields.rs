@@ -2,7 +2,7 @@
 //! that begin with `_`. A text that is not valid JSON is left alone.
 
 use super::{
-    nested_json::{Embedded, Level, apply, could_be_json, edits},
+    nested_json::{Level, NestedString, apply, could_be_json, edits},
     prefilter::is_suspect,
 };
 use crossfeed_json::{Prune, Quoted, cuts};
@@ -15,11 +15,11 @@ pub(crate) fn strip(text: &str, is_result: bool, kept: &HashSet<Box<str>>) -> Op
         let mut one = OneLevel {
             kept,
             is_result,
-            embedded: Vec::new(),
+            nested: Vec::new(),
         };
         Ok(Level {
             cuts: cuts(text, &mut one)?,
-            embedded: one.embedded,
+            nested: one.nested,
             withheld: Vec::new(),
         })
     };
@@ -31,7 +31,7 @@ struct OneLevel<'k> {
     kept: &'k HashSet<Box<str>>,
     /// Whether an object at the root is the result of a tool.
     is_result: bool,
-    embedded: Vec<Embedded<bool>>,
+    nested: Vec<NestedString<bool>>,
 }
 
 impl Prune for OneLevel<'_> {
@@ -66,7 +66,7 @@ impl OneLevel<'_> {
     fn open_later(&mut self, string: Quoted<'_>, is_result: bool) {
         if could_be_json(string) && is_suspect(string.raw()) {
             let start = string.start();
-            self.embedded.push(Embedded {
+            self.nested.push(NestedString {
                 range: start..start + string.raw().len(),
                 carry: is_result,
             });

@@ -9,13 +9,13 @@
 //! would show that a text repeats what is hidden elsewhere, or that bytes are JSON: both stay. Truncated
 //! JSON stays if it mentions no name.
 
-use super::nested_json::{Embedded, Level, apply, could_be_json, edits};
+use super::nested_json::{Level, NestedString, apply, could_be_json, edits};
 use crate::table::segments;
 use crossfeed_json::{Prune, Quoted, cuts};
 use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD, fold_case};
 use std::{collections::HashMap, fmt};
 
-/// Paths of what is never revealed.
+/// Paths of fields that are never revealed.
 #[derive(Clone, Default)]
 pub(crate) struct HiddenPaths {
     /// The steps of each path that name members, folded; `None` is any name.
@@ -109,12 +109,12 @@ impl HiddenPaths {
                 next: progress,
                 open: Vec::new(),
                 begins: Vec::new(),
-                embedded: Vec::new(),
+                nested: Vec::new(),
                 withheld: Vec::new(),
             };
             Ok(Level {
                 cuts: cuts(text, &mut one)?,
-                embedded: one.embedded,
+                nested: one.nested,
                 withheld: one.withheld,
             })
         };
@@ -155,12 +155,12 @@ struct OneLevel<'n> {
     /// The progress at each open container, one after the other, and where each begins.
     open: Vec<Progress>,
     begins: Vec<usize>,
-    embedded: Vec<Embedded<Vec<Progress>>>,
+    nested: Vec<NestedString<Vec<Progress>>>,
     withheld: Vec<std::ops::Range<usize>>,
 }
 
 impl OneLevel<'_> {
-    /// Whether a key that no path names is a text rather than a name, and mentions what is hidden.
+    /// Whether a key that no path names is a text rather than a name, and mentions a hidden field.
     fn key_mentions(&self, key: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
         !key.chars().all(is_part) && self.never.rules.mentions_never(key)
@@ -192,7 +192,7 @@ impl Prune for OneLevel<'_> {
     fn string(&mut self, string: Quoted<'_>, _: usize) {
         let range = string.start()..string.start() + string.raw().len();
         if could_be_json(string) {
-            self.embedded.push(Embedded {
+            self.nested.push(NestedString {
                 range,
                 carry: self.next.clone(),
             });

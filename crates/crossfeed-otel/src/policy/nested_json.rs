@@ -26,23 +26,23 @@ pub(crate) struct Edit {
 }
 
 /// A string that may hold JSON.
-pub(crate) struct Embedded<C> {
+pub(crate) struct NestedString<C> {
     /// Where it stands, without its quotes.
     pub(crate) range: Range<usize>,
-    /// What is known of the string before it is read.
+    /// State carried into the string before it is read.
     pub(crate) carry: C,
 }
 
-/// What is removed, opened and replaced at one level.
+/// The parts to remove, open and replace at one level.
 pub(crate) struct Level<C> {
     pub(crate) cuts: Vec<Range<usize>>,
     /// Strings to be opened.
-    pub(crate) embedded: Vec<Embedded<C>>,
+    pub(crate) nested: Vec<NestedString<C>>,
     /// Strings to be replaced as a whole.
     pub(crate) withheld: Vec<Range<usize>>,
 }
 
-/// Reads one level of a text, given what is known of it.
+/// Reads one level of a text, given the state carried into it.
 pub(crate) type ReadLevel<'r, C> = dyn Fn(&str, C) -> Result<Level<C>, JsonError> + 'r;
 
 /// Whether a string could be JSON worth opening: an object, a list, or a string of one.
@@ -90,7 +90,7 @@ impl<C> Opener<'_, C> {
         };
         let mut edits: Vec<Edit> = found.cuts.into_iter().map(cut).collect();
         edits.extend(found.withheld.into_iter().map(withheld));
-        for Embedded { range, carry } in found.embedded {
+        for NestedString { range, carry } in found.nested {
             let raw = text.get(range.clone()).unwrap_or_default();
             if level == MAX_LEVELS || self.left < raw.len() {
                 edits.push(withheld(range));

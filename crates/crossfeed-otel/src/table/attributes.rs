@@ -36,7 +36,7 @@ pub(crate) const CONVENTIONS: &[Convention] = &[
             ("gen_ai.system_instructions", Payload),
             ("gen_ai.tool.definitions", Payload),
             ("gen_ai.tool.description", Payload),
-            // Which prompt, and not what it says; then what is filled into it.
+            // The name of the prompt, not its text; then the values filled into it.
             ("gen_ai.prompt.name", Plain),
             ("gen_ai.prompt.version", Plain),
             ("gen_ai.prompt.variable", Payload),

@@ -38,7 +38,7 @@ pub enum InspectError {
         /// Fields that are there, up to ten.
         known: Vec<String>,
     },
-    /// `[]` or `[0]` on what is not a list: `id[]`.
+    /// `[]` or `[0]` on a value that is not a list: `id[]`.
     #[error("`{path}` is unknown: {at} is not a list")]
     NotAList {
         /// The path as it was asked for.
@@ -81,7 +81,7 @@ impl InspectError {
         body
     }
 
-    /// What is there, and one next step.
+    /// The fields that are there, and one next step.
     pub fn advice(&self) -> String {
         match self {
             Self::Arguments { parameter, .. } => format!("leave `{parameter}` out, or correct it"),

@@ -1,4 +1,4 @@
-//! Lists what lies below a place, as lines.
+//! Lists the fields below a place, as lines.
 
 use super::InspectRequest;
 use crate::read::{Field, Fields, Node, Reader};
@@ -39,7 +39,7 @@ struct Unfolding<'r, 's> {
 }
 
 /// The lines about the fields of a place that are within a range.
-pub(super) fn of<'s>(
+pub(super) fn unfold<'s>(
     reader: &Reader<'s>,
     node: &Node<'s>,
     fields: &Fields<'s>,
@@ -78,7 +78,7 @@ pub(super) fn of<'s>(
     }
     unfolding.unfold(0, shown.into_iter().chain(rest).collect(), true);
     let mut next = 1;
-    // Breadth first: what is unfolded stands behind all that is on its level.
+    // Breadth first: fields of an unfolded place come after all places of its level.
     while next < unfolding.spots.len() {
         unfolding.deepen(next, max_depth);
         next += 1;

@@ -1,6 +1,6 @@
 //! `inspect_tool_output`: shows one place of an output schema at a time, its children page by page.
 //!
-//! # What a path names
+//! # Paths
 //!
 //! - The empty path is the whole value; where the schema is an envelope, what its `data` holds.
 //! - A list named without `[]` is an `array` whose children are those of its items; a name behind it
@@ -8,7 +8,7 @@
 //! - `[0]` is an item by its position, `*` each field of an object, and where no key is known, what
 //!   each value is.
 //!
-//! # What an answer holds
+//! # Answers
 //!
 //! At most 80 children; `total_child_fields` counts all, and `next_offset` is there while there are
 //! more. One whose name no path can hold is counted, and left aside. The child `*` stands for fields
@@ -53,7 +53,7 @@ pub struct Child {
     pub kind: &'static str,
 }
 
-/// What the inspector says of a place.
+/// The inspector's answer about a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -103,7 +103,7 @@ impl OutputSchema {
     ///
     /// let user = json!({"properties": {"id": {"type": "integer"}, "mail": {"type": "string"}}});
     /// let schema = OutputSchema::new(json!({"properties": {"users": {"items": user}}}));
-    /// let answer = schema.inspect(&InspectRequest::of("users[]"))?;
+    /// let answer = schema.inspect(&InspectRequest::new("users[]"))?;
     /// assert_eq!(
     ///     answer.to_value(),
     ///     json!({
@@ -114,7 +114,7 @@ impl OutputSchema {
     ///         "truncated": false,
     ///     })
     /// );
-    /// let error = schema.inspect(&InspectRequest::of("users[].mial")).unwrap_err();
+    /// let error = schema.inspect(&InspectRequest::new("users[].mial")).unwrap_err();
     /// assert_eq!(error.to_string(), "`users[].mial` is unknown: the object `users[]` has no field `mial`");
     /// assert_eq!(error.advice(), "try: users[].mail");
     /// # Ok::<(), crossfeed_output_schema::InspectError>(())
@@ -134,7 +134,7 @@ impl OutputSchema {
         });
         let children: Vec<_> = children.collect();
         let left_aside = children.len() < page.len();
-        let lines = lines::of(&reader, &node, &fields, begin..end, request);
+        let lines = lines::unfold(&reader, &node, &fields, begin..end, request);
         Ok(Inspection {
             node_type: node.word(),
             children,

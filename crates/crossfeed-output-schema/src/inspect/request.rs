@@ -41,21 +41,21 @@ impl Default for InspectRequest {
 }
 
 impl InspectRequest {
-    /// Asks for a place, and for the rest what is usual.
-    pub fn of(field_path: impl Into<String>) -> Self {
+    /// A request for a place, with defaults for the rest.
+    pub fn new(field_path: impl Into<String>) -> Self {
         Self {
             field_path: field_path.into(),
             ..Self::default()
         }
     }
 
-    /// Reads the arguments of a call. What is missing or null is as usual; `tool_id` and other
-    /// parameters are the host's.
+    /// Reads the arguments of a call. A parameter that is missing or null has its default; `tool_id` and
+    /// other parameters are the host's.
     ///
     /// # Errors
     ///
-    /// [`InspectError::Arguments`] for what is not an object, a path that is not a string, and a count
-    /// that is not an integer from 0 on.
+    /// [`InspectError::Arguments`] for arguments that are not an object, a path that is not a string, and a
+    /// count that is not a non-negative integer.
     pub fn parse(arguments: &Value) -> Result<Self, InspectError> {
         let wrong = |parameter, expected| InspectError::Arguments {
             parameter,

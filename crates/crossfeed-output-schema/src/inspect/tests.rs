@@ -29,7 +29,7 @@ fn check(schema: &Value, request: InspectRequest, expected: (&str, &[&str], &[&s
 }
 
 fn at(path: &str) -> InspectRequest {
-    InspectRequest::of(path)
+    InspectRequest::new(path)
 }
 
 /// What is said of a path that is not there.

@@ -1,6 +1,6 @@
-//! Objects whose keys are data: when they count as that, and what becomes of what was known.
+//! Detects objects whose keys are data, and merges what was learned of their keys.
 
-use super::place::{Fields, Members, Place};
+use super::place::{Fields, Members, ObservedPlace};
 
 /// Keys whose values all have one type, before they count as data.
 const ALIKE_KEYS: usize = 64;
@@ -55,10 +55,10 @@ impl Fields {
         types.all(|next| Some(next) == first)
     }
 
-    /// What any value is.
-    fn united(self) -> Place {
+    /// Merges the places of all keys into one.
+    fn united(self) -> ObservedPlace {
         let places = self.keys.into_iter().map(|key| key.place);
-        let mut any = places.reduce(Place::and).unwrap_or_default();
+        let mut any = places.reduce(ObservedPlace::and).unwrap_or_default();
         any.is_loose |= self.left_aside;
         any
     }
@@ -115,8 +115,8 @@ impl Members {
     }
 }
 
-impl Place {
-    /// What both places are.
+impl ObservedPlace {
+    /// Merges both places.
     fn and(self, other: Self) -> Self {
         // Items that one side left aside are not known by what the other one saw.
         let items = match (self.items, other.items) {

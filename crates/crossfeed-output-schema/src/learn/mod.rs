@@ -2,14 +2,13 @@
 //!
 //! Keys and types are kept, never values.
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - Every observed value validates against the schema, whatever was left aside: a place of which
-//!   not everything was looked at is `{"anyOf": [what was seen, true]}`, which asserts nothing and
-//!   can be read all the same.
+//! - Every observed value validates against the schema. A place at which values were skipped is
+//!   `{"anyOf": [SCHEMA, true]}`, which asserts nothing and can still be read.
 //! - The same results in the same order give the same bytes.
-//! - It is bounded: in places, in depth, in keys of one object, in the length of a key, in items and
-//!   in values that are looked at, and in what is noted as drift.
+//! - Learning is bounded: in places, depth, keys of one object, length of a key, items and values read, and
+//!   drift noted.
 //!
 //! # Keys that are data
 //!
@@ -34,10 +33,10 @@ use crossfeed_json::Cursor;
 use derive_setters::Setters;
 use drift::Drifts;
 use observe::Observation;
-use place::Place;
+use place::ObservedPlace;
 use serde_json::Value;
 
-/// How much is learned.
+/// Limits of learning.
 #[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
@@ -69,7 +68,7 @@ impl Default for LearnOptions {
     }
 }
 
-/// What was learned of a tool's output from its results.
+/// A schema learned from a tool's results.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -99,7 +98,7 @@ impl Default for LearnOptions {
 #[derive(Clone, Debug, Default)]
 pub struct LearnedSchema {
     options: LearnOptions,
-    root: Place,
+    root: ObservedPlace,
     /// Places below the root.
     places: usize,
     observations: u64,

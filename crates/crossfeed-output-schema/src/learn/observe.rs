@@ -1,9 +1,9 @@
-//! Merges one result into what is known.
+//! Merges one result into the learned schema.
 
 use super::{
     DriftKind, LearnOptions,
     drift::Drifts,
-    place::{Fields, Key, Members, Place},
+    place::{Fields, Key, Members, ObservedPlace},
 };
 use crate::read::Types;
 use crossfeed_json::{Cursor, Kind};
@@ -27,7 +27,7 @@ pub(super) struct Observation<'l> {
 
 impl Observation<'_> {
     /// Merges a value into its place.
-    pub(super) fn see(&mut self, place: &mut Place, value: Cursor<'_>) {
+    pub(super) fn see(&mut self, place: &mut ObservedPlace, value: Cursor<'_>) {
         if self.values == 0 {
             place.is_loose = true;
             return;
@@ -48,7 +48,7 @@ impl Observation<'_> {
         }
     }
 
-    fn see_type(&mut self, place: &mut Place, value: Cursor<'_>) {
+    fn see_type(&mut self, place: &mut ObservedPlace, value: Cursor<'_>) {
         let to = match value.as_number() {
             Some(number) if number.bytes().all(|b| b.is_ascii_digit() || b == b'-') => "integer",
             _ => value.kind().as_str(),
@@ -64,7 +64,7 @@ impl Observation<'_> {
         place.types = place.types.or(seen);
     }
 
-    fn see_list(&mut self, place: &mut Place, list: Cursor<'_>) {
+    fn see_list(&mut self, place: &mut ObservedPlace, list: Cursor<'_>) {
         let length = list.len().unwrap_or_default();
         if length == 0 {
             return;
@@ -75,9 +75,9 @@ impl Observation<'_> {
         }
         let items = place.items.get_or_insert_with(|| {
             *self.places += 1;
-            Box::new(Place {
+            Box::new(ObservedPlace {
                 is_loose: place.lacked_room,
-                ..Place::default()
+                ..ObservedPlace::default()
             })
         });
         self.see_spread(Step::EachItem, items, length, list.items());
@@ -87,7 +87,7 @@ impl Observation<'_> {
     fn see_spread<'d>(
         &mut self,
         step: Step,
-        place: &mut Place,
+        place: &mut ObservedPlace,
         length: usize,
         values: impl Iterator<Item = Cursor<'d>>,
     ) {
@@ -104,7 +104,7 @@ impl Observation<'_> {
         self.way.pop();
     }
 
-    fn see_object(&mut self, place: &mut Place, object: Cursor<'_>) {
+    fn see_object(&mut self, place: &mut ObservedPlace, object: Cursor<'_>) {
         let mut members = place.members.take().unwrap_or_default();
         if object.len().unwrap_or_default() > self.options.max_keys {
             self.collapse(&mut members);
@@ -171,10 +171,10 @@ impl Observation<'_> {
                     fields.by_name.insert(Box::from(&*name), at);
                     fields.keys.push(Key {
                         name: Box::from(&*name),
-                        place: Place {
+                        place: ObservedPlace {
                             // It may have been left aside before.
                             is_loose: fields.lacked_room,
-                            ..Place::default()
+                            ..ObservedPlace::default()
                         },
                         count: 0,
                         last: 0,

@@ -1,30 +1,30 @@
-//! The knowledge about one place.
+//! The types and fields observed at one place.
 
 use crate::read::Types;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// What is known of the values at one place.
+/// The values observed at one place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ObservedPlace {
     /// The result in which it was seen first; 0 for never.
     pub(super) first: u64,
     pub(super) types: Types,
-    /// Whether values at this place were left aside: nothing is asserted of it then.
+    /// Whether values at this place were skipped: then the schema asserts nothing about it.
     pub(super) is_loose: bool,
-    /// Whether items were left aside, for there was no room to keep what they are.
+    /// Whether items were skipped for want of room.
     pub(super) lacked_room: bool,
     pub(super) members: Option<Box<Members>>,
-    pub(super) items: Option<Box<Place>>,
+    pub(super) items: Option<Box<ObservedPlace>>,
 }
 
-/// What is known of the objects at one place.
+/// The objects observed at one place.
 #[derive(Clone, Debug)]
 pub(super) enum Members {
     /// They have fields.
     Fields(Fields),
-    /// Their keys are data; what any value is.
-    Data(Place),
+    /// Their keys are data; one place for all values.
+    Data(ObservedPlace),
 }
 
 /// Objects with fields.
@@ -34,7 +34,7 @@ pub(super) struct Fields {
     pub(super) first: u64,
     /// How many objects were seen.
     pub(super) objects: u64,
-    /// Whether keys were left aside.
+    /// Whether keys were skipped.
     pub(super) left_aside: bool,
     /// Whether that was for want of room, so that they may come again and be kept.
     pub(super) lacked_room: bool,
@@ -46,7 +46,7 @@ pub(super) struct Fields {
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) name: Box<str>,
-    pub(super) place: Place,
+    pub(super) place: ObservedPlace,
     /// How many of the objects had it.
     pub(super) count: u64,
     /// The last object that had it, by number.
@@ -59,7 +59,7 @@ impl Default for Members {
     }
 }
 
-impl Place {
+impl ObservedPlace {
     /// How many places are kept below it.
     pub(super) fn places_below(&self) -> usize {
         let with_below = |place: &Self| 1 + place.places_below();

@@ -2,19 +2,19 @@
 
 use super::{
     cuts::CutId,
-    make::{Done, Maker, Pieces, ProjectedSchema},
+    make::{Maker, Outcome, Pieces, ProjectedSchema},
     parts::{distinct, is_anything},
 };
 use serde_json::{Map, Value, json};
 
 impl<'s> Maker<'s, '_> {
-    /// Makes what is applied in place.
+    /// Projects the keywords that apply schemas in place.
     pub(super) fn applied(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let is_whole = cut == CutId::WHOLE;
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let Some(Value::Array(branches)) = object.get(keyword) else {
@@ -49,13 +49,14 @@ impl<'s> Maker<'s, '_> {
         self.dependent(object, cut, pieces)
     }
 
-    /// `if`, `then` and `else`: where the condition cannot be told of what is left, one of both.
+    /// `if`, `then` and `else`. If the condition cannot be checked on the projected value, one of both
+    /// branches must hold.
     fn conditional(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let Some(condition) = self.asserted(object, "if") else {
             return Ok(());
         };
@@ -82,13 +83,13 @@ impl<'s> Maker<'s, '_> {
         Ok(())
     }
 
-    /// What counts only where a member is there: it stays there, or goes from everywhere.
+    /// Schemas and names that apply only if a member is present.
     fn dependent(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         for keyword in ["dependentSchemas", "dependentRequired", "dependencies"] {
             let Some(Value::Object(dependents)) = self.asserted(object, keyword) else {
                 continue;
@@ -124,7 +125,7 @@ impl<'s> Maker<'s, '_> {
 }
 
 impl Pieces {
-    /// Adds that one of these is to hold; `as_they_are` without a look at what they say.
+    /// Adds that one of these schemas must hold; `as_they_are` keeps them all unread.
     fn alternatives(&mut self, branches: Vec<Value>, as_they_are: bool) {
         let branches = if as_they_are {
             branches

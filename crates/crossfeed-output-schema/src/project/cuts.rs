@@ -1,5 +1,5 @@
-//! Numbers the places of a projection: equal for places that treat equal values equally, so that what was
-//! made for one of them is found again.
+//! Numbers the places of a projection. Places that treat equal values equally get the same number, so that a
+//! schema made for one of them is found again.
 
 use crossfeed_projection::{Place, Projection};
 use std::{
@@ -12,7 +12,7 @@ use std::{
 pub(super) struct CutId(usize);
 
 impl CutId {
-    /// Where nothing happens, nor anywhere within.
+    /// A place where nothing is cut, nor anywhere within.
     pub(super) const WHOLE: Self = Self(0);
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Cuts<'p> {
 /// Which members an object may lose.
 #[derive(Clone, Copy)]
 pub(super) struct Losses {
-    /// How many of those that fare by themselves.
+    /// How many names that paths and rules treat specially.
     pub(super) names: usize,
     /// Whether all others go.
     pub(super) others: bool,
@@ -44,7 +44,7 @@ impl Losses {
     }
 }
 
-/// How the items of a list fare.
+/// The ways in which the items of a list are cut.
 pub(super) struct ItemCuts {
     /// The ways, each once, without the one of those that go.
     pub(super) cuts: Vec<CutId>,
@@ -68,7 +68,7 @@ impl<'p> Cuts<'p> {
         (cuts, root)
     }
 
-    /// How many places of the projection were looked at so far: that is what takes time.
+    /// How many places of the projection were looked up so far, which takes most of the time.
     pub(super) fn looks(&self) -> usize {
         self.looks
     }
@@ -94,12 +94,12 @@ impl<'p> Cuts<'p> {
         self.places.get(cut.0.checked_sub(1)?)
     }
 
-    /// What happens to the member of this name; `None` where it goes.
+    /// The cut of the member of this name; `None` if it is left out.
     pub(super) fn member(&mut self, cut: CutId, name: &str) -> Option<CutId> {
         self.step(cut, |place| place.key(name))
     }
 
-    /// What happens to members that are not among [`Self::names`].
+    /// The cut of members that are not among [`Self::names`].
     pub(super) fn other_member(&mut self, cut: CutId) -> Option<CutId> {
         self.step(cut, Place::other_key)
     }
@@ -111,7 +111,7 @@ impl<'p> Cuts<'p> {
         }
     }
 
-    /// The names whose members fare by themselves.
+    /// The names that paths and rules treat specially.
     pub(super) fn names(&mut self, cut: CutId) -> Rc<[&'p str]> {
         if let Some(names) = self.names.get(&cut) {
             return Rc::clone(names);
@@ -137,7 +137,7 @@ impl<'p> Cuts<'p> {
         losses
     }
 
-    /// How the items of a list fare, whatever their positions; `None` where there are too many ways.
+    /// The ways in which items of a list are cut at any position; `None` if there are too many.
     pub(super) fn items(&mut self, cut: CutId) -> Option<Rc<ItemCuts>> {
         if let Some(known) = self.items.get(&cut) {
             return Some(Rc::clone(known));
@@ -154,7 +154,7 @@ impl<'p> Cuts<'p> {
         Some(items)
     }
 
-    /// How the item at a position of the source may fare.
+    /// The ways in which the item at a position of the source may be cut.
     pub(super) fn item(&mut self, cut: CutId, source: usize) -> ItemCuts {
         let places = match self.place(cut) {
             None => return ItemCuts::all(CutId::WHOLE),
@@ -191,7 +191,7 @@ impl<'p> Cuts<'p> {
         !self.projection.rules().never_is_empty()
     }
 
-    /// Whether a text names what is never shown.
+    /// Whether a text names a hidden field.
     pub(super) fn mentions_withheld(&self, text: &str) -> bool {
         let rules = self.projection.rules();
         self.withholds() && (rules.is_never_name(text) || rules.mentions_never(text))

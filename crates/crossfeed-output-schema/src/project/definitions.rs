@@ -1,9 +1,9 @@
-//! Makes definitions: one for each pair of what a reference leads to and how that is cut.
+//! Makes definitions: one for each pair of a target of references and a way to cut it.
 
 use super::{
     cuts::CutId,
     links::Link,
-    make::{Done, Maker, Pieces, ProjectedSchema},
+    make::{Maker, Outcome, Pieces, ProjectedSchema},
     parts::without_unused_definitions,
 };
 use crossfeed_schema::{Dialect, address, index::REFERENCES};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// Characters of a definition's name.
 const MAX_NAME_CHARS: usize = 100;
 
-/// How deep references are followed at once; what lies deeper is made after.
+/// How deep references are followed at once; deeper definitions are made later.
 const MAX_FOLLOWED: usize = 48;
 
 /// A definition that is made, or about to be.
@@ -29,7 +29,7 @@ impl<'s> Maker<'s, '_> {
         at: usize,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         for keyword in REFERENCES {
             if self.asserted(object, keyword).is_none() {
                 continue;
@@ -52,8 +52,8 @@ impl<'s> Maker<'s, '_> {
         Ok(())
     }
 
-    /// A reference to the definition for what a link leads to.
-    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Done<Option<ProjectedSchema>> {
+    /// A reference to the definition for a link's target.
+    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Outcome<Option<ProjectedSchema>> {
         let (target, name) = match link {
             Link::Here(target, name) => (target, name),
             Link::Published(text) if cut == CutId::WHOLE => {
@@ -95,7 +95,7 @@ impl<'s> Maker<'s, '_> {
         }
     }
 
-    /// A name for a definition like the one it had, unless that names what is never shown.
+    /// A name for a definition: like its old one, unless that names a hidden field.
     fn fresh(&mut self, name: &str) -> String {
         let is_withheld = self.cuts.mentions_withheld(name);
         let length = if is_withheld { 0 } else { MAX_NAME_CHARS };

@@ -1,19 +1,19 @@
-//! Keywords for lists: what is asserted of items that stay, and of how many there are.
+//! Keywords for lists: assertions about items that stay, and about their number.
 
 use super::{
     NoProjectedSchema,
     cuts::{CutId, ItemCuts},
-    make::{Done, Maker, Pieces, is_known},
+    make::{Maker, Outcome, Pieces, is_known},
     parts::is_anything,
 };
 use crossfeed_projection::MAX_ITEM_PLACES;
 use crossfeed_schema::{Dialect, keywords};
 use serde_json::{Map, Value, json};
 
-/// Beyond, positions are not told apart: each costs as many looks as stand before it.
+/// Positions from here on are treated alike: each costs as many look-ups as there are positions before it.
 const MAX_POSITIONS: usize = 64;
 
-/// What a schema says of the items of a list, by position.
+/// The schemas of the items of a list, by position.
 struct Items<'s> {
     /// The keyword of those that are listed, and the schemas.
     listed: Option<(&'static str, &'s [Value])>,
@@ -39,13 +39,13 @@ impl<'s> Items<'s> {
 }
 
 impl<'s> Maker<'s, '_> {
-    /// Makes what asserts something of items.
+    /// Projects the keywords that assert something about items.
     pub(super) fn items(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let is_of_lists = |keyword: &String| keywords::asserted_type(keyword) == Some("array");
         let is_list = keywords::says_type(object.get("type"), "array");
         if !is_list && !object.keys().any(is_of_lists) {
@@ -72,7 +72,7 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         all: &ItemCuts,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         if let Some((keyword, listed)) = items.listed {
             let mut made = Vec::with_capacity(listed.len());
             for (at, schema) in listed.iter().enumerate() {
@@ -98,7 +98,7 @@ impl<'s> Maker<'s, '_> {
             if let Some(least) = self.asserted(object, "minContains") {
                 pieces.put("minContains", least.clone());
             }
-            // More items than before may be what is looked for.
+            // More items than before may match `contains`.
             let most = self.asserted(object, "maxContains");
             if let Some(most) = most.filter(|_| inner.exact) {
                 pieces.put("maxContains", most.clone());
@@ -108,7 +108,7 @@ impl<'s> Maker<'s, '_> {
         Ok(())
     }
 
-    /// Items of which some go: the others stand at other positions.
+    /// Projects a list that loses items, so that the others move up.
     fn closed_up(
         &mut self,
         object: &'s Map<String, Value>,
@@ -116,7 +116,7 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         all: &ItemCuts,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let mut about_lists = object
             .keys()
             .filter(|keyword| keywords::asserted_type(keyword) == Some("array"));
@@ -210,7 +210,7 @@ impl<'s> Maker<'s, '_> {
         }
     }
 
-    /// How the item at a position may fare; far behind, in any of the ways.
+    /// The ways in which the item at a position may be cut; from `MAX_POSITIONS` on, all ways.
     fn cuts_at(&mut self, cut: CutId, at: usize, all: &ItemCuts) -> Vec<CutId> {
         match all.cuts.len() + usize::from(all.goes) {
             1 => all.cuts.clone(),

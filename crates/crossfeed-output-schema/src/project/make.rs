@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Values that a projected schema may hold beyond those of the schema itself.
 const MAX_GROWTH: usize = 10_000;
-/// Places of the projection that may be looked at for each of them.
+/// How many places of the projection may be looked up for each of those values.
 const LOOKS_PER_VALUE: usize = 20;
 
 /// A schema that was made.
@@ -69,12 +69,12 @@ pub(super) struct Maker<'s, 'p> {
     pub(super) waiting: VecDeque<(&'s Value, CutId, String)>,
     pub(super) depth: usize,
     made: usize,
-    /// What may be made: it grows with each definition that is reached.
+    /// How many values the outcome may hold: grows with each definition that is reached.
     limit: usize,
     reached: HashSet<usize>,
 }
 
-pub(super) type Done<T> = Result<T, NoProjectedSchema>;
+pub(super) type Outcome<T> = Result<T, NoProjectedSchema>;
 
 /// Makes the projected schema.
 pub(super) fn made(
@@ -82,11 +82,11 @@ pub(super) fn made(
     dialect: Dialect,
     index: &Index,
     projection: &Projection,
-) -> Done<Value> {
+) -> Outcome<Value> {
     let (cuts, cut) = Cuts::new(projection);
     match cut {
         Some(cut) => made_with(root, dialect, index, cuts, cut, true),
-        // Where the value is gone there is nothing to be right about.
+        // If the value is left out, any schema is right.
         None => Ok(Value::Object(Map::new())),
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn made_with(
     cuts: Cuts<'_>,
     cut: CutId,
     refers_to_root: bool,
-) -> Done<Value> {
+) -> Outcome<Value> {
     let mut maker = Maker::new(root, dialect, index, cuts);
     maker.reaches(root);
     if refers_to_root {
@@ -145,8 +145,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         }
     }
 
-    /// Counts a schema that is part of what is asked for, so that definitions that are not do not
-    /// count.
+    /// Counts a schema that the outcome needs; unused definitions do not count.
     pub(super) fn reaches(&mut self, schema: &'s Value) {
         if self.reached.insert(address(schema)) {
             let own = match schema {
@@ -169,7 +168,7 @@ impl<'s, 'p> Maker<'s, 'p> {
     }
 
     /// Counts values of the outcome, before they are made.
-    pub(super) fn count(&mut self, values: usize) -> Done<()> {
+    pub(super) fn count(&mut self, values: usize) -> Outcome<()> {
         self.made = self.made.saturating_add(values);
         if self.made > self.limit {
             return Err(NoProjectedSchema::TooLarge { limit: self.limit });
@@ -182,8 +181,8 @@ impl<'s, 'p> Maker<'s, 'p> {
         }
     }
 
-    /// The schema of what a cut leaves of the instances of a schema.
-    pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Done<ProjectedSchema> {
+    /// Projects a schema: the outcome accepts its instances after a cut.
+    pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Outcome<ProjectedSchema> {
         let as_it_is = || ProjectedSchema {
             schema: schema.clone(),
             exact: true,
@@ -216,7 +215,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         schema: &'s Value,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<Value> {
+    ) -> Outcome<Value> {
         let made = self.schema(schema, cut)?;
         pieces.exact &= made.exact;
         Ok(made.schema)
@@ -240,7 +239,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         if let Some(rest) = self.asserted(object, keyword) {
             if cut == CutId::WHOLE && self.faithful {
                 let made = self.schema(rest, cut)?;
@@ -257,7 +256,7 @@ impl<'s, 'p> Maker<'s, 'p> {
         object: &'s Map<String, Value>,
         at: usize,
         cut: CutId,
-    ) -> Done<ProjectedSchema> {
+    ) -> Outcome<ProjectedSchema> {
         let mut pieces = Pieces::new();
         self.references(object, at, cut, &mut pieces)?;
         if self.dialect <= Dialect::Draft7 && object.contains_key("$ref") {
@@ -293,14 +292,14 @@ impl<'s, 'p> Maker<'s, 'p> {
         })
     }
 
-    /// What becomes of a keyword that acts alone; `None` for others, and where nothing is left of it.
+    /// Projects a keyword that acts alone; `None` for others, and if nothing of it is left.
     fn alone(
         &mut self,
         keyword: &str,
         value: &Value,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<Option<Value>> {
+    ) -> Outcome<Option<Value>> {
         let in_draft_4 = self.dialect == Dialect::Draft4;
         if is_address(keyword)
             || keywords::subschemas(keyword).is_some()
@@ -313,13 +312,13 @@ impl<'s, 'p> Maker<'s, 'p> {
         Ok(match keyword {
             "type" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
             | "exclusiveMaximum" | "contentEncoding" | "contentMediaType" => Some(value.clone()),
-            // Nothing is known of the characters of a string whose JSON was rewritten.
+            // The characters of a string whose JSON was rewritten are unknown.
             "pattern" | "minLength" | "maxLength" if self.cuts.rewrites_strings(cut) => {
                 pieces.exact = false;
                 None
             }
             "pattern" | "minLength" | "maxLength" => Some(value.clone()),
-            // In draft 4 it asserts nothing, and may say of the value what is cut.
+            // In draft 4 it asserts nothing, and may hold values that are cut.
             "const" if in_draft_4 => None,
             "enum" | "const" => self.constants(keyword, value, cut, pieces),
             _ => self.annotation(keyword, value, cut),

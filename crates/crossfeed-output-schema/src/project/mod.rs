@@ -1,14 +1,14 @@
-//! Makes the schema of what a projection leaves of the instances of a schema: in the same dialect, and such
-//! that every projected instance is valid by it.
+//! Projects a schema: every instance, once projected, is valid by the projected schema, which is in the same
+//! dialect.
 //!
 //! # Invariants
 //!
-//! - True before tight: where it cannot be told what an assertion becomes, it goes.
-//! - A schema is made once for each pair of what a reference leads to and what happens there, under
-//!   `$defs` (`definitions` before 2019-09). Both are finite, so recursion ends; what is made is
-//!   counted, so growth does, too.
-//! - Every `$id` and anchor within goes: what the schema is about is another value now. All
-//!   references are JSON Pointers into the definitions.
+//! - Correct before strict: an assertion goes if its effect on the projected value is unknown.
+//! - Each pair of a reference's target and a way to cut it gets one definition, under `$defs`
+//!   (`definitions` before 2019-09). Both are finite, so recursion ends; values are counted, so growth is
+//!   bounded.
+//! - Every `$id` and anchor within goes, because the schema now describes another value. All references
+//!   are JSON Pointers into the definitions.
 
 mod applied;
 mod cuts;
@@ -33,12 +33,11 @@ use cuts::{CutId, Cuts};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Gives the schema of what a projection leaves of the instances of a schema: whatever is valid by
-/// `schema` is, projected, valid by the outcome (`specs/projection.md`).
+/// Projects a schema: a value that is valid by `schema` is, once projected, valid by the outcome
+/// (`specs/projection.md`).
 ///
-/// The dialect stays, and `$schema` with it; of a projection that leaves everything the outcome is
-/// the schema itself. Where the schema cannot be judged by because of definitions that nothing
-/// refers to, it is read without them.
+/// The dialect and `$schema` stay. If the projection keeps everything, the outcome is the schema itself. A
+/// schema that is invalid only in unused definitions is read without them.
 ///
 /// # Errors
 ///
@@ -54,7 +53,7 @@ use std::borrow::Cow;
 ///     "properties": {"id": {"type": "integer"}, "body": {"type": "string"}},
 ///     "required": ["id", "body"],
 /// });
-/// let projection = Projection::new().with_include(PathTree::of(Path::parse_list("id")?));
+/// let projection = Projection::new().with_include(PathTree::new(Path::parse_list("id")?));
 /// let projected = projected_schema(&schema, &projection)?;
 /// assert_eq!(
 ///     projected,
@@ -77,7 +76,7 @@ pub fn projected_schema(
 /// Gives a schema that means the same, in which every reference is `#/$defs/NAME` (`definitions`
 /// before 2019-09), and no `$id` or anchor is left: its parts mean the same wherever they are put, as
 /// long as the definitions go with them. A reference whose target depends on how it was reached is
-/// left out, and what would be wrong without it.
+/// left out, with everything that would be wrong without it.
 ///
 /// # Errors
 ///
@@ -89,7 +88,7 @@ pub fn flat_schema(schema: &Value) -> Result<Value, NoProjectedSchema> {
     make::made_with(&schema, dialect, &index, cuts, CutId::WHOLE, false)
 }
 
-/// A schema that can be judged by. What is wrong may be nothing that is in use: then it is left out.
+/// A valid schema: without its unused definitions, if they are its only fault.
 fn judged(schema: &Value) -> Result<(Cow<'_, Value>, Dialect, Index), SchemaError> {
     match checked(schema) {
         Ok((dialect, index)) => Ok((Cow::Borrowed(schema), dialect, index)),

@@ -1,8 +1,8 @@
-//! Keywords for objects: what is asserted of members that stay, and of how many there are.
+//! Keywords for objects: assertions about members that stay, and about their number.
 
 use super::{
     cuts::CutId,
-    make::{Done, Maker, Pieces},
+    make::{Maker, Outcome, Pieces},
     parts::{distinct, is_anything},
 };
 use crossfeed_schema::keywords;
@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
 impl<'s> Maker<'s, '_> {
-    /// Makes what asserts something of members.
+    /// Projects the keywords that assert something about members.
     pub(super) fn members(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         self.names_of_members(object, cut, pieces)?;
         self.schemas_of_members(object, cut, pieces)?;
         self.unevaluated("unevaluatedProperties", object, cut, pieces)
@@ -28,7 +28,7 @@ impl<'s> Maker<'s, '_> {
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let map = |keyword| object.get(keyword).and_then(Value::as_object);
         let (declared, patterns) = (map("properties"), map("patternProperties"));
         let additional = object.get("additionalProperties");
@@ -70,7 +70,7 @@ impl<'s> Maker<'s, '_> {
                 left.insert(pattern.clone(), schema);
             }
         }
-        // A name of a never-rule may be written in any case, and may fare otherwise than the rest.
+        // A name of a never-rule may be written in any case, and may be treated differently from the rest.
         let fares_otherwise = |own: &mut Self, name: &str| {
             let inner = own.cuts.member(cut, name);
             inner.is_some() && inner != other
@@ -124,13 +124,13 @@ impl<'s> Maker<'s, '_> {
         Ok(())
     }
 
-    /// What is asserted of which members there are, and of how many.
+    /// Assertions about the names and the number of members.
     fn names_of_members(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<()> {
+    ) -> Outcome<()> {
         let losses = self.cuts.losses(cut);
         let is_cut = !losses.are_none();
         if let Some(names) = object.get("required") {
@@ -171,20 +171,20 @@ impl<'s> Maker<'s, '_> {
         Ok(())
     }
 
-    /// Those of a list of names whose members stay.
+    /// The names of a list whose members stay.
     pub(super) fn left_of(&mut self, names: &Value, cut: CutId) -> Vec<Value> {
         let mut names: Vec<_> = keywords::strings(Some(names)).collect();
         names.retain(|name| self.cuts.member(cut, name).is_some());
         names.into_iter().map(Value::from).collect()
     }
 
-    /// The schema of what is cut in one of some ways.
+    /// The schema of a value that is cut in one of several ways.
     pub(super) fn either_cut(
         &mut self,
         schema: &'s Value,
         cuts: &[CutId],
         pieces: &mut Pieces,
-    ) -> Done<Value> {
+    ) -> Outcome<Value> {
         let mut branches = Vec::with_capacity(cuts.len());
         for cut in cuts {
             branches.push(self.part(schema, *cut, pieces)?);

@@ -8,7 +8,7 @@ use crossfeed_schema::compile;
 use serde_json::{Value, json};
 
 fn projection(include: &str, exclude: &str, never: &str) -> Projection {
-    let tree = |paths: &str| PathTree::of(Path::parse_list(paths).unwrap());
+    let tree = |paths: &str| PathTree::new(Path::parse_list(paths).unwrap());
     let rules = RevealRules::new([], Path::parse_list(never).unwrap());
     Projection::new()
         .with_include(tree(include))

@@ -40,8 +40,8 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A keyword that asserts nothing, or is unknown: what it says of the value is cut as the value is, and
-    /// words that name what is never shown go.
+    /// A keyword that asserts nothing, or is unknown. Values in it are cut like instances, and words that name
+    /// hidden fields go.
     pub(super) fn annotation(&mut self, keyword: &str, value: &Value, cut: CutId) -> Option<Value> {
         let whole = cut == CutId::WHOLE;
         match keyword {
@@ -53,7 +53,7 @@ impl Maker<'_, '_> {
             "default" | "example" => projected(&mut self.cuts, value, cut),
             _ if has_key(value, &is_address) => None,
             _ if whole || !self.cuts.withholds() => Some(value.clone()),
-            // With rules about what is never shown, only words without such names are known to be harmless.
+            // If rules hide fields, only words without hidden names are harmless.
             _ => match value {
                 Value::String(text) if self.cuts.mentions_withheld(text) => None,
                 Value::Object(_) | Value::Array(_) => None,
@@ -76,7 +76,7 @@ pub(super) fn is_address(keyword: &str) -> bool {
     REFERENCES.contains(&keyword) || TARGETS.contains(&keyword)
 }
 
-/// A value as an instance is cut at this place; `None` where that cannot be told.
+/// Cuts a value like an instance at this place; `None` if the outcome is unknown.
 fn projected(cuts: &mut Cuts<'_>, value: &Value, cut: CutId) -> Option<Value> {
     if cut == CutId::WHOLE {
         return Some(value.clone());

@@ -37,7 +37,7 @@ impl Field<'_> {
     }
 }
 
-/// What is known of the members of a place; of a list, those of its items.
+/// The members of a place; for a list, those of its items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'s> {
     /// Those that are declared and not withheld, in the source's order; behind them `*`, where fields
@@ -55,7 +55,7 @@ impl<'s> Reader<'s> {
         self.node(&field.source, field.veil.clone())
     }
 
-    /// What each member may be: `*`.
+    /// The place of any member: `*`.
     pub(crate) fn any_field(&self, fields: Fields<'s>) -> Option<Node<'s>> {
         let mut veil = Veil::default();
         let all = fields.named.into_iter().chain(fields.rest);
@@ -76,7 +76,7 @@ impl<'s> Reader<'s> {
         Some(self.node(&list.item_source(position), list.veil.item()?))
     }
 
-    /// What is inside of lists within lists, and of how many; of any other place itself.
+    /// The place inside lists of lists, and the number of lists; any other place itself.
     pub(crate) fn innermost(&self, mut node: Node<'s>) -> (Node<'s>, usize) {
         let mut lists = 0;
         while lists < MAX_LISTS
@@ -129,7 +129,7 @@ impl<'s> Reader<'s> {
 
     /// The field that stands for those that are not named, by the schemas that describe them.
     fn rest(&self, node: &Node<'s>, said: Vec<&'s Value>) -> Option<Field<'s>> {
-        let source = Source::any(said.into_iter().map(Source::of));
+        let source = Source::any(said.into_iter().map(Source::new));
         let says_nothing = source.all.is_empty() && source.any.is_empty();
         let veil = node.veil.other()?;
         (!says_nothing).then_some(Field {
@@ -203,7 +203,7 @@ impl<'s> FieldMap<'s> {
     }
 }
 
-/// What the schemas of one object say of its members.
+/// The schemas of an object's members.
 #[derive(Default)]
 struct Members<'s> {
     named: Vec<(&'s str, Source<'s>)>,

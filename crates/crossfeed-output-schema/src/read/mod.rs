@@ -1,4 +1,4 @@
-//! Reads output schemas, however dirty, place by place: the type word of a place, its fields, its items.
+//! Reads output schemas, valid or not, place by place: the type word of a place, its fields, its items.
 //!
 //! # How a schema is read
 //!
@@ -10,7 +10,7 @@
 //! - An object is *open* where it declares no field and does not forbid them; one that declares some
 //!   is described by them, and by `*` where `additionalProperties` (or a pattern) declares fields of
 //!   the others. Others that are of any kind, or scalars, are not described.
-//! - What is not a schema says nothing.
+//! - A value that is not a schema says nothing.
 
 mod fields;
 mod node;
@@ -42,12 +42,12 @@ const STATUS: [&str; 8] = [
     "meta",
     "pagination",
 ];
-/// The key of an envelope that holds what was asked for.
+/// The key of an envelope that holds its value.
 pub(super) const ENVELOPED: &str = "data";
 
 /// The schema of what a tool returns: declared by the tool, or learned.
 ///
-/// Reading it never fails. What a schema does not say is `unknown`; one that is not a schema at all has
+/// Reading it never fails. A type that the schema does not say is `unknown`; one that is not a schema at all has
 /// no fields.
 ///
 /// ```
@@ -73,7 +73,7 @@ pub(super) const ENVELOPED: &str = "data";
 ///     ]
 /// );
 /// assert!(summary.has_hidden_fields);
-/// let items = schema.inspect(&InspectRequest::of("items"))?;
+/// let items = schema.inspect(&InspectRequest::new("items"))?;
 /// assert_eq!((items.node_type, items.total_child_fields), ("array", 1));
 /// assert_eq!(items.flattened_fields, ["[].price: number"]);
 /// # Ok::<(), crossfeed_output_schema::InspectError>(())
@@ -83,7 +83,7 @@ pub(super) const ENVELOPED: &str = "data";
 pub struct OutputSchema {
     schema: Value,
     index: Arc<Index>,
-    /// What must not be shown; `None` where nothing is withheld.
+    /// The rules that withhold fields; `None` if there are none.
     veil: Option<Projection>,
 }
 
@@ -155,7 +155,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Whether enough was looked at: what is left is folded.
+    /// Whether the step limit is reached: further places are folded.
     pub(super) fn is_tired(&self) -> bool {
         self.steps.get() > MAX_STEPS
     }
@@ -166,7 +166,7 @@ impl<'s> Reader<'s> {
 
     /// The place of the whole value.
     pub(super) fn whole(&self) -> Node<'s> {
-        self.node(&Source::of(self.root), self.veil.clone())
+        self.node(&Source::new(self.root), self.veil.clone())
     }
 
     /// The place that paths begin at: the whole value, or what its envelope holds; and whether an
@@ -188,7 +188,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What the references of a schema lead to.
+    /// The targets of a schema's references.
     fn targets(&self, schema: &'s Value) -> Vec<&'s Value> {
         let links = self.document.links(schema);
         let targets: Vec<_> = links.iter().filter_map(|link| link.target).collect();

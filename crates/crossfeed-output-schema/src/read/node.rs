@@ -21,7 +21,7 @@ pub(crate) struct Source<'s> {
 }
 
 impl<'s> Source<'s> {
-    pub(super) fn of(schema: &'s Value) -> Self {
+    pub(super) fn new(schema: &'s Value) -> Self {
         Self {
             all: vec![schema],
             any: Vec::new(),
@@ -145,7 +145,7 @@ impl<'s> Assembly<'_, 's> {
             }
             let mut branches = Vec::new();
             for branch in group {
-                // What is left out says nothing, as if it were visited.
+                // A schema beyond the limits is skipped, as if it were visited already.
                 if self.left == 0 || self.reader.is_tired() {
                     break;
                 }

@@ -325,7 +325,7 @@ fn what_is_never_shown_is_not_there() {
     assert!(!summary.has_hidden_fields);
     let error = |path: &str| {
         schema
-            .inspect(&crate::InspectRequest::of(path))
+            .inspect(&crate::InspectRequest::new(path))
             .unwrap_err()
     };
     assert!(error("secret").to_string().contains("no field `secret`"));
@@ -334,10 +334,10 @@ fn what_is_never_shown_is_not_there() {
     let user = json!({"properties": {"mail": {}, "id": {"type": "integer"}}});
     let schema = json!({"properties": {"users": user, "admins": user}});
     let schema = OutputSchema::new(schema).without(&rules);
-    let all = schema.inspect(&crate::InspectRequest::of("*")).unwrap();
+    let all = schema.inspect(&crate::InspectRequest::new("*")).unwrap();
     assert_eq!(all.flattened_fields, ["id: integer"]);
     let admins = schema
-        .inspect(&crate::InspectRequest::of("admins"))
+        .inspect(&crate::InspectRequest::new("admins"))
         .unwrap();
     assert_eq!(admins.total_child_fields, 2);
 }

@@ -25,7 +25,7 @@ impl Types {
         Self(bit.map_or(0, |bit| 1 << bit))
     }
 
-    fn of(value: &Value) -> Self {
+    fn new(value: &Value) -> Self {
         match value {
             Value::Number(number) if number.is_f64() => Self::NUMBER,
             Value::Number(_) => Self::INTEGER,
@@ -107,12 +107,12 @@ pub(super) fn declared(part: &Map<String, Value>) -> Types {
         return own;
     }
     match part.get("const") {
-        Some(value) => Types::of(value),
-        None => Types::any(keywords::items(part.get("enum")).iter().map(Types::of)),
+        Some(value) => Types::new(value),
+        None => Types::any(keywords::items(part.get("enum")).iter().map(Types::new)),
     }
 }
 
-/// Keywords that describe what is inside a value.
+/// Keywords that describe values inside a value.
 const INSIDE: [&str; 5] = [
     "properties",
     "patternProperties",

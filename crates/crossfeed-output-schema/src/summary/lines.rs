@@ -30,7 +30,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn of(tree: Tree) -> Self {
+    pub(super) fn new(tree: Tree) -> Self {
         let mut lines = Self {
             listed: vec![PlaceLines::default(); tree.spots.len()],
             tree,
@@ -78,7 +78,7 @@ impl Lines {
         self.list(|spot| spot.form == Form::Leaf && is_well_known(&spot.name));
     }
 
-    /// Chooses what else is near.
+    /// Chooses further fields, the nearest first.
     pub(super) fn fill(&mut self) {
         self.list(|spot| spot.depth <= DEPTH);
     }
@@ -141,7 +141,7 @@ impl Lines {
             }
             let path = spot.path.clone().unwrap_or_default();
             let (field_path, word) = (path_text(&path), spot.word);
-            // An envelope's value has a name to be shown by, but none to be asked for.
+            // The value in an envelope has a name in its line, but paths begin there.
             let label = match (at, path.is_empty()) {
                 (0, true) => spot.name.clone(),
                 _ => field_path.clone(),

@@ -1,11 +1,11 @@
 //! Sums an output schema up in at most 30 lines; the inspector answers the markers among them.
 //!
-//! # What is listed
+//! # Lines
 //!
-//! A leaf has the line `path: type`. What is not listed has a marker, and the path of a marker can
-//! be inspected:
+//! A leaf has the line `path: type`. A marker stands for fields that are not listed; the inspector takes the
+//! path of a marker:
 //!
-//! | line | what it stands for |
+//! | line | meaning |
 //! |---|---|
 //! | `variants[]: object (contains 15 sub-fields; …)` | a branch of which nothing is listed; N counts its immediate children |
 //! | `metadata: object (unknown keys; …)` | an open object |
@@ -17,7 +17,7 @@
 //! branch of which nothing is listed. A field whose path would be longer than a path may be has no
 //! line: its parent counts it.
 //!
-//! # In which order
+//! # Order
 //!
 //! Where all leaves lie within three names and are at most 30: they, in the source's order. Else
 //! first the root's fields (the marker of a branch that is listed in part stands at its place), then
@@ -100,8 +100,8 @@ impl OutputSchema {
     /// ```
     pub fn summary(&self, tool_id: &str) -> Summary {
         let reader = Reader::new(self);
-        let tree = Tree::of(&reader);
-        let mut lines = Lines::of(tree);
+        let tree = Tree::new(&reader);
+        let mut lines = Lines::new(tree);
         if !lines.list_leaves() {
             lines.list_root();
             lines.list_well_known();

@@ -4,13 +4,13 @@ use crate::read::{ENVELOPED, Field, Node, Reader};
 use crossfeed_projection::{Path, Step};
 use std::collections::VecDeque;
 
-/// Places that are looked at for one summary.
+/// How many places one summary reads.
 const MAX_PLACES: usize = 5_000;
 
-/// What a place is to a summary.
+/// How a summary treats a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A type word says all.
+    /// Its type word is enough.
     Leaf,
     /// An object of which no key is known.
     Open,
@@ -37,19 +37,19 @@ pub(super) struct Spot {
     pub(super) form: Form,
     /// How many fields it has.
     pub(super) total: usize,
-    /// Those that were looked at.
+    /// The fields that were read.
     pub(super) children: Vec<usize>,
-    /// What it is made of, to know recursion by.
+    /// The schemas that it is made of, to detect recursion.
     identity: Vec<usize>,
 }
 
-/// All places that were looked at, breadth first.
+/// The places that were read, breadth first.
 pub(super) struct Tree {
     pub(super) spots: Vec<Spot>,
 }
 
 impl Tree {
-    pub(super) fn of(reader: &Reader<'_>) -> Self {
+    pub(super) fn new(reader: &Reader<'_>) -> Self {
         let (root, is_enveloped) = reader.start();
         let mut tree = Self { spots: Vec::new() };
         let name = if is_enveloped { ENVELOPED } else { "" };

@@ -1,4 +1,4 @@
-//! Applies a plan to one value: where its resources are decides where the fields are.
+//! Applies a plan to one value: fields are looked for in the value's resources.
 
 use super::{
     Plan, ProjectionError,
@@ -11,20 +11,20 @@ use std::{
     sync::Arc,
 };
 
-/// How many resources are asked for names that may have been meant.
+/// How many resources are read for suggested names.
 const ASKED: usize = 10;
 /// How many paths are offered in place of one.
 const NEAREST: usize = 3;
-/// How many of its keys each tells.
+/// How many keys of each resource are read.
 const ASKED_KEYS: usize = 100;
 
-/// What was projected.
+/// The outcome of [`Plan::project`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Applied {
-    /// How the plan was understood on the value: the projection from its root.
+    /// The projection that the plan means for the value, from its root.
     pub projection: Projection,
-    /// What the caller should know.
+    /// Diagnostics for the caller.
     pub diagnostics: Diagnostics,
 }
 
@@ -41,12 +41,12 @@ impl Plan {
         if asks && !self.everything {
             projection = projection.with_include(self.tree(envelope.as_ref()));
         }
-        let exclude = PathTree::of(self.exclude.iter().cloned());
+        let exclude = PathTree::new(self.exclude.iter().cloned());
         Ok((projection.with_exclude(exclude), envelope))
     }
 
-    /// Appends the projected value: whether it is a list, a collection or one resource decides where
-    /// the fields are.
+    /// Appends the projected value. Fields are looked for in each resource of a list or collection, else in
+    /// the value itself.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Plan {
         if self.fields.is_empty() {
             return None;
         }
-        // What is never shown does not count, so that the outcome does not say where it is.
+        // Hidden names do not count, so the outcome does not show where they are.
         let names = self.fields.iter().filter_map(first_name);
         let names = names.filter(|name| !self.hidden.hides_name(name)).collect();
         let envelopes = &self.kind.envelopes;
@@ -78,7 +78,7 @@ impl Plan {
 
     fn tree(&self, envelope: Option<&Envelope>) -> PathTree {
         let Some(envelope) = envelope.filter(|_| !self.fields.is_empty()) else {
-            return PathTree::of(self.include.iter().chain(&self.fields).cloned());
+            return PathTree::new(self.include.iter().chain(&self.fields).cloned());
         };
         let to = envelope.steps();
         let fields = self.fields.iter().map(|path| {
@@ -91,12 +91,12 @@ impl Plan {
                 steps: to.iter().chain(own).cloned().collect(),
             }
         });
-        let tree = PathTree::of(self.include.iter().cloned().chain(fields));
+        let tree = PathTree::new(self.include.iter().cloned().chain(fields));
         let around = envelope.around().into_iter();
         around.fold(tree, |tree, steps| tree.with_rest_at(&steps))
     }
 
-    /// A word alone is a preset that is misspelt, unless it is a field.
+    /// Refuses a single word that is neither a preset nor a field.
     fn judge_word(
         &self,
         value: Cursor<'_>,
@@ -108,10 +108,10 @@ impl Plan {
         let mut known = self.kind.fields.iter();
         let is_known =
             known.any(|path| matches!(path.steps(), [Step::Key(name), ..] if name == word));
-        // Where no presets are, no word is one that is misspelt, but for those that are usual.
+        // Without presets, only the usual names count as misspelt presets.
         let usual = ["minimal", "standard"].contains(&word.as_str());
         let has_presets = self.presets.iter().any(|name| name != super::presets::FULL);
-        // An error would say whether what is never shown is there.
+        // An error would show whether a hidden field is there.
         if is_known || self.hidden.hides_name(word) || !(has_presets || usual) {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Plan {
             }
             looked += 1;
         });
-        // Where there is nothing, no field is missing.
+        // Without resources, no field is missing.
         if there || looked == 0 {
             return Ok(());
         }
@@ -141,8 +141,8 @@ impl Plan {
         })
     }
 
-    /// The diagnostics of a projection and those of the plan; a field that is neither known nor there has
-    /// one.
+    /// Merges the diagnostics of a projection and of the plan: one for a field that is neither known nor
+    /// present.
     fn merged(
         &self,
         found: Diagnostics,
@@ -186,7 +186,7 @@ impl Plan {
         merged
     }
 
-    /// A path that leads nowhere from the root, from where it leads somewhere: `data.id` for `id`.
+    /// Suggests an envelope in which a path that missed would match: `data.id` for `id`.
     fn within(&self, path: &str, value: Cursor<'_>, around: &[Envelope]) -> Vec<String> {
         let path = Path::parse(path).ok();
         let steps = path.as_ref().map_or(&[][..], Path::steps);
@@ -204,7 +204,7 @@ impl Plan {
     }
 }
 
-/// The first name of a path, unless any name is meant.
+/// The first name of a path; `None` if it begins with `*`.
 fn first_name(path: &Path) -> Option<&str> {
     let mut steps = path.steps().iter();
     steps.find(|step| !step.is_bracket())?.name()
@@ -221,7 +221,7 @@ fn each(value: Cursor<'_>, envelope: Option<&Envelope>, see: &mut dyn FnMut(Curs
     }
 }
 
-/// A list that a name crosses means its items, and so do lists in it.
+/// The objects of a value; lists are crossed to their items.
 fn each_object(value: Cursor<'_>, see: &mut dyn FnMut(Cursor<'_>)) {
     match value.kind() {
         Kind::Object => see(value),

@@ -1,11 +1,11 @@
-//! Finds the resources of a value: the envelope that it is, if any, by the names that are asked for.
+//! Finds the resources of a value: its envelope, if it has one, by the names that a request wants.
 
 use super::{ENVELOPES, Operation, ProjectionError, hidden::Hidden};
 use crate::{Path, Step};
 use crossfeed_json::{Cursor, Kind};
 use std::{collections::HashSet, fmt};
 
-/// Items and members that are looked at to tell a collection from a resource.
+/// How many items and members are read to tell a collection from a resource.
 const ITEMS: usize = 100;
 const MEMBERS: usize = 10_000;
 
@@ -15,7 +15,7 @@ const MEMBERS: usize = 10_000;
 pub(super) struct Envelope {
     list: Vec<String>,
     inner: Vec<String>,
-    /// Whether there is no list, but one resource in its place.
+    /// Whether one resource stands in place of the list.
     holds_one: bool,
 }
 
@@ -69,10 +69,10 @@ impl Envelope {
     /// The usual ones.
     pub(super) fn usual() -> Vec<Self> {
         let paths = ENVELOPES.iter().filter_map(|text| Path::parse(text).ok());
-        paths.filter_map(|path| Self::of(&path).ok()).collect()
+        paths.filter_map(|path| Self::parse(&path).ok()).collect()
     }
 
-    pub(super) fn of(path: &Path) -> Result<Self, ProjectionError> {
+    pub(super) fn parse(path: &Path) -> Result<Self, ProjectionError> {
         let name = |step: &Step| step.name().map(str::to_owned);
         let names = |steps: &[Step]| steps.iter().map(name).collect::<Option<Vec<_>>>();
         let mut parts = path.steps().split(|step| matches!(step, Step::EachItem));
@@ -100,7 +100,7 @@ impl Envelope {
         list.chain(self.inner.iter().map(key)).collect()
     }
 
-    /// The steps to each object on the way, of which all but the way is kept.
+    /// The steps to each object on the way, whose other keys are kept.
     pub(super) fn around(&self) -> Vec<Vec<Step>> {
         let steps = self.steps();
         (0..steps.len())
@@ -123,8 +123,8 @@ impl Envelope {
             .chain(items.filter_map(|item| inside(item, &self.inner)))
     }
 
-    /// The same where one resource stands in place of the list, if there may be one.
-    fn of_one(&self) -> Option<Self> {
+    /// The same envelope with one resource in place of the list, if it may have one.
+    fn for_one(&self) -> Option<Self> {
         let is_it = self.inner.is_empty() && self.list.as_slice() == [HOLDS_ONE];
         is_it.then(|| Self {
             holds_one: true,
@@ -132,7 +132,7 @@ impl Envelope {
         })
     }
 
-    /// Whether a value holds nothing besides but what belongs to a page, or is never shown.
+    /// Whether all other members of a value belong to a page or are hidden.
     fn is_page(&self, value: Cursor<'_>, hidden: &Hidden) -> bool {
         let own = self.list.first().map(String::as_str);
         let mut members = value.members().map(|(key, _)| key.text());
@@ -142,11 +142,11 @@ impl Envelope {
         })
     }
 
-    /// Those of some that a value is, whatever is asked for.
+    /// The envelopes that fit a value, whatever the request.
     pub(super) fn all_of(envelopes: &[Self], value: Cursor<'_>) -> Vec<Self> {
         let lists = envelopes.iter().filter(|own| own.list(value).is_some());
         let is_one = |own: &Self| own.resources(value).any(|one| one.kind() == Kind::Object);
-        let ones = envelopes.iter().filter_map(Self::of_one).filter(is_one);
+        let ones = envelopes.iter().filter_map(Self::for_one).filter(is_one);
         lists.cloned().chain(ones).collect()
     }
 }
@@ -155,12 +155,11 @@ fn inside<'a>(value: Cursor<'a>, names: &[String]) -> Option<Cursor<'a>> {
     names.iter().try_fold(value, |at, name| at.get(name))
 }
 
-/// Which of `envelopes` a value is. Where the operation does not say whether it is a collection,
-/// that side counts on which more of `names` are found; ties go to the collection, as do ties between
-/// two to the first. Where none is found at all, only a list that holds objects is one, or beside
-/// which there is nothing but what belongs to a page.
+/// The envelope of a value. If the operation does not say whether the value is a collection, the side with
+/// more of `names` wins; a tie goes to the collection, and between two envelopes to the first. If no name is
+/// found, only a list that holds objects, or that has only members of a page beside it, makes a collection.
 ///
-/// An envelope that holds one resource is not a collection: it counts where more is found in it.
+/// An envelope with one resource is not a collection: it wins if more names are found in it.
 pub(super) fn envelope_of(
     value: Cursor<'_>,
     envelopes: &[Envelope],
@@ -191,7 +190,7 @@ pub(super) fn envelope_of(
     best.map(|(_, envelope)| envelope)
 }
 
-/// Whether a collection is one of resources, as far as is looked.
+/// Whether a collection holds objects, among the items that are read.
 fn holds_objects(envelope: &Envelope, value: Cursor<'_>) -> bool {
     let mut resources = envelope.resources(value).take(ITEMS);
     resources.any(|resource| matches!(resource.kind(), Kind::Object | Kind::Array))

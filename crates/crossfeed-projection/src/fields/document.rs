@@ -8,7 +8,7 @@ use crate::Path;
 use crossfeed_wire::reference::type_name;
 use serde_json::{Map, Value};
 
-/// What the document of a kind may say.
+/// The members that the document of a kind may have.
 const MEMBERS: [&str; 4] = ["presets", "fields", "envelopes", "defaults"];
 
 impl Views {
@@ -27,8 +27,8 @@ impl Views {
 }
 
 impl ResourceTypes {
-    /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults"}}}`, or
-    /// what stands under `types` alone. Each member may be left out; there are no others.
+    /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults"}}}`, or the value of
+    /// `types` alone. Each member is optional; others are errors.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ pub enum ProjectionError {
     Path {
         /// The parameter that holds the path.
         parameter: String,
-        /// What is wrong with it.
+        /// Its fault.
         error: PathError,
     },
     /// `{"preset": "tiny"}` for an unknown preset, or an unknown `view`; in a document of a host an
@@ -31,7 +31,7 @@ pub enum ProjectionError {
         name: String,
         /// The valid ones, in the order in which they were given.
         valid: Vec<String>,
-        /// The valid one that is called most like it.
+        /// The valid name closest to it.
         nearest: Option<String>,
     },
     /// `{"fields": "tiny"}` where that is neither a preset nor a field of the value.
@@ -45,7 +45,7 @@ pub enum ProjectionError {
         name: String,
         /// The valid presets.
         valid: Vec<String>,
-        /// The preset or known field that is called most like it.
+        /// The preset or known field closest to it.
         nearest: Option<String>,
     },
     /// 10,001 paths in one request.
@@ -56,14 +56,14 @@ pub enum ProjectionError {
         /// How many there may be.
         limit: usize,
     },
-    /// `{"include": 7}`, where the form is judged strictly; `{"presets": 7}` in a document.
+    /// `{"include": 7}`, where the form is checked strictly; `{"presets": 7}` in a document.
     #[error("`{}` must be {expected}, not {found}", quoted(at))]
     Form {
         /// The parameter, or the place in a document.
         at: String,
-        /// What may stand there.
+        /// The expected form.
         expected: &'static str,
-        /// The kind of what came.
+        /// The kind of the value found.
         found: &'static str,
     },
     /// `{"presets": {"full": ["id"]}}`.

@@ -1,5 +1,5 @@
-//! Fields of a resource that rules hide, wherever the resource may stand. Brackets do not count: more
-//! is hidden here than in a value.
+//! Knows which fields of a resource the rules hide, wherever the resource may stand. It ignores brackets, so it
+//! hides more than redacting a value does.
 
 use super::collection::Envelope;
 use crate::{Path, PathTree, RevealRules, Step, rules::longer};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Hidden {
     rules: Arc<RevealRules>,
-    /// The never-paths without brackets. A name alone holds at any depth, and is not among them.
+    /// The never-paths without brackets. Rules that are one name apply at any depth, and are not among them.
     tree: PathTree,
-    /// For the root, and each envelope: the nodes that its way leads to.
+    /// For the root and each envelope, the nodes at its resources.
     starts: Vec<Vec<u32>>,
-    /// Whether an envelope is hidden itself, or all that is in it.
+    /// Whether an envelope, or everything in it, is hidden.
     is_all: bool,
 }
 
@@ -21,7 +21,7 @@ impl Hidden {
     pub(super) fn new(rules: &Arc<RevealRules>, envelopes: &[Envelope]) -> Self {
         let mut hidden = Self {
             rules: Arc::clone(rules),
-            tree: PathTree::of_any_case(longer(rules.never()).filter_map(Path::without_brackets)),
+            tree: PathTree::ignoring_case(longer(rules.never()).filter_map(Path::without_brackets)),
             starts: vec![vec![0]],
             is_all: false,
         };
@@ -34,7 +34,7 @@ impl Hidden {
         hidden
     }
 
-    /// Where some steps lead from nodes; `None` where they lead to what is hidden, or into it.
+    /// The nodes that some steps lead to; `None` if they lead to a hidden field, or into one.
     fn walk(&self, mut nodes: Vec<u32>, steps: &[Step]) -> Option<Vec<u32>> {
         let branch = |node: &u32| &self.tree.branches[*node as usize];
         for step in steps.iter().filter(|step| !step.is_bracket()) {

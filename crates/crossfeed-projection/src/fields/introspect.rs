@@ -1,4 +1,4 @@
-//! The document that lists what may be asked for.
+//! The document that lists the presets and fields that requests may use.
 
 use super::{ResourceType, ResourceTypes, presets::FULL};
 use crate::Path;
@@ -32,7 +32,7 @@ impl ResourceTypes {
 }
 
 impl ResourceType {
-    /// What may be asked for of this kind.
+    /// The presets, fields, envelopes and defaults of this kind.
     pub fn introspect(&self) -> Value {
         let mut presets: Map<_, _> = self
             .presets

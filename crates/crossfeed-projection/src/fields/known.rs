@@ -1,5 +1,4 @@
-//! Names judged by the fields that a kind of resource declares. A field that is not known and there all
-//! the same is kept.
+//! Checks names against the fields that a kind of resource declares. An unknown field that is present is kept.
 
 use super::{ResourceType, error::quoted, hidden::Hidden};
 use crate::{
@@ -8,8 +7,8 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// The first name of a path that is not known: how many steps are before it, and what is known
-/// in its place. Within a field that has no known ones, anything may be.
+/// The first unknown name of a path: the number of steps before it, and the names known in its place. Any
+/// name is known within a field that declares none.
 fn first_unknown<'t, 'p>(
     known: &'t PathTree,
     path: &'p Path,
@@ -29,7 +28,7 @@ fn first_unknown<'t, 'p>(
     None
 }
 
-/// What is not known of `paths`; nothing where no fields are known. Brackets do not count.
+/// The unknown names of `paths`; none if the kind declares no fields. Brackets do not count.
 pub(super) fn unknown<'p>(
     kind: &ResourceType,
     paths: impl IntoIterator<Item = &'p Path>,
@@ -39,7 +38,7 @@ pub(super) fn unknown<'p>(
     if kind.fields.is_empty() {
         return diagnostics;
     }
-    let known = PathTree::of(kind.fields.iter().filter_map(Path::without_brackets));
+    let known = PathTree::new(kind.fields.iter().filter_map(Path::without_brackets));
     let mut seen = HashSet::new();
     for path in paths {
         let Some((before, name, here)) = first_unknown(&known, path) else {
@@ -59,7 +58,7 @@ pub(super) fn unknown<'p>(
             let name = Step::Key(name.to_owned());
             prefix.iter().cloned().chain([name]).collect()
         };
-        // Beyond these they are only counted.
+        // Further diagnostics are only counted.
         let names = if seen.len() <= MAX_DIAGNOSTICS {
             let mut names: Vec<_> = here.keys.iter().map(|(name, _)| &**name).collect();
             names.sort_unstable();

@@ -219,7 +219,7 @@ proptest! {
             prop_assert_eq!(written(kept), written(value));
         }
         // Each item is what it is alone.
-        let tree = PathTree::of(fields.iter().map(|text| Path::parse(text).unwrap()));
+        let tree = PathTree::new(fields.iter().map(|text| Path::parse(text).unwrap()));
         let alone = Projection::new().with_include(tree);
         let (before, after) = (before.get(key).unwrap(), after.get(key).unwrap());
         prop_assert_eq!(before.len(), after.len());

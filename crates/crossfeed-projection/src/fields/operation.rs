@@ -1,4 +1,4 @@
-//! Kinds of operations: they decide whether a result is a collection, and what is its default.
+//! Kinds of operations: they decide whether a result is a collection, and its default preset.
 
 /// The kind of an operation.
 #[derive(

@@ -1,4 +1,4 @@
-//! A request whose names are looked up: a [`Plan`] of paths, for any value.
+//! Looks up the names of a request: a [`Plan`] of paths, for any value.
 
 use super::{
     FieldsValue, Operation, ProjectionError, ProjectionRequest, ResourceType, Views,
@@ -9,7 +9,7 @@ use super::{
 use crate::{Diagnostics, Path, RevealRules};
 use std::{collections::HashSet, sync::Arc};
 
-/// A request whose names are known to be right, for values of one kind.
+/// A request whose names are valid, for values of one kind.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -31,9 +31,9 @@ pub struct Plan {
     pub(super) exclude: Vec<Path>,
     /// Paths from each resource.
     pub(super) fields: Vec<Path>,
-    /// A field that is a slip unless it is there.
+    /// A single word: an error unless it is a field.
     pub(super) word: Option<String>,
-    /// Whether something asks for all.
+    /// Whether some part of the request wants everything.
     pub(super) everything: bool,
     pub(super) operation: Option<Operation>,
     pub(super) kind: ResourceType,
@@ -48,7 +48,7 @@ impl ProjectionRequest {
     ///
     /// `views` are lists of paths from the root for `view`; a preset that the resource type does
     /// not have is looked for among them, too. Without an operation, whether an object is a
-    /// collection depends on what is asked for.
+    /// collection depends on the fields that the request wants.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ impl Views {
         Self::default()
     }
 
-    /// One more list; each text may be a comma list. A name that is there already gets this one.
+    /// Adds or replaces a list; each text may be a comma list.
     ///
     /// # Errors
     ///

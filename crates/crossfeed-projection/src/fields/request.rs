@@ -6,17 +6,17 @@ use crossfeed_wire::reference::type_name;
 use derive_setters::Setters;
 use serde_json::Value;
 
-/// What may stand in the place of a list.
+/// The form of a list.
 const LIST: &str = "a list of strings, or one string";
-/// What `_select` may be.
+/// The form of `_select`.
 const KEYS: &str = "a list of strings";
-/// What `fields` may be.
+/// The form of `fields`.
 const FIELDS: &str = "a preset's name or a list of strings";
-/// What a name may be.
+/// The form of a name.
 const NAME: &str = "a string";
 
-/// What is asked of a result: which parts of it, in any of the spellings. All inclusive ones add
-/// up; nothing asked for is everything.
+/// The parts of a result that a caller wants, in any of the spellings. Inclusive spellings add up; an
+/// empty request wants everything.
 ///
 /// ```
 /// use crossfeed_projection::{FieldsValue, ProjectionRequest};
@@ -36,7 +36,7 @@ pub struct ProjectionRequest {
     /// Paths from the root that are kept. Each text may be a comma list.
     #[setters(skip)]
     pub include: Option<Vec<String>>,
-    /// Paths from the root that are left out of what is kept. Each text may be a comma list.
+    /// Paths from the root that are left out. Each text may be a comma list.
     #[setters(skip)]
     pub exclude: Option<Vec<String>>,
     /// The name of a list of paths from the root.
@@ -50,7 +50,7 @@ pub struct ProjectionRequest {
     pub preset: Option<String>,
 }
 
-/// What `fields` may be.
+/// The value of `fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON has no third form for it")]
 pub enum FieldsValue {
@@ -66,14 +66,13 @@ impl ProjectionRequest {
         Self::default()
     }
 
-    /// Paths from the root that are kept. A text alone that is blank is an empty list.
+    /// Paths from the root that are kept. A single blank text is an empty list.
     pub fn with_include(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.include = Some(unless_blank(texts(paths)));
         self
     }
 
-    /// Paths from the root that are left out of what is kept. A text alone that is blank is an empty
-    /// list.
+    /// Paths from the root that are left out. A single blank text is an empty list.
     pub fn with_exclude(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.exclude = Some(unless_blank(texts(paths)));
         self
@@ -85,13 +84,13 @@ impl ProjectionRequest {
         self
     }
 
-    /// Whether the request is empty. An empty list is not: it asks that nothing is filtered.
+    /// Whether the request is empty. One with an empty list is not: it asks that nothing is filtered.
     pub fn is_unsaid(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Reads what a model wrote. What has the wrong form is ignored and noted; null counts as absent;
-    /// other members are skipped. The injected spellings `_fields` and `_select`
+    /// Reads a request as a model wrote it. Members of the wrong form are ignored, with a diagnostic; null
+    /// counts as absent; other members are skipped. The injected spellings `_fields` and `_select`
     /// are read as well as `fields` and `select`; where both stand the injected one counts.
     pub fn from_value(written: &Value) -> (Self, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
@@ -106,7 +105,7 @@ impl ProjectionRequest {
         (request, diagnostics)
     }
 
-    /// Reads a request that is to be right.
+    /// Reads a request strictly.
     ///
     /// # Errors
     ///
@@ -117,7 +116,7 @@ impl ProjectionRequest {
         first.map_or(Ok(request), |(_, error)| Err(error))
     }
 
-    /// A request without what has the wrong form, and that by the names of the members.
+    /// The request without members of the wrong form, and an error for each of those, by name.
     fn read(written: &Value) -> (Self, Vec<(String, ProjectionError)>) {
         let mut request = Self::default();
         let mut wrong = Vec::new();
@@ -173,7 +172,7 @@ impl<const N: usize> From<[&str; N]> for FieldsValue {
     }
 }
 
-/// Takes what was read; else says what may stand there.
+/// Stores a value that was read; if it has the wrong form, gives the expected one.
 fn put<T>(into: &mut Option<T>, read: Option<T>, expected: &'static str) -> Option<&'static str> {
     let is_wrong = read.is_none();
     if !is_wrong {
@@ -186,7 +185,7 @@ fn texts(several: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     several.into_iter().map(Into::into).collect()
 }
 
-/// No texts in place of one that says nothing.
+/// No texts in place of a single blank one.
 fn unless_blank(mut texts: Vec<String>) -> Vec<String> {
     if let [only] = texts.as_slice()
         && only.trim().is_empty()
@@ -196,7 +195,7 @@ fn unless_blank(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// A parameter of the wrong form; a list is one of anything but strings.
+/// The error for a parameter of the wrong form; a list here holds something other than strings.
 fn form(at: &str, expected: &'static str, found: &Value) -> ProjectionError {
     let found = match found {
         Value::Array(_) => "a list of other things",

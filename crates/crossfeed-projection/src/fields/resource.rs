@@ -1,4 +1,4 @@
-//! What a host says of the kinds of things that its tools return.
+//! A host's description of the kinds of resources that its tools return.
 
 use super::{
     Operation, ProjectionError, Views,
@@ -41,12 +41,12 @@ pub struct ResourceType {
     pub(super) presets: Views,
     pub(super) fields: Vec<Path>,
     pub(super) envelopes: Vec<Envelope>,
-    /// The presets where nothing is asked for; one that this type does not have is everything.
+    /// The presets of empty requests; one that this type does not have is everything.
     pub(super) defaults: BTreeMap<Operation, String>,
 }
 
 impl ResourceType {
-    /// A kind of which nothing is known but the preset `full`, in the usual envelopes.
+    /// A kind with only the preset `full`, in the usual envelopes.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -81,7 +81,7 @@ impl ResourceType {
         self
     }
 
-    /// The fields that are known: others are noted, with the nearest of these.
+    /// The known fields: others get a diagnostic that suggests the nearest of these.
     ///
     /// # Errors
     ///
@@ -105,18 +105,20 @@ impl ResourceType {
         envelopes: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, ProjectionError> {
         let paths = parse_each("envelopes", envelopes)?;
-        self.envelopes = paths.iter().map(Envelope::of).collect::<Result<_, _>>()?;
+        self.envelopes = paths
+            .iter()
+            .map(Envelope::parse)
+            .collect::<Result<_, _>>()?;
         Ok(self)
     }
 
-    /// The preset for a kind of operation where nothing is asked for. Without one, results are whole.
+    /// The preset of empty requests for a kind of operation. Without one, results are whole.
     pub fn with_default(mut self, operation: Operation, preset: impl Into<String>) -> Self {
         self.defaults.insert(operation, preset.into());
         self
     }
 
-    /// The same without names that may not be shown, to be told of: what is left out here is not
-    /// what hides it in a result.
+    /// The same without hidden names, for messages and introspection. It does not hide them in results.
     pub fn without(&self, rules: &RevealRules) -> Self {
         let mut told = self.clone();
         let hidden = Hidden::new(&Arc::new(rules.clone()), &self.envelopes);
@@ -131,8 +133,7 @@ impl ResourceType {
         &self.name
     }
 
-    /// The presets that may be asked for, in the order in which they were given; `full` is always
-    /// among them.
+    /// The presets of requests, in the order given; `full` is always among them.
     pub fn preset_names(&self) -> Vec<&str> {
         let own = self.presets.names().filter(|name| *name != FULL);
         own.chain([FULL]).collect()
@@ -161,7 +162,7 @@ impl ResourceTypes {
         self
     }
 
-    /// The same without names that may not be shown, to be told of.
+    /// The same without hidden names, for messages and introspection.
     pub fn without(&self, rules: &RevealRules) -> Self {
         Self {
             types: self.types.iter().map(|kind| kind.without(rules)).collect(),

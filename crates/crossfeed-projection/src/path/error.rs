@@ -20,7 +20,7 @@ const EXCERPT: usize = 120;
 #[error("path `{text}` {kind} at byte {offset}")]
 #[non_exhaustive]
 pub struct PathError {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: PathErrorKind,
     /// The text as it was written, its beginning where it is long.
     pub text: String,
@@ -28,7 +28,7 @@ pub struct PathError {
     pub offset: usize,
 }
 
-/// What is wrong with a text that is not a path.
+/// The fault in a text that is not a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathErrorKind {

@@ -1,4 +1,4 @@
-//! Reads and writes paths, which say which fields of a value are meant (`specs/projection.md`). The printed
+//! Reads and writes paths, which name fields of a value (`specs/projection.md`). The printed
 //! form of a [`Path`] reads back as the same path.
 
 mod error;
@@ -51,7 +51,7 @@ impl Step {
     }
 }
 
-/// Which fields of a value are meant: at least one step from its root.
+/// Names fields of a value: at least one step from its root.
 ///
 /// ```
 /// use crossfeed_projection::{Path, Step};
@@ -72,7 +72,7 @@ impl Path {
     ///
     /// # Errors
     ///
-    /// [`PathError`] says what is wrong and at which byte: `a..b` has an empty segment at byte 2.
+    /// [`PathError`] names the fault and its byte: `a..b` has an empty segment at byte 2.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         parse::one(text)
     }

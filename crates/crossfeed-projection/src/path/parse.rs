@@ -7,16 +7,16 @@ use super::{
 /// An index of this many digits is beyond every list: documents are smaller than 4 GiB.
 const INDEX_DIGITS: usize = 10;
 
-/// What ends a path besides the end of the text.
+/// Where a path may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum PathEnd {
     End,
     Comma,
 }
 
 pub(super) fn one(text: &str) -> Result<Path, PathError> {
     let mut reader = Reader { text, at: 0 };
-    reader.path(Until::End)
+    reader.path(PathEnd::End)
 }
 
 pub(super) fn list(text: &str) -> Result<Vec<Path>, PathError> {
@@ -29,7 +29,7 @@ pub(super) fn list(text: &str) -> Result<Vec<Path>, PathError> {
         if paths.len() == MAX_PATHS {
             return reader.fail(PathErrorKind::TooManyPaths, reader.at);
         }
-        paths.push(reader.path(Until::Comma)?);
+        paths.push(reader.path(PathEnd::Comma)?);
         if reader.rest().is_empty() {
             return Ok(paths);
         }
@@ -56,8 +56,8 @@ impl<'a> Reader<'a> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Reads from blanks before a path to what ends it, which is not read.
-    fn path(&mut self, until: Until) -> Result<Path, PathError> {
+    /// Reads a path and the blanks before it, up to its end.
+    fn path(&mut self, until: PathEnd) -> Result<Path, PathError> {
         self.blanks();
         let start = self.at;
         let mut steps = Vec::new();
@@ -76,12 +76,12 @@ impl<'a> Reader<'a> {
                 _ => {
                     self.blanks();
                     match (self.rest().chars().next(), until) {
-                        (None, _) | (Some(','), Until::Comma) => break,
+                        (None, _) | (Some(','), PathEnd::Comma) => break,
                         _ => return self.fail(PathErrorKind::Unexpected, before),
                     }
                 }
             }
-            // Judged step by step, so that no text is read far beyond the limit.
+            // Checked at each step, so that no text is read far beyond the limit.
             let written = &self.text[start..self.at];
             if written.len() > MAX_PATH_CHARS && written.chars().count() > MAX_PATH_CHARS {
                 return self.fail(PathErrorKind::TooLong, start);
@@ -94,10 +94,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The first segment: where it is missing, so is the path.
-    fn first(&mut self, until: Until) -> Result<Step, PathError> {
+    fn first(&mut self, until: PathEnd) -> Result<Step, PathError> {
         match self.rest().chars().next() {
             None => self.fail(PathErrorKind::Empty, self.at),
-            Some(',') if until == Until::Comma => self.fail(PathErrorKind::Empty, self.at),
+            Some(',') if until == PathEnd::Comma => self.fail(PathErrorKind::Empty, self.at),
             _ => self.segment(),
         }
     }
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         if rest.starts_with("[\"") || rest.starts_with("['") {
             return self.fail(PathErrorKind::InvalidIndex, self.at);
         }
-        // What is not a bracket's inside ends the search: the rest of a long text is not read for each.
+        // The search ends at any character that cannot be in brackets, so it does not read a long text for each.
         let inside = rest[1..].find([']', '[', '.', ',', '"']);
         let Some(close) = inside.filter(|&at| rest.as_bytes().get(at + 1) == Some(&b']')) else {
             return self.fail(PathErrorKind::UnclosedBracket, self.at);

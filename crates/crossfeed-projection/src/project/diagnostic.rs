@@ -1,8 +1,8 @@
-//! What a projection has to say about a request: bounded, and without a value of the data.
+//! Diagnostics about a request: bounded, and without values of the data.
 
 use serde_json::{Value, json};
 
-/// Diagnostics that are kept; of more, only their number.
+/// How many diagnostics are kept; more are only counted.
 pub const MAX_DIAGNOSTICS: usize = 100;
 
 /// The kind of a [`Diagnostic`].
@@ -16,19 +16,19 @@ pub enum DiagnosticKind {
     MetScalar,
     /// A path went on where there was null. The null was kept.
     MetNull,
-    /// Brackets stood behind what is not a list: `author[].name` of an object. The value was kept.
+    /// Brackets stood behind a value that is not a list: `author[].name` of an object. The value was kept.
     NotAList,
-    /// An exclude path named what is always kept.
+    /// An exclude path named an always-kept field.
     AlwaysKept,
     /// A field was withheld by a rule of the host.
     Withheld,
-    /// A parameter had the wrong form, and was taken for absent: `_select: 7`.
+    /// A parameter had the wrong form, and counts as absent: `_select: 7`.
     Ignored,
     /// A name that the output schema or the resource type does not know.
     UnknownName,
     /// The value does not fit its own output schema, so no schema is announced.
     BreaksSchema,
-    /// No schema of the outcome can be told.
+    /// The schema of the outcome is unknown.
     NoSchema,
 }
 
@@ -44,7 +44,7 @@ impl DiagnosticKind {
 #[non_exhaustive]
 #[must_use]
 pub struct Diagnostic {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: DiagnosticKind,
     /// The path, rule or parameter it is about, in its canonical text.
     pub path: String,

@@ -1,30 +1,30 @@
-//! The walk: over a value and its states at once, writing what stays.
+//! Walks over a value and its states at once, and writes the parts that stay.
 
 use super::{
+    coverage::{kind_of, met},
     known::{Action, States, text_of},
-    seen::{kind_of, met},
     state::{Spec, State},
 };
 use crate::rules::{Redacted, Suspects, WITHHELD};
 use crossfeed_json::{Cursor, Document, Kind, escape_into};
 
-/// JSON within strings within JSON: levels that are looked into. What lies deeper is withheld.
+/// The most levels of JSON within strings that the walk reads. Deeper strings are withheld.
 const MAX_LEVELS: usize = 16;
-/// Open objects and lists over all levels. Data nests at most 127, and this bounds the recursion.
+/// The most open objects and lists over all levels: bounds the recursion. Data is nested at most 127 deep.
 const MAX_NESTING: usize = 400;
 
 pub(super) struct Engine<'p> {
     spec: Spec<'p>,
     pub(super) states: States<'p>,
     pub(super) redacted: Redacted,
-    /// Where never-names could stand in the document that the walk is in.
+    /// Where never-names could stand in the current document.
     suspects: Suspects,
     nesting: usize,
     level: usize,
 }
 
-/// What becomes of a string that may hold JSON.
-enum Opened {
+/// How the walk treats a string that may hold JSON.
+enum StringOutcome {
     AsItIs,
     Rewritten(Vec<u8>),
     Withheld,
@@ -139,8 +139,8 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// The wanted members of an object in the source's order. They are looked for where they stood in
-    /// the object before, all at once, and else member by member until all are found.
+    /// The wanted members of an object, in the source's order. Tries the positions of the last object
+    /// first; if one fails, reads member by member until all are found.
     fn wanted<'a>(
         &mut self,
         object: Cursor<'a>,
@@ -203,13 +203,13 @@ impl<'p> Engine<'p> {
         }
         let text = string.as_str().unwrap_or_default();
         match self.open(&text, number, suspect) {
-            Opened::AsItIs => out.extend_from_slice(string.raw()),
-            Opened::Rewritten(json) => {
+            StringOutcome::AsItIs => out.extend_from_slice(string.raw()),
+            StringOutcome::Rewritten(json) => {
                 out.push(b'"');
                 escape_into(out, &String::from_utf8_lossy(&json));
                 out.push(b'"');
             }
-            Opened::Withheld => {
+            StringOutcome::Withheld => {
                 self.redacted.strings += 1;
                 out.push(b'"');
                 out.extend_from_slice(WITHHELD.as_bytes());
@@ -218,36 +218,36 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// Looks into a string. JSON is taken apart like the value it stands for; of what is not valid JSON
-    /// nothing can be taken out, so it stays or goes.
-    fn open(&mut self, text: &str, number: u32, suspect: bool) -> Opened {
+    /// Looks into a string. JSON is redacted like the value it stands for; any other text stays whole or
+    /// is withheld.
+    fn open(&mut self, text: &str, number: u32, suspect: bool) -> StringOutcome {
         let rules = self.spec.rules;
         let state = self.states.at(number).state.revealed();
         let paths = !state.never.is_empty();
         let json = text.trim_start_matches(['\u{feff}', ' ', '\t', '\n', '\r']);
         if json.starts_with(['{', '[', '"']) {
             if self.level == MAX_LEVELS || self.nesting >= MAX_NESTING {
-                return Opened::Withheld;
+                return StringOutcome::Withheld;
             }
             let document = Document::new(text.to_owned());
             match document.root() {
                 Ok(root) => return self.reopened(root, state),
-                Err(error) if error.is_limit() => return Opened::Withheld,
+                Err(error) if error.is_limit() => return StringOutcome::Withheld,
                 Err(_) => {}
             }
         }
-        // What cannot be read stays only where it does not look like what is hidden in it.
-        let onward = &self.states.at(number).onward;
-        let broken = paths && (json.starts_with(['{', '[']) || onward.may_be_in(text));
-        let is_meant = |key: &str| onward.has(key) || suspect && rules.is_never_name(key);
+        // Unreadable text stays only if it does not look like it holds hidden fields.
+        let next_steps = &self.states.at(number).next_steps;
+        let broken = paths && (json.starts_with(['{', '[']) || next_steps.may_be_in(text));
+        let is_meant = |key: &str| next_steps.has(key) || suspect && rules.is_never_name(key);
         if broken || rules.holds_key(text, is_meant) {
-            Opened::Withheld
+            StringOutcome::Withheld
         } else {
-            Opened::AsItIs
+            StringOutcome::AsItIs
         }
     }
 
-    fn reopened(&mut self, root: Cursor<'_>, state: State) -> Opened {
+    fn reopened(&mut self, root: Cursor<'_>, state: State) -> StringOutcome {
         let before = self.redacted;
         let number = self.states.number(state);
         let suspects = self.suspects_in(root);
@@ -258,13 +258,13 @@ impl<'p> Engine<'p> {
         self.level -= 1;
         self.suspects = around;
         if root.document_has_duplicates() {
-            // What a key had before its last value stands in the text only, and goes with it.
+            // Earlier values of a duplicate key stand in the text only, so it is rewritten.
             self.redacted.fields += 1;
         }
         if self.redacted == before {
-            Opened::AsItIs
+            StringOutcome::AsItIs
         } else {
-            Opened::Rewritten(out)
+            StringOutcome::Rewritten(out)
         }
     }
 }

@@ -1,59 +1,59 @@
-//! The states that a value was found to lead to, numbered, and what was found out about each.
+//! Numbers the states that a walk reaches, and caches their transitions.
 //!
-//! What a member's name or an item's position makes of a state is worked out once, when data first
-//! has it; from then on it is a look-up, and for objects that look like the one before not even that.
+//! The engine works out once what a member's name or an item's position does to a state; from then on it
+//! looks the result up, and for objects with the keys of the last one it need not even do that.
 
 use super::{
-    seen::Seen,
+    coverage::Coverage,
     state::{Spec, State},
-    steps::{Held, Onward, Steps, held, wants_list},
+    steps::{NextSteps, Node, Steps, nodes, wants_list},
 };
 use crate::rules::names_of;
 use crossfeed_json::{Cursor, Document, Prediction};
 use std::collections::{BTreeSet, HashMap};
 
-/// Names that are wanted of an object are looked for one by one up to this many.
+/// Up to this many wanted names are looked for one by one.
 const FEW: usize = 8;
-/// Names of the object before that are remembered by their place.
+/// How many names of the last object are remembered by position.
 const SEQUENCE: usize = 64;
-/// Names that nothing names are remembered up to this many.
+/// How many names that no path or rule has are remembered.
 const MOST_OTHERS: usize = 4096;
 
 /// What happens to a child: the number of its state, or that it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     State(u32),
-    /// It is not asked for, or it is excluded.
+    /// It is not included, or it is excluded.
     Gone,
-    /// It is never shown.
+    /// A never-rule hides it.
     Hidden,
 }
 
 /// One wanted name of an object of which everything else goes.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct WantedName {
     pub(super) name: Box<str>,
-    /// What was found out when data first had it.
+    /// Known once data has had the name.
     pub(super) action: Option<Action>,
     pub(super) prediction: Prediction,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Known<'p> {
+pub(super) struct StateEntry<'p> {
     pub(super) state: State,
-    /// What never-paths go on to from here.
-    pub(super) onward: Onward<'p>,
-    /// Nothing is cut here; only never-names may still have to go.
+    /// The steps that follow in never-paths.
+    pub(super) next_steps: NextSteps<'p>,
+    /// Nothing is cut here except, perhaps, never-names.
     pub(super) copies: bool,
-    /// Kinds of values that were met, see [`super::seen`].
+    /// Kinds of values that were met, see [`super::coverage`].
     pub(super) met: u8,
     /// The wanted names, where they are few and nothing else stays.
-    pub(super) few: Option<Vec<Wanted>>,
+    pub(super) few: Option<Vec<WantedName>>,
     by_name: HashMap<Box<[u8]>, Action>,
     sequence: Vec<(Box<[u8]>, Action)>,
     other: Option<Action>,
     each_item: Option<Action>,
-    /// Whether items are included that no position names.
+    /// Whether items are included whose position no path names.
     includes_each: bool,
     /// Whether every item is hidden.
     pub(super) hides_each: bool,
@@ -64,9 +64,9 @@ pub(super) struct Known<'p> {
 #[derive(Debug)]
 pub(super) struct States<'p> {
     spec: Spec<'p>,
-    known: Vec<Known<'p>>,
+    known: Vec<StateEntry<'p>>,
     numbers: HashMap<State, u32>,
-    pub(super) seen: Seen,
+    pub(super) coverage: Coverage,
 }
 
 impl<'p> States<'p> {
@@ -75,16 +75,16 @@ impl<'p> States<'p> {
             spec,
             known: Vec::new(),
             numbers: HashMap::new(),
-            seen: Seen::new(spec),
+            coverage: Coverage::new(spec),
         }
     }
 
-    pub(super) fn all(&self) -> &[Known<'p>] {
+    pub(super) fn all(&self) -> &[StateEntry<'p>] {
         &self.known
     }
 
     #[inline]
-    pub(super) fn at(&mut self, number: u32) -> &mut Known<'p> {
+    pub(super) fn at(&mut self, number: u32) -> &mut StateEntry<'p> {
         &mut self.known[number as usize]
     }
 
@@ -92,13 +92,13 @@ impl<'p> States<'p> {
         if let Some(&number) = self.numbers.get(&state) {
             return number;
         }
-        // Each state but the first comes of a value of the data: there are fewer than 2^32.
+        // Each state but the first belongs to a value of the data: there are fewer than 2^32.
         let number = self.known.len() as u32;
         let (sources, kept) = state.positions(self.spec);
         let copies = state.keeps_all() && state.never.is_empty();
         let steps = Steps::to_item(&state, self.spec, None, None);
-        self.known.push(Known {
-            onward: Onward::of(&self.spec.rules.never_tree, &state.never),
+        self.known.push(StateEntry {
+            next_steps: NextSteps::new(&self.spec.rules.never_tree, &state.never),
             copies,
             few: few(&state, self.spec),
             includes_each: steps.is_kept(&state),
@@ -106,7 +106,7 @@ impl<'p> States<'p> {
             sources,
             kept,
             state: state.clone(),
-            ..Known::default()
+            ..StateEntry::default()
         });
         self.numbers.insert(state, number);
         number
@@ -199,7 +199,7 @@ impl<'p> States<'p> {
 
     fn action(&mut self, number: u32, steps: Steps, name: Option<&str>) -> Action {
         let state = &self.known[number as usize].state;
-        self.seen.step(state, &steps, name);
+        self.coverage.step(state, &steps, name);
         match state.child(&steps) {
             Some(child) => Action::State(self.number(child)),
             None if steps.is_kept(state) && steps.is_hidden() => Action::Hidden,
@@ -218,14 +218,14 @@ pub(super) fn text_of(raw: &[u8]) -> std::borrow::Cow<'_, str> {
     text.unwrap_or_default().into_owned().into()
 }
 
-/// Whether a name is treated by itself at an object.
+/// Whether a path or rule treats this name of an object specially.
 fn is_named(state: &State, spec: Spec<'_>, name: &str) -> bool {
     let rules = spec.rules;
     let in_tree = state.trees(spec).into_iter().any(|(tree, set)| {
-        // For what is never shown, brackets count as crossed.
-        held(tree, set).any(|held| {
-            tree.child(held.branch, name).is_some()
-                || held
+        // Never-paths apply as if their brackets were crossed.
+        nodes(tree, set).any(|node| {
+            tree.child(node.branch, name).is_some()
+                || node
                     .behind_brackets()
                     .any(|child| tree.child(&tree.branches[child as usize], name).is_some())
         })
@@ -234,13 +234,13 @@ fn is_named(state: &State, spec: Spec<'_>, name: &str) -> bool {
 }
 
 /// The wanted names, where they are few and everything else goes.
-fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
+fn few(state: &State, spec: Spec<'_>) -> Option<Vec<WantedName>> {
     let rules = spec.rules;
     state.include.as_ref()?;
     let [include, always, ..] = state.trees(spec);
     let mut names: Vec<&str> = names_of(rules.always()).take(FEW + 1).collect();
     for (tree, set) in [include, always] {
-        for Held { branch, .. } in held(tree, set) {
+        for Node { branch, .. } in nodes(tree, set) {
             if branch.rest || branch.each_key.is_some() || names.len() + branch.keys.len() > FEW {
                 return None;
             }
@@ -252,7 +252,7 @@ fn few(state: &State, spec: Spec<'_>) -> Option<Vec<Wanted>> {
     }
     names.sort_unstable();
     names.dedup();
-    let wanted = names.into_iter().map(|name| Wanted {
+    let wanted = names.into_iter().map(|name| WantedName {
         name: name.into(),
         action: None,
         prediction: Prediction::default(),

@@ -1,18 +1,18 @@
 //! The engine: cuts a value to the fields that a [`Projection`] names, and notes paths that met nothing.
 //!
-//! # What holds
+//! # Guarantees
 //!
 //! - Structure, the order of keys, and the bytes of numbers and strings are the source's.
-//! - What never-rules name is never written, whatever was asked for.
-//! - Nothing is written that was not in the value.
+//! - No request makes the engine write a field that a never-rule names.
+//! - The engine writes nothing that was not in the value.
 
+mod coverage;
 mod diagnostic;
 mod engine;
 mod known;
 mod nearest;
 mod notes;
 mod place;
-mod seen;
 mod state;
 mod steps;
 
@@ -31,16 +31,16 @@ use std::sync::Arc;
 
 /// Which fields of a value are kept: included, then excluded, then withheld.
 ///
-/// kept = (included paths and what is always kept) without excluded paths, which take nothing that
-/// is always kept, without what is never shown.
+/// kept = (included and always-kept fields) without excluded fields that are not always kept, and without
+/// fields that never-rules hide.
 ///
 /// ```
 /// use crossfeed_json::Document;
 /// use crossfeed_projection::{Path, PathTree, Projection};
 ///
 /// let projection = Projection::new()
-///     .with_include(PathTree::of(Path::parse_list("items.id,items.author")?))
-///     .with_exclude(PathTree::of(Path::parse_list("items.author.mail")?));
+///     .with_include(PathTree::new(Path::parse_list("items.id,items.author")?))
+///     .with_exclude(PathTree::new(Path::parse_list("items.author.mail")?));
 /// let page = Document::new(r#"{"items":[{"id":1.50,"x":0,"author":{"name":"a","mail":"b"}}]}"#);
 /// let mut out = Vec::new();
 /// let diagnostics = projection.write(page.root()?, &mut out);
@@ -62,30 +62,30 @@ impl Projection {
         Self::default()
     }
 
-    /// Keeps only what these paths name; a tree of no paths filters nothing.
+    /// Keeps only the fields that these paths name; a tree without paths filters nothing.
     pub fn with_include(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
         self.include = Some(tree.into()).filter(|tree| !tree.is_empty());
         self
     }
 
-    /// Leaves out what these paths name, of what is included.
+    /// Leaves out the fields that these paths name.
     pub fn with_exclude(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
         self.exclude = Some(tree.into()).filter(|tree| !tree.is_empty());
         self
     }
 
-    /// What is always kept and what is never shown.
+    /// Sets which fields are always kept and which are never shown.
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
     }
 
-    /// What is included; `None` for everything.
+    /// The included paths; `None` for everything.
     pub fn include(&self) -> Option<&PathTree> {
         self.include.as_deref()
     }
 
-    /// What is excluded; `None` for nothing.
+    /// The excluded paths; `None` for nothing.
     pub fn exclude(&self) -> Option<&PathTree> {
         self.exclude.as_deref()
     }
@@ -105,7 +105,7 @@ impl Projection {
         Place::root(self)
     }
 
-    /// Appends the projected value. Paths that met nothing are noted, never refused.
+    /// Appends the projected value. Paths that met nothing become diagnostics, not errors.
     pub fn write(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Diagnostics {
         let spec = Spec::from(self);
         let mut engine = Engine::new(spec);
@@ -115,14 +115,14 @@ impl Projection {
 }
 
 impl RevealRules {
-    /// Appends the value without what is never shown. A document in which nothing is to be hidden
-    /// is copied byte for byte.
+    /// Appends the value without hidden fields. A document without hidden fields is copied byte for
+    /// byte.
     pub fn redact(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
-        let mut engine = Engine::new(Spec::of(self));
+        let mut engine = Engine::new(Spec::for_rules(self));
         let before = out.len();
         engine.run(value, out);
         if !engine.redacted.any() && !value.document_has_duplicates() {
-            // What was looked into was written anew.
+            // The walk may have rewritten strings that it read.
             out.truncate(before);
             value.write(out);
         }

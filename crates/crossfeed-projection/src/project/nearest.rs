@@ -1,11 +1,11 @@
-//! Finds names that may have been meant by one that is absent: one measure for every message. Callers pass only
-//! names that may be shown.
+//! Finds names close to one that is absent, for suggestions in every message. Callers pass only names that may
+//! be shown.
 
-/// How many are suggested.
+/// How many names are suggested.
 const NEAREST: usize = 3;
-/// Names that are compared with one.
+/// How many names are compared with one.
 const COMPARED: usize = 500;
-/// Longer names, in characters, are not guessed at.
+/// Longer names, in characters, get no suggestions.
 const LONGEST: usize = 128;
 
 /// Up to three of `names` that are close to `name`: those that a few edits make of it, one for each

@@ -1,10 +1,10 @@
-//! Notes about paths that met nothing, once the walk is over.
+//! Writes diagnostics about paths that met nothing, once the walk is over.
 
 use super::{
+    coverage::met,
     diagnostic::{Diagnostic, DiagnosticKind, Diagnostics},
     engine::Engine,
     nearest::nearest,
-    seen::met,
     state::{Spec, State},
     steps::CROSSED,
 };
@@ -19,26 +19,26 @@ use std::{
     ops::Range,
 };
 
-/// Values that are looked at for names that may have been meant, and names that are taken of them.
+/// How many values, and names, a search for suggested names reads.
 const MOST_PLACES: usize = 64;
 const MOST_NAMES: usize = 200;
 
-/// One list of paths and what the walk met of it.
-struct Asked<'e> {
+/// The include or exclude paths of a request, and what the walk met of them.
+struct RequestedPaths<'e> {
     tree: &'e PathTree,
     seen: &'e [bool],
-    /// Nodes that would have taken what is always kept.
+    /// Nodes that matched always-kept fields.
     shielded: &'e HashSet<u32>,
-    /// Kinds of values that each node met, and what it met behind a list that it crossed.
+    /// The kinds of values that each node met, and those that it met behind a list that it crossed.
     met: Vec<[u8; 2]>,
-    /// What becomes of a value that ends a path too early.
+    /// Says how a value that ends a path too early was treated.
     passes: &'static str,
     /// The names around each node that some path missed.
     names: HashMap<u32, Vec<String>>,
 }
 
 pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> Diagnostics {
-    let seen = &engine.states.seen;
+    let seen = &engine.states.coverage;
     let mut notes = Diagnostics::default();
     let none = HashSet::new();
     let included = "it was kept as it is";
@@ -54,7 +54,7 @@ pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> D
                 met[(entry & !CROSSED) as usize][crossed] |= known.met;
             }
         }
-        let mut asked = Asked {
+        let mut requested = RequestedPaths {
             tree,
             seen,
             shielded,
@@ -62,14 +62,14 @@ pub(super) fn notes(engine: &Engine<'_>, spec: Spec<'_>, value: Cursor<'_>) -> D
             passes,
             names: HashMap::new(),
         };
-        asked.note(spec, value, &mut notes);
+        requested.note(spec, value, &mut notes);
     }
     withheld(engine, spec, &mut notes);
     notes
 }
 
 fn withheld(engine: &Engine<'_>, spec: Spec<'_>, notes: &mut Diagnostics) {
-    let seen = &engine.states.seen;
+    let seen = &engine.states.coverage;
     for rule in spec.rules.never() {
         let held = match rule.as_name() {
             Some(name) => seen.never_names.contains(&*fold_case(name)),
@@ -106,7 +106,7 @@ fn child(tree: &PathTree, at: u32, step: &Step) -> Option<u32> {
     }
 }
 
-impl Asked<'_> {
+impl RequestedPaths<'_> {
     fn note(&mut self, spec: Spec<'_>, value: Cursor<'_>, notes: &mut Diagnostics) {
         for path in self.tree.paths() {
             let Some((kind, at, node)) = self.fault(&path) else {
@@ -134,8 +134,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What was wrong with a path, at which of its steps and at which node: the worst that there is,
-    /// else the first.
+    /// The fault of a path, its step and its node: the worst fault, else the first.
     fn fault(&self, path: &Path) -> Option<(DiagnosticKind, usize, u32)> {
         let mut first = None;
         let mut node = 0_u32;
@@ -213,12 +212,12 @@ fn text(steps: &[Step]) -> String {
     text
 }
 
-/// A value, and what never-rules say of its place. What they hide is not there.
-type Shown<'v> = (Cursor<'v>, State);
+/// A visible value, and the state of never-rules at its place.
+type Spot<'v> = (Cursor<'v>, State);
 
-/// Names that objects have where a path missed one, as far as few steps tell.
+/// The names of objects where a path missed one, as far as a bounded search finds them.
 fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
-    let spec = Spec::of(spec.rules);
+    let spec = Spec::for_rules(spec.rules);
     let mut places = vec![(value, State::root(spec))];
     for step in steps {
         let from = if step.is_bracket() {
@@ -247,14 +246,14 @@ fn names_around(spec: Spec<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String
         .collect()
 }
 
-fn member<'v>(spec: Spec<'_>, (value, state): &Shown<'v>, name: &str) -> Option<Shown<'v>> {
+fn member<'v>(spec: Spec<'_>, (value, state): &Spot<'v>, name: &str) -> Option<Spot<'v>> {
     Some((value.get(name)?, state.key(spec, Some(name))?))
 }
 
 fn members<'v>(
     spec: Spec<'_>,
-    (value, state): &Shown<'v>,
-) -> impl Iterator<Item = (String, Shown<'v>)> {
+    (value, state): &Spot<'v>,
+) -> impl Iterator<Item = (String, Spot<'v>)> {
     let members = value.members().take(MOST_NAMES);
     members.filter_map(move |(key, member)| {
         let name = key.text().into_owned();
@@ -263,13 +262,13 @@ fn members<'v>(
     })
 }
 
-fn items<'v>(spec: Spec<'_>, (list, state): &Shown<'v>, places: Range<usize>) -> Vec<Shown<'v>> {
+fn items<'v>(spec: Spec<'_>, (list, state): &Spot<'v>, places: Range<usize>) -> Vec<Spot<'v>> {
     let shown = |at| Some((list.at(at)?, state.item(spec, Some(at), Some(at))?));
     places.filter_map(shown).collect()
 }
 
-/// Lists crossed to their items, and theirs.
-fn through_lists<'v>(spec: Spec<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>> {
+/// Replaces lists by their items, and those by theirs.
+fn through_lists<'v>(spec: Spec<'_>, places: Vec<Spot<'v>>) -> Vec<Spot<'v>> {
     let mut open = places;
     open.reverse();
     let mut through = Vec::new();

@@ -1,6 +1,6 @@
-//! What a projection makes of one place of a value: whether the value there stays, goes, or is cut, and what
-//! happens within it. The engine writes by the same [`State`]s, so that the schema of the outcome, which is made
-//! of places, cannot disagree with it.
+//! How a projection treats one place of a value: whether the value there stays, is left out, or is cut, and
+//! how it treats the places within. The engine writes by the same [`State`]s, so the projected schema, which is
+//! made from places, agrees with the output.
 
 use super::{
     Projection,
@@ -11,19 +11,18 @@ use std::collections::HashSet;
 /// The most places that [`Place::item_places`] returns.
 pub const MAX_ITEM_PLACES: usize = 20_000;
 
-/// What happens at one place of a value.
+/// How a projection treats one place of a value.
 ///
-/// A place does not know the data: [`Self::key`] says what happens to a member *if* the value is an
-/// object that has it, [`Self::item`] what happens to an item *if* it is a list. At a scalar or null
-/// a place that is not gone means that the value stays — except that never-rules reach into JSON
-/// that a string holds ([`Self::rewrites_strings`]).
+/// A place does not know the data: [`Self::key`] is the place of a member *if* the value is an object that
+/// has it, [`Self::item`] that of an item *if* it is a list. A scalar or null stays unless its place is gone,
+/// but never-rules reach into JSON that a string holds ([`Self::rewrites_strings`]).
 ///
 /// Two places that are equal treat equal values equally, so recursion over a schema ends: there are
 /// finitely many places.
 #[derive(Clone, Debug)]
 pub struct Place<'p> {
     spec: Spec<'p>,
-    /// `None` for what goes.
+    /// `None` if the value is left out.
     state: Option<State>,
 }
 
@@ -68,8 +67,8 @@ impl<'p> Place<'p> {
         keeps_all && !self.rewrites_strings()
     }
 
-    /// Whether a string at this place may be rewritten, or withheld, because it holds JSON in which
-    /// there is something that is never shown.
+    /// Whether a string at this place may be rewritten or withheld because it may hold JSON with hidden
+    /// fields.
     pub fn rewrites_strings(&self) -> bool {
         self.state
             .as_ref()
@@ -86,9 +85,9 @@ impl<'p> Place<'p> {
         self.step(|state| state.key(self.spec, None))
     }
 
-    /// The names that are treated by themselves at an object here, each once: all others fare as
-    /// [`Self::other_key`] says, but for a name that is itself a text with something in it that is never
-    /// shown, whose member is gone ([`Self::key`] knows it).
+    /// The names that paths and rules treat specially at an object here, each once. All others are treated
+    /// as [`Self::other_key`]; except that [`Self::key`] is gone for a name that is itself a text with a
+    /// hidden field in it.
     pub fn named_keys(&self) -> Vec<&'p str> {
         let state = self.state.as_ref();
         state.map_or_else(Vec::new, |state| state.named_keys(self.spec))
@@ -112,7 +111,7 @@ impl<'p> Place<'p> {
         positions.is_some_and(|(sources, kept)| !(sources.is_empty() && kept.is_empty()))
     }
 
-    /// Every way in which an item of a list at this place may fare, each once: one place unless
+    /// Every way in which an item of a list at this place may be treated, each once: one place unless
     /// [`Self::has_indexes`]. Some may be gone. `None` where there are more than
     /// [`MAX_ITEM_PLACES`].
     pub fn item_places(&self) -> Option<Vec<Self>> {

@@ -1,11 +1,11 @@
-//! What decides at a place: which nodes of which trees hold there, and what a step makes of them.
+//! The state at a place: which nodes of which trees apply there, and what a step does to them.
 //!
-//! Several paths may hold at one place (`*.x` and `a.y` at `a`), so a place has sets of nodes. Sets
-//! that mean the same are the same: the engine numbers them, and does its thinking once for each.
+//! Several paths may apply at one place (`*.x` and `a.y` at `a`), so a state has sets of nodes. States that
+//! mean the same are equal, so the engine numbers them and works each out once.
 
 use super::{
     Projection,
-    steps::{Held, Set, Steps, held, reach_item},
+    steps::{Node, NodeSet, Steps, nodes, reach_item},
 };
 use crate::{RevealRules, rules::names_of, tree::PathTree};
 use std::{
@@ -15,7 +15,7 @@ use std::{
 
 static NO_PATHS: LazyLock<PathTree> = LazyLock::new(PathTree::default);
 
-/// What was asked for, borrowed.
+/// A borrowed projection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec<'p> {
     /// Empty for everything.
@@ -36,7 +36,7 @@ impl<'p> From<&'p Projection> for Spec<'p> {
 
 impl<'p> Spec<'p> {
     /// Rules alone.
-    pub(crate) fn of(rules: &'p RevealRules) -> Self {
+    pub(crate) fn for_rules(rules: &'p RevealRules) -> Self {
         Self {
             include: &NO_PATHS,
             exclude: &NO_PATHS,
@@ -45,14 +45,14 @@ impl<'p> Spec<'p> {
     }
 }
 
-/// What decides at a place. `include: None` is "whole".
+/// The nodes that apply at a place. `include: None` is "whole".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
-    pub(crate) include: Option<Set>,
-    pub(crate) always: Set,
-    pub(crate) exclude: Set,
-    pub(crate) never: Set,
-    /// Kept by an always-rule: nothing below is cut, but what is never shown.
+    pub(crate) include: Option<NodeSet>,
+    pub(crate) always: NodeSet,
+    pub(crate) exclude: NodeSet,
+    pub(crate) never: NodeSet,
+    /// Kept by an always-rule: below it, only never-rules cut.
     pub(crate) protected: bool,
 }
 
@@ -70,8 +70,8 @@ impl State {
         .settled()
     }
 
-    /// The trees, each with its nodes that hold at the place: of what is included (none where that is
-    /// everything), always kept, excluded, and never shown.
+    /// The trees, each with its nodes that apply at the place: included (no nodes for everything), always
+    /// kept, excluded, and never shown.
     pub(crate) fn trees<'p>(&self, spec: Spec<'p>) -> [(&'p PathTree, &[u32]); 4] {
         [
             (spec.include, self.include.as_deref().unwrap_or_default()),
@@ -81,25 +81,25 @@ impl State {
         ]
     }
 
-    /// Whether nothing is cut at the place but what is never shown.
+    /// Whether only never-rules cut at the place.
     pub(crate) fn keeps_all(&self) -> bool {
         self.include.is_none() && self.exclude.is_empty()
     }
 
-    /// States that mean the same are the same.
+    /// Normalises the state, so that states that mean the same are equal.
     fn settled(mut self) -> Self {
         if self.protected {
             self.include = None;
-            self.exclude = Set::new();
+            self.exclude = NodeSet::new();
         }
         if self.keeps_all() {
-            self.always = Set::new();
+            self.always = NodeSet::new();
             self.protected = false;
         }
         self
     }
 
-    /// What the nodes of this state reach by one step, put together; `None` for what goes.
+    /// The state that one step leads to; `None` if the value there is left out.
     pub(crate) fn child(&self, steps: &Steps) -> Option<Self> {
         if !steps.is_kept(self) || steps.is_hidden() {
             return None;
@@ -117,15 +117,14 @@ impl State {
             if child.always.is_empty() {
                 return None;
             }
-            // Only what is always kept stays of it.
-            child.include = Some(Set::new());
-            child.exclude = Set::new();
+            // Only its always-kept fields stay.
+            child.include = Some(NodeSet::new());
+            child.exclude = NodeSet::new();
         }
         Some(child.settled())
     }
 
-    /// The same place as far as never-rules go, with nothing cut: what holds within JSON that a
-    /// string holds.
+    /// The state within JSON that a string at this place holds: only never-rules apply there.
     pub(crate) fn revealed(&self) -> Self {
         Self {
             never: self.never.clone(),
@@ -133,13 +132,14 @@ impl State {
         }
     }
 
-    /// The state of a member, `None` if it goes; the name `None` stands for all that nothing names.
+    /// The state of a member; `None` if it is left out. The name `None` stands for every name that no path
+    /// or rule has.
     pub(crate) fn key(&self, spec: Spec<'_>, name: Option<&str>) -> Option<Self> {
         self.child(&Steps::to_key(self, spec, name))
     }
 
-    /// The state of an item by its position in the source and among the kept ones, `None` if it
-    /// goes; the position `None` stands for all that nothing names.
+    /// The state of an item by its position in the source and among the kept items; `None` if it is left
+    /// out. The position `None` stands for every position that no path names.
     pub(crate) fn item(
         &self,
         spec: Spec<'_>,
@@ -149,17 +149,17 @@ impl State {
         self.child(&Steps::to_item(self, spec, source, kept))
     }
 
-    /// The names that are treated by themselves at an object, each once, in the order given.
+    /// The names that paths and rules treat specially at an object, each once, in the order given.
     pub(crate) fn named_keys<'p>(&self, spec: Spec<'p>) -> Vec<&'p str> {
         let rules = spec.rules;
         let mut seen = HashSet::new();
         let mut names = Vec::new();
         for (tree, set) in self.trees(spec) {
-            let here = held(tree, set).flat_map(|held| {
-                // For what is never shown, brackets count as crossed.
-                let behind = held.behind_brackets();
+            let here = nodes(tree, set).flat_map(|node| {
+                // Never-paths apply as if their brackets were crossed.
+                let behind = node.behind_brackets();
                 let behind = behind.flat_map(|child| &tree.branches[child as usize].keys);
-                held.branch.keys.iter().chain(behind)
+                node.branch.keys.iter().chain(behind)
             });
             names.extend(
                 here.map(|(name, _)| &**name)
@@ -172,18 +172,18 @@ impl State {
         names
     }
 
-    /// The positions that are treated by themselves at a list: those in the source, and those among
-    /// the kept items.
+    /// The positions that paths name at a list: those in the source, and those among the kept items.
     pub(crate) fn positions(&self, spec: Spec<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let [include, always, exclude, never] = self
             .trees(spec)
-            .map(|(tree, set)| held(tree, set).flat_map(Held::positions));
+            .map(|(tree, set)| nodes(tree, set).flat_map(Node::positions));
         let sources = include.chain(always).chain(never);
         (sources.collect(), exclude.collect())
     }
 }
 
-/// Of these positions, and of all others, one each of those that fare differently in some trees.
+/// One position of each kind that some of the trees treat differently; `None` stands for the positions not
+/// given.
 pub(crate) fn different(
     positions: BTreeSet<usize>,
     trees: &[(&PathTree, &[u32])],

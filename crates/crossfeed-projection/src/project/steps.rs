@@ -1,27 +1,26 @@
-//! What one step reaches from the nodes that hold at a place, tree by tree; [`State::child`] puts that
-//! together.
+//! Finds the nodes that one step reaches from a place, tree by tree. [`State::child`] combines them.
 
 use super::state::{Spec, State};
 use crate::tree::{Branch, PathTree};
 use std::collections::HashSet;
 
-/// The nodes of a tree that hold at a place: sorted, each once. A node that stands at an item because
+/// The nodes of a tree that apply at a place: sorted, each once. A node that stands at an item because
 /// a list was crossed without brackets is marked with [`CROSSED`].
-pub(crate) type Set = Vec<u32>;
+pub(crate) type NodeSet = Vec<u32>;
 
 /// The mark of a node that came through a list without brackets. Its own brackets were for that list:
 /// only its names still count.
 pub(crate) const CROSSED: u32 = 1 << 31;
 
-/// What a step reaches in one tree.
+/// The nodes that a step reaches in one tree.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Reached {
+pub(crate) struct Reach {
     /// Some path ends there.
     pub(crate) whole: bool,
-    pub(crate) nodes: Set,
+    pub(crate) nodes: NodeSet,
 }
 
-impl Reached {
+impl Reach {
     fn add(&mut self, tree: &PathTree, node: u32) {
         self.whole |= tree.branches[node as usize].whole;
         self.nodes.push(node);
@@ -45,15 +44,15 @@ impl Reached {
     }
 }
 
-/// A node that holds at a place.
+/// A node that applies at a place.
 #[derive(Clone, Copy)]
-pub(crate) struct Held<'t> {
+pub(crate) struct Node<'t> {
     entry: u32,
     pub(crate) branch: &'t Branch,
 }
 
-impl<'t> Held<'t> {
-    /// What brackets lead to: each item, and single ones.
+impl<'t> Node<'t> {
+    /// The nodes behind brackets: for each item, and for single ones.
     pub(crate) fn behind_brackets(self) -> impl Iterator<Item = u32> + use<'t> {
         let each = self.brackets().and_then(|branch| branch.each_item);
         each.into_iter()
@@ -79,17 +78,17 @@ impl<'t> Held<'t> {
     }
 }
 
-pub(crate) fn held<'t>(tree: &'t PathTree, set: &[u32]) -> impl Iterator<Item = Held<'t>> {
-    set.iter().map(|&entry| Held {
+pub(crate) fn nodes<'t>(tree: &'t PathTree, set: &[u32]) -> impl Iterator<Item = Node<'t>> {
+    set.iter().map(|&entry| Node {
         entry,
         branch: &tree.branches[(entry & !CROSSED) as usize],
     })
 }
 
 /// From an object to its member `name`; `None` stands for a name that no node knows.
-pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Reached {
-    let mut reached = Reached::default();
-    for Held { branch, .. } in held(tree, set) {
+pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Reach {
+    let mut reached = Reach::default();
+    for Node { branch, .. } in nodes(tree, set) {
         let named = name.and_then(|name| tree.child(branch, name));
         for child in named.into_iter().chain(branch.each_key) {
             reached.add(tree, child);
@@ -100,68 +99,68 @@ pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Rea
 }
 
 /// From a list to its item at `position`; `None` stands for a position that no node names.
-pub(crate) fn reach_item(tree: &PathTree, set: &[u32], position: Option<usize>) -> Reached {
-    let mut reached = Reached::default();
-    for held in held(tree, set) {
-        if let Some(branch) = held.brackets() {
+pub(crate) fn reach_item(tree: &PathTree, set: &[u32], position: Option<usize>) -> Reach {
+    let mut reached = Reach::default();
+    for node in nodes(tree, set) {
+        if let Some(branch) = node.brackets() {
             let indexed = position.and_then(|position| branch.indexes.get(&position));
             for &child in indexed.into_iter().chain(&branch.each_item) {
                 reached.add(tree, child);
             }
         }
-        if held.branch.crosses() {
-            reached.nodes.push(held.entry | CROSSED);
+        if node.branch.crosses() {
+            reached.nodes.push(node.entry | CROSSED);
         }
     }
     reached.done()
 }
 
-/// Whether brackets stand behind what turned out to be an object or scalar.
+/// Whether a node has brackets, which a value other than a list does not match.
 pub(crate) fn wants_list(tree: &PathTree, set: &[u32]) -> bool {
-    held(tree, set).any(|held| held.behind_brackets().next().is_some())
+    nodes(tree, set).any(|node| node.behind_brackets().next().is_some())
 }
 
-/// What a path of a tree goes on to, at a text that is not valid JSON, but holds some.
+/// The steps with which the paths of a tree go on at a text that is not valid JSON, but may contain JSON.
 #[derive(Debug, Default)]
-pub(crate) struct Onward<'t> {
-    /// As the tree has them: of never-rules, folded.
+pub(crate) struct NextSteps<'t> {
+    /// As the tree has them: folded for never-rules.
     names: HashSet<&'t str>,
-    /// Whether it may be anything that stands in brackets.
+    /// Whether a path goes on with any key.
     any: bool,
 }
 
-impl<'t> Onward<'t> {
-    pub(crate) fn of(tree: &'t PathTree, set: &[u32]) -> Self {
-        let mut onward = Self::default();
-        let mut open: Vec<Held<'t>> = held(tree, set).collect();
-        while let Some(held) = open.pop() {
-            let branch = held.branch;
-            onward.any |= branch.whole || branch.rest || branch.each_key.is_some();
+impl<'t> NextSteps<'t> {
+    pub(crate) fn new(tree: &'t PathTree, set: &[u32]) -> Self {
+        let mut next = Self::default();
+        let mut open: Vec<Node<'t>> = nodes(tree, set).collect();
+        while let Some(node) = open.pop() {
+            let branch = node.branch;
+            next.any |= branch.whole || branch.rest || branch.each_key.is_some();
             let names = branch.by_name.keys();
-            onward.names.extend(names.map(|name| &**name));
-            let behind: Vec<_> = held.behind_brackets().collect();
-            open.extend(self::held(tree, &behind));
+            next.names.extend(names.map(|name| &**name));
+            let behind: Vec<_> = node.behind_brackets().collect();
+            open.extend(nodes(tree, &behind));
         }
-        onward
+        next
     }
 
-    /// Whether it may be in a text that is not valid JSON.
+    /// Whether a text may hold a field that the paths go on to by any key.
     pub(crate) fn may_be_in(&self, text: &str) -> bool {
         self.any && text.contains(['{', '['])
     }
 
-    /// Whether it may be the member of this name.
+    /// Whether a path goes on with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 }
 
-/// What one step reaches in each tree. `include: None` is "whole".
+/// The nodes that one step reaches in each tree. `include: None` is "whole".
 pub(crate) struct Steps {
-    pub(crate) include: Option<Reached>,
-    pub(crate) always: Reached,
-    pub(crate) exclude: Reached,
-    pub(crate) never: Reached,
+    pub(crate) include: Option<Reach>,
+    pub(crate) always: Reach,
+    pub(crate) exclude: Reach,
+    pub(crate) never: Reach,
     pub(crate) always_named: bool,
     pub(crate) never_named: bool,
 }
@@ -171,17 +170,17 @@ impl Steps {
         state.protected || self.always_named || self.always.whole
     }
 
-    /// Whether the step leads to what is included or always kept.
+    /// Whether the step leads to an included or always-kept value.
     pub(crate) fn is_kept(&self, state: &State) -> bool {
-        self.protects(state) || self.include.as_ref().is_none_or(Reached::any) || self.always.any()
+        self.protects(state) || self.include.as_ref().is_none_or(Reach::any) || self.always.any()
     }
 
-    /// Whether the step leads to what is never shown.
+    /// Whether the step leads to a hidden value.
     pub(crate) fn is_hidden(&self) -> bool {
         self.never_named || self.never.whole
     }
 
-    /// Whether an exclude path that ends here takes nothing, because it is always kept.
+    /// Whether an exclude path that ends here has no effect, because the value is always kept.
     pub(crate) fn is_shielded(&self, state: &State) -> bool {
         self.exclude.whole && self.protects(state)
     }
@@ -193,9 +192,9 @@ impl Steps {
             trees.map(|(tree, set)| reach_key(tree, set, name));
         include.whole |= wants_list(trees[0].0, trees[0].1);
         let tree = &rules.never_tree;
-        // What is never shown in each item of a list is not shown in an object in the list's place.
-        for held in held(tree, &state.never) {
-            for child in held.behind_brackets() {
+        // A never-path through a list also applies to an object that stands in place of the list.
+        for node in nodes(tree, &state.never) {
+            for child in node.behind_brackets() {
                 let behind = reach_key(tree, &[child], name);
                 never.whole |= behind.whole || tree.branches[child as usize].whole;
                 never.nodes.extend(behind.nodes);

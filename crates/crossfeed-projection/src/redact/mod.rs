@@ -1,4 +1,4 @@
-//! Removes what is never shown from values, tool results and messages.
+//! Removes fields that never-rules hide from values, tool results and messages.
 
 mod envelope;
 mod scrub;

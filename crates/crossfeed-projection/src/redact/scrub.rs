@@ -1,7 +1,7 @@
-//! Removes names that are never shown from the diagnostics and errors of a request.
+//! Removes hidden names from the diagnostics and errors of a request.
 //!
-//! What a request names itself may be repeated to it, as a field that is absent. What else a host knows, such as
-//! the known fields of a resource, is left out where it is never revealed.
+//! A message may repeat the names that the request wrote, as if those fields were absent. It leaves out other
+//! names that the host knows, such as known fields of a resource, if they are hidden.
 
 use crate::{
     Diagnostic, DiagnosticKind, Diagnostics, FieldsValue, ProjectionError, ProjectionRequest,
@@ -23,9 +23,9 @@ fn texts(request: &ProjectionRequest) -> impl Iterator<Item = &str> {
 }
 
 impl RevealRules {
-    /// The diagnostics of a request that its author may see: those that name nothing that is never shown but
-    /// what the request named, and suggest nothing that is never shown. Which rule withheld a field is left
-    /// out, or a request could find out which rules there are.
+    /// The diagnostics of a request that its author may see. They name no hidden field except those that the
+    /// request named, and suggest none. They leave out which rule withheld a field, or requests could find
+    /// out the rules.
     ///
     /// ```
     /// use crossfeed_projection::{Diagnostic, DiagnosticKind, Diagnostics, ProjectionRequest, RevealRules};
@@ -67,7 +67,7 @@ impl RevealRules {
         said
     }
 
-    /// The error of a request as its author may see it: what is never shown is not offered instead.
+    /// The error of a request as its author may see it: without suggestions of hidden names.
     pub fn scrubbed_error(&self, mut error: ProjectionError) -> ProjectionError {
         if let ProjectionError::Unknown { valid, nearest, .. }
         | ProjectionError::NeitherPresetNorField { valid, nearest, .. } = &mut error

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 /// Rules by where they begin.
 pub(crate) struct PlacedRules {
-    /// Those that are names: what holds where no path begins.
+    /// The rules that are names: they apply where no path begins.
     pub(crate) names: RevealRules,
     /// All others.
     pub(crate) paths: RevealRules,
-    /// Those paths that may begin at the result. It is not a list: what begins with brackets is about
-    /// something within.
+    /// The paths that may begin at the result. It is not a list, so paths that begin with brackets are
+    /// about values within.
     pub(crate) from_here: RevealRules,
-    /// Those that begin at a list of parts, each for one part as the only item of a list.
+    /// The paths that begin at a list of parts, for one part as the only item of a list.
     each_item: Option<RevealRules>,
     items: BTreeMap<usize, RevealRules>,
 }

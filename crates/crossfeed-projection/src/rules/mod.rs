@@ -1,8 +1,8 @@
-//! What is always kept and what is never shown, whatever is asked for.
+//! Rules for fields that are always kept and fields that are never shown, whatever a request wants.
 //!
 //! An entry of one name holds at any depth; an entry with more steps is a path from the root. A
 //! never-rule beats everything, holds in whatever case a key is written, and reaches into JSON that a
-//! string holds. What cannot be looked into far enough to be sure is withheld.
+//! string holds. A string that cannot be read far enough to be sure is withheld.
 
 mod by_place;
 mod prose;
@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What a withheld string is replaced by.
+/// The text that replaces a withheld string.
 pub const WITHHELD: &str = "[withheld]";
 
 /// Which fields are always kept and which are never shown.
@@ -51,11 +51,11 @@ pub struct RevealRules {
     words: Words,
     /// Whether some never-rule names nothing: `[0]`, `*`.
     is_nameless: bool,
-    /// What redacting tool results of MCP needs of them, made when the first is redacted.
+    /// The rules as [`PlacedRules`], made when the first tool result is redacted.
     by_place: OnceLock<Arc<PlacedRules>>,
 }
 
-/// What is never shown has no place in logs, nor its names.
+/// Shows no rules: the names of hidden fields have no place in logs.
 impl fmt::Debug for RevealRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RevealRules")
@@ -73,7 +73,7 @@ impl PartialEq for RevealRules {
 
 impl Eq for RevealRules {}
 
-/// What [`RevealRules::redact`] took out.
+/// Counts of the data that [`RevealRules::redact`] took out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Redacted {
@@ -91,7 +91,7 @@ impl Redacted {
 }
 
 impl RevealRules {
-    /// Rules of these entries: a name (at any depth), or a path of more steps (from the root).
+    /// Reads entries: a name (at any depth), or a path of more steps (from the root).
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl RevealRules {
         Ok(Self::new(always, never.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// Rules of entries that were read before.
+    /// Rules from entries that are paths already.
     pub fn new(
         always: impl IntoIterator<Item = Path>,
         never: impl IntoIterator<Item = Path>,
@@ -119,13 +119,13 @@ impl RevealRules {
         let keys = each_once(never.iter().flat_map(keys_of).map(fold_case));
         let last_keys = never.iter().filter_map(|path| keys_of(path).last());
         Self {
-            always_tree: PathTree::of(longer(&always).cloned()),
-            never_tree: PathTree::of_any_case(longer(&never).cloned()),
-            scan: Scan::of(keys.into_iter().map(|key| {
+            always_tree: PathTree::new(longer(&always).cloned()),
+            never_tree: PathTree::ignoring_case(longer(&never).cloned()),
+            scan: Scan::new(keys.into_iter().map(|key| {
                 let anywhere = never_names.contains(&*key);
                 (key, anywhere)
             })),
-            words: Words::of(each_once(last_keys)),
+            words: Words::new(each_once(last_keys)),
             is_nameless: never.iter().any(|path| keys_of(path).next().is_none()),
             always_names: names_of(&always).map(Into::into).collect(),
             never_names,
@@ -135,42 +135,41 @@ impl RevealRules {
         }
     }
 
-    /// The rules of both: those for all tools, and those for one.
+    /// The rules of both, such as those for all tools and those for one.
     pub fn and(&self, other: &Self) -> Self {
         let always = self.always.iter().chain(&other.always).cloned();
         let never = self.never.iter().chain(&other.never).cloned();
         Self::new(always, never)
     }
 
-    /// The entries of what is always kept, each once.
+    /// The entries for fields that are always kept, each once.
     pub fn always(&self) -> &[Path] {
         &self.always
     }
 
-    /// The entries of what is never shown, each once.
+    /// The entries for fields that are never shown, each once.
     pub fn never(&self) -> &[Path] {
         &self.never
     }
 
-    /// Whether nothing is withheld.
+    /// Whether no rule withholds anything.
     pub fn never_is_empty(&self) -> bool {
         self.never.is_empty()
     }
 
     /// Whether a field of this name is never shown, wherever it stands and in whatever case its name
-    /// is written. A field that only a longer path names is not known by its name.
+    /// is written. This does not know fields that only a longer path names.
     pub fn is_never_name(&self, name: &str) -> bool {
         self.never_names.contains(&*fold_case(name))
     }
 
-    /// Whether a text that is not valid JSON names something that is never shown: one of the names, or the
-    /// last name of a path, as a word of its own, whatever its case. Where a path has no name, any
-    /// text could hold what it leads to.
+    /// Whether a text that is not valid JSON names a hidden field: a name, or the last name of a path, as a
+    /// word of its own, whatever its case. If a path has no name, any text could hold its field.
     pub fn mentions_never(&self, text: &str) -> bool {
         self.is_nameless || !self.mentioned(text).is_empty()
     }
 
-    /// The names of what is never shown that a text holds, see [`Self::mentions_never`].
+    /// The names of hidden fields that a text holds, see [`Self::mentions_never`].
     pub(crate) fn mentioned(&self, text: &str) -> HashSet<&str> {
         self.words.found_in(text)
     }
@@ -180,9 +179,9 @@ impl RevealRules {
         self.always_names.contains(name)
     }
 
-    /// Whether a text that is not valid JSON holds a key for which `is_meant` holds all the same: lines of
-    /// JSON, JSON with something around it, or an object as a programming language writes it. Only
-    /// keys of never-rules are looked for; `is_meant` gets them folded.
+    /// Whether a text that is not valid JSON still has a key that `is_meant` accepts: lines of JSON, JSON
+    /// with something around it, or an object as a programming language writes it. Only keys of
+    /// never-rules are looked for; `is_meant` gets them folded.
     pub(crate) fn holds_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         self.scan.has_key(text, &is_meant)
             || match prose::unescaped(text) {
@@ -191,8 +190,8 @@ impl RevealRules {
             }
     }
 
-    /// Whether a member of this name is never shown wherever it stands: also one whose name is itself
-    /// a text that holds such a key.
+    /// Whether never-rules hide a member of this name wherever it stands, or its name is itself a text that
+    /// holds such a key.
     pub(crate) fn hides_key(&self, name: &str) -> bool {
         self.is_never_name(name)
             || self.has_never_names()
@@ -200,7 +199,7 @@ impl RevealRules {
                 && self.holds_key(name, |key| self.is_never_name(key))
     }
 
-    /// The same rules by where they begin, made once.
+    /// The rules by where they begin, made once.
     pub(crate) fn by_place(&self) -> &PlacedRules {
         self.by_place
             .get_or_init(|| Arc::new(PlacedRules::new(self)))

@@ -1,4 +1,4 @@
-//! Finds names of what is never shown in texts that are not valid JSON.
+//! Finds names of hidden fields in texts that are not valid JSON.
 //!
 //! One automaton holds all names, so a text is read once however many there are.
 
@@ -6,10 +6,10 @@ use crate::fold_case;
 use aho_corasick::AhoCorasick;
 use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
-/// Times that codes are read as characters: as deep as strings are looked into.
+/// How many times escapes are decoded: as often as the engine reads strings within strings.
 const LEVELS: usize = 16;
 
-/// Names that are looked for as words of a text, whatever their case.
+/// Searches for names as words of a text, whatever their case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     /// The name of each pattern.
@@ -18,7 +18,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut words = Self::default();
         let mut patterns = Vec::new();
         for name in names {
@@ -39,7 +39,7 @@ impl Words {
     /// The names that are words of a text.
     pub(super) fn found_in(&self, text: &str) -> HashSet<&str> {
         let Some(search) = &self.search else {
-            // What cannot be searched may hold them all.
+            // Without a search, the text may hold them all.
             return self.names.iter().map(|name| &**name).collect();
         };
         let mut found = HashSet::new();
@@ -57,8 +57,8 @@ impl Words {
     }
 }
 
-/// The search for all of these at once, whatever the case of their ASCII letters; `None` where there are
-/// none, or more than it can hold.
+/// A search for all patterns at once, whatever the case of their ASCII letters; `None` if there are none, or
+/// more than it can hold.
 pub(super) fn automaton<P: AsRef<[u8]>>(
     patterns: impl IntoIterator<Item = P>,
 ) -> Option<AhoCorasick> {
@@ -88,8 +88,8 @@ pub(super) fn forms(name: &str) -> Vec<Cow<'_, str>> {
 }
 
 /// The text without escapes of any level: `\"a\":` reads as `"a":`, `\u0061`, `\x61` and `\141` as `a`,
-/// and `\n` as a blank. Quotes and colons that HTML or an address codes are read, too. What needs none
-/// is borrowed.
+/// and `\n` as a blank. Decodes quotes and colons that HTML or an address encodes, too. A text without
+/// any is borrowed.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for _ in 0..LEVELS {
@@ -107,7 +107,7 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// What HTML, and an address, write for the signs around a key.
+/// How HTML and addresses encode the signs around a key.
 const SIGNS: [(&str, &str); 14] = [
     ("&quot;", "\""),
     ("&#34;", "\""),
@@ -128,8 +128,8 @@ const SIGNS: [(&str, &str); 14] = [
 static CODED_SIGNS: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| automaton(SIGNS.map(|(code, _)| code)));
 
-/// The text with each code as its character, however many backslashes are before it; `None` for a
-/// text without codes.
+/// The text with each escape decoded, however many backslashes are before it; `None` for a text without
+/// escapes.
 fn without_codes(text: &str) -> Option<String> {
     let mut rest = text;
     let mut out: Option<String> = None;
@@ -236,8 +236,8 @@ fn named(text: &str) -> Option<(char, usize)> {
     Some((c, length))
 }
 
-/// The text without backslashes; those that write a control character leave a blank, so that what was
-/// apart does not become one word, and those before the end of a line go with it, as it goes on behind.
+/// The text without backslashes. Escapes of control characters leave a blank, so that separate words stay
+/// separate; a backslash before the end of a line goes with it, because the line continues.
 fn without_backslashes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

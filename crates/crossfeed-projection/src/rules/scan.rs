@@ -1,5 +1,4 @@
-//! Searches bytes for places where keys of what is never shown could stand, so that the rest is copied
-//! whole.
+//! Searches bytes for places where keys of hidden fields could stand, so that the rest is copied whole.
 //!
 //! A name is found in whatever case, unless some of it is written as an escape: where a `\u` stands for
 //! printable ASCII, and where a string holds a backslash of its own, the place is suspect, too. One
@@ -12,7 +11,7 @@ use crossfeed_json::Cursor;
 use memchr::memmem;
 use std::borrow::Cow;
 
-/// Offsets that are kept; where more are found, everything is suspect.
+/// How many offsets are kept; if there are more, everything is suspect.
 const MAX_OFFSETS: usize = 1 << 20;
 /// Bytes of a comment between a key and its colon; behind a longer one a colon is taken for granted.
 const MAX_COMMENT: usize = 1024;
@@ -36,7 +35,7 @@ pub(crate) struct Scan {
     keys: Vec<(Box<str>, bool)>,
     /// Finds each, whatever the case of its ASCII letters.
     search: Option<AhoCorasick>,
-    /// Whether a search over JSON cannot tell.
+    /// Whether a search over JSON is impossible.
     blind: bool,
 }
 
@@ -45,14 +44,13 @@ pub(crate) struct Scan {
 pub(crate) enum Suspects {
     Nowhere,
     Everywhere,
-    /// Sorted offsets in the document, and the first that the last question did not pass.
+    /// Sorted offsets in the document, and the first one that the last query did not pass.
     At(Vec<u32>, usize),
 }
 
 impl Scan {
-    /// The search for these keys, which are folded, each with whether it is never shown wherever it
-    /// stands.
-    pub(crate) fn of<'a>(keys: impl IntoIterator<Item = (Cow<'a, str>, bool)>) -> Self {
+    /// A search for these folded keys, each with whether never-rules hide it wherever it stands.
+    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (Cow<'a, str>, bool)>) -> Self {
         let mut scan = Self::default();
         let mut patterns = Vec::new();
         for (key, anywhere) in keys {
@@ -102,7 +100,7 @@ impl Scan {
     /// before what separates a key from its value. It gets the key folded.
     pub(crate) fn has_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         let Some(search) = &self.search else {
-            // What cannot be searched may hold them all.
+            // Without a search, the text may hold them all.
             return self.keys.iter().any(|(key, _)| is_meant(key));
         };
         let text = fold_case(text);
@@ -117,7 +115,7 @@ impl Scan {
     }
 }
 
-/// Whether what stands around a name makes it a key; `in_braces` if a brace was opened before it.
+/// Whether the text around a name makes it a key; `in_braces` if a brace was opened before it.
 fn is_key(before: &str, behind: &str, in_braces: bool) -> bool {
     let quote = before.chars().next_back();
     let quoted = QUOTES.iter().find_map(|(open, close)| {
@@ -138,7 +136,7 @@ fn is_key(before: &str, behind: &str, in_braces: bool) -> bool {
     opens && is_separated(behind)
 }
 
-/// Whether a text goes on with what separates a key from its value, comments before it included.
+/// Whether a text goes on with a separator of key and value, perhaps after comments.
 fn is_separated(mut behind: &str) -> bool {
     let blank = |c: char| c.is_whitespace() || matches!(c, '\u{feff}' | ']' | ')');
     loop {
@@ -153,7 +151,7 @@ fn is_separated(mut behind: &str) -> bool {
             None => return true,
         }
     }
-    // Where the line of a comment ends cannot be told once escapes were read.
+    // Once escapes are decoded, the end of a comment's line is unknown.
     behind.starts_with([':', '=', '：', '#']) || behind.starts_with("//")
 }
 
@@ -181,7 +179,7 @@ impl Suspects {
                 let start = value.offset();
                 let end = start + value.raw().len();
                 let before = |offset: &u32| (*offset as usize) < start;
-                // Questions mostly follow the order of the document.
+                // Queries mostly follow the order of the document.
                 let behind = *next > 0 && offsets.get(*next - 1).is_some_and(|at| !before(at));
                 if behind || offsets.get(*next).is_some_and(before) {
                     *next = offsets.partition_point(before);

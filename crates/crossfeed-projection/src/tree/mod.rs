@@ -1,4 +1,4 @@
-//! Merges a set of paths into a tree whose nodes say what is wanted at a place.
+//! Merges a set of paths into a tree. Each node says which parts of a value the paths want at a place.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use std::{
 /// ```
 /// use crossfeed_projection::{Path, PathTree};
 ///
-/// let tree = PathTree::of(Path::parse_list("b,a.x,a,[2].y")?);
+/// let tree = PathTree::new(Path::parse_list("b,a.x,a,[2].y")?);
 /// let paths: Vec<String> = tree.paths().iter().map(ToString::to_string).collect();
 /// // The whole parent stands for its child.
 /// assert_eq!(paths, ["b", "a", "[2].y"]);
@@ -31,8 +31,8 @@ pub struct PathTree {
     ignores_case: bool,
 }
 
-/// What is wanted at one place, by the paths that lead there step for step. [`crate::Place`] says what all of a
-/// projection's nodes together make of a place.
+/// What the paths that lead to one place, step for step, want there. [`crate::Place`] combines all of a
+/// projection's nodes at a place.
 ///
 /// - **Whole**: everything below, and nothing else about the node counts.
 /// - **At an object**, a member is wanted by `keys` of its name and by `each_key`, both together; where the `rest`
@@ -44,8 +44,7 @@ pub struct PathTree {
 ///   that nothing of this reaches is left out.
 /// - **At anything else** the value passes as it is.
 ///
-/// Its own number is its place in [`PathTree::branches`]; the root
-/// is the first, parents stand before their children.
+/// A node's number is its index in [`PathTree::branches`]. The root comes first, parents before their children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Branch {
     pub(crate) whole: bool,
@@ -60,8 +59,7 @@ pub(crate) struct Branch {
 }
 
 impl Branch {
-    /// Whether something is asked of the members of an object. At a list this is what crosses it
-    /// implicitly.
+    /// Whether the paths want members of an object. At a list, such a node crosses it implicitly.
     pub(crate) fn crosses(&self) -> bool {
         self.rest || !self.keys.is_empty() || self.each_key.is_some()
     }
@@ -69,18 +67,18 @@ impl Branch {
 
 impl Default for PathTree {
     fn default() -> Self {
-        Self::of([])
+        Self::new([])
     }
 }
 
 impl PathTree {
-    /// The tree of these paths; of none, the tree that wants nothing.
-    pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
+    /// The tree of these paths; without paths, it wants nothing.
+    pub fn new(paths: impl IntoIterator<Item = Path>) -> Self {
         Self::with_paths(paths, false)
     }
 
     /// The same tree for data whose keys may be written in any case.
-    pub(crate) fn of_any_case(paths: impl IntoIterator<Item = Path>) -> Self {
+    pub(crate) fn ignoring_case(paths: impl IntoIterator<Item = Path>) -> Self {
         Self::with_paths(paths, true)
     }
 
@@ -113,15 +111,14 @@ impl PathTree {
         branch.by_name.get(&*self.spelling(name)).copied()
     }
 
-    /// The same tree, and at the node that `steps` lead to (the root for none) every key that the
-    /// node does not name is wanted whole: what an envelope is, whose items are cut and whose other
-    /// keys stay.
+    /// Also wants every key whole that the node at `steps` does not name (without steps, the root).
+    /// An envelope is such a node: its items are cut, and its other keys stay.
     ///
     /// ```
     /// use crossfeed_projection::{Path, PathTree, Projection};
     /// use crossfeed_json::Document;
     ///
-    /// let tree = PathTree::of(Path::parse_list("items[].id")?).with_rest_at(&[]);
+    /// let tree = PathTree::new(Path::parse_list("items[].id")?).with_rest_at(&[]);
     /// let page = Document::new(r#"{"total":2,"items":[{"id":1,"x":0},{"id":2}],"next":null}"#);
     /// let mut out = Vec::new();
     /// Projection::new().with_include(tree).write(page.root()?, &mut out);
@@ -134,7 +131,7 @@ impl PathTree {
         self
     }
 
-    /// The node that `steps` lead to, made where it is missing.
+    /// The node that `steps` lead to; creates it where it is missing.
     fn reach(&mut self, steps: &[Step]) -> u32 {
         let mut at = 0_usize;
         for step in steps {
@@ -163,7 +160,7 @@ impl PathTree {
         self.branches.len() == 1 && !self.branches[0].rest
     }
 
-    /// The paths that remain, a whole parent standing for its children: names in the order given,
+    /// The remaining paths, a whole parent standing for its children: names in the order given,
     /// then `*`, then `[]`, then indexes by number.
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();

@@ -3,7 +3,7 @@ use crate::Path;
 
 /// The paths that remain of a comma list.
 fn check(given: &str, expected: &str) {
-    let tree = PathTree::of(Path::parse_list(given).unwrap());
+    let tree = PathTree::new(Path::parse_list(given).unwrap());
     let paths: Vec<String> = tree.paths().iter().map(ToString::to_string).collect();
     assert_eq!(paths.join(","), expected, "{given}");
 }
@@ -20,7 +20,7 @@ fn a_whole_parent_stands_for_its_children() {
 
 #[test]
 fn nodes_say_what_is_wanted() {
-    let tree = PathTree::of(Path::parse_list("a.x,*.y,a[3]").unwrap()).with_rest_at(&[]);
+    let tree = PathTree::new(Path::parse_list("a.x,*.y,a[3]").unwrap()).with_rest_at(&[]);
     let at = |node: u32| &tree.branches[node as usize];
     let root = at(0);
     assert!(root.rest && !root.whole && !tree.is_empty());

@@ -148,7 +148,7 @@ fn a_row_that_was_changed_is_noticed() {
         let is_marked = line(name).unwrap().damaged;
         assert_eq!(is_marked, !change.starts_with("data = "), "{change}");
         if session == "s" {
-            let whole = ListedArtifact::of(&artifact("whole", 20));
+            let whole = ListedArtifact::from_artifact(&artifact("whole", 20));
             assert_eq!(line("whole"), Some(&whole));
         }
         // It is neither mistaken for one that has expired, nor overwritten.
@@ -180,7 +180,7 @@ fn a_file_that_was_changed_is_noticed_and_can_be_given_again() {
         let store = directory.open();
         put(&store, "a", 2000).unwrap();
         put(&store, "whole", 2001).unwrap();
-        let digest = crate::digest::Digest::of(artifact("a", 2000).document().raw());
+        let digest = crate::digest::Digest::new(artifact("a", 2000).document().raw());
         change(&directory.0.join("data").join(digest.to_string()));
         assert_damaged(&get(&store, "a").unwrap_err(), "a");
         assert_whole(&store, "whole", 2001);
@@ -204,7 +204,10 @@ fn ids_that_cannot_be_read_keep_no_other_from_being_listed() {
         .execute("UPDATE artifacts SET call_id = '' WHERE number = 1", [])
         .unwrap();
     let listed = run(store.list_artifacts(&scope("s"))).unwrap();
-    assert_eq!(listed, [ListedArtifact::of(&artifact("whole", 20))]);
+    assert_eq!(
+        listed,
+        [ListedArtifact::from_artifact(&artifact("whole", 20))]
+    );
 }
 
 /// The bytes of a database with six artifacts.
@@ -234,7 +237,9 @@ fn check_no_wrong_answer(bytes: &[u8]) {
     }
     for line in run(store.list_artifacts(&scope("s"))).unwrap_or_default() {
         let made = (0..6).map(|n| artifact(&format!("a{n}"), 150 * n));
-        let made: Vec<_> = made.map(|made| ListedArtifact::of(&made)).collect();
+        let made: Vec<_> = made
+            .map(|made| ListedArtifact::from_artifact(&made))
+            .collect();
         assert!(line.damaged || made.contains(&line), "{line:?}");
     }
     assert_results_work(&store);

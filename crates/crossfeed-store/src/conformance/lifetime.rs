@@ -281,7 +281,7 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
     a.put("long", with(&too_long)).await;
     a.put_each(["c1", "c2", "c3"], |id| text(id)).await;
     let expected = |arguments: &str, repeatable| {
-        Missing::Evicted(Tombstone::of(&with(arguments)).with_repeatable(repeatable))
+        Missing::Evicted(Tombstone::from_result(&with(arguments)).with_repeatable(repeatable))
     };
     for (id, arguments, repeatable) in [
         ("short", r#"{"q": 1}"#, false),

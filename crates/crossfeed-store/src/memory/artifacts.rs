@@ -11,7 +11,7 @@ use crossfeed_wire::{ArtifactId, CallId};
 use lru::LruCache;
 use std::{sync::Arc, time::Duration};
 
-/// What names an artifact in its session.
+/// The key of an artifact in its session.
 pub(super) type Name = (ArtifactId, CallId);
 
 struct Entry {
@@ -108,7 +108,7 @@ impl Artifacts {
     pub(super) fn list(&self) -> Vec<ListedArtifact> {
         let oldest_first = self.kept.iter().rev();
         oldest_first
-            .map(|(_, entry)| ListedArtifact::of(&entry.artifact))
+            .map(|(_, entry)| ListedArtifact::from_artifact(&entry.artifact))
             .collect()
     }
 
@@ -122,7 +122,7 @@ impl Artifacts {
         self.kept.is_empty()
     }
 
-    /// Whether it is remembered of any that it has expired.
+    /// Whether there are tombstones.
     pub(super) fn remembers(&self) -> bool {
         !self.expired.is_empty()
     }

@@ -21,7 +21,7 @@ use std::{
 const TIDIED_PER_PUT: usize = 16;
 
 impl MemoryStore {
-    /// Brings the session and the store back within their limits, as far as what is in use allows.
+    /// Brings the session and the store back within their limits, as far as results in use allow.
     pub(super) fn enforce_limits(&self, session: &Arc<Session>) {
         let mut visit = self.shared.visit();
         let mut queue = self.queue.lock();
@@ -33,8 +33,7 @@ impl MemoryStore {
         self.make_room(&mut queue, None, &mut visit);
     }
 
-    /// Makes room for a result that is not there yet. All that can be checked is checked before
-    /// anything is evicted.
+    /// Makes room for a new result. Checks as much as possible before it evicts anything.
     pub(super) fn make_room_for(
         &self,
         queue: &mut Queue,
@@ -76,7 +75,7 @@ impl MemoryStore {
             // Again, since results may have come into use since the first check.
             state.check_room(bytes)?;
         }
-        let owner = OwnerName::of(scope);
+        let owner = OwnerName::new(scope);
         if !self.make_room(queue, Some((&owner, bytes)), visit) {
             return Err(full());
         }
@@ -88,7 +87,7 @@ impl MemoryStore {
         let mut sessions = queue.live();
         let mut free = 0;
         loop {
-            // Asked anew each time: the search measures what it passes, which may have grown.
+            // Found anew each time, because the search measures results that may have grown.
             let needed = (self.shared.total() + incoming).saturating_sub(self.limits().total_bytes);
             if free >= needed {
                 return true;
@@ -225,7 +224,7 @@ impl Search {
     fn evict(&mut self, queue: &Queue, owner: &Owner, visit: &mut Visit) -> bool {
         let order = owner.held().order();
         if self.order != order {
-            // What was found by another order says nothing.
+            // Results of a search in another order do not count.
             (self.from, self.order) = (0, order);
             self.visited.clear();
         }
@@ -258,7 +257,7 @@ impl Search {
         }
     }
 
-    /// Puts a session where what goes next of it belongs.
+    /// Files a session under the result that it would lose next.
     fn visit(&mut self, session: &Arc<Session>, visit: &mut Visit) {
         let mut state = session.lock();
         state.tidy(visit);

@@ -1,4 +1,4 @@
-//! What a session, or all sessions of one tenant and project, hold together.
+//! The bytes that a session, or all sessions of one tenant and project, hold.
 //!
 //! Keeps sums of bytes, and which results go first when something must go.
 
@@ -67,7 +67,7 @@ impl HeldBytes {
 }
 
 /// Which results go first: those whose calls may be made again, and those of a server whose other results
-/// are more than half of what is held. All others go last.
+/// are more than half of the bytes. All others go last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     has_repeatable: bool,
@@ -91,17 +91,17 @@ impl Order {
 pub(super) struct OwnerName(String, String);
 
 impl OwnerName {
-    pub(super) fn of(scope: &Scope) -> Self {
+    pub(super) fn new(scope: &Scope) -> Self {
         Self(scope.tenant().to_owned(), scope.project().to_owned())
     }
 }
 
-/// What all sessions of one tenant and project hold together. Its lock is the last of all: nothing else is
-/// locked under it.
+/// The bytes of all sessions of one tenant and project. Its lock is the last of all: nothing else is locked
+/// under it.
 pub(super) struct Owner {
     pub(super) name: OwnerName,
     held: Mutex<HeldBytes>,
-    /// Whether the queue is still to hear of a change.
+    /// Whether the bytes changed since the queue last read them.
     is_changed: AtomicBool,
 }
 
@@ -118,12 +118,12 @@ impl Owner {
         self.held.lock()
     }
 
-    /// Whether this is the first change since the queue looked.
+    /// Whether this is the first change since the queue last read the bytes.
     pub(super) fn set_changed(&self) -> bool {
         !self.is_changed.swap(true, Ordering::SeqCst)
     }
 
-    /// The queue looks.
+    /// Reads the bytes for the queue.
     pub(super) fn looked_at(&self) -> usize {
         self.is_changed.store(false, Ordering::SeqCst);
         self.held().bytes

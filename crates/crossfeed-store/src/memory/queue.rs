@@ -1,12 +1,12 @@
-//! In which order sessions are visited to free memory. The store has one, behind a mutex that also
+//! The order in which sessions are visited to free memory. The store has one queue, behind a mutex that also
 //! admits one `put` at a time.
 //!
 //! # Invariants
 //!
 //! - A session with results stands once in `live`, under a tick that is not later than its least
-//!   recent use. Reading moves uses forward without telling, so the tick is a bound, made exact
+//!   recent use. Reading moves uses forward without the queue, so the tick is a lower bound, made exact
 //!   when the session is visited.
-//! - A session that only remembers stands once in `idle`, under the time of its last loss. It may
+//! - A session with only tombstones stands once in `idle`, under the time of its last loss. It may
 //!   still stand in `live` instead until the next visit.
 //! - A session that only has artifacts stands nowhere: its removal ends it, or a sweep once all of
 //!   them have expired.
@@ -15,7 +15,7 @@
 
 use super::{
     held::{Owner, OwnerName},
-    session::{Session, Shared, State},
+    session::{Session, SharedState, State},
 };
 use foldhash::quality::RandomState;
 use std::{
@@ -26,7 +26,7 @@ use std::{
 
 /// Where a session stands in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum QueuePosition {
     Nowhere,
     Live(u64),
     Idle(Duration, u64),
@@ -42,7 +42,7 @@ pub(super) struct Queue {
     weights: BTreeSet<(usize, OwnerName)>,
 }
 
-/// What the queue knows of an owner.
+/// An owner, as the queue knows it.
 struct OwnerEntry {
     owner: Arc<Owner>,
     /// Sessions that were made and not forgotten.
@@ -57,8 +57,8 @@ impl Queue {
     pub(super) fn settle(&mut self, session: &Arc<Session>, state: &mut State) {
         let oldest = state.oldest_tick();
         match (state.place, oldest) {
-            (Place::Live(tick), Some(oldest)) if tick == oldest => return,
-            (Place::Idle(since, _), None)
+            (QueuePosition::Live(tick), Some(oldest)) if tick == oldest => return,
+            (QueuePosition::Idle(since, _), None)
                 if since == state.last_loss && state.artifacts.is_empty() =>
             {
                 return;
@@ -71,33 +71,33 @@ impl Queue {
             if let Some(owned) = self.owners.get_mut(&session.owner.name) {
                 owned.live.insert(tick, session.clone());
             }
-            Place::Live(tick)
+            QueuePosition::Live(tick)
         } else if !state.artifacts.is_empty() {
-            Place::Nowhere
+            QueuePosition::Nowhere
         } else {
             self.settled += 1;
             let key = (state.last_loss, self.settled);
             self.idle.insert(key, session.clone());
-            Place::Idle(key.0, key.1)
+            QueuePosition::Idle(key.0, key.1)
         };
     }
 
     /// Takes a session out.
     pub(super) fn remove(&mut self, state: &mut State) {
         match state.place {
-            Place::Nowhere => {}
-            Place::Live(tick) => {
+            QueuePosition::Nowhere => {}
+            QueuePosition::Live(tick) => {
                 if let Some(session) = self.live.remove(&tick)
                     && let Some(owned) = self.owners.get_mut(&session.owner.name)
                 {
                     owned.live.remove(&tick);
                 }
             }
-            Place::Idle(since, number) => {
+            QueuePosition::Idle(since, number) => {
                 self.idle.remove(&(since, number));
             }
         }
-        state.place = Place::Nowhere;
+        state.place = QueuePosition::Nowhere;
     }
 
     /// The owner of a session that is made.
@@ -128,7 +128,7 @@ impl Queue {
     }
 
     /// Brings the weights up to date.
-    pub(super) fn weigh(&mut self, shared: &Shared) {
+    pub(super) fn weigh(&mut self, shared: &SharedState) {
         for owner in shared.take_changed() {
             let bytes = owner.looked_at();
             // An owner that was forgotten may have come back as another.
@@ -155,7 +155,7 @@ impl Queue {
         let own = incoming
             .filter(|(name, _)| !but.contains(name))
             .and_then(|(name, bytes)| Some((self.owners.get(name)?.weight + bytes, name)));
-        // Of two that hold as much it is the one of what comes in, the later one here.
+        // Of two that hold the same, the owner of the incoming result counts: the later one here.
         let other = other.map(|(weight, name)| (*weight, name));
         let both = other.into_iter().chain(own);
         let (_, name) = both.max_by_key(|(weight, _)| *weight)?;

@@ -1,7 +1,6 @@
 //! One session's results, tombstones and artifacts, behind one lock.
 //!
-//! Answers the store's requests, and returns the values that left, so that they are freed once no
-//! lock is held.
+//! Answers the store's requests, and returns the values that left, so that they are freed without a lock.
 //!
 //! # Invariants
 //!
@@ -14,7 +13,7 @@
 use super::{
     artifacts::{Artifacts, Name},
     held::{HeldBytes, Order, Owner},
-    queue::Place,
+    queue::QueuePosition,
 };
 use crate::{
     Budget, Clock, Listed, Lookup, MemoryLimits, Missing, StoreError, StoredArtifact, StoredResult,
@@ -32,30 +31,30 @@ use std::{
     time::Duration,
 };
 
-/// A visit to sessions: when it began, and what is on its way out since. That is freed when this is dropped:
-/// declare it before a lock is taken.
+/// A visit to sessions: its time, and the values that left during it. They are freed when this is dropped, so
+/// declare it before taking a lock.
 pub(super) struct Visit {
     pub(super) now: Duration,
     results: Vec<Arc<StoredResult>>,
     pub(super) artifacts: Vec<Arc<StoredArtifact>>,
 }
 
-/// What all sessions of a store share.
-pub(super) struct Shared {
+/// The state that all sessions of a store share.
+pub(super) struct SharedState {
     pub(super) limits: MemoryLimits,
     pub(super) clock: Arc<dyn Clock>,
     /// Bytes of results in all sessions, as they were last measured.
     total: AtomicUsize,
-    /// Whose bytes changed since the queue looked.
+    /// Owners whose bytes changed since the queue last read them.
     changed: Mutex<Vec<Arc<Owner>>>,
     ticks: AtomicU64,
-    /// Results that had to make room.
+    /// Evicted results.
     evicted: AtomicU64,
-    /// Results whose time was over.
+    /// Expired results.
     expired: AtomicU64,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn new(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
             limits,
@@ -68,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// How many results had to make room, and of how many the time was over.
+    /// How many results were evicted, and how many expired.
     pub(super) fn lost(&self) -> [u64; 2] {
         [&self.evicted, &self.expired].map(|count| count.load(Ordering::Relaxed))
     }
@@ -106,13 +105,13 @@ impl Shared {
         }
     }
 
-    /// Whose bytes changed since this was last asked.
+    /// Owners whose bytes changed since the last call.
     pub(super) fn take_changed(&self) -> Vec<Arc<Owner>> {
         std::mem::take(&mut *self.changed.lock())
     }
 }
 
-/// What is known of calls, the one used last first.
+/// Values by call, the most recently used first.
 type Lru<V> = LruCache<CallId, V, RandomState>;
 
 fn lru<V>() -> Lru<V> {
@@ -126,7 +125,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(scope: Scope, owner: Arc<Owner>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(scope: Scope, owner: Arc<Owner>, shared: Arc<SharedState>) -> Self {
         Self {
             scope,
             owner: Arc::clone(&owner),
@@ -141,7 +140,7 @@ impl Session {
                 last_loss: Duration::ZERO,
                 artifacts: Artifacts::default(),
                 now: Duration::ZERO,
-                place: Place::Nowhere,
+                place: QueuePosition::Nowhere,
             }),
         }
     }
@@ -168,7 +167,7 @@ impl Entry {
     }
 
     /// Brings the counters up to what the result holds now.
-    fn measure(&mut self, session: &mut HeldBytes, owner: &Arc<Owner>, shared: &Shared) {
+    fn measure(&mut self, session: &mut HeldBytes, owner: &Arc<Owner>, shared: &SharedState) {
         let bytes = self.result.resident_bytes();
         self.count(bytes, session, owner, shared);
     }
@@ -178,7 +177,7 @@ impl Entry {
         bytes: usize,
         session: &mut HeldBytes,
         owner: &Arc<Owner>,
-        shared: &Shared,
+        shared: &SharedState,
     ) {
         if bytes == self.counted {
             return;
@@ -194,7 +193,7 @@ impl Entry {
 }
 
 pub(super) struct State {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     owner: Arc<Owner>,
     results: Lru<Entry>,
     held: HeldBytes,
@@ -210,7 +209,7 @@ pub(super) struct State {
     /// arrive out of order.
     now: Duration,
     /// Where the store's queue has this session; the queue's alone to change.
-    pub(super) place: Place,
+    pub(super) place: QueuePosition,
 }
 
 impl State {
@@ -253,7 +252,7 @@ impl State {
         };
         entry.count(0, &mut self.held, &self.owner, &self.shared);
         self.last_loss = self.now;
-        let missing = reason(Tombstone::of(&entry.result));
+        let missing = reason(Tombstone::from_result(&entry.result));
         self.shared.count_loss(&missing);
         self.bury(call.clone(), missing);
         visit.results.push(entry.result);
@@ -274,7 +273,7 @@ impl State {
         }
     }
 
-    /// What is known of a call; a use if it is there.
+    /// The result of a call, which counts as used, or why it is missing.
     pub(super) fn look_up(&mut self, call: &CallId) -> Lookup {
         if let Some(entry) = self.results.get_mut(call) {
             entry.tick = self.shared.tick();
@@ -436,7 +435,7 @@ impl State {
     pub(super) fn list(&self) -> Vec<Listed> {
         let oldest_first = self.results.iter().rev();
         oldest_first
-            .map(|(call, entry)| Listed::of(call.clone(), &entry.result))
+            .map(|(call, entry)| Listed::from_result(call.clone(), &entry.result))
             .collect()
     }
 
@@ -463,7 +462,7 @@ impl State {
         )
     }
 
-    /// Whether nothing is left to know of the session.
+    /// Whether the session holds nothing any more.
     pub(super) fn is_done(&self) -> bool {
         self.results.is_empty()
             && self.artifacts.is_empty()
@@ -479,7 +478,7 @@ impl State {
         self.artifacts.add_to(usage);
     }
 
-    /// What `add_to` should add of the bytes, found by adding up what is there.
+    /// The sums that `add_to` should give, added up anew.
     #[cfg(test)]
     pub(super) fn true_bytes(&self) -> usize {
         self.results

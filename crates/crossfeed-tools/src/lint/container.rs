@@ -1,12 +1,12 @@
-//! Judges objects and lists by the facts.
+//! Checks objects and lists against the facts.
 
-use super::schema::{Judging, is};
+use super::schema::{SchemaLinter, is};
 use crossfeed_schema::keywords;
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-impl Judging<'_, '_> {
+impl SchemaLinter<'_, '_> {
     pub(super) fn object(&mut self, map: &Map<String, Value>, at: &Pointer, nested: usize) {
         let properties = map.get("properties").and_then(Value::as_object);
         let is_object = is(map, "object") || properties.is_some();

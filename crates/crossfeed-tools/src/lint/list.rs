@@ -1,4 +1,4 @@
-//! Judges a list: each tool, each entry that is not a tool, and the sums over all tools.
+//! Checks a list: each tool, each entry that is not a tool, and the sums over all tools.
 
 use super::{Finding, Findings, Severity, ToLint, schema};
 use crate::{Counts, Facts, PassedEntry, Profile, ToolList, profile::GEMINI_JSON_SCHEMA};
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// How a finding names the list as a whole.
 const LIST: &str = "(list)";
 
-/// Judges a tool list by a profile.
+/// Checks a tool list against a profile.
 ///
-/// A tool that is marked as not strict is judged by the plain counterpart. The findings are in the
+/// A tool that is marked as not strict is checked against the plain counterpart. The findings are in the
 /// order of the tools; those of the list come last.
 ///
 /// ```
@@ -27,18 +27,18 @@ const LIST: &str = "(list)";
 /// assert!(lint(&[tool], Profile::Anthropic).is_empty());
 /// ```
 pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
-    let mut judging = Judging::new(profile);
+    let mut linter = ListLinter::new(profile);
     for tool in tools {
-        judging.tool(tool, None, true);
+        linter.tool(tool, None, true);
     }
-    let mut findings = std::mem::take(&mut judging.found);
-    findings.extend(judge_sums(&judging));
+    let mut findings = std::mem::take(&mut linter.found);
+    findings.extend(judge_sums(&linter));
     findings
 }
 
-/// Judges a tool list by a profile, in the document in which it would be sent.
+/// Checks a tool list against a profile, in the document in which it would be sent.
 ///
-/// Found are, beside what [`lint`] finds, tools without a schema and entries that are not tools.
+/// Beside the findings of [`lint`], it reports tools without a schema and entries that are not tools.
 ///
 /// ```
 /// use crossfeed_tools::{Profile, ToolList, lint_list};
@@ -61,7 +61,7 @@ pub fn lint_list(list: &ToolList, profile: Profile) -> Vec<Finding> {
         .tools()
         .map(|tool| (tool, tool.sent_schema()))
         .collect();
-    let mut judging = Judging::new(profile);
+    let mut linter = ListLinter::new(profile);
     for (tool, schema) in &schemas {
         let by_json_schema = profile == Profile::Gemini && tool.is_gemini_json_schema();
         let facts = by_json_schema.then_some(GEMINI_JSON_SCHEMA);
@@ -71,18 +71,18 @@ pub fn lint_list(list: &ToolList, profile: Profile) -> Vec<Finding> {
             input_schema: schema,
             strict: tool.strict(),
         };
-        judging.tool(&lint, facts, !tool.lacks_schema());
+        linter.tool(&lint, facts, !tool.lacks_schema());
     }
-    let mut findings = std::mem::take(&mut judging.found);
+    let mut findings = std::mem::take(&mut linter.found);
     for passed in list.passed() {
         findings.extend(judge_passed(list, passed, profile));
     }
-    findings.extend(judge_sums(&judging));
+    findings.extend(judge_sums(&linter));
     findings
 }
 
-/// What is known of the tools so far.
-struct Judging<'t> {
+/// The findings and sums so far.
+struct ListLinter<'t> {
     profile: Profile,
     names: HashMap<&'t str, usize>,
     tools: usize,
@@ -91,7 +91,7 @@ struct Judging<'t> {
     found: Vec<Finding>,
 }
 
-impl<'t> Judging<'t> {
+impl<'t> ListLinter<'t> {
     fn new(profile: Profile) -> Self {
         Self {
             profile,
@@ -103,7 +103,7 @@ impl<'t> Judging<'t> {
         }
     }
 
-    /// Judges one tool, by other facts than the profile's where there are some.
+    /// Checks one tool, against `facts` in place of the profile's if there are any.
     fn tool(&mut self, tool: &ToLint<'t>, facts: Option<&'static Facts>, has_schema: bool) {
         self.tools += 1;
         let strict = self.profile.is_strict() && tool.strict != Some(false);
@@ -144,7 +144,7 @@ impl<'t> Judging<'t> {
     }
 }
 
-/// An entry that is not a tool; nothing is found where the provider runs it or takes it as it is.
+/// Checks an entry that is not a tool; there is no finding if the provider runs it or takes it as it is.
 fn judge_passed(list: &ToolList, passed: &PassedEntry, profile: Profile) -> Vec<Finding> {
     let (why, fix) = match profile {
         // A client of MCP has no provider that runs tools for it.
@@ -178,13 +178,13 @@ fn judge_name(tool: &ToLint<'_>, facts: &Facts, found: &mut Findings<'_>) {
     }
 }
 
-/// What is found of the list as a whole.
-fn judge_sums(judging: &Judging<'_>) -> Vec<Finding> {
-    let facts = judging.profile.facts();
+/// The findings about the list as a whole.
+fn judge_sums(linter: &ListLinter<'_>) -> Vec<Finding> {
+    let facts = linter.profile.facts();
     let limits = facts.limits;
-    let (tools, sums) = (judging.tools, judging.sums);
+    let (tools, sums) = (linter.tools, linter.sums);
     let mut found = Findings::new(LIST, facts);
-    // Which of its tools a host sends in one request is the host's choice.
+    // A host may send only some of its tools in one request.
     if let Some(most) = limits.tools.filter(|most| tools > *most) {
         found.warned(
             &Pointer::root(),
@@ -198,7 +198,7 @@ fn judge_sums(judging: &Judging<'_>) -> Vec<Finding> {
     for (what, number, limit, fix) in [
         (
             "strict tools",
-            judging.strict_tools,
+            linter.strict_tools,
             limits.strict_tools,
             fewer,
         ),

@@ -1,6 +1,6 @@
 //! Finds what a provider would refuse, one line each.
 //!
-//! Written from the facts alone and without narrowing, so that it can judge what narrowing gives.
+//! It uses the facts alone and no code of narrowing, so that it can check narrowed schemas.
 
 mod container;
 mod list;
@@ -33,7 +33,7 @@ pub struct ToLint<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Some models or clients refuse it, or what it says is lost.
+    /// Some models or clients refuse it, or ignore a part of it.
     Warning,
     /// The provider refuses the request.
     Refused,
@@ -47,11 +47,11 @@ pub struct Finding {
     pub tool: String,
     /// Where in its schema.
     pub at: Pointer,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
-    /// What is there.
+    /// The fault found.
     pub what: String,
-    /// Which fact it breaks.
+    /// The fact that it breaks.
     pub why: String,
     /// What to do.
     pub fix: String,
@@ -111,7 +111,7 @@ impl<'t> Findings<'t> {
         self.add(Severity::Warning, at, what, why, fix);
     }
 
-    /// Refuses a number of something that is beyond a limit; `whose` may have that many.
+    /// Adds a finding if a number is beyond the limit of `whose`.
     fn limited(&mut self, what: &str, number: usize, limit: Option<usize>, whose: &str, fix: &str) {
         if let Some(limit) = limit.filter(|limit| number > *limit) {
             let why = format!("{whose} may have at most {limit}");

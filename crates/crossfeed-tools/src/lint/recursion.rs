@@ -19,8 +19,8 @@ pub(super) fn found(index: &Index) -> Option<Pointer> {
     Pointer::parse(at)
 }
 
-/// What the references in a schema lead to. A schema nests within few others, so that all schemas
-/// together are not looked through much more often than once.
+/// The targets of the references in a schema. A schema is nested in few others, so all schemas together are
+/// read little more than once.
 fn referred<'i>(at: &str, links: &BTreeMap<&'i str, BTreeSet<&'i str>>) -> Vec<&'i str> {
     let own = links.get(at).into_iter();
     // The sign after `/` is `0`: between them are the places inside.

@@ -1,4 +1,4 @@
-//! Judges one schema by the facts: as a schema, its root, its keywords and types, its size.
+//! Checks one schema against the facts: its validity, its root, its keywords and types, its size.
 
 use super::{Findings, recursion};
 use crate::{Counts, Facts, Nullable};
@@ -6,9 +6,9 @@ use crossfeed_schema::{Dialect, SchemaError, checked, index::Index, keywords};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
-/// Judges a schema, and counts what it adds to the sums of a list.
+/// Checks a schema, and counts its share of the list's sums.
 pub(super) fn judge(schema: &Value, facts: &'static Facts, found: &mut Findings<'_>) -> Counts {
-    let counts = Counts::of(schema);
+    let counts = Counts::new(schema);
     if let Some(index) = judge_as_schema(schema, facts, found) {
         judge_valid(schema, &index, facts, found);
         judge_size(counts, facts, found);
@@ -45,13 +45,13 @@ fn judge_valid(schema: &Value, index: &Index, facts: &'static Facts, found: &mut
             );
         }
     }
-    let mut judging = Judging { facts, found };
-    judging.schema(schema, &root, 0);
+    let mut linter = SchemaLinter { facts, found };
+    linter.schema(schema, &root, 0);
     if !facts.recursion
         && facts.refs
         && let Some(at) = recursion::found(index)
     {
-        judging.refused(
+        linter.refused(
             &at,
             "a schema that refers to itself",
             "recursion is not taken",
@@ -60,7 +60,7 @@ fn judge_valid(schema: &Value, index: &Index, facts: &'static Facts, found: &mut
     }
 }
 
-/// Where the references of a schema lead, if it is one that can be judged further.
+/// The targets of a schema's references, if it can be checked further.
 fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> Option<Index> {
     let index = match checked(schema) {
         Ok((_, index)) => index,
@@ -110,13 +110,13 @@ fn judge_size(counts: Counts, facts: &Facts, found: &mut Findings<'_>) {
     }
 }
 
-/// A schema that is being judged.
-pub(super) struct Judging<'j, 'f> {
+/// Checks the parts of one schema.
+pub(super) struct SchemaLinter<'j, 'f> {
     pub(super) facts: &'static Facts,
     pub(super) found: &'j mut Findings<'f>,
 }
 
-impl Judging<'_, '_> {
+impl SchemaLinter<'_, '_> {
     pub(super) fn refused(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
         self.found.refused(at, what, why, fix);
     }
@@ -144,7 +144,7 @@ impl Judging<'_, '_> {
         self.reference(map, at);
         let closed_word = self.facts.closed || self.facts.typed;
         for inner in keywords::subschemas_of(map) {
-            // Judged by the word alone, where it must be false or away.
+            // Its value is checked only where it must be `false` or absent.
             if !(closed_word && inner.keyword == "additionalProperties") {
                 self.schema(inner.schema, &inner.pointer(at), nested + 1);
             }

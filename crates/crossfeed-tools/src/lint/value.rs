@@ -1,14 +1,14 @@
-//! Judges formats, enums and constants by the facts.
+//! Checks formats, enums and constants against the facts.
 
 use super::{
     Severity,
-    schema::{Judging, is},
+    schema::{SchemaLinter, is},
 };
 use crate::{EnumValues, Limits};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
-impl Judging<'_, '_> {
+impl SchemaLinter<'_, '_> {
     pub(super) fn values(&mut self, map: &Map<String, Value>, at: &Pointer) {
         self.format(map, at);
         if self.facts.enum_values == EnumValues::Scalars && map.get("const").is_some_and(is_nested)

@@ -1,4 +1,4 @@
-//! Finds words of ours in arguments that the tool neither offers nor takes itself
+//! Finds parameters of this crate in arguments of a tool that neither offers nor declares them
 //! (`specs/projection.md#parameters-for-the-model`).
 
 use super::{ListedTool, ReadError};
@@ -7,11 +7,11 @@ use crossfeed_schema::{Position, keywords};
 use crossfeed_wire::reference;
 use serde_json::{Map, Value};
 
-/// The keys of which each makes a selector beside it a part of a reference.
+/// Keys that make a selector beside them part of a reference.
 const NAMING_A_RESULT: [&str; 4] = ["$tool", "_tool", "$artifact", "_artifact"];
 
 impl ListedTool {
-    /// What was asked of the result in a way that this tool does not offer.
+    /// The members that ask for parts of the result though the tool does not offer it.
     pub(super) fn misasked(&self, arguments: &Value, own: &Position<'_>) -> Vec<ReadError> {
         let Value::Object(members) = arguments else {
             return Vec::new();
@@ -40,8 +40,8 @@ impl ListedTool {
         added.filter(|name| PART_WORDS.contains(name)).collect()
     }
 
-    /// Whether a member asks for parts of the result of a tool that does not offer it: it is not part of a
-    /// reference, and nothing that the tool itself takes.
+    /// Whether a member asks for parts of the result though the tool does not offer it: the member is not part of
+    /// a reference, and the tool itself does not take it.
     fn is_misasked(&self, name: &str, members: &Map<String, Value>, own: &Position<'_>) -> bool {
         if !members.contains_key(name)
             || !self.shown.chained

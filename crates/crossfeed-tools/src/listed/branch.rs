@@ -1,29 +1,29 @@
-//! Tells which values a schema cannot hold, and which branches the members of an object contradict, as far as
-//! types and listed values make that certain. Judging whole values is the validator's work.
+//! Finds values that a schema cannot accept, and branches that the members of an object contradict, as far as
+//! types and listed values make that certain. The validator checks whole values.
 
 use crossfeed_schema::{Dialect, Document, Position, keywords};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// How deep schemas that apply to the same value are looked into; what is deeper says nothing.
+/// How deep schemas that apply to the same value are read; deeper ones are ignored.
 const MAX_DEPTH: usize = 16;
-/// How many branches and references one question follows.
+/// How many branches and references one query follows.
 const MAX_STEPS: usize = 1_000;
 
-/// The members of an object, as far as they say which branch is meant.
+/// The members of an object, as evidence for the branch that they belong to.
 #[derive(Debug)]
 pub(crate) struct Siblings<'m> {
-    /// The names that are there: with a value, or filled by a reference.
+    /// The names present: with a value, or filled by a reference.
     there: HashSet<&'m str>,
-    /// Those with a null that stands for nothing: perhaps there, perhaps not.
+    /// The names with a null, which may mean that the member is absent.
     perhaps: HashSet<&'m str>,
-    /// The values that no reference stands for.
+    /// The values that are not references.
     told: Vec<(&'m str, &'m Value)>,
 }
 
 impl<'m> Siblings<'m> {
     /// The members of an object without its references maps, and those that references fill.
-    pub(super) fn of(
+    pub(super) fn new(
         members: &'m Map<String, Value>,
         is_map: impl Fn(&str) -> bool,
         filled: &'m HashSet<String>,
@@ -58,7 +58,7 @@ impl<'m> Siblings<'m> {
     }
 }
 
-/// Whether the object with these members cannot be what a schema asks for.
+/// Whether a schema cannot accept an object with these members.
 pub(super) fn contradicts<'s>(
     document: &Document<'s>,
     schema: &'s Value,
@@ -90,8 +90,7 @@ pub(super) fn may_hold(position: &Position<'_>, value: &Value) -> bool {
     position.may_fit(|schema| may_be(position.document(), schema, value))
 }
 
-/// Whether a schema may hold a value that is not null. Of lists and objects only the kind is
-/// looked at.
+/// Whether a schema may accept a value that is not null. Lists and objects are checked by kind only.
 fn may_be<'s>(document: &Document<'s>, schema: &'s Value, value: &Value) -> bool {
     let admits = |object: &'s Map<String, Value>| {
         let listed = object.get("enum").and_then(Value::as_array);
@@ -102,8 +101,8 @@ fn may_be<'s>(document: &Document<'s>, schema: &'s Value, value: &Value) -> bool
     may_admit(document, schema, &admits, 0, &mut MAX_STEPS.clone())
 }
 
-/// Whether a schema, with all that it applies to the same value, may admit a value of which `admits`
-/// judges what one schema says itself. Where that takes too many steps it may.
+/// Whether a schema, with all schemas that it applies to the same value, may admit a value; `admits` checks
+/// one schema by itself. If that takes too many steps, the answer is yes.
 fn may_admit<'s>(
     document: &Document<'s>,
     schema: &'s Value,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Counts, Dropped, Facts, Names, Notice, Profile, STRICT_MARK, Shape, Spelling, Style, Tool,
-    reflect::{self, Injected},
+    reflect::{self, Parameters},
     rewrite,
 };
 use crossfeed_schema::{SchemaError, check};
@@ -37,13 +37,13 @@ pub(super) struct Presentation {
 }
 
 impl Presentation {
-    /// As it came, without a look at it.
+    /// As it came, unread.
     pub(super) fn unjudged() -> Self {
         as_it_came(SchemaError::Unjudged)
     }
 }
 
-/// What a tool says of itself in the list as it came.
+/// A tool's marks in the list as it came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     chained: bool,
@@ -51,7 +51,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn of(tool: &Tool<'_>) -> Self {
+    pub(super) fn new(tool: &Tool<'_>) -> Self {
         let is_marked = |key: &str| tool.meta(key) == Some(&Value::Bool(false));
         Self {
             chained: tool.is_chained(),
@@ -60,7 +60,7 @@ impl Marks {
     }
 }
 
-/// What the tools so far have used of what a list may use.
+/// How much of a list's limits the tools so far use.
 pub(super) struct Budget<'o> {
     options: &'o ListOptions,
     strict_tools: usize,
@@ -70,8 +70,8 @@ pub(super) struct Budget<'o> {
     forms: Vec<Form>,
 }
 
-/// What one tool would use.
-struct Use {
+/// How much of the limits one tool would use.
+struct ToolCost {
     counts: Counts,
     added: usize,
 }
@@ -96,7 +96,7 @@ impl<'o> Budget<'o> {
         &mut self,
         tool: &Tool<'_>,
         marks: Marks,
-        injected: Injected,
+        injected: Parameters,
     ) -> Presentation {
         let own = tool.input_schema();
         let ours = reflect::found(&own);
@@ -123,14 +123,14 @@ impl<'o> Budget<'o> {
         tool: &Tool<'_>,
         own: &Value,
         (marks, alone): (Marks, Option<&'static str>),
-        injected: Injected,
+        injected: Parameters,
     ) -> Presentation {
         match self.options.choice {
             Choice::Style(style, spelling) => by_name(own, style, spelling, alone, injected),
             Choice::Profile(profile) => {
                 let again = self.again(tool, profile);
-                let names = Names::of(own, |name, at_root| profile.admits_property(name, at_root));
-                // Rewriting judges a schema itself, and that is most of its time.
+                let names = Names::new(own, |name, at_root| profile.admits_property(name, at_root));
+                // Rewriting also checks the schema, which takes most of its time.
                 let is_judged = again.is_none() && alone.is_none() && names.is_empty();
                 if !is_judged && let Err(error) = check(own) {
                     return as_it_came(error);
@@ -146,7 +146,7 @@ impl<'o> Budget<'o> {
                 let injected = if injected.is_empty() || check(own).is_ok() {
                     injected.free_in(&renamed)
                 } else {
-                    Injected::default()
+                    Parameters::default()
                 };
                 let shown = self.climb((marks, alone), profile, (own, &renamed), &injected);
                 Presentation { names, ..shown }
@@ -162,8 +162,8 @@ impl<'o> Budget<'o> {
             property == Some(&form.schema)
         })?;
         let (rung, key) = (form.rung, form.key.clone());
-        let counts = Counts::of(&sent);
-        self.spend(&Use { counts, added: 0 }, rung);
+        let counts = Counts::new(&sent);
+        self.spend(&ToolCost { counts, added: 0 }, rung);
         Some(Presentation {
             style: rung.style,
             strict: profile.is_strict().then_some(rung.strict),
@@ -189,7 +189,7 @@ impl<'o> Budget<'o> {
         (marks, alone): (Marks, Option<&'static str>),
         profile: Profile,
         (own, renamed): (&Value, &Value),
-        injected: &Injected,
+        injected: &Parameters,
     ) -> Presentation {
         let marked = marks.not_strict;
         let mut refused: Vec<String> = Vec::new();
@@ -225,8 +225,8 @@ impl<'o> Budget<'o> {
                 }
             };
             let schema = shown.schema.as_ref().unwrap_or(renamed);
-            let used = Use {
-                counts: Counts::of(schema),
+            let used = ToolCost {
+                counts: Counts::new(schema),
                 added: self.added_tokens(own, schema, &shown),
             };
             if let Some(over) = self.over(&used, *rung, facts).filter(|_| !is_last) {
@@ -246,8 +246,8 @@ impl<'o> Budget<'o> {
     }
 
     /// Which limit a tool would break; the first of them in a fixed order.
-    fn over(&self, used: &Use, rung: Rung, facts: &Facts) -> Option<String> {
-        let Use { counts, added } = used;
+    fn over(&self, used: &ToolCost, rung: Rung, facts: &Facts) -> Option<String> {
+        let ToolCost { counts, added } = used;
         let limits = &facts.limits;
         let sum = |so_far: usize, more: usize| if rung.strict { so_far + more } else { 0 };
         let optionals = sum(self.optionals, counts.optionals);
@@ -272,7 +272,7 @@ impl<'o> Budget<'o> {
         })
     }
 
-    fn spend(&mut self, used: &Use, rung: Rung) {
+    fn spend(&mut self, used: &ToolCost, rung: Rung) {
         self.added += used.added;
         if rung.strict {
             self.strict_tools += 1;
@@ -307,7 +307,7 @@ fn takes_nothing(schema: &Value) -> bool {
         let inner = schema.get(key);
         inner.is_none_or(|inner| inner.as_object().is_some_and(serde_json::Map::is_empty))
     };
-    // What takes any parameter takes a reference.
+    // A schema that takes any parameter takes a reference.
     let rest = schema.get("additionalProperties");
     let closed = rest.is_none_or(Value::is_boolean);
     let composed = [
@@ -326,13 +326,13 @@ fn takes_nothing(schema: &Value) -> bool {
         && !composed.iter().any(|key| schema.contains_key(*key))
 }
 
-/// A style that was asked for: it is applied whatever it costs.
+/// A style that the host chose: it is applied whatever it costs.
 fn by_name(
     own: &Value,
     style: Style,
     spelling: Spelling,
     alone: Option<&str>,
-    injected: Injected,
+    injected: Parameters,
 ) -> Presentation {
     if let Some(alone) = alone {
         if let Err(error) = check(own) {

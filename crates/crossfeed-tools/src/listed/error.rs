@@ -5,9 +5,9 @@ use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};
 
 /// The most characters of a name or a place that a message quotes.
 const MAX_QUOTED_CHARS: usize = 200;
-/// How a library is made to offer a choice of fields.
+/// How a user of the library offers a choice of fields.
 const BY_OPTION: &str = "the host lists them with `ListOptions::with_reflection`";
-/// How a part of an earlier result is passed on.
+/// How to pass on a part of an earlier result.
 const PART: &str = r#"{"$tool": "<call id>", "$select": "<JMESPath>"}"#;
 
 /// Why arguments cannot be read back.
@@ -30,15 +30,15 @@ pub enum ReadError {
     UnknownParameter {
         /// Where the entry stands.
         at: Pointer,
-        /// What it names.
+        /// The name in it.
         name: String,
-        /// The parameter that is called most like it.
+        /// The closest parameter name.
         nearest: Option<String>,
     },
     /// `{"_select": ["id"]}` for a tool that was listed without a choice of fields.
     #[error("the tool does not offer `{name}`")]
     NotOffered {
-        /// What was written: `_select` or `_fields`, with either sign.
+        /// The parameter written: `_select` or `_fields`, with either sign.
         name: &'static str,
         /// The parameters of the kind that the tool offers.
         offered: Vec<&'static str>,
@@ -87,13 +87,13 @@ impl ReadError {
         }
     }
 
-    /// What was there, then one next step.
+    /// The fault, then one next step.
     pub fn advice(&self) -> String {
         self.advice_with(BY_OPTION)
     }
 
-    /// The same with how this host is made to offer what a tool does not offer: a condition, such as
-    /// "the server has `projection = true`".
+    /// The advice with the condition under which this host offers a choice of fields, such as "the server has
+    /// `projection = true`".
     pub fn advice_with(&self, to_offer: &str) -> String {
         match self {
             Self::NotOffered { name, offered } => match offered.as_slice() {

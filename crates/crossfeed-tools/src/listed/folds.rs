@@ -1,6 +1,6 @@
 //! Turns JSON text in folded places into data, where the shown schema asked for it.
 //!
-//! A string that the tool takes as one stays a string: what is in its brackets or digits was meant so.
+//! A string stays a string if the tool accepts it as one, even if it looks like JSON.
 
 use super::branch::{may_hold, tells};
 use crate::{Names, decode, is_fold, profile::decoded_values};
@@ -8,8 +8,8 @@ use crossfeed_schema::Position;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
-/// Takes JSON text apart where the shown schema asked for it; `take` is asked before values are built
-/// of a text. `names` says what the tool's own schema calls what the shown one has.
+/// Parses JSON text where the shown schema asked for it; calls `take` before it builds the values of a text.
+/// `names` maps shown names to the tool's own.
 pub(super) fn open<E>(
     names: &Names,
     (shown, own): (&Position<'_>, &Position<'_>),
@@ -53,7 +53,7 @@ fn meant(shown: &Position<'_>, own: &Position<'_>, written: &Value) -> Option<Va
     let is_meant = match &decoded {
         Value::String(_) => true,
         Value::Array(_) | Value::Object(_) => may_hold(own, &decoded) && keeps_its_digits(text),
-        // What the shown schema has a place for as it is would have been written so.
+        // The model would have written a value plainly if the shown schema accepts it so.
         scalar => {
             // Null has a place where a folded one may be null.
             let may_be_null = |schema: &Value| is_fold(schema) && tells(schema, &Value::Null);

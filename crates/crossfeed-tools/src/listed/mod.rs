@@ -32,7 +32,7 @@ use options::Choice;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// A list of tools as it is shown to a model, and the way back.
+/// A list of tools as it is shown to a model, and how to read arguments back.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RewrittenList {
@@ -42,7 +42,7 @@ pub struct RewrittenList {
     pub tools: Vec<ListedTool>,
     /// Entries that are not tools of the host's, and stay as they came.
     pub passed: Vec<PassedEntry>,
-    /// What another shape has no place for.
+    /// Parts that the new shape has no place for.
     pub lost: Vec<UnsupportedField>,
     /// Names of [`ListOptions::never`] that no tool of the list has, sorted.
     pub unknown_never: Vec<String>,
@@ -51,7 +51,7 @@ pub struct RewrittenList {
     pub repeated: Vec<String>,
 }
 
-/// What was done with a tool, and why.
+/// How a tool was rewritten, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
@@ -61,7 +61,7 @@ pub struct Decision {
     pub style: Option<Style>,
     /// Whether it is strict; `None` where the profile knows no such thing.
     pub strict: Option<bool>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -80,7 +80,7 @@ pub struct ListedTool {
 /// A style that is asked for by name is applied to every tool that has parameters. A profile has
 /// a ladder of styles, the richest first; each tool, in the order of the list, gets the first of
 /// them with which the list so far stays inside the profile's limits and within
-/// [`ListOptions::max_added_tokens`]. What a tool got is never taken back for one after it.
+/// [`ListOptions::max_added_tokens`]. A later tool never takes a style away from an earlier one.
 ///
 /// ```
 /// use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
@@ -100,7 +100,7 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> RewrittenList {
     // Not every shape has a place for marks, nor for output schemas.
     let marks: Vec<_> = list
         .tools()
-        .map(|tool| (Marks::of(&tool), injected(&tool, options)))
+        .map(|tool| (Marks::new(&tool), injected(&tool, options)))
         .collect();
     let converted = options.shape.map(|shape| list.to_shape(shape));
     let (list, lost) = match &converted {
@@ -148,7 +148,7 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> RewrittenList {
     }
 }
 
-fn injected(tool: &crate::Tool<'_>, options: &ListOptions) -> reflect::Injected {
+fn injected(tool: &crate::Tool<'_>, options: &ListOptions) -> reflect::Parameters {
     let reflection = options.reflections.get(tool.name());
     let mut injected = reflection
         .map(|reflection| reflection.injected(tool.output_schema()))
@@ -190,7 +190,7 @@ fn gains_schema(tool: &crate::Tool<'_>, options: &ListOptions) -> bool {
         && matches!(tool.shape(), Shape::Mcp | Shape::Anthropic)
 }
 
-/// What is written of a tool's strictness.
+/// The mark of a tool's strictness.
 fn strict_field(
     tool: &crate::Tool<'_>,
     listed: &ListedTool,
@@ -200,7 +200,7 @@ fn strict_field(
         return None;
     };
     match listed.shown.strict {
-        // A tool that is not strict says so only where it would be taken for one.
+        // A tool that is not strict is marked only where it would count as strict.
         Some(true) if tool.shape() == Shape::Mcp => tool.strict().map(|_| true),
         Some(strict) => (tool.shape() != Shape::Gemini).then_some(strict),
         None if tool.shape() == Shape::Mcp || listed.shown.error.is_some() => None,
@@ -243,14 +243,13 @@ impl RewrittenList {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// What was done with each tool, in their order.
+    /// How each tool was rewritten, in their order.
     pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
         self.tools.iter().map(|tool| &tool.decision)
     }
 
-    /// What a model must read once about this list: how references are written in each of the
-    /// styles that it uses, and how parts of a result are asked for. Empty where no tool admits
-    /// either.
+    /// Guidance for the model about this list: how to write references in each of the styles that it uses,
+    /// and how to ask for parts of a result. Empty if no tool admits either.
     pub fn guidance(&self) -> String {
         let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
         for tool in &self.tools {
@@ -305,7 +304,7 @@ impl ListedTool {
         self.shown.schema.as_ref().unwrap_or(&self.original)
     }
 
-    /// What was done with it, and why.
+    /// How it was rewritten, and why.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
@@ -340,7 +339,7 @@ impl ListedTool {
         self.shown.folded
     }
 
-    /// What was left as it was, or is shown in another way.
+    /// Parts that were left as they were, or are shown in another way.
     pub fn notices(&self) -> &[Notice] {
         &self.shown.notices
     }
@@ -350,21 +349,20 @@ impl ListedTool {
         &self.shown.dropped
     }
 
-    /// The parameters that were added to say what of a result is wanted: `_select`, `_fields`, `_whole`.
+    /// The added parameters that ask for parts of a result: `_select`, `_fields`, `_whole`.
     pub fn reflected(&self) -> &[&'static str] {
         &self.shown.reflected
     }
 
-    /// Takes what the model asked of the result out of arguments; to be done before references are
-    /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
-    /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
+    /// Takes the added parameters out of arguments. Call it before looking for references, which use
+    /// `_select`, too. [`Self::read`] also takes them out, but drops their values. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
     /// which [`Self::read`] refuses.
     pub fn take_projection(&self, arguments: &mut Value) -> TakenProjection {
         reflect::take(self.reflected(), self.shown_schema(), arguments)
     }
 
-    /// Why its schema cannot be used: it is listed as it came, and a call of it that holds a reference
-    /// must be refused, since nothing can judge what it resolves to.
+    /// Why its schema cannot be used. Such a tool is listed as it came, and a call of it that holds a
+    /// reference must be refused, because the resolved arguments cannot be validated.
     pub fn error(&self) -> Option<&SchemaError> {
         self.shown.error.as_ref()
     }

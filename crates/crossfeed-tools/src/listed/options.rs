@@ -14,7 +14,7 @@ use std::{
 pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Stop {
-    /// Stops once `is_over` says so; it is asked before each tool.
+    /// Stops once `is_over` is true; it is called before each tool.
     pub fn when(is_over: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(is_over))
     }
@@ -26,7 +26,7 @@ impl fmt::Debug for Stop {
     }
 }
 
-/// What decides the style of each tool.
+/// How the style of each tool is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     Style(Style, Spelling),
@@ -55,7 +55,7 @@ pub struct ListOptions {
     /// How many tokens all schemas together may grow by under a profile; no limit by default,
     /// since a style's cost is bounded for each tool.
     pub max_added_tokens: Option<usize>,
-    /// What counts them; an estimate by default, which needs no table of a model's.
+    /// The counter for them; by default an estimate that needs no model's table.
     pub tokens: TokenCounter,
     /// From when on tools are listed as they came, with [`SchemaError::Unjudged`](crossfeed_schema::SchemaError);
     /// never by default.
@@ -71,12 +71,12 @@ impl Default for ListOptions {
 impl ListOptions {
     /// One style for every tool, in its usual spelling.
     pub fn style(style: Style) -> Self {
-        Self::of(Choice::Style(style, style.spelling()))
+        Self::for_choice(Choice::Style(style, style.spelling()))
     }
 
-    /// What a provider takes.
+    /// The styles and limits of a provider.
     pub fn profile(profile: Profile) -> Self {
-        Self::of(Choice::Profile(profile))
+        Self::for_choice(Choice::Profile(profile))
     }
 
     #[cfg(test)]
@@ -87,7 +87,7 @@ impl ListOptions {
         }
     }
 
-    fn of(choice: Choice) -> Self {
+    fn for_choice(choice: Choice) -> Self {
         Self {
             choice,
             never: HashSet::new(),
@@ -105,7 +105,7 @@ impl ListOptions {
         self.stop.as_ref().is_some_and(|stop| (stop.0)())
     }
 
-    /// Another spelling of a style that was asked for by name; a profile has its own.
+    /// Another spelling of a style chosen by name; a profile has its own.
     pub fn with_spelling(mut self, spelling: Spelling) -> Self {
         if let Choice::Style(_, spelled) = &mut self.choice {
             *spelled = spelling;

@@ -45,8 +45,8 @@ impl<'d> Outline<'d> {
 }
 
 impl ListedTool {
-    /// What reading these arguments back looks at; none where there is nothing to be read back. `take` is
-    /// asked before values are built, with how many they are and how many bytes they are written in.
+    /// The outline of arguments; `None` if there is nothing to be read back. Calls `take` before it builds
+    /// values, with their number and their bytes.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
         Ok(value.to_nearest_value())
     }
 
-    /// Takes what the texts hold that ask for parts of the result.
+    /// Counts the values in texts that ask for parts of the result.
     fn take_reflected(&mut self, arguments: Cursor<'d>) -> Result<(), E> {
         for name in &self.tool.shown.reflected {
             let asked = arguments.get(name).and_then(Cursor::as_str);
@@ -164,7 +164,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
         }
     }
 
-    /// A scalar, or what stands for a list or object that is left out.
+    /// A scalar, or the number of a list or object that is left out.
     fn outside(&mut self, value: Cursor<'d>) -> Result<Value, E> {
         let is_array = match (value.kind(), value.is_empty()) {
             (Kind::Array, false) => true,
@@ -181,7 +181,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
         })
     }
 
-    /// A references map, of which everything is looked at.
+    /// A references map, which is kept whole.
     fn map(&mut self, value: Cursor<'d>) -> Result<Value, E> {
         let is_number = |only: Cursor<'_>| value.len() == Some(1) && only.kind() == Kind::Number;
         match value.kind() {

@@ -1,7 +1,7 @@
-//! Reads back arguments that a model wrote for a shown schema, as they are meant for the tool's own.
+//! Turns arguments that a model wrote for a shown schema into arguments for the tool's own schema.
 //!
-//! What only the shown schema asked for goes: JSON text is data again, names are the tool's own, and nulls
-//! that stood for nothing are gone. References stay: the engine resolves them.
+//! It undoes what the shown schema asked for: it parses JSON text, restores the tool's own names, and removes
+//! nulls that mean "absent". References stay: the engine resolves them.
 
 use super::{
     ListedTool, ReadError,
@@ -29,13 +29,13 @@ const MAX_COMPARED: usize = 1_000;
 const MAX_COMPARED_CHARS: usize = 100;
 
 impl ListedTool {
-    /// Reads arguments back, without what asks for parts of the result
+    /// Reads arguments back, without the added parameters
     /// ([`ListedTool::take_projection`]). Those of a tool whose schema cannot be used stay as they are.
     ///
     /// # Errors
     ///
-    /// All that is wrong: [`ReadError::NotOffered`] for what asks for parts of the result of a tool that was
-    /// listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required
+    /// All faults: [`ReadError::NotOffered`] for a parameter that asks for parts of the result though the tool
+    /// was listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required
     /// parameter that is null and that no reference fills, [`ReadError::UnknownParameter`] for a reference to
     /// a parameter that the tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
     ///
@@ -60,8 +60,8 @@ impl ListedTool {
         read
     }
 
-    /// The same, counted: `take` is asked before values are built of a JSON text, with how many they are
-    /// and how many bytes they are written in beside those of the arguments.
+    /// The same, counted: calls `take` before it builds the values of a JSON text, with their number and their
+    /// bytes beyond those of the arguments.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl ListedTool {
         if is_deeper(arguments, MAX_DEPTH) {
             return Ok(Err(ReadError::TooDeep));
         }
-        // Who wants to know what was asked takes it out before.
+        // Callers that need the added parameters take them out before.
         let _ = self.take_projection(arguments);
         if self.shown.folded == 0 {
             return Ok(Ok(()));
@@ -143,8 +143,8 @@ impl ListedTool {
         }
     }
 
-    /// The places that references maps at the root fill. Entries for what is not a parameter are
-    /// errors; what is wrong with the maps themselves the engine says.
+    /// The places that references maps at the root fill. Entries without such a parameter are errors; the
+    /// engine reports faults of the maps themselves.
     fn entries(
         &self,
         arguments: &Value,
@@ -212,7 +212,7 @@ impl ListedTool {
         }
     }
 
-    /// The parameter that is called most like `name`; the first of several.
+    /// The parameter name closest to `name`; the first of several.
     fn nearest(&self, own: &Position<'_>, name: &str) -> Option<String> {
         let compared = |name: &str| {
             let name: String = name.chars().take(MAX_COMPARED_CHARS).collect();
@@ -249,10 +249,10 @@ impl Nulls<'_> {
             self.map(members, position, at);
         }
         let is_map = |key: &str| MAPS.contains(&key) && !position.declares(key);
-        // What is wrong with a null is wrong with it in the branch that is meant.
+        // A null is an error only if the branch that the object means refuses it.
         let meant = if position.has_branches() {
             let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
-            let siblings = Siblings::of(members, is_map, &filled);
+            let siblings = Siblings::new(members, is_map, &filled);
             position.without_branches(|schema| contradicts(position.document(), schema, &siblings))
         } else {
             position.clone()
@@ -316,7 +316,7 @@ impl Nulls<'_> {
         })
     }
 
-    /// Adds what references maps below the root fill. What is wrong with them the engine says.
+    /// Adds the places that references maps below the root fill. The engine reports faults of the maps.
     fn map(&mut self, members: &Map<String, Value>, position: &Position<'_>, at: &Pointer) {
         if !MAPS.iter().any(|key| members.contains_key(*key)) {
             return;

@@ -1,7 +1,7 @@
 //! The ways in which a tool may be shown under a profile: its [`Rung`]s, the richest first.
 
 use super::budget::Presentation;
-use crate::{Profile, Spelling, Style, narrow, reflect::Injected, rewrite};
+use crate::{Profile, Spelling, Style, narrow, reflect::Parameters, rewrite};
 use crossfeed_schema::SchemaError;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -71,7 +71,7 @@ pub(super) fn shown(
     schema: &Value,
     rung: Rung,
     profile: Profile,
-    injected: &Injected,
+    injected: &Parameters,
 ) -> Result<Presentation, SchemaError> {
     let mut shown = Presentation {
         style: rung.style,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The most characters of a name that is given here.
 const MAX_NAME_CHARS: usize = 64;
-/// What a tool is called of whose name nothing may stay.
+/// The name of a tool if no part of its own name is admitted.
 const UNNAMED: &str = "tool";
 
 /// The names that are taken, and how often each was wanted.

@@ -48,8 +48,8 @@ impl SchemaNames {
     }
 }
 
-/// Whether the schema at a place says what the root is. Where the root refers to definitions, these
-/// may say it too.
+/// Whether the schema at a place describes the root itself. If the root refers to definitions, they may
+/// describe it, too.
 fn is_root(at: &str, refers: bool) -> bool {
     let mut tokens = at.split('/').skip(1);
     while let Some(token) = tokens.next() {

@@ -19,10 +19,10 @@ fn root_only(name: &str, at_root: bool) -> bool {
 }
 
 fn check(schema: Value, shown: Value, pairs: &[(&str, &str)]) {
-    let names = Names::of(&schema, plain);
+    let names = Names::new(&schema, plain);
     assert_eq!(names.pairs().collect::<Vec<_>>(), pairs, "{schema}");
     assert_eq!(names.apply(&schema).to_string(), shown.to_string());
-    assert!(Names::of(&shown, plain).is_empty());
+    assert!(Names::new(&shown, plain).is_empty());
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn names_never_meet() {
         &[("$a", "a_3"), ("@a", "a_4")],
     );
     let long = "é".repeat(100);
-    let names = Names::of(&json!({"properties": {long.clone(): {}, "-": {}}}), plain);
+    let names = Names::new(&json!({"properties": {long.clone(): {}, "-": {}}}), plain);
     assert!(names.pairs().all(|(_, shown)| plain(shown, true)));
 }
 
@@ -78,10 +78,10 @@ fn every_mention_of_a_name_is_changed() {
 fn a_rule_for_the_root_leaves_the_rest() {
     let schema = json!({"allOf": [{"properties": {"$a": {}}}], "properties": {"b": {"properties": {"$c": {}}}},
                         "$defs": {"d": {"properties": {"$d": {}}}}});
-    let names = Names::of(&schema, root_only);
+    let names = Names::new(&schema, root_only);
     assert_eq!(names.pairs().collect::<Vec<_>>(), [("$a", "a")]);
     let schema = json!({"$ref": "#/$defs/d", "$defs": {"d": {"properties": {"$d": {}}}}});
-    assert_eq!(Names::of(&schema, root_only).pairs().count(), 1);
+    assert_eq!(Names::new(&schema, root_only).pairs().count(), 1);
 }
 
 fn restored(arguments: Value, expected: Value) {
@@ -92,7 +92,7 @@ fn restored(arguments: Value, expected: Value) {
             "m": {"additionalProperties": true},
         },
     });
-    let names = Names::of(&schema, plain);
+    let names = Names::new(&schema, plain);
     assert_eq!(
         names.restore(arguments, &schema).to_string(),
         expected.to_string()
@@ -142,7 +142,7 @@ fn thousands_of_like_names_take_no_time() {
         })
         .collect();
     let schema = json!({ "properties": properties });
-    let names = Names::of(&schema, plain);
+    let names = Names::new(&schema, plain);
     assert_eq!(names.pairs().count(), 10_000);
     let shown: HashSet<_> = names.pairs().map(|(_, shown)| shown).collect();
     assert_eq!(shown.len(), 10_000);
@@ -196,12 +196,12 @@ fn shown(names: &Names, arguments: &Value) -> Value {
 proptest! {
     #[test]
     fn what_is_shown_comes_back((schema, arguments) in declared()) {
-        let names = Names::of(&schema, plain);
+        let names = Names::new(&schema, plain);
         let written = shown(&names, &arguments);
         prop_assert_eq!(names.restore(written.clone(), &schema).to_string(), arguments.to_string());
         // Nothing that is refused is left, and no two names became one.
         let applied = names.apply(&schema);
-        prop_assert!(Names::of(&applied, plain).is_empty());
+        prop_assert!(Names::new(&applied, plain).is_empty());
         let mut keys = HashSet::new();
         for (original, shown) in names.pairs() {
             prop_assert!(keys.insert(shown.to_owned()));
@@ -209,6 +209,6 @@ proptest! {
             prop_assert!(!crossfeed_wire::reference::is_sentinel(shown));
         }
         prop_assert!(jsonschema::is_valid(&applied, &written));
-        prop_assert_eq!(Names::of(&schema, plain), names);
+        prop_assert_eq!(Names::new(&schema, plain), names);
     }
 }

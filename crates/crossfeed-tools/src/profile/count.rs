@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 /// How deep schemas are followed, so that no input exhausts the stack.
 const MAX_NESTED: usize = 128;
 
-/// What one schema adds to the sums that a provider limits.
+/// One schema's share of the sums that a provider limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -37,14 +37,14 @@ pub struct Counts {
 
 impl Counts {
     /// Counts one schema.
-    pub fn of(schema: &Value) -> Self {
+    pub fn new(schema: &Value) -> Self {
         let mut counts = Self::default();
         keywords::visit(schema, "", &mut |map, _| counts.add(map));
-        counts.depth = Levels::of(schema, MAX_NESTED).deepest;
+        counts.depth = Levels::new(schema, MAX_NESTED).deepest;
         counts
     }
 
-    /// Counts what one schema says itself.
+    /// Counts one schema without those in it.
     fn add(&mut self, map: &Map<String, Value>) {
         let typed_twice = keywords::items(map.get("type")).len() > 1;
         self.unions +=
@@ -86,7 +86,7 @@ pub(super) struct Levels<'s> {
 
 impl<'s> Levels<'s> {
     /// Looks at all levels down to one beyond the limit.
-    pub(super) fn of(schema: &'s Value, limit: usize) -> Self {
+    pub(super) fn new(schema: &'s Value, limit: usize) -> Self {
         let mut levels = Self {
             root: schema,
             index: Index::lenient(schema).1,
@@ -148,7 +148,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn check(schema: &Value, counts: [usize; 6]) {
-        let found = Counts::of(schema);
+        let found = Counts::new(schema);
         let found = [
             found.properties,
             found.optionals,
@@ -184,7 +184,7 @@ mod tests {
             json!({"type": "object", "properties": {"a": {"$ref": reference}}, "$defs": {"ab": list}})
         };
         for reference in ["#/$defs/ab", "#/$defs/a%62", "#n"] {
-            assert_eq!(Counts::of(&levels(reference)).depth, 2, "{reference}");
+            assert_eq!(Counts::new(&levels(reference)).depth, 2, "{reference}");
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
         defs.insert("d100".to_owned(), json!({"type": "string"}));
         let schema =
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
-        assert_eq!(Levels::of(&schema, 10).beyond.len(), 1);
-        assert_eq!(Counts::of(&schema).depth, 65);
+        assert_eq!(Levels::new(&schema, 10).beyond.len(), 1);
+        assert_eq!(Counts::new(&schema).depth, 65);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn decoded_values(text: &str) -> usize {
         }
     }
     let mut count = Count(0);
-    // Of a text that is not valid JSON values are built until that shows.
+    // Values are built of an invalid text up to its fault.
     let _ = read_tokens(text, &mut count);
     count.0
 }

@@ -48,7 +48,7 @@ impl Profile {
         self.into()
     }
 
-    /// What a tool that is not strict is judged by: this profile without `strict`.
+    /// The profile for a tool that is not strict: this one without `strict`.
     pub fn plain(self) -> Self {
         match self {
             Self::AnthropicStrict => Self::Anthropic,
@@ -57,8 +57,8 @@ impl Profile {
         }
     }
 
-    /// Whether a list in this shape can be what the profile is for. MCP's is what every client turns
-    /// into its provider's; any other shape is one provider's own.
+    /// Whether the profile fits a list in this shape. Clients turn MCP's shape into their provider's; any
+    /// other shape is one provider's own.
     pub fn takes_shape(self, shape: Shape) -> bool {
         // An MCP client does not know which provider is behind it, and its tools go to any.
         if self == Self::Mcp {

@@ -1,4 +1,4 @@
-//! Puts the parameters into a schema that is shown, and recognises them there.
+//! Puts the added parameters into a shown schema, and recognises them there.
 
 use super::{ALL, FIELDS_SAYS, SELECT, SELECT_SAYS, WHOLE, WHOLE_SAYS};
 use crossfeed_schema::{Patterns, Position, keywords};
@@ -12,11 +12,11 @@ fn refuses(root: &Map<String, Value>) -> bool {
 
 /// The parameters to show, with their schemas.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Injected {
+pub(crate) struct Parameters {
     properties: Vec<(&'static str, Value)>,
 }
 
-impl Injected {
+impl Parameters {
     pub(super) fn push(&mut self, name: &'static str, schema: Value) {
         self.properties.push((name, schema));
     }
@@ -25,7 +25,7 @@ impl Injected {
         self.properties.is_empty()
     }
 
-    /// Those for which the tool has no parameter of its own.
+    /// The parameters whose names the tool does not use itself.
     pub(crate) fn free_in(mut self, own: &Value) -> Self {
         if self.is_empty() {
             return self;
@@ -38,8 +38,7 @@ impl Injected {
         self
     }
 
-    /// Puts them into the schema that is shown; gives their names, none where its root may refuse
-    /// them.
+    /// Puts them into the shown schema and returns their names; none if its root may refuse them.
     pub(crate) fn put(&self, schema: &mut Value) -> Vec<&'static str> {
         if self.is_empty() {
             return Vec::new();
@@ -65,7 +64,7 @@ impl Injected {
         self.properties.iter().map(|(name, _)| *name).collect()
     }
 
-    /// What would refuse them admits them.
+    /// Loosens keywords that would refuse them.
     fn loosen(&self, root: &mut Map<String, Value>) {
         let names: Vec<_> = self.properties.iter().map(|(name, _)| *name).collect();
         if let Some(Value::Object(patterned)) = root.get_mut("patternProperties") {
@@ -94,14 +93,14 @@ impl Injected {
             own.retain(|_, needs| needs.is_array());
             went |= own.len() < before;
         }
-        // What it goes by went.
+        // It depends on keywords that were removed.
         if went {
             root.shift_remove("unevaluatedProperties");
         }
     }
 }
 
-/// The parameters of ours that a schema has already.
+/// The added parameters that a schema has already.
 pub(crate) fn found(schema: &Value) -> Vec<&'static str> {
     let Some(properties) = schema.get("properties") else {
         return Vec::new();
@@ -110,7 +109,7 @@ pub(crate) fn found(schema: &Value) -> Vec<&'static str> {
     ALL.into_iter().filter(is_ours).collect()
 }
 
-/// Whether a property is exactly as we write it, in whichever provider's subset.
+/// Whether a property is exactly an added parameter, in any provider's subset.
 fn is_ours(name: &str, property: &Value) -> bool {
     const KNOWN: [&str; 5] = ["type", "items", "anyOf", "description", "nullable"];
     let Value::Object(map) = property else {
@@ -125,7 +124,7 @@ fn is_ours(name: &str, property: &Value) -> bool {
     says && map.keys().all(|key| KNOWN.contains(&key.as_str()))
 }
 
-/// A schema without parameters of ours: what the tool itself takes.
+/// A schema without the added parameters: the tool's own.
 pub(crate) fn without(schema: &Value, names: &[&str]) -> Value {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

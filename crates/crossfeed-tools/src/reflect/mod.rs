@@ -7,13 +7,13 @@
 //! # Invariants
 //!
 //! - A parameter of the tool's own wins: nothing is injected under its name, nothing taken out.
-//! - What is shown accepts the arguments that it accepted before, with these parameters besides.
-//! - Our own parameters are known again by their exact form, so that showing twice is showing once.
+//! - The shown schema accepts all arguments that it accepted before, with these parameters besides.
+//! - The added parameters are recognised by their exact form, so adding them twice changes nothing.
 //! - The keys are sorted, each once, without those that may never be shown. More than 200 are not
 //!   listed: then any string is taken, and diagnostics name one that the result does not have.
-//! - Where `propertyNames`, `maxProperties`, patterns or schemas of dependents would refuse the
-//!   parameters, what is shown admits more than before, and so does the schema that is read from a
-//!   list that is shown again. Judging goes by the tool's own schema, never by what is shown.
+//! - If `propertyNames`, `maxProperties`, patterns or schemas of dependents would refuse the parameters, the
+//!   shown schema is loosened, and so is the schema read from a list that is rewritten again. Arguments are
+//!   validated by the tool's own schema, never by the shown one.
 
 mod inject;
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub use take::TakenProjection;
 
 use crossfeed_output_schema::OutputSchema;
 use crossfeed_projection::{ResourceType, RevealRules};
-pub(crate) use inject::{Injected, found, without};
+pub(crate) use inject::{Parameters, found, without};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
 pub(crate) use take::take;
@@ -37,9 +37,9 @@ pub(crate) const SELECT: &str = "_select";
 pub(crate) const FIELDS: &str = "_fields";
 /// The parameter that asks for the whole result, however large it is.
 pub(crate) const WHOLE: &str = "_whole";
-/// The parameters of ours, in the order in which they are shown.
+/// The added parameters, in the order in which they are shown.
 pub(crate) const ALL: [&str; 3] = [SELECT, FIELDS, WHOLE];
-/// What a model may write to ask for parts of a result, in the spellings that references have.
+/// The parameters that ask for parts of a result, in the spellings that references have.
 pub(crate) const PART_WORDS: [&str; 4] = [SELECT, "$select", FIELDS, "$fields"];
 /// Keys that are listed; where there are more, any string is taken.
 const MAX_KEYS: usize = 200;
@@ -50,7 +50,7 @@ const FIELDS_SAYS: &str = "Only these fields of the result, by paths such as own
 /// The description of [`WHOLE`], by which it is recognised.
 const WHOLE_SAYS: &str = "Whether to return the whole result, for a script that reads it.";
 
-/// What a tool's model may ask of its results. See [`crate::ListOptions::with_reflection`].
+/// The parts of a tool's results that its model may ask for. See [`crate::ListOptions::with_reflection`].
 ///
 /// ```
 /// use crossfeed_tools::{ListOptions, Reflection, Style, ToolList, rewrite_tools};
@@ -92,7 +92,7 @@ impl Reflection {
     }
 
     /// The output schema of one action of a tool that has several. Shown as one tool it has the keys
-    /// of all; [`Self::of_action`] is for the tool that an action is alone.
+    /// of all; [`Self::for_action`] is for the tool that an action is alone.
     pub fn with_action(mut self, name: impl Into<String>, schema: Value) -> Self {
         let name = name.into();
         match self.actions.iter_mut().find(|(known, _)| *known == name) {
@@ -108,14 +108,14 @@ impl Reflection {
         self
     }
 
-    /// What may never be shown is not offered.
+    /// Does not offer fields that these rules hide.
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
         self
     }
 
     /// The same for one action alone. An action that was not given has no keys.
-    pub fn of_action(&self, name: &str) -> Self {
+    pub fn for_action(&self, name: &str) -> Self {
         let actions = self.actions.iter();
         Self {
             outputs: Vec::new(),
@@ -125,8 +125,8 @@ impl Reflection {
         }
     }
 
-    /// The keys that may be asked for, sorted. `declared` is the output schema of the list, which
-    /// counts where the host gave none.
+    /// The keys to offer, sorted. `declared` is the output schema of the list, which counts if the host gave
+    /// none.
     pub fn keys(&self, declared: Option<&Value>) -> Vec<String> {
         let given = self.outputs.iter();
         let given = given.chain(self.actions.iter().map(|(_, schema)| schema));
@@ -144,9 +144,9 @@ impl Reflection {
     }
 
     /// The parameters to show, with their schemas.
-    pub(crate) fn injected(&self, declared: Option<&Value>) -> Injected {
+    pub(crate) fn injected(&self, declared: Option<&Value>) -> Parameters {
         let keys = self.keys(declared);
-        let mut injected = Injected::default();
+        let mut injected = Parameters::default();
         if !keys.is_empty() {
             injected.push(SELECT, select_schema(&keys));
         }
@@ -175,17 +175,17 @@ fn fields_schema(resource: &ResourceType) -> Value {
 }
 
 /// The parameters to show for [`crate::ListOptions::with_whole`].
-pub(crate) fn push_whole(injected: &mut Injected) {
+pub(crate) fn push_whole(injected: &mut Parameters) {
     let schema = json!({"type": "boolean", "description": WHOLE_SAYS});
     injected.push(WHOLE, schema);
 }
 
-/// What a model reads once about `_whole`, where tools have it.
+/// Guidance for the model about `_whole`, if tools have it.
 pub const WHOLE_GUIDANCE: &str = "Where a tool has `_whole`, set it to true only in a script that reads the \
      result itself: it then gets the whole result, however large. Without it, a large result is shown as a \
      preview.";
 
-/// What a model reads once about the parameters that are shown.
+/// Guidance for the model about the added parameters.
 pub(crate) fn guidance(select: bool, fields: bool) -> Option<String> {
     let how = match (select, fields) {
         (false, false) => return None,

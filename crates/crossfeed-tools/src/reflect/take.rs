@@ -1,4 +1,4 @@
-//! Taking what a model asked for out of its arguments.
+//! Takes the added parameters out of a model's arguments.
 
 use super::{SELECT, WHOLE};
 use crate::{decode, is_fold};
@@ -8,20 +8,19 @@ use crossfeed_schema::Position;
 use crossfeed_wire::reference::{self, Reading};
 use serde_json::{Map, Value, json};
 
-/// What was taken out of arguments.
+/// The added parameters of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakenProjection {
-    /// What the model asked for; nothing where it said nothing that can be read.
+    /// The model's request; empty if it wrote none that can be read.
     pub request: ProjectionRequest,
     /// Whether it asked for the whole result.
     pub whole: bool,
-    /// What was ignored.
+    /// Diagnostics about ignored values.
     pub diagnostics: Diagnostics,
 }
 
-/// Whether arguments are, as a whole, a reference, in whichever spelling: its selector may be written
-/// with our word.
+/// Whether the arguments as a whole are a reference, in any spelling: its selector may be `_select`, too.
 fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
     let place = Position::root(shown);
     // Its parts are strings, but for what stands in for nothing found, which may be large.

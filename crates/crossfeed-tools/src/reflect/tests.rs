@@ -100,8 +100,8 @@ fn keys_are_those_of_the_outputs() {
         .with_action("get", of(&["id", "body"]))
         .with_action("find", of(&["total", "id"]));
     check(actions.clone(), &["body", "id", "total"]);
-    check(actions.of_action("get"), &["body", "id"]);
-    check(actions.of_action("find"), &["id", "total"]);
+    check(actions.for_action("get"), &["body", "id"]);
+    check(actions.for_action("find"), &["id", "total"]);
     let rules = RevealRules::parse([""; 0], ["pin"]).unwrap();
     check(Reflection::new().with_rules(rules), &["a", "b", "id"]);
     // Where no keys are known, there is nothing to choose from.

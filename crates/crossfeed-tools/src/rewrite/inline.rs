@@ -1,11 +1,11 @@
 //! Rewrites in the style `inline`: every value position admits a reference.
 //!
-//! An assertion that reads a part which may now be a reference is loosened: the tool's own schema judges
-//! what was resolved.
+//! An assertion about a part that may now be a reference is loosened; the tool's own schema validates the
+//! resolved arguments.
 
 use super::{
     Notice,
-    moves::{Moves, Place},
+    moves::{Move, Moves},
     reads::{carries_header, is_structured, keeps_condition, loosens_one_of, reads_inside},
     reference::{anything, reference},
 };
@@ -18,19 +18,19 @@ use crossfeed_schema::{
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 
-/// What a look over the whole schema tells.
+/// Features of the whole schema.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Features {
     /// A parameter is sent as a header.
     headers: bool,
-    /// A property is called like a key of a reference.
+    /// A property's name looks like a key of a reference.
     sentinels: bool,
-    /// `unevaluated…` reads what `if`, `contains` or a published schema evaluated, which go.
+    /// `unevaluated…` depends on `if`, `contains` or a published schema, which are removed.
     forgets: bool,
 }
 
 impl Features {
-    pub(super) fn of(root: &Value, index: &Index) -> Self {
+    pub(super) fn new(root: &Value, index: &Index) -> Self {
         let mut found = Self::default();
         let (mut unevaluated, mut evaluating) = (false, index.refers_to_published());
         index::visit_all(root, index, &mut |object, _| {
@@ -48,7 +48,7 @@ impl Features {
 }
 
 /// The schema of a reference in one spelling.
-pub(super) struct Spelled {
+pub(super) struct ReferenceSchema {
     pub(super) spelling: Spelling,
     /// Its name in `$defs`.
     pub(super) name: String,
@@ -61,14 +61,14 @@ pub(super) struct Rewriter<'s> {
     pub(super) dialect: Dialect,
     pub(super) features: Features,
     pub(super) moves: Moves<'s>,
-    /// What the tool itself declares at the root.
+    /// The tool's own declarations at the root.
     pub(super) declared: Position<'s>,
     pub(super) notices: Vec<Notice>,
     /// How references are spelled, and the other spelling.
-    pub(super) spellings: [Spelled; 2],
+    pub(super) spellings: [ReferenceSchema; 2],
     /// Which of them are referred to in the resource at hand.
     pub(super) used: [bool; 2],
-    /// The keyword that holds what references lead to: `$defs`, unless that is something else here.
+    /// The keyword that holds the targets of references: `$defs`, unless that is something else here.
     pub(super) definitions: &'static str,
     /// Whether value positions admit references at all.
     pub(super) wraps: bool,
@@ -82,7 +82,7 @@ pub(super) struct Rewriter<'s> {
 
 impl<'s> Rewriter<'s> {
     /// A schema, with each value position in it admitting a reference.
-    pub(super) fn schema(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn schema(&mut self, schema: &'s Value, place: &mut Move) -> Value {
         self.moves.arrive(place);
         let Value::Object(object) = schema else {
             return schema.clone();
@@ -90,7 +90,7 @@ impl<'s> Rewriter<'s> {
         if object.is_empty() {
             return anything();
         }
-        // What has an identity of its own needs the schemas of references within it.
+        // A schema with an `$id` needs the schemas of references within it.
         let embedded = identity(object, self.dialect).is_some();
         let outside = embedded.then(|| std::mem::take(&mut self.used));
         let mut out = Map::with_capacity(object.len() + 1);
@@ -111,7 +111,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A part of the schema, in the style at hand.
-    pub(super) fn part(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn part(&mut self, schema: &'s Value, place: &mut Move) -> Value {
         if self.lists {
             self.keep(schema, place)
         } else {
@@ -136,7 +136,7 @@ impl<'s> Rewriter<'s> {
         key: &'s str,
         value: &'s Value,
         out: &mut Map<String, Value>,
-        place: &mut Place,
+        place: &mut Move,
     ) {
         let new = match key {
             "enum" | "const" if is_structured(key, value) => {
@@ -188,7 +188,7 @@ impl<'s> Rewriter<'s> {
         holds: Holds,
         key: &str,
         value: &'s Value,
-        place: &mut Place,
+        place: &mut Move,
         inside: bool,
     ) -> Value {
         let step = |step: Step<'_>, schema: &'s Value| {
@@ -208,12 +208,12 @@ impl<'s> Rewriter<'s> {
         }
     }
 
-    /// Adds what `oneOf` and `if` are loosened to.
+    /// Adds the loosened forms of `oneOf` and `if`.
     pub(super) fn loosened(
         &mut self,
         object: &'s Map<String, Value>,
         out: &mut Map<String, Value>,
-        place: &mut Place,
+        place: &mut Move,
     ) {
         let mut alternatives: Vec<Vec<(&str, Step<'s>, &'s Value)>> = Vec::new();
         if loosens_one_of(object)
@@ -260,7 +260,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A value position: its schema, or a reference.
-    pub(super) fn position(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn position(&mut self, schema: &'s Value, place: &mut Move) -> Value {
         if schema == &Value::Bool(false) {
             self.moves.arrive(place);
             return Value::Bool(false);
@@ -286,7 +286,7 @@ impl<'s> Rewriter<'s> {
         self.or_reference(inner, spelling)
     }
 
-    /// A schema or a reference; its description says of both what they are for.
+    /// A schema or a reference, with one description for both.
     pub(super) fn or_reference(&mut self, inner: Value, spelling: usize) -> Value {
         if let Some(used) = self.used.get_mut(spelling) {
             *used = true;
@@ -303,7 +303,7 @@ impl<'s> Rewriter<'s> {
         let declared: Vec<_> = schemas
             .map(|schema| self.declared.elsewhere(schema))
             .collect();
-        let is_free = |spelled: &Spelled| {
+        let is_free = |spelled: &ReferenceSchema| {
             let taken = |word: &&str| {
                 let key = spelled.spelling.key(word);
                 declared.iter().any(|place| place.declares(&key))

@@ -1,6 +1,6 @@
 //! Copies schemas that admit no references; references in them follow their targets.
 
-use super::{inline::Rewriter, moves::Place};
+use super::{inline::Rewriter, moves::Move};
 use crossfeed_schema::{
     index::REFERENCES,
     keywords::{self, Step},
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 impl<'s> Rewriter<'s> {
     /// A schema that stays as it is, references in it following their targets.
-    pub(super) fn kept(&mut self, key: &str, value: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn kept(&mut self, key: &str, value: &'s Value, place: &mut Move) -> Value {
         self.inside(place, key, Step::Keyword, |rewriter, place| {
             rewriter.keep(value, place)
         })
@@ -18,10 +18,10 @@ impl<'s> Rewriter<'s> {
     /// Does something with a schema that a keyword holds, at its place.
     pub(super) fn inside(
         &mut self,
-        place: &mut Place,
+        place: &mut Move,
         keyword: &str,
         step: Step<'_>,
-        write: impl FnOnce(&mut Self, &mut Place) -> Value,
+        write: impl FnOnce(&mut Self, &mut Move) -> Value,
     ) -> Value {
         let mark = self.moves.step(place, keyword, step);
         let new = write(self, place);
@@ -32,9 +32,9 @@ impl<'s> Rewriter<'s> {
     /// Does something with a schema that becomes a branch of a new `anyOf`.
     pub(super) fn in_branch(
         &mut self,
-        place: &mut Place,
+        place: &mut Move,
         branch: usize,
-        write: impl FnOnce(&mut Self, &mut Place) -> Value,
+        write: impl FnOnce(&mut Self, &mut Move) -> Value,
     ) -> Value {
         let mark = self.moves.step_new(place, "anyOf", Step::Index(branch));
         let new = write(self, place);
@@ -42,7 +42,7 @@ impl<'s> Rewriter<'s> {
         new
     }
 
-    pub(super) fn keep(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn keep(&mut self, schema: &'s Value, place: &mut Move) -> Value {
         if !self.moves.tracks() {
             return schema.clone();
         }
@@ -61,7 +61,7 @@ impl<'s> Rewriter<'s> {
         &mut self,
         key: &'s str,
         value: &'s Value,
-        place: &mut Place,
+        place: &mut Move,
     ) -> Value {
         match keywords::subschemas(key) {
             Some((holds, _)) => {
@@ -84,7 +84,7 @@ impl<'s> Rewriter<'s> {
         &mut self,
         key: &str,
         value: &'s Value,
-        place: &mut Place,
+        place: &mut Move,
         keeps: bool,
     ) -> Value {
         self.inside(place, key, Step::Keyword, |rewriter, place| {
@@ -92,7 +92,7 @@ impl<'s> Rewriter<'s> {
         })
     }
 
-    fn within_foreign(&mut self, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
+    fn within_foreign(&mut self, value: &'s Value, place: &mut Move, keeps: bool) -> Value {
         if !self.moves.has_target_within(&place.old) {
             return value.clone();
         }
@@ -118,7 +118,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A reference, leading to where its target went; `None` where it goes.
-    pub(super) fn link(&mut self, key: &str, value: &Value, place: &Place) -> Option<Value> {
+    pub(super) fn link(&mut self, key: &str, value: &Value, place: &Move) -> Option<Value> {
         let keyword = REFERENCES.into_iter().find(|known| *known == key)?;
         match value.as_str() {
             Some(text) if self.moves.tracks() => self.moves.follow(&place.old, keyword, text),

@@ -1,4 +1,4 @@
-//! Merges what the branches of a root say of its members into one object, which is never narrower.
+//! Merges what the branches of a root say about its members into one object, which is never narrower.
 //!
 //! A provider refuses `anyOf`, `oneOf` and `allOf` at the root, and a model wants to see the parameters in
 //! their branches: the members that any branch names, each with its alternatives; which are required
@@ -16,13 +16,13 @@ use std::collections::{HashMap, HashSet};
 /// How many branches are looked at: they may hold branches of their own.
 const MAX_BRANCHES: usize = 1_000;
 
-/// How many alternatives of one member are told; beyond them it may be anything.
+/// How many alternatives of one member are shown; with more, it may be anything.
 const MAX_ALTERNATIVES: usize = 50;
 
 /// A schema and its place.
 pub(super) type Part<'s> = (String, &'s Value);
 
-/// What a member may be.
+/// The alternatives of a member.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Member<'s> {
     pub(super) schemas: Vec<Part<'s>>,
@@ -40,7 +40,7 @@ pub(super) struct Members<'s> {
     pub(super) required: Vec<&'s str>,
     /// Whether other names are refused.
     pub(super) closed: bool,
-    /// Whether there is more than was looked at.
+    /// Whether some branches were not read.
     pub(super) unknown: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'s> Merge<'s> {
         }
     }
 
-    /// What a schema says of its members; `None` where it is for no object at all.
+    /// The members of a schema; `None` if it admits no object.
     pub(super) fn members(&mut self, schema: &'s Value, at: &str) -> Option<Members<'s>> {
         let Value::Object(object) = schema else {
             return (schema != &Value::Bool(false)).then(Members::default);
@@ -113,7 +113,7 @@ impl<'s> Merge<'s> {
         } else {
             own(object, at)
         };
-        // What has an identity of its own stays there: its parts refer to others by it.
+        // A schema with an `$id` stays where it is: its parts refer to others by it.
         if let Some(Target::Here {
             at, resource: 0, ..
         }) = self.index.target(at, "$ref")

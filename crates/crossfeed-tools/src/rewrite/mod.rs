@@ -1,10 +1,10 @@
-//! Rewrites one input schema in one style: what the model is shown accepts whatever the tool's own schema
+//! Rewrites one input schema in one style: the shown schema accepts everything that the tool's own schema
 //! accepts, and references besides.
 //!
 //! # Invariants
 //!
-//! - Rewriting only widens; the tool's own schema stays the judge.
-//! - Rewriting twice is rewriting once: our own output is known by the exact schema of a reference.
+//! - Rewriting only widens; the tool's own schema still validates calls.
+//! - Rewriting twice is rewriting once: the exact schema of a reference marks rewritten schemas.
 //! - The root is `"type": "object"` and combines nothing.
 //! - The same input gives the same bytes; keys stay in the source's order.
 
@@ -23,12 +23,12 @@ use crate::{Spelling, Style};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_schema::{Dialect, Document, Position, SchemaError, checked};
 use crossfeed_wire::Pointer;
-use inline::{Features, Rewriter, Spelled};
+use inline::{Features, ReferenceSchema, Rewriter};
 use moves::Moves;
 use serde_json::Value;
 use std::rc::Rc;
 
-/// What a schema declares that is read as draft 7.
+/// The `$schema` of draft 7.
 const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
 
 /// Levels that a rewritten schema may have besides those of its value positions: its `$defs`, and
@@ -41,13 +41,13 @@ const MARGIN: usize = 8;
 pub struct Rewritten {
     /// The schema to show the model.
     pub schema: Value,
-    /// What a host may want to know: what was left as it was, what is shown in another way.
+    /// Notices for the host: parts left as they were, or shown in another way.
     pub notices: Vec<Notice>,
     /// The key of the references map or list at the root, in the styles that have one.
     pub references: Option<String>,
 }
 
-/// Something that a host may want to know of a rewritten schema.
+/// A notice for the host about a rewritten schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {
@@ -57,7 +57,7 @@ pub enum Notice {
         /// Where in the tool's own schema.
         at: Pointer,
     },
-    /// The root combined schemas; what they say of the parameters is shown in one object.
+    /// The root combined schemas; their parameters are shown in one object.
     #[error("the branches of the root are shown as one object, which accepts more than they do")]
     RootMerged,
     /// The schema nests so deep that with references at every position it could not be read.
@@ -72,8 +72,8 @@ pub enum Notice {
 ///
 /// # Errors
 ///
-/// [`SchemaError`] when it is not a schema, or cannot be rewritten and stay right: then it is to be
-/// shown as it is, and no call of the tool may hold a reference.
+/// [`SchemaError`] when it is not a schema, or cannot be rewritten correctly. Then show it as it is, and
+/// refuse calls of the tool that hold a reference.
 ///
 /// ```
 /// use crossfeed_tools::{Style, rewrite};
@@ -103,7 +103,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
     let mut names = free_names(own, &index);
     let mut spelled = |spelling| {
         let name = names.next().unwrap_or_default();
-        Spelled {
+        ReferenceSchema {
             spelling,
             address: format!("#/{definitions}/{name}"),
             name,
@@ -112,7 +112,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
     let mut rewriter = Rewriter {
         root: own,
         dialect,
-        features: Features::of(own, &index),
+        features: Features::new(own, &index),
         moves: Moves::new(&index),
         notices: Vec::new(),
         spellings: [spelled(spelling), spelled(spelling.other())],
@@ -143,7 +143,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         rewriter.notices.push(Notice::ReadAsDraft7);
     }
     if is_deeper(&schema, MAX_DEPTH) {
-        // What is loosened takes levels, too. Then it is shown as it is.
+        // Loosening takes levels, too. If they do not suffice, the schema is shown as it is.
         return Ok(Rewritten {
             schema: own.clone(),
             notices: vec![Notice::Deep],

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// The place of a schema before and after.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Move {
     pub(super) old: String,
     pub(super) new: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct Place {
 #[derive(Clone, Copy)]
 pub(super) struct Mark(usize, usize);
 
-/// What is known of where things go.
+/// The moves of one schema's parts.
 #[derive(Debug)]
 pub(super) struct Moves<'i> {
     index: &'i Index,
@@ -73,7 +73,7 @@ impl<'i> Moves<'i> {
         self.known = std::mem::take(&mut self.found);
     }
 
-    /// What could not be kept right in the second run.
+    /// The first reference that could not follow its target in the second run.
     pub(super) fn lost(&mut self) -> Option<SchemaError> {
         self.lost.take()
     }
@@ -82,8 +82,8 @@ impl<'i> Moves<'i> {
         self.index
     }
 
-    /// Sends references to the root elsewhere: what is shown there is no longer what they mean.
-    pub(super) fn redirect_root(&mut self, place: &Place) {
+    /// Sends references to the root elsewhere, because the shown root no longer has the same meaning.
+    pub(super) fn redirect_root(&mut self, place: &Move) {
         self.root = Some(place.new.clone());
     }
 
@@ -112,8 +112,8 @@ impl<'i> Moves<'i> {
                 .is_some_and(is_within)
     }
 
-    /// Says that the schema at hand is written here.
-    pub(super) fn arrive(&mut self, place: &Place) {
+    /// Notes that the current schema is written here.
+    pub(super) fn arrive(&mut self, place: &Move) {
         if self.is_target(&place.old) && !self.found.contains_key(&place.old) {
             self.found.insert(place.old.clone(), place.new.clone());
         }
@@ -153,14 +153,14 @@ impl<'i> Moves<'i> {
     }
 
     /// Steps from a schema into one that it holds, on both sides alike.
-    pub(super) fn step(&self, place: &mut Place, keyword: &str, step: Step<'_>) -> Mark {
+    pub(super) fn step(&self, place: &mut Move, keyword: &str, step: Step<'_>) -> Mark {
         let mark = self.step_old(place, keyword, step);
         self.step_new(place, keyword, step);
         mark
     }
 
     /// Steps on the old side only.
-    pub(super) fn step_old(&self, place: &mut Place, keyword: &str, step: Step<'_>) -> Mark {
+    pub(super) fn step_old(&self, place: &mut Move, keyword: &str, step: Step<'_>) -> Mark {
         let mark = self.mark(place);
         if self.tracks {
             push_step(&mut place.old, keyword, step);
@@ -169,7 +169,7 @@ impl<'i> Moves<'i> {
     }
 
     /// Steps on the new side only.
-    pub(super) fn step_new(&self, place: &mut Place, keyword: &str, step: Step<'_>) -> Mark {
+    pub(super) fn step_new(&self, place: &mut Move, keyword: &str, step: Step<'_>) -> Mark {
         let mark = self.mark(place);
         if self.tracks {
             push_step(&mut place.new, keyword, step);
@@ -178,11 +178,11 @@ impl<'i> Moves<'i> {
     }
 
     /// The place at hand, to go back to.
-    pub(super) fn mark(&self, place: &Place) -> Mark {
+    pub(super) fn mark(&self, place: &Move) -> Mark {
         Mark(place.old.len(), place.new.len())
     }
 
-    pub(super) fn back(&self, place: &mut Place, mark: Mark) {
+    pub(super) fn back(&self, place: &mut Move, mark: Mark) {
         place.old.truncate(mark.0);
         place.new.truncate(mark.1);
     }
@@ -233,10 +233,10 @@ impl<'i> Moves<'i> {
 }
 
 /// The place of a schema before (`old`) and under a new name among the root's `definitions`.
-pub(super) fn in_definitions(old: &str, definitions: &str, name: &str) -> Place {
+pub(super) fn in_definitions(old: &str, definitions: &str, name: &str) -> Move {
     let mut new = format!("/{definitions}");
     Pointer::push_token(&mut new, name);
-    Place {
+    Move {
         old: old.to_owned(),
         new,
     }

@@ -2,7 +2,7 @@
 
 use super::{
     inline::{Rewriter, either, say_anything},
-    moves::Place,
+    moves::Move,
     reads::carries_header,
 };
 use crossfeed_schema::keywords;
@@ -11,7 +11,7 @@ use std::slice;
 
 impl<'s> Rewriter<'s> {
     /// A parameter's schema, admitting null. It is changed as little as that takes.
-    pub(super) fn nullable(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+    pub(super) fn nullable(&mut self, schema: &'s Value, place: &mut Move) -> Value {
         if schema == &Value::Bool(false) || carries_header(schema) {
             return self.keep(schema, place);
         }
@@ -20,7 +20,7 @@ impl<'s> Rewriter<'s> {
             say_anything(&mut kept);
             return kept;
         }
-        // What something refers to stays what it was, one step further in.
+        // The target of a reference stays as it was, one step further in.
         let in_place = (!self.moves.is_target(&place.old))
             .then(|| {
                 widened(schema.as_object()?, |branch| {
@@ -50,8 +50,8 @@ impl<'s> Rewriter<'s> {
     }
 }
 
-/// What to put in place of some keywords of a schema so that it admits null; `None` where that
-/// takes a schema around it. `admits` tells whether a branch admits null.
+/// Replacements for keywords of a schema so that it admits null; `None` if that takes a schema around it.
+/// `admits` says whether a branch admits null.
 fn widened<'s>(
     object: &'s Map<String, Value>,
     admits: impl Fn(&'s Value) -> bool,

@@ -1,4 +1,4 @@
-//! Tells which assertions stay right when a part of the value is a reference.
+//! Finds assertions that stay correct when a part of the value is a reference.
 
 use crossfeed_schema::keywords::{self, Applies, HEADER};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ pub(super) fn loosens_one_of(object: &Map<String, Value>) -> bool {
         .any(reads_inside)
 }
 
-/// Whether `if` and what follows can stay: its outcome does not depend on what is inside.
+/// Whether `if`, `then` and `else` can stay: the outcome does not depend on values inside.
 pub(super) fn keeps_condition(object: &Map<String, Value>) -> bool {
     object
         .get("if")
@@ -36,8 +36,8 @@ pub(super) fn is_structured(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether what a schema says of a value depends on the values inside it. Their number, and the
-/// names of the members, do not count.
+/// Whether a schema's assertions depend on values inside the value. Their number, and the names of members,
+/// do not count.
 pub(super) fn reads_inside(schema: &Value) -> bool {
     let Value::Object(object) = schema else {
         return false;

@@ -1,5 +1,4 @@
-//! The schemas of references themselves. They are the mark by which our own output is known, so
-//! each is one exact value.
+//! The schemas of references. They mark rewritten schemas, so each is one exact value.
 
 use crate::{Spelling, Style};
 use crossfeed_schema::keywords;
@@ -8,8 +7,8 @@ use serde_json::{Map, Value, json};
 /// Where the schema of a reference stands in `$defs`, unless the tool has one of that name.
 pub(crate) const NAME: &str = "tool_reference";
 
-/// What a schema that accepts everything is written as: one client turns the arguments of an empty
-/// schema into strings.
+/// A schema that accepts everything. It is not empty, because one client turns the arguments of an empty schema
+/// into strings.
 pub(crate) fn anything() -> Value {
     json!({"type": ["string", "number", "boolean", "object", "array", "null"]})
 }

@@ -7,7 +7,7 @@ use super::{
     Notice,
     inline::{Rewriter, add_definition, say_anything},
     merge::{Member, Members, Merge},
-    moves::{Place, in_definitions},
+    moves::{Move, in_definitions},
     reads::carries_header,
     reference::{anything, references},
 };
@@ -18,7 +18,7 @@ use crossfeed_schema::{
 };
 use serde_json::{Map, Value, json};
 
-/// What a part of the schema is called in `$defs` when its place goes.
+/// The name in `$defs` of a part whose place is removed.
 const PART: &str = "tool_part";
 
 /// Keywords of a root that a references map or list takes the place of.
@@ -57,7 +57,7 @@ impl<'s> Rewriter<'s> {
         if overridden || !object.contains_key("type") {
             out.insert("type".to_owned(), json!("object"));
         }
-        let mut place = Place::default();
+        let mut place = Move::default();
         self.moves.arrive(&place);
         let counts = |key: &str| !overridden || keywords::is_annotation(key);
         for (key, value) in object.iter().filter(|(key, _)| counts(key)) {
@@ -68,7 +68,7 @@ impl<'s> Rewriter<'s> {
                 // Providers refuse them beside an object's properties.
                 "enum" | "const" => {}
                 key if keywords::is_combining(key) => {}
-                // What it goes by went.
+                // It depends on keywords that were removed.
                 "unevaluatedProperties"
                     if merges
                         || self.lists && DEPENDING.iter().any(|key| object.contains_key(*key)) => {}
@@ -127,13 +127,13 @@ impl<'s> Rewriter<'s> {
         })
     }
 
-    /// One keyword of a root that has a references map or list: parameters become nullable, and
-    /// what would refuse the map or list admits it.
+    /// One keyword of a root that has a references map or list: parameters become nullable, and keywords that
+    /// would refuse the map or list admit it.
     fn beside_references(
         &mut self,
         key: &'s str,
         value: &'s Value,
-        place: &mut Place,
+        place: &mut Move,
         beside: &ReferencesProperty,
     ) -> Option<Value> {
         let own = beside.key.as_str();
@@ -177,7 +177,7 @@ impl<'s> Rewriter<'s> {
         })
     }
 
-    /// Puts what the branches of the root say into its `properties` and `required`.
+    /// Merges the branches of the root into its `properties` and `required`.
     fn merged(
         &mut self,
         object: &'s Map<String, Value>,
@@ -210,14 +210,14 @@ impl<'s> Rewriter<'s> {
         }
     }
 
-    /// A parameter that branches of the root speak of.
+    /// A parameter that branches of the root declare.
     fn member(&mut self, name: &str, member: Member<'s>) -> Value {
         let lists = self.lists;
         let Member {
             schemas: parts,
             open,
         } = member;
-        let mut place = Place::default();
+        let mut place = Move::default();
         let step = Step::Key(name);
         self.moves.step_new(&mut place, "properties", step);
         if let ([(at, schema)], false) = (parts.as_slice(), open) {
@@ -255,7 +255,7 @@ impl<'s> Rewriter<'s> {
         }
     }
 
-    /// Keeps what references to the root mean: the root as it was, without what is shown of it.
+    /// Keeps a copy of the original root as the target of references to the root.
     fn keep_root(&mut self, object: &'s Map<String, Value>, out: &mut Map<String, Value>) {
         let name = self.part_name();
         let mut place = in_definitions("", self.definitions, &name);
@@ -302,7 +302,7 @@ impl<'s> Rewriter<'s> {
         }
     }
 
-    /// Keeps what something refers to although its place went.
+    /// Keeps a target of references whose place is removed.
     fn keep_parts(&mut self, out: &mut Map<String, Value>) {
         let mut last = String::new();
         while let Some(at) = self.moves.missing(&last) {

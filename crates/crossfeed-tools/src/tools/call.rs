@@ -68,11 +68,11 @@ pub struct ToolCallError {
     pub id: Option<String>,
     /// The tool's name.
     pub name: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub kind: ToolCallErrorKind,
 }
 
-/// What is wrong with a call.
+/// The fault of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolCallErrorKind {
@@ -154,7 +154,7 @@ impl ToolCall {
     ///
     /// [`ToolCallError`] when it is not a call, names no tool, or its arguments are not valid JSON.
     pub fn parse(block: &Value) -> Result<Self, ToolCallError> {
-        let form = Form::of(block).ok_or_else(|| ToolCallError {
+        let form = Form::detect(block).ok_or_else(|| ToolCallError {
             id: None,
             name: None,
             kind: ToolCallErrorKind::NoCall {
@@ -268,7 +268,7 @@ impl ToolCall {
 }
 
 impl Form {
-    fn of(block: &Value) -> Option<Self> {
+    fn detect(block: &Value) -> Option<Self> {
         let block = block.as_object()?;
         let form = |shape, inside, id, arguments| Self {
             shape,
@@ -383,7 +383,7 @@ fn collect<'a>(answer: &'a Value, levels: usize, bare: bool, blocks: &mut Vec<&'
     if RETURNED.into_iter().any(has) || has("name") && has("response") {
         return;
     }
-    if let Some(form) = Form::of(answer) {
+    if let Some(form) = Form::detect(answer) {
         if bare || form.is_told(has("type")) {
             blocks.push(answer);
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 pub struct Converted {
     /// The list.
     pub list: ToolList,
-    /// What is gone.
+    /// The member that is dropped.
     pub lost: Vec<UnsupportedField>,
 }
 
@@ -70,7 +70,7 @@ impl ToolList {
         };
         let entries = find::entries(&document).unwrap_or_default();
         Converted {
-            list: Self::of(document, entries),
+            list: Self::from_entries(document, entries),
             lost,
         }
     }

@@ -19,13 +19,13 @@ pub(super) const GEMINI_SCHEMAS: [&str; 4] = [
 pub(super) struct Entry {
     /// The place of the object that holds name and schema.
     pub(super) at: Pointer,
-    /// What it is.
-    pub(super) what: What,
+    /// Its kind.
+    pub(super) kind: EntryKind,
 }
 
-/// What an entry of a list is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EntryKind {
     /// A tool of the host's.
     Tool(Shape),
     /// A tool that the provider runs.
@@ -34,11 +34,11 @@ pub(super) enum What {
     Custom,
     /// A tool that has no name.
     Nameless,
-    /// Nothing that is a tool.
+    /// Not an object.
     NoObject,
 }
 
-impl What {
+impl EntryKind {
     /// A tool in a shape, where it has a name.
     fn named(item: &Value, shape: Shape) -> Self {
         match item {
@@ -95,8 +95,8 @@ fn list(items: &[Value], at: &Pointer, found: &mut Vec<Entry>) {
     for (index, item) in items.iter().enumerate() {
         let at = at.index(index);
         if !one(item, &at, found) {
-            let what = What::other(item);
-            found.push(Entry { at, what });
+            let kind = EntryKind::other(item);
+            found.push(Entry { at, kind });
         }
     }
 }
@@ -108,15 +108,15 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
             let inside = at.key(key);
             found.extend(declarations.iter().enumerate().map(|(index, item)| Entry {
                 at: inside.index(index),
-                what: What::named(item, Shape::Gemini),
+                kind: EntryKind::named(item, Shape::Gemini),
             }));
             return true;
         }
     }
     if let Some(function) = item.get("function").filter(|f| f.is_object()) {
         let at = at.key("function");
-        let what = What::named(function, Shape::OpenAiChat);
-        found.push(Entry { at, what });
+        let kind = EntryKind::named(function, Shape::OpenAiChat);
+        found.push(Entry { at, kind });
         return true;
     }
     let has = |key: &str| item.get(key).is_some();
@@ -134,7 +134,7 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
     };
     found.push(Entry {
         at: at.clone(),
-        what: What::named(item, shape),
+        kind: EntryKind::named(item, shape),
     });
     true
 }

@@ -2,7 +2,7 @@
 
 use super::{
     STRICT_MARK, Tool,
-    find::{self, Entry, GEMINI_SCHEMAS, What},
+    find::{self, Entry, EntryKind, GEMINI_SCHEMAS},
     gemini,
 };
 use crate::Shape;
@@ -64,7 +64,7 @@ pub struct PassedEntry {
     pub is_hosted: bool,
 }
 
-/// What is put into a list for one tool; what is `None` stays.
+/// The change of one tool in a list; a member that is `None` stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Change {
@@ -85,17 +85,17 @@ impl ToolList {
     /// [`ToolListError`] when there are none to find, or it nests too deep.
     pub fn parse(document: &Value) -> Result<Self, ToolListError> {
         let entries = entries(document)?;
-        Ok(Self::of(document.clone(), entries))
+        Ok(Self::from_entries(document.clone(), entries))
     }
 
     /// A document that was built here, from `tools` in one shape.
-    pub(super) fn of(document: Value, entries: Vec<Entry>) -> Self {
+    pub(super) fn from_entries(document: Value, entries: Vec<Entry>) -> Self {
         let mut tools = Vec::new();
         let mut passed = Vec::new();
-        for Entry { at, what } in entries {
-            match what {
-                What::Tool(shape) => tools.push((at, shape)),
-                what => passed.push(PassedEntry::of(&document, at, what)),
+        for Entry { at, kind } in entries {
+            match kind {
+                EntryKind::Tool(shape) => tools.push((at, shape)),
+                kind => passed.push(PassedEntry::new(&document, at, kind)),
             }
         }
         Self {
@@ -165,7 +165,7 @@ impl TryFrom<Value> for ToolList {
 
     fn try_from(document: Value) -> Result<Self, ToolListError> {
         let entries = entries(&document)?;
-        Ok(Self::of(document, entries))
+        Ok(Self::from_entries(document, entries))
     }
 }
 
@@ -179,15 +179,15 @@ fn entries(document: &Value) -> Result<Vec<Entry>, ToolListError> {
 }
 
 impl PassedEntry {
-    fn of(document: &Value, at: Pointer, what: What) -> Self {
+    fn new(document: &Value, at: Pointer, kind: EntryKind) -> Self {
         let item = document.pointer(at.as_str()).unwrap_or(&Value::Null);
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let first = || Some(item.as_object()?.keys().next()?.clone());
-        let (why, is_hosted) = match what {
-            What::Hosted | What::Tool(_) => ("the provider runs it itself", true),
-            What::Custom => ("it has no schema", false),
-            What::Nameless => ("it has no name", false),
-            What::NoObject => ("it is not an object", false),
+        let (why, is_hosted) = match kind {
+            EntryKind::Hosted | EntryKind::Tool(_) => ("the provider runs it itself", true),
+            EntryKind::Custom => ("it has no schema", false),
+            EntryKind::Nameless => ("it has no name", false),
+            EntryKind::NoObject => ("it is not an object", false),
         };
         Self {
             name: text("name")

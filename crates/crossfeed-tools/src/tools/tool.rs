@@ -20,7 +20,7 @@ impl<'l> Tool<'l> {
         self.text("name").unwrap_or_default()
     }
 
-    /// What it says of itself: its description, or its title where it has none.
+    /// Its description, or its title if it has none.
     pub fn description(&self) -> Option<&'l str> {
         let annotated = || self.declaration.pointer("/annotations/title")?.as_str();
         let title = || self.text("title").or_else(annotated);

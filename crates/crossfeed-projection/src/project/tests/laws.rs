@@ -60,8 +60,8 @@ fn plain_paths(most: usize) -> impl Strategy<Value = Vec<Path>> {
 fn asked(include: &[Path], exclude: &[Path], always: &[Path], never: &[Path]) -> Projection {
     let rules = RevealRules::new(always.iter().cloned(), never.iter().cloned());
     Projection::new()
-        .with_include(PathTree::of(include.iter().cloned()))
-        .with_exclude(PathTree::of(exclude.iter().cloned()))
+        .with_include(PathTree::new(include.iter().cloned()))
+        .with_exclude(PathTree::new(exclude.iter().cloned()))
         .with_rules(rules)
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn paths(list: &str) -> Vec<Path> {
 }
 
 pub(crate) fn tree(list: &str) -> PathTree {
-    PathTree::of(paths(list))
+    PathTree::new(paths(list))
 }
 
 pub(crate) fn rules(always: &str, never: &str) -> RevealRules {

@@ -1,14 +1,14 @@
-//! A tool result of MCP without what is never shown: the one place that knows how rules hold within
-//! such a result.
+//! Removes hidden fields from a tool result of MCP. Only this module knows how rules apply within such
+//! a result.
 //!
-//! - A name holds everywhere but of what makes a result and its parts readable: a rule that hides
-//!   `text` hides no part. A path begins at `structuredContent`, at what each part stands for, at the
-//!   list of those, and at the result itself.
-//! - JSON that a text or bytes hold is judged as such; what is not valid JSON goes where it names what is
-//!   hidden. Bytes that cannot be read go.
-//! - Text may repeat what is hidden beside it. So the result is gone through again when something was
-//!   hidden anywhere: then text that is not valid JSON goes; and beside a `structuredContent` of which
-//!   something was hidden also JSON of which nothing was.
+//! - A name applies everywhere except to the keys that make a result and its parts readable: a rule that
+//!   hides `text` hides no part. A path begins at `structuredContent`, at the value that each part
+//!   stands for, at the list of those values, and at the result itself.
+//! - JSON in a text or in bytes is redacted like any value. Text that is not valid JSON is withheld if it
+//!   names a hidden field, and so are bytes that cannot be read.
+//! - Text may repeat data that is hidden beside it. So if a first pass hid anything, a second pass also
+//!   withholds text that is not valid JSON; and, if it hid something in `structuredContent`, JSON in
+//!   which it hid nothing.
 
 mod part;
 mod text;
@@ -32,15 +32,15 @@ const CONTENT: &str = "content";
 pub struct RedactedResult {
     /// The result as JSON.
     pub json: Vec<u8>,
-    /// Whether anything was hidden: else keys stood twice.
+    /// Whether the rules hid anything. If not, the result only had duplicate keys.
     pub is_cut: bool,
-    /// Whether a text went because it may repeat what was hidden in `structuredContent`, which can be
-    /// told again by what is left there.
+    /// Whether a text was withheld because it may repeat data hidden in `structuredContent`. A host can
+    /// write a new text from the rest.
     pub repeated: bool,
 }
 
 impl RevealRules {
-    /// What may be shown of a tool result of MCP, each key once; `None` where that is all of it.
+    /// The part of a tool result of MCP that may be shown, each key once; `None` for all of it.
     ///
     /// ```
     /// use crossfeed_json::Document;
@@ -63,7 +63,7 @@ impl RevealRules {
             return None;
         }
         let shown = Envelope::new(self).redacted(result);
-        // What is written of a document is one. If it were not, nothing could be judged.
+        // Output written from a document is valid JSON. If it were not, the rules could not be applied.
         shown.unwrap_or_else(|_| {
             let part = json!({"type": "text", "text": WITHHELD});
             Some(RedactedResult {
@@ -75,9 +75,9 @@ impl RevealRules {
     }
 }
 
-/// Where something was hidden.
+/// Where the rules hid something.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Findings {
     any: bool,
     structured: bool,
 }
@@ -85,10 +85,10 @@ struct Found {
 struct Envelope<'r> {
     rules: &'r RevealRules,
     by_place: &'r PlacedRules,
-    /// What was found to be hidden.
-    found: Found,
-    /// What was found before, when all is gone through again.
-    beside: Found,
+    /// Where this pass hid something.
+    found: Findings,
+    /// Where the first pass hid something, during the second pass.
+    beside: Findings,
     repeated: bool,
 }
 
@@ -97,14 +97,14 @@ impl<'r> Envelope<'r> {
         Self {
             rules,
             by_place: rules.by_place(),
-            found: Found::default(),
-            beside: Found::default(),
+            found: Findings::default(),
+            beside: Findings::default(),
             repeated: false,
         }
     }
 
     fn redacted(mut self, result: Cursor<'_>) -> Result<Option<RedactedResult>, JsonError> {
-        // What a key had before its last value is not looked at, so it must not stay.
+        // Earlier values of a duplicate key are not checked, so they must not stay.
         let once = result.document_has_duplicates().then(|| compact(result));
         let once = once.map(Document::new);
         let own = root(&once, result)?;
@@ -128,7 +128,7 @@ impl<'r> Envelope<'r> {
             None => compact(seen),
         };
         if own.get(CONTENT).is_some() && seen.get(CONTENT).is_none() {
-            // A result must have it.
+            // A result must have `content`.
             json.pop();
             let comma = if json.len() > 1 { "," } else { "" };
             json.extend_from_slice(format!("{comma}{}:[]}}", quoted(CONTENT)).as_bytes());
@@ -147,7 +147,7 @@ impl<'r> Envelope<'r> {
                 self.found.structured |= shown.is_some();
                 shown.into()
             }
-            // What a result of one text may be wrapped in.
+            // A result that is one text may be wrapped in `value`.
             "value" if !self.rules.hides_key(key) => self.value(value).into(),
             CONTENT => self.content(value).into(),
             "isError" if value.as_bool().is_some() => Change::Keep,
@@ -166,7 +166,7 @@ impl<'r> Envelope<'r> {
                 })
             }
             Kind::Object => {
-                // Its members are taken for parts.
+                // Its members count as parts.
                 let whole = self.whole(content).map(Document::new);
                 let Ok(seen) = root(&whole, content) else {
                     return Some(withheld());
@@ -182,7 +182,7 @@ impl<'r> Envelope<'r> {
         }
     }
 
-    /// A member that has no meaning to the protocol, or none that it needs.
+    /// A member that the protocol does not need.
     fn member(&mut self, key: &str, value: Cursor<'_>) -> Change {
         if self.rules.hides_key(key) {
             self.found.any = true;
@@ -198,20 +198,20 @@ impl<'r> Envelope<'r> {
         shown
     }
 
-    /// The same, if it is not text.
+    /// A value at which paths begin and that is not text.
     fn whole(&mut self, value: Cursor<'_>) -> Option<Vec<u8>> {
         self.cut(self.rules, value)
     }
 
-    /// What some rules leave of a value; `None` where that is all of it.
+    /// A value as some rules leave it; `None` for all of it.
     fn cut(&mut self, rules: &RevealRules, value: Cursor<'_>) -> Option<Vec<u8>> {
         let shown = redact(rules, value);
         self.found.any |= shown.is_some();
         shown
     }
 
-    /// What the part at a position stands for, as an item of the list of what all stand for: paths
-    /// begin at the list, too.
+    /// The value that the part at `at` stands for, as an item of the list of such values: paths begin
+    /// at that list, too.
     fn as_item(&mut self, at: usize, value: Cursor<'_>, shown: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let Some(rules) = self.by_place.item(at) else {
             return shown;
@@ -219,7 +219,7 @@ impl<'r> Envelope<'r> {
         let item = shown.clone().unwrap_or_else(|| compact(value));
         let alone = Document::new([b"[", item.as_slice(), b"]"].concat());
         let Ok(root) = alone.root() else {
-            // It nests so deep that it cannot stand in a list.
+            // It is nested so deeply that it cannot stand in a list.
             self.found.any = true;
             return Some(withheld());
         };
@@ -232,7 +232,7 @@ impl<'r> Envelope<'r> {
     }
 }
 
-/// What is left of a value, or all of it.
+/// The redacted document's root, or the value itself where nothing was cut.
 fn root<'d>(left: &'d Option<Document>, value: Cursor<'d>) -> Result<Cursor<'d>, JsonError> {
     left.as_ref().map_or(Ok(value), Document::root)
 }
@@ -243,8 +243,8 @@ fn compact(cursor: Cursor<'_>) -> Vec<u8> {
     json
 }
 
-/// A value by the engine's own redaction; `None` where it is as it came. It is not, too, where what is
-/// hidden stands under a key that stands again behind it.
+/// Redacts a value with the engine; `None` if it stays as it came. It also changes if a hidden field
+/// stood under a duplicate key.
 fn redact(rules: &RevealRules, cursor: Cursor<'_>) -> Option<Vec<u8>> {
     if rules.never_is_empty() {
         return None;

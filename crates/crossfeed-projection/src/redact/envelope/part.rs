@@ -1,4 +1,4 @@
-//! One part of `content`: what is shown of it.
+//! Redacts one part of `content`.
 
 use super::{
     Envelope, compact, root,
@@ -7,7 +7,7 @@ use super::{
 use crossfeed_json::{Change, Cursor, Document, Kind};
 
 impl Envelope<'_> {
-    /// What of a part may be shown; `None` where that is all of it.
+    /// The part as it may be shown; `None` for all of it.
     pub(super) fn part(&mut self, at: usize, part: Cursor<'_>) -> Option<Vec<u8>> {
         if part.kind() != Kind::Object {
             return self.held(at, part);
@@ -33,7 +33,7 @@ impl Envelope<'_> {
         if stands_for_a_member(part, kind) {
             return shown;
         }
-        // It is itself what it stands for.
+        // It stands for itself.
         let shown = self.by_paths(at, part, shown)?;
         let is_part = Document::new(shown.clone())
             .root()
@@ -45,7 +45,7 @@ impl Envelope<'_> {
         })
     }
 
-    /// What a part stands for.
+    /// The value that a part stands for.
     pub(super) fn held(&mut self, at: usize, value: Cursor<'_>) -> Option<Vec<u8>> {
         match value.as_str() {
             Some(text) => self.text(at, &text).map(|text| string(&text)),
@@ -74,7 +74,7 @@ impl Envelope<'_> {
         }
     }
 
-    /// Bytes of a picture or of sound: not looked into, unless they say that they are something else.
+    /// Bytes of a picture or sound: read only if their media type says that they are something else.
     fn media(&mut self, at: usize, value: Cursor<'_>, media_type: Option<&str>) -> Option<Vec<u8>> {
         match value.as_str() {
             Some(_) if media_type.is_none() || is_media(media_type) => None,
@@ -83,7 +83,7 @@ impl Envelope<'_> {
         }
     }
 
-    /// A member that a part must have; its value may go.
+    /// A member that a part must have; its value may be withheld.
     fn needed(&mut self, at: usize, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),
@@ -110,7 +110,7 @@ impl Envelope<'_> {
         }
     }
 
-    /// What paths leave of a value of which `shown` is left.
+    /// Applies the rules that are paths to a value whose redacted form so far is `shown`.
     fn by_paths(
         &mut self,
         at: usize,

@@ -1,4 +1,4 @@
-//! Texts, and bytes that may be texts: what is shown of them.
+//! Redacts texts, and bytes that may be texts.
 
 use super::{Envelope, redact};
 use crate::rules::{RevealRules, WITHHELD};
@@ -9,8 +9,8 @@ use base64::{
 use crossfeed_json::{Cursor, Document, quoted};
 
 impl RevealRules {
-    /// What may be shown of a value that stands alone, the JSON that a text holds judged from its own
-    /// root, and a text that is all there is by what it names; `None` where that is all of it.
+    /// Redacts a value that stands alone; `None` if all of it may be shown. For JSON in a text, paths begin
+    /// at the root of that JSON. Any other text is withheld if it names a hidden field.
     ///
     /// ```
     /// use crossfeed_json::Document;
@@ -30,12 +30,12 @@ impl RevealRules {
         let Some(text) = value.as_str() else {
             return redact(self, value);
         };
-        match Opened::of(&text) {
-            Opened::Container(document) => {
+        match TextContent::parse(&text) {
+            TextContent::Container(document) => {
                 let shown = redact(self, document.root().ok()?)?;
                 Some(string(&String::from_utf8_lossy(&shown)))
             }
-            Opened::Text => {
+            TextContent::Text => {
                 let shown = redact(self, value);
                 // It may be the JSON of a text that holds JSON.
                 let left = shown.as_ref().map(|shown| Document::new(shown.clone()));
@@ -46,11 +46,11 @@ impl RevealRules {
                     shown
                 }
             }
-            Opened::Unjudged => Some(withheld()),
+            TextContent::Unjudged => Some(withheld()),
         }
     }
 
-    /// Whether bytes, read as a text, name what is never shown: also a text of two bytes a character.
+    /// Whether bytes, read as text, name a hidden field; UTF-16 is read, too.
     pub fn mentions_never_in(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         self.mentions_never(&text)
@@ -58,8 +58,8 @@ impl RevealRules {
     }
 }
 
-/// What a text holds.
-enum Opened {
+/// The content of a text.
+enum TextContent {
     /// A list or an object.
     Container(Document),
     /// JSON beyond a limit.
@@ -68,8 +68,8 @@ enum Opened {
     Text,
 }
 
-impl Opened {
-    fn of(text: &str) -> Self {
+impl TextContent {
+    fn parse(text: &str) -> Self {
         if !text.trim_start().starts_with(['{', '[']) {
             return Self::Text;
         }
@@ -83,12 +83,12 @@ impl Opened {
 }
 
 impl Envelope<'_> {
-    /// What of a text may be shown that the part at a position stands for; `None` where that is all.
+    /// Redacts the text that the part at `at` stands for; `None` if all of it may be shown.
     pub(super) fn text(&mut self, at: usize, text: &str) -> Option<String> {
-        let document = match Opened::of(text) {
-            Opened::Container(document) => document,
-            Opened::Unjudged => return Some(WITHHELD.to_owned()),
-            Opened::Text => {
+        let document = match TextContent::parse(text) {
+            TextContent::Container(document) => document,
+            TextContent::Unjudged => return Some(WITHHELD.to_owned()),
+            TextContent::Text => {
                 let goes = self.beside.any || self.rules.mentions_never(text);
                 return goes.then(|| WITHHELD.to_owned());
             }
@@ -102,13 +102,13 @@ impl Envelope<'_> {
         }
     }
 
-    /// The same of a text that only says something about a part.
+    /// Redacts a text that only describes a part.
     pub(super) fn prose(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
         let goes = self.beside.any || self.rules.mentions_never(&value.as_str()?);
         goes.then(withheld)
     }
 
-    /// The same of bytes in base64. Those of media are not text, but for what they name.
+    /// Redacts bytes in base64. Bytes of media are checked only for the names in them.
     pub(super) fn bytes(
         &mut self,
         at: usize,
@@ -123,13 +123,14 @@ impl Envelope<'_> {
         if let Some(shown) = text.and_then(|text| self.text(at, text)) {
             return Some(encode(&shown));
         }
-        let is_json = text.is_some_and(|text| matches!(Opened::of(text), Opened::Container(_)));
+        let is_json =
+            text.is_some_and(|text| matches!(TextContent::parse(text), TextContent::Container(_)));
         let may_repeat = self.beside.any && !is_media(media_type);
         let goes = !is_json && (may_repeat || self.rules.mentions_never_in(&bytes));
         goes.then(|| encode(WITHHELD))
     }
 
-    /// The same of an address that holds bytes in base64: `data:text/plain;base64,…`. It goes whole.
+    /// Withholds an address whose base64 bytes would change: `data:text/plain;base64,…`.
     pub(super) fn address(&mut self, at: usize, address: &str) -> Option<Vec<u8>> {
         const BASE64: &str = ";base64,";
         let plain = without_percents(address);
@@ -140,7 +141,7 @@ impl Envelope<'_> {
     }
 }
 
-/// An address without blanks, and with the bytes that it codes by their numbers (`%3D`).
+/// An address with its percent-encoding (`%3D`) decoded, and without blanks.
 fn without_percents(address: &str) -> String {
     let mut pieces = address.split('%');
     let mut plain = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -174,7 +175,7 @@ pub(super) fn is_media(media_type: Option<&str>) -> bool {
     })
 }
 
-/// Bytes as forgiving readers read them: either alphabet, with padding or without, blanks between.
+/// Decodes base64 as lenient readers do: either alphabet, padded or not, with blanks between.
 fn decoded(encoded: &str) -> Option<Vec<u8>> {
     const READER: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,

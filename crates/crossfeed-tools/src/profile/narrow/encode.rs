@@ -15,8 +15,8 @@ const FOR_EACH: usize = 200;
 /// Writes a value as it would be written under a narrowed schema: the normalisation, applied.
 ///
 /// A folded place holds JSON text, and a property that must be sent and is absent is null. Of
-/// several branches it is the first that admits the value. What the schema has no place for stays
-/// as it is, and so does what is not reached within a bounded number of steps.
+/// several branches the first that admits the value counts. Values that the schema has no place for stay as
+/// they are, and so do values that a bounded number of steps does not reach.
 pub(crate) fn encode(value: &Value, schema: &Value) -> Value {
     let steps = LEAST.saturating_add(FOR_EACH.saturating_mul(size(value)));
     let mut encoding = Encoding {

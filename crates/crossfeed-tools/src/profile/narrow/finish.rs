@@ -1,4 +1,4 @@
-//! Applies what only the whole schema tells: depth, the largest enums, unused definitions.
+//! Applies limits that depend on the whole schema: depth, the largest enums, unused definitions.
 
 use crate::profile::{
     count::Levels,
@@ -21,7 +21,7 @@ pub(super) fn finish(mut schema: Value, facts: &Facts) -> (Value, bool) {
     let mut changed = false;
     if let Some(limit) = facts.limits.depth {
         for _ in 0..MAX_ROUNDS {
-            let beyond = Levels::of(&schema, limit).beyond;
+            let beyond = Levels::new(&schema, limit).beyond;
             if beyond.is_empty() {
                 break;
             }

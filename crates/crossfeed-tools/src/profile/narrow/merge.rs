@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 /// How many schemas are merged into one.
 const MAX_MERGED: usize = 64;
 
-/// The keywords that only say something about a schema.
+/// The keywords that only describe.
 fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -121,8 +121,7 @@ impl Narrowing<'_> {
     }
 }
 
-/// Adds what a part demands. Where both say something that cannot be merged, the first stays:
-/// to leave one out only widens.
+/// Adds the keywords of a part. If two cannot be merged, the first stays: leaving one out only widens.
 pub(super) fn add(into: &mut Map<String, Value>, part: Map<String, Value>) {
     for (keyword, value) in part {
         match (keyword.as_str(), into.get_mut(&keyword), value) {
@@ -164,7 +163,7 @@ fn words(types: &Value) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// What a type has in common with others: an integer is a number.
+/// The type that two have in common: an integer is a number.
 fn common(word: &str, others: &[String]) -> Option<String> {
     let has = |other: &str| others.iter().any(|known| known == other);
     match word {
@@ -207,7 +206,7 @@ pub(super) fn has_branches(map: &Map<String, Value>) -> bool {
 /// Declares the properties that only a branch declares, as optional ones.
 ///
 /// Where branches disagree about one, any value may stand there.
-/// A branch that is a reference declares what it leads to.
+/// A branch that is a reference declares the properties of its target.
 pub(super) fn admit_branches<'s>(
     flat: &mut Map<String, Value>,
     target: impl Fn(&str) -> Option<&'s Value>,

@@ -1,5 +1,5 @@
-//! Fits schemas to a provider's subset. It never fails: what the subset has no words for is folded or
-//! dropped.
+//! Fits schemas to a provider's subset. It never fails: schemas that the subset cannot express are folded, and
+//! keywords that it lacks are dropped.
 //!
 //! # Invariants
 //!
@@ -57,7 +57,7 @@ const MAX_DROPPED: usize = 100;
 /// Deeper than this a schema is folded, so that no input exhausts the stack.
 const MAX_NESTED: usize = 96;
 
-/// How many schemas may come of each one that came in, and of every schema however small.
+/// How many schemas may result from each input schema, and from any input however small.
 const GROWTH: usize = 4;
 const LEAST: usize = 2_000;
 
@@ -94,7 +94,7 @@ pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
         let mut narrowing = Narrowing::new(schema, facts);
         let (mut narrowed, mut changed) = finish::finish(narrowing.root(), facts);
         let dropped = narrowing.dropped;
-        // What was folded late may stand in a union, which is then told differently.
+        // Late folds may stand in a union, which then changes.
         for _ in 0..MAX_ROUNDS {
             if !changed {
                 break;
@@ -111,7 +111,7 @@ pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
     }
 }
 
-/// One schema on its way into a subset.
+/// The state of fitting one schema.
 struct Narrowing<'s> {
     facts: &'static Facts,
     root: &'s Value,
@@ -237,7 +237,7 @@ impl<'s> Narrowing<'s> {
             .collect()
     }
 
-    /// One of several schemas, told once.
+    /// One of several schemas.
     fn union(&self, branches: Vec<Value>, mut annotations: Map<String, Value>) -> Value {
         let mut told: Vec<Value> = Vec::with_capacity(branches.len());
         let by_keyword = self.facts.nullable == Nullable::Keyword;

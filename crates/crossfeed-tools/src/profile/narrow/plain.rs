@@ -1,4 +1,4 @@
-//! Repairs what providers refuse that take nearly any schema.
+//! Repairs schemas for providers that take nearly any schema.
 
 use super::{Dropped, MAX_DROPPED, merge};
 use crate::profile::facts::Facts;
@@ -6,7 +6,7 @@ use crossfeed_schema::keywords::{self, Holds};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 
-/// Deeper than this nothing is repaired.
+/// Deeper schemas are not repaired.
 const MAX_NESTED: usize = 128;
 
 pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
@@ -49,7 +49,7 @@ pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
     (root, dropped)
 }
 
-/// Moves what the members of a root `allOf` declare to the root.
+/// Moves declarations of the members of a root `allOf` to the root.
 fn admit_parts(root: &mut Map<String, Value>) {
     let mut open = vec![root.get("allOf").cloned()];
     let mut looked_at = 0;
@@ -89,7 +89,7 @@ fn refers_into_lists(schema: &Value, nested: usize) -> bool {
 
 struct Repair<'f> {
     facts: &'f Facts,
-    /// Whether list forms of `items` may be told as one schema.
+    /// Whether list forms of `items` may become one schema.
     lists: bool,
 }
 
@@ -125,7 +125,7 @@ impl Repair<'_> {
     }
 }
 
-/// Tells the list form of `items`, which 2020-12 has no more, as one schema for all of them.
+/// Writes the list form of `items`, which 2020-12 no longer has, as one schema for all items.
 fn one_schema_for_items(map: &mut Map<String, Value>) {
     let Some(Value::Array(places)) = map.get("items").cloned() else {
         return;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 const MAX_FOLLOWED: usize = 16;
 
 impl Narrowing<'_> {
-    /// What a reference leads to, with the pointer of it; `None` for one that is remote, dangling
-    /// or by another means than a pointer.
+    /// The target of a reference and its pointer; `None` for a reference that is remote, dangling or not a
+    /// pointer.
     pub(super) fn target(&self, reference: &str) -> Option<(String, &Value)> {
         let mut reference = reference;
         for _ in 0..MAX_FOLLOWED {

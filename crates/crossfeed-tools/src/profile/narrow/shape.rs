@@ -81,7 +81,7 @@ impl Narrowing<'_> {
         is_annotation(keyword) && (self.facts.documents(keyword) || keyword == NULLABLE)
     }
 
-    /// A schema that says no type: what it says of objects and lists holds for those only.
+    /// A schema without a type: its keywords for objects and lists apply to those only.
     fn untyped(
         &mut self,
         flat: &Map<String, Value>,
@@ -148,7 +148,7 @@ impl Narrowing<'_> {
         self.union(told, annotations)
     }
 
-    /// What is demanded of values of these types, as far as the provider takes it.
+    /// The assertions about values of these types that the provider takes.
     fn assertions(
         &mut self,
         flat: &Map<String, Value>,
@@ -225,7 +225,7 @@ impl Narrowing<'_> {
     }
 }
 
-/// Adds what is demanded around a branch.
+/// Adds the assertions around a branch.
 fn merge_around(branch: &mut Map<String, Value>, around: &Map<String, Value>) {
     if branch.contains_key("$ref") || branch.contains_key("allOf") {
         // Both must hold, and the branch is only known once it is merged.
@@ -273,7 +273,7 @@ fn type_words(types: &[&str]) -> Value {
     }
 }
 
-/// The members in the order of the source; what is new comes last.
+/// The members in the order of the source; new ones come last.
 pub(super) fn in_order_of(source: &Map<String, Value>, mut told: Map<String, Value>) -> Value {
     let mut ordered = Map::new();
     for key in source.keys() {

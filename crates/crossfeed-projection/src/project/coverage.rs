@@ -1,8 +1,8 @@
-//! What a run over a value met, in terms of the paths that were asked for.
+//! Records which nodes of the requested paths a run over a value met.
 
 use super::{
     state::{Spec, State},
-    steps::{Reached, Steps},
+    steps::{Reach, Steps},
 };
 use crate::fold_case;
 use crossfeed_json::{Cursor, Kind};
@@ -20,19 +20,19 @@ pub(super) mod met {
 pub(super) fn kind_of(value: Cursor<'_>) -> u8 {
     match value.kind() {
         Kind::Object => met::OBJECT,
-        // Items that are hidden do not count, so it is known later.
+        // Hidden items do not count, so the walk sets this bit later.
         Kind::Array => 0,
         Kind::Null => met::NULL,
         _ => met::SCALAR,
     }
 }
 
-/// Which nodes were reached by some value, and which rules held.
+/// The nodes that some value reached, and the rules that hid something.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Coverage {
     pub(super) include: Vec<bool>,
     pub(super) exclude: Vec<bool>,
-    /// Nodes of the exclude tree that would have taken what is always kept.
+    /// Nodes of the exclude tree that matched always-kept fields.
     pub(super) shielded: HashSet<u32>,
     /// Nodes of the never tree that hid something.
     pub(super) never: HashSet<u32>,
@@ -40,7 +40,7 @@ pub(super) struct Seen {
     pub(super) never_names: HashSet<Box<str>>,
 }
 
-impl Seen {
+impl Coverage {
     pub(super) fn new(spec: Spec<'_>) -> Self {
         Self {
             include: vec![false; spec.include.branches.len()],
@@ -49,10 +49,10 @@ impl Seen {
         }
     }
 
-    /// Notes a step that some value of the data took. What is hidden was not reached: to a request it is
+    /// Notes a step that the walk took. A hidden value does not count as reached: to a request it is
     /// absent.
     pub(super) fn step(&mut self, from: &State, steps: &Steps, name: Option<&str>) {
-        fn mark(seen: &mut [bool], reached: &Reached) {
+        fn mark(seen: &mut [bool], reached: &Reach) {
             for node in reached.nodes() {
                 seen[node as usize] = true;
             }
