@@ -52,6 +52,10 @@ demo *args:
 deny:
     cargo deny check
 
+# the binary of a release, in target/dist
+dist:
+    cargo build --locked --profile dist --package crossfeed-cli
+
 # everything, as CI runs it; `just ci --long` runs what takes hours
 ci *args:
     bash .ci/run {{ args }}
