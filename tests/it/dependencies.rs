@@ -2,7 +2,8 @@
 //!
 //! `cargo deny check` says the same and more, but takes minutes to install. This reads the same file:
 //! sources from `Cargo.lock`, for every platform; licences and features from `cargo metadata`, for this
-//! one. Advisories are left to `cargo deny`: they need a database.
+//! one. Advisories are left to `cargo deny`: they need a database. Also here: no dependency asks for a
+//! newer Rust than the workspace promises.
 
 use crossfeed_tests::workspace_root;
 use serde::Deserialize;
@@ -147,42 +148,40 @@ fn crates_come_from_the_registry() {
     );
 }
 
-#[test]
-fn licences_and_features_are_admitted() {
-    let deny: Deny = read("deny.toml");
+/// What `cargo metadata` tells of the tree with all features, for this platform.
+fn metadata() -> Value {
+    let version = output("rustc", &["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let args = ["metadata", "--locked", "--offline", "--format-version", "1"];
+    let filter = ["--all-features", "--filter-platform", host.unwrap()];
+    serde_json::from_str(&output(env!("CARGO"), &[&args[..], &filter].concat())).unwrap()
+}
+
+fn output(program: &str, args: &[&str]) -> String {
     #[expect(
         clippy::disallowed_methods,
         reason = "what the tree holds is told by cargo only"
     )]
-    let output = |program: &str, args: &[&str]| {
-        let mut command = Command::new(program);
-        let output = command.args(args).current_dir(workspace_root()).output();
-        let output = output.unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let version = output("rustc", &["-vV"]);
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let metadata = output(
-        env!("CARGO"),
-        &[
-            "metadata",
-            "--locked",
-            "--offline",
-            "--format-version",
-            "1",
-            "--all-features",
-            "--filter-platform",
-            host.unwrap(),
-        ],
+    let mut command = Command::new(program);
+    let output = command.args(args).current_dir(workspace_root()).output();
+    let output = output.unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
     );
-    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn licences_and_features_are_admitted() {
+    let deny: Deny = read("deny.toml");
+    let metadata = metadata();
     let mut problems = Vec::new();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for package in metadata["packages"].as_array().unwrap() {
         let licence = text(&package["license"]);
         if !package["source"].is_null() && !is_admitted(&licence, &deny.licenses.allow) {
@@ -211,5 +210,26 @@ fn licences_and_features_are_admitted() {
         problems.is_empty(),
         "`deny.toml` does not admit:\n{}",
         problems.join("\n")
+    );
+}
+
+#[test]
+fn no_dependency_needs_a_newer_rust() {
+    let version = |text: &str| {
+        let mut numbers = text.split('.').map(|part| part.parse::<u32>().unwrap());
+        (numbers.next(), numbers.next())
+    };
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours = packages.iter().find(|package| package["source"].is_null());
+    let promised = text(&ours.unwrap()["rust_version"]);
+    let problems: Vec<_> = packages
+        .iter()
+        .map(|package| (text(&package["name"]), text(&package["rust_version"])))
+        .filter(|(_, needed)| !needed.is_empty() && version(needed) > version(&promised))
+        .collect();
+    assert!(
+        problems.is_empty(),
+        "`rust-version` of the workspace is {promised}: {problems:?}"
     );
 }
