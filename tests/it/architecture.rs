@@ -19,7 +19,13 @@ const PAGE: &str = "ARCHITECTURE.md";
 const MODULES: &str = "specs/modules.md";
 /// A crate with more lines of product code than this has a table of its modules.
 const MAX_LINES_WITHOUT_TABLE: usize = 5000;
-const PAGES_WITH_LINKS: [&str; 3] = ["README.md", PAGE, "CHANGELOG.md"];
+const PAGES_WITH_LINKS: [&str; 5] = [
+    "README.md",
+    PAGE,
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+];
 
 /// Fails with all problems at once, one a line.
 fn report(law: &str, problems: &[String]) {

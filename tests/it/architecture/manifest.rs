@@ -13,6 +13,10 @@ use super::tree;
 
 /// Fields that every package takes from `[workspace.package]`.
 const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
+/// Fields that every published package takes from there, too.
+const INHERITED_IF_PUBLISHED: [&str; 2] = ["readme", "repository"];
+/// What else a registry shows of a published package.
+const SHOWN: [&str; 4] = ["description", "documentation", "keywords", "categories"];
 const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 /// Unpublished members that stand beside `crates/`.
 const BESIDE: [&str; 6] = [
@@ -58,12 +62,18 @@ impl Package {
                 place.display()
             ));
         }
-        for field in INHERITED {
+        let published = INHERITED_IF_PUBLISHED.iter().filter(|_| self.is_crate());
+        for field in INHERITED.iter().chain(published).copied() {
             if !from_workspace(package.and_then(|package| package.get(field))) {
                 problems.push(format!(
                     "{}: write `{field}.workspace = true`",
                     place.display()
                 ));
+            }
+        }
+        for field in SHOWN {
+            if self.is_crate() && package.and_then(|package| package.get(field)).is_none() {
+                problems.push(format!("{}: add `{field}`", place.display()));
             }
         }
         let unpublished = package
@@ -207,7 +217,8 @@ mod tests {
     #[test]
     fn a_manifest_that_follows_the_workspace_has_no_problems() {
         let text = "[package]\nname = \"crossfeed-x\"\nversion.workspace = true\nedition.workspace = true\n\
-            rust-version.workspace = true\nlicense.workspace = true\n[lints]\nworkspace = true\n";
+            rust-version.workspace = true\nlicense.workspace = true\nreadme.workspace = true\nrepository.workspace = true\n\
+            description = \"X\"\ndocumentation = \"x\"\nkeywords = []\ncategories = []\n[lints]\nworkspace = true\n";
         assert_eq!(package("crates/crossfeed-x", text).problems(), [""; 0]);
         assert_eq!(
             package("tests", text).problems(),
@@ -224,6 +235,12 @@ mod tests {
                 "crates/crossfeed-x/Cargo.toml: add `[lints]` with `workspace = true`",
                 "crates/crossfeed-x/Cargo.toml: write `edition.workspace = true`",
                 "crates/crossfeed-x/Cargo.toml: write `license.workspace = true`",
+                "crates/crossfeed-x/Cargo.toml: write `readme.workspace = true`",
+                "crates/crossfeed-x/Cargo.toml: write `repository.workspace = true`",
+                "crates/crossfeed-x/Cargo.toml: add `description`",
+                "crates/crossfeed-x/Cargo.toml: add `documentation`",
+                "crates/crossfeed-x/Cargo.toml: add `keywords`",
+                "crates/crossfeed-x/Cargo.toml: add `categories`",
             ]
         );
     }
