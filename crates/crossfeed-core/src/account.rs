@@ -2,7 +2,7 @@
 //! references and errors count as costs.
 
 use crate::{
-    canonical::Stored,
+    canonical::StoredItem,
     resolve::LookupKey,
     telemetry::{Telemetry, avoided},
 };
@@ -67,7 +67,7 @@ impl TokenUsage {
 }
 
 /// What was shown of a result or an artifact.
-pub(crate) struct Showing {
+pub(crate) struct ShownItem {
     pub(crate) tokens: usize,
     /// The tokens of the whole result.
     pub(crate) whole: usize,
@@ -136,7 +136,7 @@ impl SessionUsage {
     }
 
     /// The fingerprint of what is stored: of its kind and bytes, or of the beginning and the end of many.
-    pub(crate) fn mark(&self, stored: &Stored) -> Fingerprint {
+    pub(crate) fn mark(&self, stored: &StoredItem) -> Fingerprint {
         let raw = stored.document().raw();
         let (begin, end) = if raw.len() <= MARKED_BYTES {
             (raw.as_ref(), &b""[..])
@@ -145,8 +145,8 @@ impl SessionUsage {
             (begin, rest.split_at(rest.len() - READ_BYTES).1)
         };
         let (kind, media_type) = match stored {
-            Stored::Result(result) => (Some(result.kind()), result.media_type()),
-            Stored::Artifact(_) => (None, None),
+            StoredItem::Result(result) => (Some(result.kind()), result.media_type()),
+            StoredItem::Artifact(_) => (None, None),
         };
         Fingerprint {
             len: raw.len(),
@@ -159,7 +159,7 @@ impl SessionUsage {
     }
 
     /// Counts what was shown of a result or an artifact.
-    pub(crate) fn show(&self, key: LookupKey, mark: Fingerprint, showing: &Showing) {
+    pub(crate) fn show(&self, key: LookupKey, mark: Fingerprint, showing: &ShownItem) {
         self.update(|state| {
             add(&mut state.sums.shown, showing.tokens);
             let known = state.shown.get(&key).copied();
@@ -279,9 +279,9 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::{
-        Accounts, Fingerprint, LookupKey, MARKED_BYTES, SessionUsage, Showing, TokenUsage,
+        Accounts, Fingerprint, LookupKey, MARKED_BYTES, SessionUsage, ShownItem, TokenUsage,
     };
-    use crate::canonical::Stored;
+    use crate::canonical::StoredItem;
     use crossfeed_json::Document;
     use crossfeed_store::{ResultKind, StoredResult};
     use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -297,18 +297,18 @@ mod tests {
         LookupKey::new(&CallId::parse(id).unwrap(), None)
     }
 
-    fn part(tokens: usize, whole: usize) -> Showing {
+    fn part(tokens: usize, whole: usize) -> ShownItem {
         let is_whole = false;
-        Showing {
+        ShownItem {
             tokens,
             whole,
             is_whole,
         }
     }
 
-    fn whole(tokens: usize, whole: usize) -> Showing {
+    fn whole(tokens: usize, whole: usize) -> ShownItem {
         let is_whole = true;
-        Showing {
+        ShownItem {
             is_whole,
             ..part(tokens, whole)
         }
@@ -318,8 +318,8 @@ mod tests {
         Scope::parse("t", "p", &format!("s{n}")).unwrap()
     }
 
-    fn stored(kind: ResultKind, bytes: Vec<u8>) -> Stored {
-        Stored::Result(Arc::new(StoredResult::new(Document::new(bytes), kind)))
+    fn stored(kind: ResultKind, bytes: Vec<u8>) -> StoredItem {
+        StoredItem::Result(Arc::new(StoredResult::new(Document::new(bytes), kind)))
     }
 
     /// Judges whether two contents of one id are told apart.

@@ -17,7 +17,7 @@ pub(crate) const UNKNOWN_MEDIA: &str = "application/octet-stream";
 
 /// What a reference can refer to: a result, or an artifact of one.
 #[derive(Clone, Debug)]
-pub(crate) enum Stored {
+pub(crate) enum StoredItem {
     Result(Arc<StoredResult>),
     Artifact(Arc<StoredArtifact>),
 }
@@ -32,7 +32,7 @@ macro_rules! either {
     };
 }
 
-impl Stored {
+impl StoredItem {
     pub(crate) fn document(&self) -> &Document {
         either!(self, document)
     }

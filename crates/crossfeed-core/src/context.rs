@@ -54,7 +54,7 @@ impl ContextOptions {
 ///
 /// let outline = |json: &'static str| {
 ///     let document = Document::new(json);
-///     document.root().map(|root| Outline::of(&View::from(root)).to_string())
+///     document.root().map(|root| Outline::new(&View::from(root)).to_string())
 /// };
 /// assert_eq!(outline("[1, 2]")?, "Array with 2 items");
 /// assert_eq!(outline(r#"{"a": 1, "b c": 2}"#)?, "Object with 2 keys: a, \"b c\"");
@@ -92,7 +92,7 @@ pub enum Outline {
 
 impl Outline {
     /// The outline of a value.
-    pub fn of(view: &View<'_>) -> Self {
+    pub fn new(view: &View<'_>) -> Self {
         match view.kind() {
             Kind::Array => Self::Array {
                 items: view.len().unwrap_or_default(),
@@ -213,7 +213,7 @@ mod tests {
 
     fn check(json: &str, expected: &str) {
         let document = Document::new(json.to_owned());
-        let outline = Outline::of(&View::from(document.root().unwrap()));
+        let outline = Outline::new(&View::from(document.root().unwrap()));
         assert_eq!(outline.to_string(), expected, "{json}");
     }
 

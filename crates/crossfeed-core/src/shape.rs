@@ -23,16 +23,16 @@ pub struct Shape(String);
 
 impl Shape {
     /// The shape of a view.
-    pub fn of(view: &View<'_>) -> Self {
-        Self::new(view)
+    pub fn new(view: &View<'_>) -> Self {
+        Self::build(view)
     }
 
     /// The shape of a `serde_json::Value`.
-    pub fn of_value(value: &Value) -> Self {
-        Self::new(&value)
+    pub fn from_value(value: &Value) -> Self {
+        Self::build(&value)
     }
 
-    fn new(value: &impl Shaped) -> Self {
+    fn build(value: &impl HasShape) -> Self {
         let mut out = String::new();
         write(value, MAX_DEPTH, &mut out);
         Self(out)
@@ -51,7 +51,7 @@ impl fmt::Display for Shape {
 }
 
 /// What a shape shows of a value.
-enum Look<'v, T> {
+enum Level<'v, T> {
     /// How many characters it has.
     Text(usize),
     /// How many items it has, and the first.
@@ -61,21 +61,21 @@ enum Look<'v, T> {
     Scalar(Kind),
 }
 
-trait Shaped: Sized {
-    fn look(&self) -> Look<'_, Self>;
+trait HasShape: Sized {
+    fn level(&self) -> Level<'_, Self>;
 }
 
-impl Shaped for View<'_> {
-    fn look(&self) -> Look<'_, Self> {
+impl HasShape for View<'_> {
+    fn level(&self) -> Level<'_, Self> {
         let len = self.len().unwrap_or_default();
         match self.kind() {
-            Kind::String => Look::Text(self.as_str().unwrap_or_default().chars().count()),
-            Kind::Array => Look::List(len, self.at(0)),
+            Kind::String => Level::Text(self.as_str().unwrap_or_default().chars().count()),
+            Kind::Array => Level::List(len, self.at(0)),
             Kind::Object => {
                 let own = self.members().filter(|(key, _)| !is_internal(key));
-                Look::Object(len, own.take(MAX_KEYS + 1).collect())
+                Level::Object(len, own.take(MAX_KEYS + 1).collect())
             }
-            scalar => Look::Scalar(scalar),
+            scalar => Level::Scalar(scalar),
         }
     }
 }
@@ -92,25 +92,25 @@ pub(crate) fn kind_of(value: &Value) -> Kind {
     }
 }
 
-impl Shaped for &Value {
-    fn look(&self) -> Look<'_, Self> {
+impl HasShape for &Value {
+    fn level(&self) -> Level<'_, Self> {
         match self {
-            Value::String(text) => Look::Text(text.chars().count()),
-            Value::Array(items) => Look::List(items.len(), items.first()),
+            Value::String(text) => Level::Text(text.chars().count()),
+            Value::Array(items) => Level::List(items.len(), items.first()),
             Value::Object(members) => {
                 let own = members.iter().filter(|(key, _)| !is_internal(key));
                 let own = own.map(|(key, value)| (Cow::Borrowed(key.as_str()), value));
-                Look::Object(members.len(), own.take(MAX_KEYS + 1).collect())
+                Level::Object(members.len(), own.take(MAX_KEYS + 1).collect())
             }
-            scalar => Look::Scalar(kind_of(scalar)),
+            scalar => Level::Scalar(kind_of(scalar)),
         }
     }
 }
 
-fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
-    match value.look() {
-        Look::Text(chars) => out.push_str(&format!("string({chars})")),
-        Look::List(count, first) => {
+fn write<T: HasShape>(value: &T, depth: usize, out: &mut String) {
+    match value.level() {
+        Level::Text(chars) => out.push_str(&format!("string({chars})")),
+        Level::List(count, first) => {
             match first {
                 None => out.push_str("[]"),
                 Some(_) if depth == 0 => out.push_str("[...]"),
@@ -122,9 +122,9 @@ fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
             }
             out.push_str(&format!("(len={count})"));
         }
-        Look::Object(0, _) => out.push_str("{}"),
-        Look::Object(..) if depth == 0 => out.push_str("{...}"),
-        Look::Object(_, members) => {
+        Level::Object(0, _) => out.push_str("{}"),
+        Level::Object(..) if depth == 0 => out.push_str("{...}"),
+        Level::Object(_, members) => {
             out.push('{');
             for (index, (key, value)) in members.iter().take(MAX_KEYS).enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
@@ -137,7 +137,7 @@ fn write<T: Shaped>(value: &T, depth: usize, out: &mut String) {
             }
             out.push('}');
         }
-        Look::Scalar(scalar) => out.push_str(scalar.as_str()),
+        Level::Scalar(scalar) => out.push_str(scalar.as_str()),
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
 
     fn check(json: &str, expected: &str) {
         let document = Document::new(json.to_owned());
-        let shape = Shape::of(&View::from(document.root().unwrap()));
+        let shape = Shape::new(&View::from(document.root().unwrap()));
         assert_eq!(shape.as_str(), expected, "{json}");
     }
 

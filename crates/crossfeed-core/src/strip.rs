@@ -1,6 +1,6 @@
 //! A result without the fields that the engine added to it.
 
-use crossfeed_json::{Cursor, Document, Prune, Quoted, cuts, without};
+use crossfeed_json::{Cursor, Document, Prune, RawString, cuts, without};
 use crossfeed_wire::internal::is_internal;
 
 /// Which top-level keys are stripped.
@@ -60,7 +60,7 @@ pub fn strip(result: &Document, policy: StripPolicy) -> Option<Vec<u8>> {
 struct TopLevel(StripPolicy);
 
 impl Prune for TopLevel {
-    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+    fn member(&mut self, key: RawString<'_>, depth: usize) -> bool {
         // The first byte decides for most keys.
         depth == 1
             && matches!(key.raw().as_bytes().first(), Some(b'_' | b'\\'))

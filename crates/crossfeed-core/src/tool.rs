@@ -70,7 +70,7 @@ impl PreparedTool {
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
         let arguments = self.listed().read(arguments).map_err(not_readable)?;
-        match self.schema_for(|| Ok(!Plan::of(&arguments, None)?.is_empty())) {
+        match self.schema_for(|| Ok(!Plan::new(&arguments, None)?.is_empty())) {
             Ok(schema) => Ok((arguments, schema)),
             Err(error) => {
                 // They may nest to any depth.

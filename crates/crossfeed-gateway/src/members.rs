@@ -1,7 +1,7 @@
 //! Finds members of JSON objects in their bytes, without an index, and sets them so that every other byte stays.
 
 use bytes::Bytes;
-use crossfeed_json::{Change, Cursor, Document, Edits, Kind, Quoted, TokenVisitor, read_tokens};
+use crossfeed_json::{Change, Cursor, Document, Edits, Kind, RawString, TokenVisitor, read_tokens};
 use memchr::memmem;
 use std::{borrow::Cow, ops::Range, str::FromStr};
 
@@ -21,7 +21,7 @@ pub(crate) struct Member<K> {
 
 impl<K> Member<K> {
     /// One whose value begins at a place, and is not read yet.
-    pub(crate) fn begin(key: K, written: &Quoted<'_>, value: usize) -> Self {
+    pub(crate) fn begin(key: K, written: &RawString<'_>, value: usize) -> Self {
         Self {
             key,
             // The quote before it is part of the member.
@@ -65,7 +65,7 @@ pub(crate) fn may_hide(json: &[u8]) -> bool {
 }
 
 /// Where the value of a key begins: behind the key stand its closing quote, a colon, and blanks around it.
-pub(crate) fn value_start(json: &[u8], key: &Quoted<'_>) -> Option<usize> {
+pub(crate) fn value_start(json: &[u8], key: &RawString<'_>) -> Option<usize> {
     let behind = key.start() + key.raw().len() + 1;
     let mut rest = json.get(behind..)?.iter();
     let skipped = rest.position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'))?;
@@ -122,7 +122,7 @@ impl<T, F: Fn(&str) -> Option<T>, G: FnMut(Member<T>)> TokenVisitor for Members<
         self.depth -= 1;
     }
 
-    fn key(&mut self, key: Quoted<'_>) {
+    fn key(&mut self, key: RawString<'_>) {
         if self.depth != 1 {
             return;
         }

@@ -171,10 +171,8 @@ struct Compiler<'a> {
     sites: usize,
 }
 
-type Compiled = Result<Node, ParseError>;
-
 impl Compiler<'_> {
-    fn node(&mut self, ast: Ast, depth: usize) -> Compiled {
+    fn node(&mut self, ast: Ast, depth: usize) -> Result<Node, ParseError> {
         if depth > MAX_TREE_DEPTH {
             return Err(ParseError::TooDeep {
                 found: depth,
@@ -187,9 +185,9 @@ impl Compiler<'_> {
             Ast::Identity { .. } => Node::Current,
             Ast::Field { name, .. } => {
                 self.sites += 1;
-                Node::Path(Path::of(Part::Field(name.into(), self.sites - 1)))
+                Node::Path(Path::new(Part::Field(name.into(), self.sites - 1)))
             }
-            Ast::Index { idx, .. } => Node::Path(Path::of(Part::Index(idx.into()))),
+            Ast::Index { idx, .. } => Node::Path(Path::new(Part::Index(idx.into()))),
             Ast::Literal { offset, value } => self.literal(offset, &value),
             Ast::Subexpr { .. } => chain_of(self.nodes(unroll(ast), inner)?),
             Ast::Or { .. } => Node::Or(self.nodes(unroll(ast), inner)?.into()),
@@ -205,7 +203,7 @@ impl Compiler<'_> {
                 let right = self.node(*rhs, inner)?;
                 Node::Compare(Box::new(Comparison {
                     operator: comparator,
-                    constant: Constant::of(&right),
+                    constant: Constant::from_literal(&right),
                     left,
                     right,
                 }))
@@ -234,7 +232,7 @@ impl Compiler<'_> {
         parts.into_iter().map(|ast| self.node(ast, depth)).collect()
     }
 
-    fn hash(&mut self, elements: Vec<KeyValuePair>, depth: usize) -> Compiled {
+    fn hash(&mut self, elements: Vec<KeyValuePair>, depth: usize) -> Result<Node, ParseError> {
         let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
         let mut values = Vec::with_capacity(elements.len());
         for pair in elements {
@@ -254,7 +252,7 @@ impl Compiler<'_> {
         })))
     }
 
-    fn projection(&mut self, lhs: Ast, rhs: Ast, depth: usize) -> Compiled {
+    fn projection(&mut self, lhs: Ast, rhs: Ast, depth: usize) -> Result<Node, ParseError> {
         let (source, over) = match lhs {
             Ast::Flatten { node, .. } => (self.node(*node, depth)?, Over::Flattened),
             Ast::ObjectValues { node, .. } => (self.node(*node, depth)?, Over::Values),
@@ -343,7 +341,7 @@ fn chain_of(parts: Vec<Node>) -> Node {
 }
 
 impl Path {
-    fn of(part: Part) -> Self {
+    fn new(part: Part) -> Self {
         let long = match &part {
             // An expression is shorter than 4 GiB.
             Part::Field(name, _) => name.len() as u32 / 64,
@@ -392,7 +390,7 @@ impl Comparison {
 
 impl Constant {
     /// The number or string that a literal stands for.
-    fn of(literal: &Node) -> Option<Self> {
+    fn from_literal(literal: &Node) -> Option<Self> {
         let document = match literal {
             Node::Text(text) => return Some(Self::Text(text.as_bytes().into())),
             Node::Literal(document) => document,

@@ -34,5 +34,5 @@ pub use eval::{Arena, EvalError, TypeMismatch, WhyEmpty, evaluate, why_empty};
 pub use expression::Expression;
 pub use function::Function;
 pub use mask::masked;
-pub use memory::{Memory, Reservation, Taken};
+pub use memory::{Charge, Memory, Reservation};
 pub use view::{Kind, OutputTooLarge, Unrepresentable, ValueSize, View};

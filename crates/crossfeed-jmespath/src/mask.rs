@@ -45,7 +45,7 @@ pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
     if compares && !has_selected {
         return None;
     }
-    let mut masking = Masking {
+    let mut masking = Masker {
         hidden: vec![false; tokens.len()],
         negated: vec![false; tokens.len()],
         tokens,
@@ -60,7 +60,7 @@ pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
     Some(shown)
 }
 
-struct Masking<'t> {
+struct Masker<'t> {
     tokens: Tokens<'t>,
     /// Tokens that are hidden; a run of them is one `…`.
     hidden: Vec<bool>,
@@ -69,7 +69,7 @@ struct Masking<'t> {
     has_selected: bool,
 }
 
-impl Masking<'_> {
+impl Masker<'_> {
     fn mark(&mut self) {
         for index in 0..self.tokens.len() {
             if self.tokens.kind(index) == Kind::Not {

@@ -37,7 +37,7 @@ pub struct Reservation {
 
 /// Bytes that were taken of a [`Memory`]. They are given back when it is dropped.
 #[derive(Debug)]
-pub struct Taken {
+pub struct Charge {
     memory: Option<Arc<dyn Memory>>,
     bytes: usize,
 }
@@ -151,12 +151,12 @@ impl Reservation {
     }
 
     /// What was taken so far, to be held for longer than the work.
-    pub fn into_taken(mut self) -> Taken {
+    pub fn into_charge(mut self) -> Charge {
         self.taken()
     }
 
-    fn taken(&mut self) -> Taken {
-        Taken {
+    fn taken(&mut self) -> Charge {
+        Charge {
             memory: self.memory.take(),
             bytes: self.taken.replace(0),
         }
@@ -169,7 +169,7 @@ impl Drop for Reservation {
     }
 }
 
-impl Drop for Taken {
+impl Drop for Charge {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory
             && self.bytes > 0
@@ -237,7 +237,7 @@ mod tests {
         let memory = memory(1 << 20);
         let reservation = Reservation::new(Some(memory.clone()));
         reservation.reserve(1 << 19).unwrap();
-        let taken = reservation.into_taken();
+        let taken = reservation.into_charge();
         assert_eq!(memory.held.load(SeqCst), (1 << 19) - UNCHARGED);
         drop(taken);
         assert_eq!(memory.held.load(SeqCst), 0);

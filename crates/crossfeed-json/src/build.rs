@@ -8,8 +8,8 @@ mod members;
 
 use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
-    index::{Large, MAX_OPEN, Tape},
-    keys::{Distinct, HashedKey, Node, Shapes},
+    index::{LargeContainer, MAX_OPEN, Tape},
+    keys::{DistinctKeys, HashedKey, Node, Shapes},
     lex::{Text, fail},
     scan::Scanner,
     word::{Word, kind},
@@ -57,7 +57,7 @@ struct Builder {
     /// For each open object with listed keys, how many belong to those around it.
     outer_keys: Vec<u32>,
     shapes: Shapes,
-    distinct: Distinct,
+    distinct: DistinctKeys,
     /// Large containers whose numbers are not below stand beside the tape.
     far_larges_from: u32,
 }
@@ -88,7 +88,7 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
         keys: Vec::with_capacity(32),
         outer_keys: Vec::new(),
         shapes: Shapes::default(),
-        distinct: Distinct::default(),
+        distinct: DistinctKeys::default(),
         far_larges_from,
     };
     let outcome = builder.document();
@@ -320,7 +320,7 @@ impl Builder {
         } else {
             next - 1
         };
-        self.tape.larges.push(Large {
+        self.tape.larges.push(LargeContainer {
             end: offset(end),
             next,
             count: frame.count,

@@ -29,7 +29,7 @@ const _: () = assert!(MAX_DEPTH < MAX_OPEN);
 
 /// What a list or object has beside the tape if its word has no room for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Large {
+pub(crate) struct LargeContainer {
     /// The offset behind the closing bracket.
     pub(crate) end: u32,
     /// The first slot behind the container's last descendant.
@@ -54,7 +54,7 @@ pub(crate) struct ListedKey {
 
 /// An object with duplicate keys.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deduplicated {
+pub(crate) struct UniqueMembers {
     pub(crate) slot: u32,
     /// Where its members begin in [`Tape::distinct_members`].
     pub(crate) start: u32,
@@ -73,7 +73,7 @@ pub(crate) type BySlot = Vec<(u32, u32)>;
 pub(crate) struct Tape {
     pub(crate) raw: Bytes,
     pub(crate) words: Vec<Word>,
-    pub(crate) larges: Vec<Large>,
+    pub(crate) larges: Vec<LargeContainer>,
     /// The numbers of large containers that have no room for them.
     pub(crate) far_larges: BySlot,
     /// The offsets behind scalars that are longer than their words can tell.
@@ -81,7 +81,7 @@ pub(crate) struct Tape {
     /// Keys that are not found by reading backwards from their values, in ascending order of slots.
     pub(crate) keys: Vec<ListedKey>,
     /// Objects with duplicate keys, in ascending order of slots.
-    pub(crate) duplicates: Vec<Deduplicated>,
+    pub(crate) duplicates: Vec<UniqueMembers>,
     /// The members of these, of each the last occurrence of each key at the place of the first.
     pub(crate) distinct_members: Vec<u32>,
     /// The most objects and lists that are open at once.
@@ -109,13 +109,13 @@ impl Tape {
     pub(crate) fn resident_bytes(&self) -> usize {
         let lists = [&self.far_larges, &self.long_ends];
         self.words.capacity() * size_of::<Word>()
-            + self.larges.capacity() * size_of::<Large>()
+            + self.larges.capacity() * size_of::<LargeContainer>()
             + lists
                 .map(|list| list.capacity() * size_of::<(u32, u32)>())
                 .iter()
                 .sum::<usize>()
             + self.keys.capacity() * size_of::<ListedKey>()
-            + self.duplicates.capacity() * size_of::<Deduplicated>()
+            + self.duplicates.capacity() * size_of::<UniqueMembers>()
             + self.distinct_members.capacity() * size_of::<u32>()
             + self.built.resident_bytes()
     }
@@ -127,7 +127,7 @@ impl Tape {
 
     /// What is beside the tape for the container `word` at `slot`, which is a large one.
     #[inline]
-    fn large(&self, slot: u32, word: Word) -> &Large {
+    fn large(&self, slot: u32, word: Word) -> &LargeContainer {
         let number = match word.large() {
             Some(number) => number,
             None => find(&self.far_larges, slot),

@@ -4,7 +4,7 @@
 //!
 //! Objects in a list mostly have one of a few shapes. [`Shapes`] remembers lists of keys that were
 //! proven distinct, as a tree: a key that follows the keys before it as it did in some object before
-//! is read by comparing bytes, without looking for its end and without hashing. [`Distinct`] checks
+//! is read by comparing bytes, without looking for its end and without hashing. [`DistinctKeys`] checks
 //! lists of hashes, for objects of other shapes. Keys that ascend need neither.
 
 use crate::{index::MAX_OPEN, scan};
@@ -222,14 +222,14 @@ const BEGINNING: usize = 1024;
 
 /// Checks lists of hashes.
 #[derive(Default)]
-pub(crate) struct Distinct {
+pub(crate) struct DistinctKeys {
     /// For each depth the last long list that was found distinct.
     lists: Vec<Vec<u64>>,
     /// The hash table for long lists: parts of hashes, 0 for free places.
     table: Vec<u32>,
 }
 
-impl Distinct {
+impl DistinctKeys {
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
     #[inline(never)]
     pub(crate) fn check(&mut self, depth: usize, keys: &[HashedKey]) -> bool {
@@ -338,7 +338,7 @@ fn mix(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Distinct, HashedKey, SPREAD, hash};
+    use super::{DistinctKeys, HashedKey, SPREAD, hash};
     use proptest::{collection::vec, prelude::*};
     use std::collections::HashSet;
 
@@ -347,7 +347,7 @@ mod tests {
     }
 
     /// Keys of no text, with these hashes.
-    fn check(distinct: &mut Distinct, hashes: &[u64]) -> bool {
+    fn check(distinct: &mut DistinctKeys, hashes: &[u64]) -> bool {
         let key = |&hash: &u64| HashedKey {
             hash,
             start: 1,
@@ -361,7 +361,7 @@ mod tests {
     fn finds_one_repeated_hash_among_many() {
         for count in [2, 3, 12, 13, 16, 17, 100, 256, 257, 70_000] {
             let mut hashes: Vec<u64> = (0..count).map(|n: u64| hash_of(&n.to_string())).collect();
-            let mut distinct = Distinct::default();
+            let mut distinct = DistinctKeys::default();
             assert!(check(&mut distinct, &hashes), "{count}");
             let last = hashes.len() - 1;
             for (from, to) in [(0, last), (last, 0), (last / 2, last), (0, 1)] {
@@ -385,7 +385,7 @@ mod tests {
             x.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(x)))
         });
         let crowd: Vec<u64> = (1..1000).map(|n: u64| inverse.wrapping_mul(n)).collect();
-        assert!(!check(&mut Distinct::default(), &crowd));
+        assert!(!check(&mut DistinctKeys::default(), &crowd));
     }
 
     #[test]

@@ -42,5 +42,5 @@ pub use prune::{Prune, cuts, without};
 pub use rewrite::Change;
 pub use string::{Origins, escape_into, quoted, unescape};
 pub use tables::{ColumnRequest, Rows, Tables};
-pub use tokens::{Quoted, TokenVisitor, read_tokens};
+pub use tokens::{RawString, TokenVisitor, read_tokens};
 pub use value::{NumberOutOfRange, number as number_value};

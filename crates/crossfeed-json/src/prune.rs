@@ -3,14 +3,14 @@
 
 use crate::{
     document::JsonError,
-    tokens::{Bits, Quoted, TokenVisitor, read_tokens},
+    tokens::{Bits, RawString, TokenVisitor, read_tokens},
 };
 use std::ops::Range;
 
 /// Decides what goes. It does not see what is within a member or an item that goes.
 pub trait Prune {
     /// Whether the member of this key goes. `depth` counts what is open around it: 1 at the top level.
-    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool;
+    fn member(&mut self, key: RawString<'_>, depth: usize) -> bool;
 
     /// Whether the next item of the innermost list goes.
     fn item(&mut self, _depth: usize) -> bool {
@@ -18,7 +18,7 @@ pub trait Prune {
     }
 
     /// A value that is a string and stays. `depth` is 0 for the text's own value.
-    fn string(&mut self, _string: Quoted<'_>, _depth: usize) {}
+    fn string(&mut self, _string: RawString<'_>, _depth: usize) {}
 
     /// An object or a list begins that stays.
     fn open(&mut self) {}
@@ -31,12 +31,12 @@ pub trait Prune {
 /// stand before it, and it may nest as deep as it will.
 ///
 /// ```
-/// use crossfeed_json::{Prune, Quoted, cuts, without};
+/// use crossfeed_json::{Prune, RawString, cuts, without};
 ///
 /// struct Secrets;
 ///
 /// impl Prune for Secrets {
-///     fn member(&mut self, key: Quoted<'_>, _: usize) -> bool {
+///     fn member(&mut self, key: RawString<'_>, _: usize) -> bool {
 ///         key.text() == "secret"
 ///     }
 /// }
@@ -126,7 +126,7 @@ impl<P: Prune> TokenVisitor for Pruner<'_, P> {
     }
 
     #[inline(always)]
-    fn key(&mut self, key: Quoted<'_>) {
+    fn key(&mut self, key: RawString<'_>) {
         if self.going == 0 {
             let goes = self.prune.member(key, self.depth);
             self.decide(goes);
@@ -142,7 +142,7 @@ impl<P: Prune> TokenVisitor for Pruner<'_, P> {
     }
 
     #[inline(always)]
-    fn string(&mut self, string: Quoted<'_>) {
+    fn string(&mut self, string: RawString<'_>) {
         if self.going == 0 {
             self.prune.string(string, self.depth);
         }
@@ -181,7 +181,7 @@ impl<P: Prune> TokenVisitor for Pruner<'_, P> {
 mod tests {
     use super::{Prune, cuts, without};
     use crate::{
-        Quoted,
+        RawString,
         tests::{Json, blanks, json},
     };
     use proptest::prelude::*;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     impl Prune for Certain<'_> {
-        fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+        fn member(&mut self, key: RawString<'_>, depth: usize) -> bool {
             assert_eq!(depth, self.items.len());
             goes(key.raw(), self.letters)
         }

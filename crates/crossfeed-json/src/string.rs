@@ -127,7 +127,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
 /// let raw = r"a\n\u0062\u0063d";
 /// let text = unescape(raw);
 /// let mut origins = Origins::new(raw);
-/// let (c, d) = (origins.of(3), origins.of(4));
+/// let (c, d) = (origins.raw_offset(3), origins.raw_offset(4));
 /// assert_eq!((&text[3..4], &raw[c..d]), ("c", r"\u0063"));
 /// ```
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl<'a> Origins<'a> {
 
     /// The offset of what stands at `offset` of the text, at a character's beginning or the end. Each
     /// must be no smaller than the one asked for before.
-    pub fn of(&mut self, offset: usize) -> usize {
+    pub fn raw_offset(&mut self, offset: usize) -> usize {
         while self.text < offset {
             let plain = self.scanner.special(self.raw, self.at) - self.at;
             let plain = plain.min(offset - self.text);
@@ -368,7 +368,7 @@ mod tests {
         let mut origins = Origins::new(raw);
         let (mut before, mut came) = (0, 0);
         for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
-            let from = origins.of(at);
+            let from = origins.raw_offset(at);
             assert_eq!(unescape(&raw[came..from]), text[before..at], "{raw}");
             (before, came) = (at, from);
         }
@@ -386,7 +386,7 @@ mod tests {
         fn what_is_no_string_does_no_harm(parts in vec(select(["\\", "\\u", "d83d", "de", "é", "\"", "a", "\n"].to_vec()), 0..30)) {
             let raw = parts.concat();
             let text = unescape(&raw);
-            prop_assert!(Origins::new(&raw).of(text.len()) <= raw.len());
+            prop_assert!(Origins::new(&raw).raw_offset(text.len()) <= raw.len());
         }
 
         #[test]

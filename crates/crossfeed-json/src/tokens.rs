@@ -12,13 +12,13 @@ use std::borrow::Cow;
 
 /// A string as it is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Quoted<'t> {
+pub struct RawString<'t> {
     pub(crate) raw: &'t str,
     pub(crate) start: usize,
     pub(crate) escaped: bool,
 }
 
-impl<'t> Quoted<'t> {
+impl<'t> RawString<'t> {
     /// What stands between the quotes.
     pub fn raw(self) -> &'t str {
         self.raw
@@ -50,13 +50,13 @@ pub trait TokenVisitor {
     fn open(&mut self, _at: usize) {}
 
     /// The key of a member, whose value comes next.
-    fn key(&mut self, _key: Quoted<'_>) {}
+    fn key(&mut self, _key: RawString<'_>) {}
 
     /// An item of a list comes next.
     fn item(&mut self) {}
 
     /// A value that is a string.
-    fn string(&mut self, _string: Quoted<'_>) {}
+    fn string(&mut self, _string: RawString<'_>) {}
 
     /// A value ends before `end`: told of each string, number and word, and of each object and list
     /// behind its [`close`](Self::close).
@@ -76,13 +76,13 @@ pub trait TokenVisitor {
 /// each level of the text.
 ///
 /// ```
-/// use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
+/// use crossfeed_json::{RawString, TokenVisitor, read_tokens};
 ///
 /// #[derive(Default)]
 /// struct Keys(Vec<String>);
 ///
 /// impl TokenVisitor for Keys {
-///     fn key(&mut self, key: Quoted<'_>) {
+///     fn key(&mut self, key: RawString<'_>) {
 ///         self.0.push(key.text().into_owned());
 ///     }
 /// }
@@ -113,7 +113,7 @@ pub fn read_tokens(text: &str, visitor: &mut impl TokenVisitor) -> Result<(), Js
                     let start = at + 1;
                     let escaped;
                     (at, escaped) = bytes.string(&mut scanner, start)?;
-                    visitor.string(quoted(text, start, at, escaped));
+                    visitor.string(raw_string(text, start, at, escaped));
                 }
                 b'{' => {
                     outer.push(in_object);
@@ -196,7 +196,7 @@ fn key(
         return fail(JsonErrorKind::Syntax, at);
     }
     let (behind, escaped) = bytes.string(scanner, at + 1)?;
-    visitor.key(quoted(text, at + 1, behind, escaped));
+    visitor.key(raw_string(text, at + 1, behind, escaped));
     let (byte, at) = bytes.token(behind)?;
     if byte != b':' {
         return fail(JsonErrorKind::Syntax, at);
@@ -206,10 +206,10 @@ fn key(
 
 /// The string that begins behind a quote at `start` and ends with one before `behind`.
 #[inline(always)]
-fn quoted(text: &str, start: usize, behind: usize, escaped: bool) -> Quoted<'_> {
+fn raw_string(text: &str, start: usize, behind: usize, escaped: bool) -> RawString<'_> {
     // Quotes are ASCII, so that these are boundaries of characters.
     let raw = text.get(start..behind - 1).unwrap_or_default();
-    Quoted {
+    RawString {
         raw,
         start,
         escaped,
@@ -255,7 +255,7 @@ impl Bits {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bits, Quoted, TokenVisitor, read_tokens};
+    use super::{Bits, RawString, TokenVisitor, read_tokens};
     use crate::{
         Document, JsonErrorKind,
         tests::{Json, blanks, json},
@@ -264,19 +264,19 @@ mod tests {
 
     /// Writes down what it is told.
     #[derive(Default)]
-    struct Told(String);
+    struct Transcript(String);
 
-    impl TokenVisitor for Told {
+    impl TokenVisitor for Transcript {
         fn open(&mut self, _: usize) {
             self.0.push('(');
         }
-        fn key(&mut self, key: Quoted<'_>) {
+        fn key(&mut self, key: RawString<'_>) {
             self.0 += &format!("{:?}:", key.text());
         }
         fn item(&mut self) {
             self.0.push('-');
         }
-        fn string(&mut self, string: Quoted<'_>) {
+        fn string(&mut self, string: RawString<'_>) {
             self.0 += &format!("{:?}", string.text());
         }
         fn value_end(&mut self, _: usize) {
@@ -322,7 +322,7 @@ mod tests {
 
     /// A text is JSON to both, or fails in both at the same byte.
     fn agrees(text: &str) {
-        let found = read_tokens(text, &mut Told::default());
+        let found = read_tokens(text, &mut Transcript::default());
         let document = Document::new(text.to_owned());
         match document.root() {
             Ok(_) => assert_eq!(found, Ok(()), "{text:?}"),
@@ -334,7 +334,7 @@ mod tests {
     proptest! {
         #[test]
         fn tells_what_stands_there(json in json(), blanks in blanks()) {
-            let (mut told, mut model) = (Told::default(), String::new());
+            let (mut told, mut model) = (Transcript::default(), String::new());
             prop_assert_eq!(read_tokens(&json.text(blanks), &mut told), Ok(()));
             expected(&json, &mut model);
             prop_assert_eq!(told.0, model);
@@ -395,7 +395,7 @@ mod tests {
             "{\"a\": [1.5e+3, -20, true, null, \"x\\n\\u00e9é\u{1f600}\"], \"b\": {\"c\": [[]]}}";
         for (end, _) in text.char_indices() {
             agrees(&text[..end]);
-            assert!(read_tokens(&text[..end], &mut Told::default()).is_err());
+            assert!(read_tokens(&text[..end], &mut Transcript::default()).is_err());
         }
         agrees(text);
     }
@@ -404,7 +404,7 @@ mod tests {
     fn nothing_is_too_deep() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")] {
             let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
-            let mut told = Told::default();
+            let mut told = Transcript::default();
             assert_eq!(read_tokens(&text, &mut told), Ok(()));
             let opened = told.0.matches('(').count();
             assert_eq!(opened, 100_000 * (open.len() / 6 + 1));

@@ -1,7 +1,7 @@
 //! One value of the index in eight bytes. What has no room stands in a list of the [`Tape`].
 
 #[cfg(doc)]
-use crate::index::{Large, Tape};
+use crate::index::{LargeContainer, Tape};
 
 /// Kinds of values.
 pub(crate) mod kind {
@@ -27,7 +27,7 @@ pub(crate) mod kind {
 ///
 /// A container with few children and descendants has 6 bits with the number of children and 13 with
 /// the distance to the next word that is not its own; the highest bit is 0. Others have that bit set
-/// and the number of their [`Large`], or [`Word::FULL`].
+/// and the number of their [`LargeContainer`], or [`Word::FULL`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word(u64);
 
@@ -116,7 +116,7 @@ impl Word {
         (self.0 >> Self::FIELD) as u32
     }
 
-    /// The number of a large container's [`Large`], unless it stands beside the tape.
+    /// The number of a large container's [`LargeContainer`], unless it stands beside the tape.
     #[inline(always)]
     pub(crate) fn large(self) -> Option<u32> {
         (self.field() != Self::FULL).then(|| self.field() - Self::LARGE)

@@ -328,7 +328,7 @@ fn received(arguments: &Value) -> String {
     if text.len() <= MAX_ARGUMENTS_BYTES {
         return text;
     }
-    format!("{} ({} bytes)", Shape::of_value(arguments), text.len())
+    format!("{} ({} bytes)", Shape::from_value(arguments), text.len())
 }
 
 /// Writes a word at the left and a text beside it, wrapped.

@@ -28,7 +28,7 @@ pub(crate) enum Node<'a> {
 /// What is within a list or object that was opened.
 pub(crate) enum Child<'n, 'a> {
     /// As it came.
-    Came(View<'a>),
+    Original(View<'a>),
     /// What something was put into, or in the place of.
     Changed(&'n Node<'a>),
 }
@@ -62,7 +62,7 @@ pub(crate) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    fn of(came: View<'a>) -> Self {
+    fn new(came: View<'a>) -> Self {
         Self {
             len: came.len().unwrap_or_default(),
             came,
@@ -83,7 +83,7 @@ impl<'a> Items<'a> {
         let came = self.came.items().enumerate().map(move |(index, item)| {
             match changed.next_if(|(place, _)| **place == index) {
                 Some((_, node)) => Child::Changed(node),
-                None => Child::Came(item),
+                None => Child::Original(item),
             }
         });
         let added = self.changed.range(count..);
@@ -141,7 +141,7 @@ struct Index {
 }
 
 impl Index {
-    fn of(object: &View<'_>) -> Self {
+    fn new(object: &View<'_>) -> Self {
         let state = RandomState::new();
         // Keys that read as the same text are one.
         let hash = |name: Name<'_, '_>| hash_of(&state, &name.into_text());
@@ -185,7 +185,7 @@ fn numbered<'n, 'a>(object: &'n View<'a>) -> impl Iterator<Item = (Name<'n, 'a>,
 const FEW: usize = 8;
 
 impl<'a> Members<'a> {
-    fn of(came: View<'a>) -> Self {
+    fn new(came: View<'a>) -> Self {
         Self {
             came: Some(came),
             ..Self::default()
@@ -202,7 +202,7 @@ impl<'a> Members<'a> {
         let came = self.came.iter().flat_map(numbered);
         let came = came.filter_map(|(name, place, value)| {
             let child = match self.changed.get(&place) {
-                None => Child::Came(value),
+                None => Child::Original(value),
                 Some(changed) => Child::Changed(changed.as_ref()?),
             };
             Some((name, child))
@@ -223,7 +223,7 @@ impl<'a> Members<'a> {
             });
             return found;
         }
-        let index = self.index.get_or_insert_with(|| Index::of(came));
+        let index = self.index.get_or_insert_with(|| Index::new(came));
         let mut places = index.places(key);
         places.find_map(|place| {
             let member = match came.as_cursor() {
@@ -288,8 +288,8 @@ impl<'a> Members<'a> {
 /// What is within a view, one level of it.
 pub(crate) fn opened<'a>(view: &View<'a>) -> Option<Node<'a>> {
     Some(match view.kind() {
-        Kind::Array => Node::List(Items::of(view.clone())),
-        Kind::Object => Node::Object(Members::of(view.clone())),
+        Kind::Array => Node::List(Items::new(view.clone())),
+        Kind::Object => Node::Object(Members::new(view.clone())),
         _ => return None,
     })
 }
@@ -311,7 +311,7 @@ impl<'a> Tree<'a> for Node<'a> {
         Self::View(View::null())
     }
 
-    fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
+    fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
         let size = view.size(limit)?;
         Ok((Self::View(view.clone()), size))
     }

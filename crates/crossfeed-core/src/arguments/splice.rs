@@ -2,7 +2,7 @@
 
 use super::node::{Child, Name, Node, opened};
 use bytes::Bytes;
-use crossfeed_jmespath::{Cost, Kind, Memory, Reservation, Taken, View};
+use crossfeed_jmespath::{Charge, Cost, Kind, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Key, escape_into};
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -39,7 +39,7 @@ const ESCAPED: usize = 6;
 pub struct SplicedJson {
     chunks: Vec<Bytes>,
     /// What the pieces that were written take of the session's memory.
-    taken: Option<Arc<Taken>>,
+    taken: Option<Arc<Charge>>,
 }
 
 impl PartialEq for SplicedJson {
@@ -133,7 +133,7 @@ pub(crate) fn spliced(
     writer.flush();
     Ok(SplicedJson {
         chunks: writer.chunks,
-        taken: memory.map(|_| Arc::new(writer.reservation.into_taken())),
+        taken: memory.map(|_| Arc::new(writer.reservation.into_charge())),
     })
 }
 
@@ -143,12 +143,10 @@ struct Writer {
     reservation: Reservation,
 }
 
-type Written = Result<(), Cost>;
-
 impl Writer {
     /// Makes room for so many bytes, and for the signs around them: each bracket is closed without asking.
     #[inline]
-    fn make_room(&mut self, bytes: usize) -> Written {
+    fn make_room(&mut self, bytes: usize) -> Result<(), Cost> {
         self.reservation
             .grow_by(&mut self.open, bytes.saturating_add(SIGNS))
     }
@@ -160,15 +158,15 @@ impl Writer {
     }
 
     /// Recursion is bounded by the depth of the arguments.
-    fn node(&mut self, node: &Node<'_>) -> Written {
+    fn node(&mut self, node: &Node<'_>) -> Result<(), Cost> {
         self.make_room(0)?;
         match node {
             Node::View(view) => self.view(view)?,
             Node::List(items) => {
                 self.open.push(b'[');
-                let mut run = Run::of(items.original());
+                let mut run = Run::new(items.original());
                 for (index, child) in items.iter().enumerate() {
-                    if let Child::Came(view) = &child
+                    if let Child::Original(view) = &child
                         && let Some(item) = view.as_cursor()
                         && run.goes_on(item.offset(), item)
                     {
@@ -183,9 +181,9 @@ impl Writer {
             }
             Node::Object(members) => {
                 self.open.push(b'{');
-                let mut run = members.original().map_or_else(Run::default, Run::of);
+                let mut run = members.original().map_or_else(Run::default, Run::new);
                 for (index, (name, child)) in members.iter().enumerate() {
-                    if let Child::Came(view) = &child
+                    if let Child::Original(view) = &child
                         && let Some(member) = view.as_cursor()
                         && let Name::Source(key) = &name
                         && run.goes_on(key_start(*key, member), member)
@@ -205,10 +203,10 @@ impl Writer {
     }
 
     /// A child of its own, or the first of a run of children that are written as they came.
-    fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) -> Written {
+    fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) -> Result<(), Cost> {
         match child {
             Child::Changed(node) => self.node(node),
-            Child::Came(view) => match view.as_cursor() {
+            Child::Original(view) => match view.as_cursor() {
                 Some(cursor) if run.is_possible() => {
                     run.begin(cursor);
                     Ok(())
@@ -219,7 +217,7 @@ impl Writer {
     }
 
     /// Writes what of a run is left to be written.
-    fn end(&mut self, run: &mut Run<'_>) -> Written {
+    fn end(&mut self, run: &mut Run<'_>) -> Result<(), Cost> {
         let Some((container, bytes)) = run.take() else {
             return Ok(());
         };
@@ -245,7 +243,7 @@ impl Writer {
         }
     }
 
-    fn name(&mut self, name: &Name<'_, '_>) -> Written {
+    fn name(&mut self, name: &Name<'_, '_>) -> Result<(), Cost> {
         match name {
             Name::Source(key) => {
                 self.make_room(key.raw().len())?;
@@ -262,7 +260,7 @@ impl Writer {
         Ok(())
     }
 
-    fn view(&mut self, view: &View<'_>) -> Written {
+    fn view(&mut self, view: &View<'_>) -> Result<(), Cost> {
         if let Some(cursor) = view.as_cursor()
             && cursor.written_len() >= SHARED_BYTES
             && !cursor.document_has_duplicates()
@@ -293,7 +291,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// No run yet, of the children of what came.
-    fn of(came: &View<'a>) -> Self {
+    fn new(came: &View<'a>) -> Self {
         // Where a key stands twice, not all that is written is there.
         let came = came.as_cursor();
         Self {

@@ -12,7 +12,7 @@ pub(crate) trait Tree<'a>: Clone {
     fn null() -> Self;
 
     /// What a view gives, and its size.
-    fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
+    fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
 
     /// The default of the reference that is this value of the document: its bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
@@ -68,7 +68,7 @@ impl<'a> Tree<'a> for Value {
         Value::Null
     }
 
-    fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
+    fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
         view.to_sized_value(limit)
     }
 

@@ -109,13 +109,13 @@ impl<'v> ArgumentValue<'v> for &'v Value {
 
 /// Members that reading back took out of a document.
 #[derive(Debug, Default)]
-pub(crate) struct Removed {
+pub(crate) struct RemovedMembers {
     /// The objects that they are members of, and their keys.
     places: Vec<(Pointer, String)>,
     ordinals: HashSet<u32>,
 }
 
-impl Removed {
+impl RemovedMembers {
     pub(crate) fn add(&mut self, object: &Pointer, key: &str, value: Cursor<'_>) {
         self.places.push((object.clone(), key.to_owned()));
         self.ordinals.insert(value.ordinal());
@@ -141,13 +141,13 @@ impl Removed {
 
 /// A place in a document, of which members may be removed.
 #[derive(Clone, Copy)]
-pub(crate) struct Came<'v> {
+pub(crate) struct Argument<'v> {
     cursor: Cursor<'v>,
-    removed: &'v Removed,
+    removed: &'v RemovedMembers,
 }
 
-impl<'v> Came<'v> {
-    pub(crate) fn new(cursor: Cursor<'v>, removed: &'v Removed) -> Self {
+impl<'v> Argument<'v> {
+    pub(crate) fn new(cursor: Cursor<'v>, removed: &'v RemovedMembers) -> Self {
         Self { cursor, removed }
     }
 
@@ -179,7 +179,7 @@ impl<'v> Came<'v> {
     }
 }
 
-impl<'v> ArgumentValue<'v> for Came<'v> {
+impl<'v> ArgumentValue<'v> for Argument<'v> {
     fn kind(self) -> Kind {
         self.cursor.kind()
     }

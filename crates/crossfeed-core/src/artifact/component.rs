@@ -106,7 +106,7 @@ impl Component {
                 Some(other) => {
                     return Err(ComponentError::Mark {
                         at: object.key("properties").key(name).key("inPreview"),
-                        found: Shape::of_value(other),
+                        found: Shape::from_value(other),
                     });
                 }
             };

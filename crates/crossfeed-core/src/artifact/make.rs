@@ -2,12 +2,12 @@
 
 use super::{Component, NewArtifact};
 use crate::{
-    canonical::{Stored, Views},
+    canonical::{StoredItem, Views},
     engine::Inner,
     error::{ArtifactError, ComponentMismatch, LimitError, SelectError},
     failure::Failure,
     resolve::FillLimits,
-    reveal::Unredacted,
+    reveal::UnredactedItem,
     select::SelectReport,
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
@@ -52,8 +52,8 @@ impl<'m> ArtifactBuilder<'m> {
     /// a model may see of the result.
     pub(crate) fn make(
         &self,
-        whole: &Unredacted,
-        stored: &Stored,
+        whole: &UnredactedItem,
+        stored: &StoredItem,
         wanted: &NewArtifact,
     ) -> Result<(StoredArtifact, Reports), Box<Failure>> {
         let mut reports = Vec::new();
@@ -101,7 +101,7 @@ impl<'m> ArtifactBuilder<'m> {
     /// The value that the base selector picks, as JSON.
     fn base(
         &self,
-        stored: &Stored,
+        stored: &StoredItem,
         wanted: &NewArtifact,
         reports: &mut Reports,
     ) -> Result<Document, Box<Failure>> {
@@ -177,7 +177,7 @@ impl<'m> ArtifactBuilder<'m> {
             return Ok((None, Some(write(details)?)));
         };
         let full = full_data(component, details, &views.canonical)?;
-        self.judge(component, &full, base, &Shape::of(&views.canonical), limit)?;
+        self.judge(component, &full, base, &Shape::new(&views.canonical), limit)?;
         let in_preview = |name: &str| component.preview_fields().any(|field| field == name);
         let summary = full.iter().filter(|(name, _)| in_preview(name)).cloned();
         let summary = write(summary.collect())?;
@@ -220,7 +220,7 @@ impl<'m> ArtifactBuilder<'m> {
         let findings = schema.findings(&value, &mut steps)?;
         let findings = findings.filter(|it| !(has_missing && it.at.as_str().is_empty()));
         for finding in findings.take(MAX_REPORTED - misfits.len()) {
-            let found = value.pointer(finding.at.as_str()).map(Shape::of_value);
+            let found = value.pointer(finding.at.as_str()).map(Shape::from_value);
             misfits.push(misfit(finding.at, finding.expected, found));
         }
         for misfit in misfits.iter_mut().take(MAX_EXPLAINED) {
@@ -290,7 +290,7 @@ fn full_data<'a>(
     }
     if full.is_empty() {
         return Err(ArtifactError::Nothing {
-            base: Shape::of(base),
+            base: Shape::new(base),
             properties: properties(),
         });
     }

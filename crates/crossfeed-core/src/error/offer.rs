@@ -39,7 +39,7 @@ impl KnownId {
     }
 
     /// An artifact, which is named by its id and its call's.
-    pub(crate) fn of_call(id: &str, call_id: &str) -> Self {
+    pub(crate) fn for_artifact(id: &str, call_id: &str) -> Self {
         Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))
     }
 }

@@ -16,7 +16,7 @@ use std::{
 
 /// Why a wait is over.
 #[derive(Clone, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum WaitOutcome {
     /// The call has returned: its result is in the store.
     Completed,
     /// The call was given up: the store has no result, unless it was given up while storing one.
@@ -59,7 +59,7 @@ struct Wait {
     on: u64,
     /// The call in flight whose arguments wait.
     of: Option<u64>,
-    outcome: Option<Outcome>,
+    outcome: Option<WaitOutcome>,
     waker: Option<Waker>,
 }
 
@@ -192,9 +192,9 @@ impl Calls {
             }
         }
         let outcome = if is_given_up {
-            Outcome::GivenUp(call.tombstone)
+            WaitOutcome::GivenUp(call.tombstone)
         } else {
-            Outcome::Completed
+            WaitOutcome::Completed
         };
         let waits = call.awaited.into_iter();
         let wakers = waits.filter_map(|number| self.finish(number, outcome.clone()));
@@ -230,12 +230,12 @@ impl Calls {
             .map_or_else(Vec::new, |of| find_cycles(self, of))
             .into_iter();
         let wakers =
-            cycles.filter_map(|(number, cycle)| self.finish(number, Outcome::Cycle(cycle)));
+            cycles.filter_map(|(number, cycle)| self.finish(number, WaitOutcome::Cycle(cycle)));
         (numbers, wakers.collect())
     }
 
     /// Ends a wait, unless it has ended; returns its waker.
-    pub(super) fn finish(&mut self, number: u64, outcome: Outcome) -> Option<Waker> {
+    pub(super) fn finish(&mut self, number: u64, outcome: WaitOutcome) -> Option<Waker> {
         let wait = self.waits.get_mut(&number)?;
         if wait.outcome.is_some() {
             return None;
@@ -247,9 +247,9 @@ impl Calls {
     }
 
     /// How a wait ended; a wait that has answered is forgotten.
-    pub(super) fn poll_wait(&mut self, number: u64, waker: &Waker) -> Poll<Outcome> {
+    pub(super) fn poll_wait(&mut self, number: u64, waker: &Waker) -> Poll<WaitOutcome> {
         let Some(wait) = self.waits.get_mut(&number) else {
-            return Poll::Ready(Outcome::Completed);
+            return Poll::Ready(WaitOutcome::Completed);
         };
         let Some(outcome) = wait.outcome.take() else {
             match &mut wait.waker {

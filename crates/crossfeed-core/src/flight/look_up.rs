@@ -5,7 +5,7 @@
 
 use super::{
     Lock,
-    calls::Outcome,
+    calls::WaitOutcome,
     registry::{CallHandle, Registry},
 };
 use crossfeed_wire::{CallId, Scope};
@@ -31,7 +31,7 @@ pub(crate) async fn look_up<L: Lock, T, F, D, J>(
     actor: Option<&CallHandle>,
     wanted: &[Option<&CallId>],
     deadline: impl FnOnce() -> Option<D>,
-    find: impl Fn(usize, Option<Outcome>) -> F,
+    find: impl Fn(usize, Option<WaitOutcome>) -> F,
     dooms: impl Fn(&T) -> J,
 ) -> Vec<T>
 where
@@ -64,7 +64,7 @@ where
         }
     }
     if deadline.is_none() {
-        waits.end(&Outcome::Aborted);
+        waits.end(&WaitOutcome::Aborted);
     }
     let landing: FuturesUnordered<_> = in_flight
         .into_iter()
@@ -82,7 +82,7 @@ where
             Some(over) => match select(landing.next(), over).await {
                 Either::Left((next, _)) => next,
                 Either::Right(((), _)) => {
-                    waits.end(&Outcome::TimedOut);
+                    waits.end(&WaitOutcome::TimedOut);
                     deadline.set(None);
                     continue;
                 }
@@ -92,7 +92,7 @@ where
             break;
         };
         if deadline.is_some() && dooms(&found).await {
-            waits.end(&Outcome::Aborted);
+            waits.end(&WaitOutcome::Aborted);
             deadline.set(None);
         }
         if let Some(landed) = landed.get_mut(place) {

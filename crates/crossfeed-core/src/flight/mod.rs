@@ -25,7 +25,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calls::Outcome;
+pub(crate) use calls::WaitOutcome;
 pub use error::BeginError;
 pub(crate) use look_up::look_up;
 pub(crate) use registry::{CallHandle, Entry, Registry};

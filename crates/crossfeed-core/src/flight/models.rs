@@ -6,7 +6,7 @@
 
 use super::{
     Lock, Shard,
-    calls::Outcome,
+    calls::WaitOutcome,
     look_up,
     registry::{CallHandle, Entry, Registry},
 };
@@ -129,23 +129,23 @@ impl World {
     ) -> Vec<Seen> {
         let calls: Vec<_> = calls.iter().map(|call| id(call)).collect();
         let wanted: Vec<_> = calls.iter().map(Some).collect();
-        let find = |place: usize, outcome: Option<Outcome>| {
+        let find = |place: usize, outcome: Option<WaitOutcome>| {
             let call = &calls[place];
             async move {
                 match outcome {
-                    None | Some(Outcome::Completed) => {
+                    None | Some(WaitOutcome::Completed) => {
                         self.stored(call).await.map_or(Seen::Unknown, Seen::Found)
                     }
-                    Some(Outcome::GivenUp(_)) => {
+                    Some(WaitOutcome::GivenUp(_)) => {
                         self.stored(call).await.map_or(Seen::GivenUp, Seen::Found)
                     }
-                    Some(Outcome::Cycle(round)) => {
+                    Some(WaitOutcome::Cycle(round)) => {
                         Seen::Circle(round.path().iter().map(CallId::as_str).collect())
                     }
-                    Some(Outcome::TimedOut) => {
+                    Some(WaitOutcome::TimedOut) => {
                         self.stored(call).await.map_or(Seen::Overdue, Seen::Found)
                     }
-                    Some(Outcome::Aborted) => {
+                    Some(WaitOutcome::Aborted) => {
                         self.stored(call).await.map_or(Seen::Stopped, Seen::Found)
                     }
                 }

@@ -2,7 +2,7 @@
 
 use super::{
     Lock,
-    calls::{Call, Calls, Outcome, RunningCall},
+    calls::{Call, Calls, RunningCall, WaitOutcome},
     error::BeginError,
 };
 use crate::trace::CallTrace;
@@ -272,7 +272,7 @@ impl<L: Lock> Waits<'_, L> {
     }
 
     /// Ends those that have not ended. The task that calls this polls them, so it wakes only itself.
-    pub(super) fn end(&self, outcome: &Outcome) {
+    pub(super) fn end(&self, outcome: &WaitOutcome) {
         wake(self.registry.with(self.scope, |calls| {
             let numbers = self.numbers.iter().flatten();
             let wakers = numbers.filter_map(|number| calls.finish(*number, outcome.clone()));
@@ -300,13 +300,13 @@ pub(super) struct Wait<'r, L: Lock> {
 }
 
 impl<L: Lock> Future for Wait<'_, L> {
-    type Output = Outcome;
+    type Output = WaitOutcome;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<WaitOutcome> {
         let polled = self.registry.with(self.scope, |calls| {
             Some(calls.poll_wait(self.number, context.waker()))
         });
         // A session exists as long as an unanswered wait; a wait that is polled again looks into the store.
-        polled.unwrap_or(Poll::Ready(Outcome::Completed))
+        polled.unwrap_or(Poll::Ready(WaitOutcome::Completed))
     }
 }

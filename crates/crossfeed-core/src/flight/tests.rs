@@ -1,6 +1,6 @@
 //! The laws of calls in flight, against a model that knows nothing of how they are kept.
 
-use super::calls::{Calls, Outcome};
+use super::calls::{Calls, WaitOutcome};
 use crossfeed_store::Tombstone;
 use crossfeed_wire::{CallId, ErrorCode};
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ proptest! {
                     }
                     // Everybody on a circle is told at once, each his own way round.
                     for wait in model.on_circles() {
-                        let Poll::Ready(Outcome::Cycle(round)) = calls.poll_wait(wait, Waker::noop()) else {
+                        let Poll::Ready(WaitOutcome::Cycle(round)) = calls.poll_wait(wait, Waker::noop()) else {
                             return Err(TestCaseError::fail("a circle is not told"));
                         };
                         let path: Vec<_> = round.path().iter().map(number).collect();
@@ -182,8 +182,8 @@ proptest! {
                     let tool = format!("tool {on}");
                     let asked = match calls.poll_wait(wait, Waker::noop()) {
                         Poll::Pending => None,
-                        Poll::Ready(Outcome::Completed) => Some(Told::Landed),
-                        Poll::Ready(Outcome::GivenUp(known)) => {
+                        Poll::Ready(WaitOutcome::Completed) => Some(Told::Landed),
+                        Poll::Ready(WaitOutcome::GivenUp(known)) => {
                             prop_assert_eq!(known.tool(), Some(tool.as_str()));
                             Some(Told::GivenUp)
                         }
@@ -235,7 +235,7 @@ fn check(waits: &[(&str, &str)], told: &[Option<&str>]) {
             .into_iter()
             .flatten()
             .map(|number| match calls.poll_wait(number, Waker::noop()) {
-                Poll::Ready(Outcome::Cycle(round)) => {
+                Poll::Ready(WaitOutcome::Cycle(round)) => {
                     Some(round.path().iter().map(CallId::as_str).collect::<String>())
                 }
                 _ => None,
@@ -294,7 +294,7 @@ fn a_call_waits_as_long_as_one_of_its_waits() {
     let is_told = |calls: &mut Calls, wait| {
         matches!(
             calls.poll_wait(wait, Waker::noop()),
-            Poll::Ready(Outcome::Cycle(_))
+            Poll::Ready(WaitOutcome::Cycle(_))
         )
     };
     // Neither of two waits of one call for another is forgotten with the other.

@@ -19,14 +19,14 @@ const DEEP: usize = 4;
 
 /// A selector with the type of what it gives.
 #[derive(Clone, Debug)]
-pub(super) struct Typed {
+pub(super) struct TypedSelector {
     pub(super) selector: String,
     pub(super) kind: String,
     /// Whether other paths end with the same name.
     pub(super) ambiguous: bool,
 }
 
-impl Typed {
+impl TypedSelector {
     pub(super) fn text(&self) -> String {
         format!("{}[{}]", self.selector, self.kind)
     }
@@ -121,10 +121,10 @@ impl<'a, 'v> Lists<'a, 'v> {
     }
 
     /// The first of some spots, with selectors and types.
-    fn typed(&mut self, spots: Vec<Spot>, most: usize) -> Vec<Typed> {
+    fn typed(&mut self, spots: Vec<Spot>, most: usize) -> Vec<TypedSelector> {
         let typed = spots.into_iter().filter_map(|spot| {
             let view = &self.walk.places[spot.place].view;
-            Some(Typed {
+            Some(TypedSelector {
                 selector: self.offers.place(spot.place)?,
                 kind: match view.kind() {
                     Kind::Array => format!("array-{}-items", view.len().unwrap_or_default()),
@@ -138,7 +138,7 @@ impl<'a, 'v> Lists<'a, 'v> {
 
     /// Paths to strings, numbers, booleans and nulls; those of ambiguous names first, which take up to
     /// three quarters of the room where there are others.
-    pub(super) fn terminals(&mut self, most: usize) -> Vec<Typed> {
+    pub(super) fn terminals(&mut self, most: usize) -> Vec<TypedSelector> {
         let terminals = self.terminals.iter().copied();
         let (mut ambiguous, others): (Vec<_>, Vec<_>) =
             terminals.partition(|spot| self.is_ambiguous(spot.path));
@@ -152,20 +152,20 @@ impl<'a, 'v> Lists<'a, 'v> {
     }
 
     /// The best paths, whether their names are ambiguous or not, one of each name first.
-    pub(super) fn best_terminals(&mut self, most: usize) -> Vec<Typed> {
+    pub(super) fn best_terminals(&mut self, most: usize) -> Vec<TypedSelector> {
         let terminals = self.by_turns(self.terminals.clone(), 1);
         self.typed(terminals, most)
     }
 
     /// Paths to lists with their length, those with items first.
-    pub(super) fn arrays(&mut self, most: usize) -> Vec<Typed> {
+    pub(super) fn arrays(&mut self, most: usize) -> Vec<TypedSelector> {
         let mut arrays = self.by_depth(|path| path.array);
         arrays.sort_by_key(|spot| self.walk.places[spot.place].view.is_empty());
         self.typed(arrays, most)
     }
 
     /// Paths to objects within the value.
-    pub(super) fn objects(&mut self, most: usize) -> Vec<Typed> {
+    pub(super) fn objects(&mut self, most: usize) -> Vec<TypedSelector> {
         let objects = self.by_depth(|path| path.object.filter(|_| path.step.is_some()));
         self.typed(objects, most)
     }

@@ -16,7 +16,7 @@ mod offers;
 
 use crate::{paths::Walk, select::SelectOptions};
 use crossfeed_jmespath::{Arena, Budget, View};
-use lists::{Lists, Typed};
+use lists::{Lists, TypedSelector};
 use offers::Offers;
 use serde_json::{Map, Value, json};
 
@@ -40,14 +40,14 @@ pub struct StructureHints {
 
 impl StructureHints {
     /// The hints for a canonical view. Selectors are held against the guards and limits of `options`.
-    pub(crate) fn of(
+    pub(crate) fn new(
         view: &View<'_>,
         detail: HintDetail,
         options: &SelectOptions,
         arena: &Arena,
         budget: &Budget,
     ) -> Self {
-        let walk = Walk::of(view, arena, budget);
+        let walk = Walk::new(view, arena, budget);
         let mut lists = Lists::new(Offers::new(&walk, view, options, arena, budget));
         let sampled = walk.sampled();
         let hints = match detail {
@@ -94,12 +94,12 @@ impl StructureHints {
 /// The entries of hints.
 #[derive(Clone, Debug, Default)]
 struct Hints {
-    terminals: Vec<Typed>,
-    arrays: Vec<Typed>,
+    terminals: Vec<TypedSelector>,
+    arrays: Vec<TypedSelector>,
     examples: Vec<String>,
     ambiguous: Vec<(String, Vec<String>)>,
     sampled: Option<String>,
-    objects: Vec<Typed>,
+    objects: Vec<TypedSelector>,
     common: Vec<String>,
     deep: Vec<String>,
     bases: Vec<String>,
@@ -110,7 +110,7 @@ struct Hints {
 impl Hints {
     /// The members in their order. Empty lists are left out of compact hints.
     fn members(&self) -> Map<String, Value> {
-        let texts = |typed: &[Typed]| typed.iter().map(Typed::text).collect();
+        let texts = |typed: &[TypedSelector]| typed.iter().map(TypedSelector::text).collect();
         let lists = [
             ("terminalPaths", texts(&self.terminals)),
             ("arrayPaths", texts(&self.arrays)),

@@ -22,7 +22,7 @@ fn hints_of(view: &View<'_>, detail: HintDetail, options: &SelectOptions) -> Val
     let arena = Arena::new();
     let values = view.as_cursor().map_or(0, |root| root.value_count());
     let budget = Budget::new(&options.limits, values);
-    let hints = StructureHints::of(view, detail, options, &arena, &budget);
+    let hints = StructureHints::new(view, detail, options, &arena, &budget);
     let value = hints.to_value();
     assert_eq!(hints.is_sampled(), value.get("sampled").is_some());
     let mut listed = offered(&value);

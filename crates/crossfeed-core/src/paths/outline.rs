@@ -27,7 +27,7 @@ impl Outline {
 
     /// The shape of `view`, which this outlines.
     pub(crate) fn shape(&self, view: &View<'_>) -> Shape {
-        self.shape.get_or_init(|| Shape::of(view)).clone()
+        self.shape.get_or_init(|| Shape::new(view)).clone()
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct ProjectionContext<'a> {
 }
 
 /// A schema, or why there is none. The reason does not mention what is never revealed.
-pub(crate) type Announced = Result<Value, Diagnostic>;
+pub(crate) type AnnouncedSchema = Result<Value, Diagnostic>;
 
 /// The schema of a projected value, which is valid by it.
 pub(crate) fn announced(
@@ -34,7 +34,7 @@ pub(crate) fn announced(
     asked: &ProjectionContext<'_>,
     value: &Document,
     schemas: &Schemas,
-) -> Announced {
+) -> AnnouncedSchema {
     let none = |cause: String| no_schema(&cause, asked.rules);
     if value.raw().len() > JUDGED_BYTES {
         return Err(none("the value is too large to be judged".to_owned()));
@@ -73,7 +73,7 @@ fn breaks_schema(value: &Value, schema: &InputSchema, steps: &mut Steps) -> Diag
     // It may take more to say what does not fit than that it does not.
     if let Ok(Some(finding)) = schema.first_finding(value, steps) {
         let found = value.pointer(finding.at.as_str()).unwrap_or(&Value::Null);
-        let (expected, found) = (&finding.expected, Shape::of_value(found));
+        let (expected, found) = (&finding.expected, Shape::from_value(found));
         message = format!("{message}: expected {expected}, found {found}");
         path = path_of(value, &finding.at);
     }

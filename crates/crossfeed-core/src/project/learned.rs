@@ -8,18 +8,18 @@ use parking_lot::Mutex;
 use std::{num::NonZeroUsize, sync::Arc};
 
 /// Whose output it is: what one tenant's or project's tools return is nothing for another's.
-type Tool = [String; 3];
+type ToolKey = [String; 3];
 
-fn tool_of(scope: &Scope, name: &str) -> Tool {
+fn tool_of(scope: &Scope, name: &str) -> ToolKey {
     [scope.tenant(), scope.project(), name].map(str::to_owned)
 }
 
-type Learned = Arc<Mutex<LearnedSchema>>;
+type SharedSchema = Arc<Mutex<LearnedSchema>>;
 
 /// The schemas of the tools that were learned of last.
 #[derive(Debug)]
 pub(crate) struct LearnedSchemas {
-    kept: Mutex<LruCache<Tool, Learned>>,
+    kept: Mutex<LruCache<ToolKey, SharedSchema>>,
     options: LearnOptions,
 }
 
@@ -41,7 +41,7 @@ impl LearnedSchemas {
     }
 
     /// What was learned of a tool.
-    pub(crate) fn of(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
+    pub(crate) fn get(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
         let learned = Arc::clone(self.kept.lock().get(&tool_of(scope, tool))?);
         let learned = learned.lock().clone();
         Some(learned)
@@ -62,7 +62,7 @@ mod tests {
     /// How many results of tool `t` are known in a scope.
     fn check(learned: &LearnedSchemas, scope: &Scope, expected: u64) {
         let known = learned
-            .of(scope, "t")
+            .get(scope, "t")
             .map_or(0, |known| known.observations());
         assert_eq!(known, expected, "{scope:?}");
     }

@@ -5,15 +5,15 @@ use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
 /// How something is reached, and where it stands.
-type Place<'a> = (PathStep<'a>, Option<Cursor<'a>>);
+type Location<'a> = (PathStep<'a>, Option<Cursor<'a>>);
 
 /// Something that is hidden, and what is around it, the nearest first.
 #[derive(Debug)]
-pub(super) struct Hidden<'a>(Vec<Place<'a>>);
+pub(super) struct HiddenValue<'a>(Vec<Location<'a>>);
 
 /// What may be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum HiddenKind {
     /// Items, members and parts.
     Values,
     /// The rest of a text that was begun.
@@ -25,16 +25,16 @@ enum Sort {
 /// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
 /// the rest of a text that was begun, and that more than what stands beside the data: each comes only
 /// where nothing that tells more is hidden.
-pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<Hidden<'a>> {
-    let sorts = [Sort::Values, Sort::Texts, Sort::Asides];
-    let mut sorts = sorts.into_iter();
-    let (id, child) = sorts.find_map(|sort| search(plan, plan.root, steps, sort))?;
+pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<HiddenValue<'a>> {
+    let kinds = [HiddenKind::Values, HiddenKind::Texts, HiddenKind::Asides];
+    let mut kinds = kinds.into_iter();
+    let (id, child) = kinds.find_map(|kind| search(plan, plan.root, steps, kind))?;
     let around = std::iter::successors(Some(id), |id| plan.node(*id).hop.parent());
     let around = around.map(|id| (plan.node(id).hop.clone(), plan.node(id).cursor));
-    Some(Hidden(child.into_iter().chain(around).collect()))
+    Some(HiddenValue(child.into_iter().chain(around).collect()))
 }
 
-impl<'a> Hidden<'a> {
+impl<'a> HiddenValue<'a> {
     /// The selectors of the places, without those that are too long to be offered.
     pub(super) fn selectors(
         &self,
@@ -61,27 +61,27 @@ fn search<'a>(
     plan: &Plan<'a, '_>,
     id: Id,
     steps: usize,
-    sort: Sort,
-) -> Option<(Id, Option<Place<'a>>)> {
+    kind: HiddenKind,
+) -> Option<(Id, Option<Location<'a>>)> {
     let node = plan.node(id);
     match &node.body {
         Body::Fixed(_) | Body::Described(_) => None,
-        Body::Aside(_) => (sort == Sort::Asides).then_some((id, None)),
+        Body::Aside(_) => (kind == HiddenKind::Asides).then_some((id, None)),
         Body::Text(text) => {
             let is_cut = || text.end(steps) < text.chars.len();
-            (sort == Sort::Texts && is_cut()).then_some((id, None))
+            (kind == HiddenKind::Texts && is_cut()).then_some((id, None))
         }
         Body::Row(row) => row
             .iter()
-            .find_map(|(_, id)| search(plan, *id, steps, sort)),
+            .find_map(|(_, id)| search(plan, *id, steps, kind)),
         Body::Branch(branch) => {
             let visible = branch.visible(steps);
             let mut shown = branch.children.iter().take(visible);
-            let within = shown.find_map(|child| search(plan, child.id, steps, sort));
+            let within = shown.find_map(|child| search(plan, child.id, steps, kind));
             if within.is_some() {
                 return within;
             }
-            if visible == branch.len || sort != Sort::Values {
+            if visible == branch.len || kind != HiddenKind::Values {
                 return None;
             }
             // All of the value is reached without a selector, which says less than its first item.

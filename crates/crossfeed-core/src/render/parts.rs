@@ -27,7 +27,7 @@ pub(super) struct EnvelopeInfo {
 }
 
 impl EnvelopeInfo {
-    pub(super) fn of<'a>(root: Cursor<'a>, known: &RenderContext<'a, '_>) -> Self {
+    pub(super) fn new<'a>(root: Cursor<'a>, known: &RenderContext<'a, '_>) -> Self {
         let content = root.get("content");
         let content = content.filter(|content| content.kind() == Kind::Array);
         let parts = content.and_then(Cursor::len);
@@ -117,7 +117,7 @@ pub(super) fn description(
 
 /// How large data in base64 is.
 fn size_of(data: Cursor<'_>) -> String {
-    let Chars::Quoted(text) = Chars::of_string(data.raw()) else {
+    let Chars::Quoted(text) = Chars::from_string(data.raw()) else {
         return String::new();
     };
     if memchr::memchr2(b'\\', b'\n', text).is_some() {

@@ -293,7 +293,7 @@ impl<'a, 'v> Plan<'a, 'v> {
             }
             // Quotes are two of its bytes.
             Kind::String if raw.len() - 2 > SHORT => {
-                Body::Text(Text::new(Chars::of_string(raw), false))
+                Body::Text(Text::new(Chars::from_string(raw), false))
             }
             Kind::Number if raw.len() > MAX_DIGITS => {
                 Body::Text(Text::new(Chars::Digits(raw), false))

@@ -22,7 +22,7 @@ pub(super) fn plan_of<'a, 'v>(
     known: &'v RenderContext<'a, 'v>,
 ) -> Plan<'a, 'v> {
     let around = match subject {
-        Subject::Mcp(root) => EnvelopeInfo::of(root, known),
+        Subject::Mcp(root) => EnvelopeInfo::new(root, known),
         _ => EnvelopeInfo::default(),
     };
     let mut plan = Plan::new(known, around);
@@ -115,7 +115,7 @@ impl<'a> Plan<'a, '_> {
             Some((text, _)) if text.kind() != Kind::String => self.add_wanted(text, whole, 0),
             Some((text, _)) => match (self.known.open)(text) {
                 Some(opened) => self.add_opened(opened, whole, 0),
-                None => self.add_raw(Chars::of_string(text.raw())),
+                None => self.add_raw(Chars::from_string(text.raw())),
             },
         }
     }

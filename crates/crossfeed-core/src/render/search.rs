@@ -16,7 +16,7 @@ use super::{
     write::write,
     {RenderOptions, Rendered, ShownHints},
 };
-use crate::{canonical::Stored, context::ContextOptions, error::RenderError, failure::Error};
+use crate::{canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error};
 
 /// The most bytes of a token, on average over what is shown: an estimate of four characters, of four
 /// bytes each. What is longer is not shown, whatever counts it, so that what is written is bounded.
@@ -39,15 +39,15 @@ type Hints<'h> = dyn Fn() -> Vec<String> + 'h;
 
 /// Shows a result. `hints` are asked for when they are to be shown.
 pub(crate) fn show<'a>(
-    stored: &'a Stored,
+    stored: &'a StoredItem,
     known: &RenderContext<'a, '_>,
     options: &RenderOptions,
     context: &ContextOptions,
     hints: &Hints<'_>,
 ) -> Result<Rendered, Error> {
-    let subject = Subject::of(stored, known)?;
+    let subject = Subject::new(stored, known)?;
     let parts = match subject {
-        Subject::Mcp(root) => EnvelopeInfo::of(root, known).legend(known),
+        Subject::Mcp(root) => EnvelopeInfo::new(root, known).legend(known),
         _ => None,
     };
     let search = Search {

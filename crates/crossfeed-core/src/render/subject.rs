@@ -4,7 +4,7 @@
 
 use super::{notice::put_replaced, parts::binary_data, text::Chars};
 use crate::{
-    canonical::{Stored, UNKNOWN_MEDIA, is_enveloped},
+    canonical::{StoredItem, UNKNOWN_MEDIA, is_enveloped},
     error::LimitError,
     strip::{StripPolicy, strip},
 };
@@ -55,15 +55,15 @@ pub(super) enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// What of a result is shown.
-    pub(super) fn of(
-        stored: &'a Stored,
+    pub(super) fn new(
+        stored: &'a StoredItem,
         known: &RenderContext<'a, '_>,
     ) -> Result<Self, LimitError> {
         let document = stored.document();
         let raw = document.raw();
         let (kind, media_type) = match stored {
-            Stored::Result(result) => (result.kind(), result.media_type()),
-            Stored::Artifact(_) => (ResultKind::Json, None),
+            StoredItem::Result(result) => (result.kind(), result.media_type()),
+            StoredItem::Artifact(_) => (ResultKind::Json, None),
         };
         let bytes = Self::Bytes(media_type.unwrap_or(UNKNOWN_MEDIA), raw.len());
         if kind == ResultKind::Bytes {
@@ -94,7 +94,7 @@ impl<'a> Subject<'a> {
         }
         Ok(match root.kind() {
             Kind::String => {
-                let text = Chars::of_string(root.raw());
+                let text = Chars::from_string(root.raw());
                 match (known.open)(root) {
                     Some(opened) => Self::Opened(text, opened),
                     None => Self::Text(text),
@@ -112,10 +112,10 @@ pub(super) fn described(media_type: &str, bytes: usize) -> String {
 
 /// The tokens that a result would take in a model's context as it came. Binary data is not text to a
 /// model, so that only what describes it is counted.
-pub(crate) fn whole_tokens(stored: &Stored, tokens: &TokenCounter) -> usize {
+pub(crate) fn whole_tokens(stored: &StoredItem, tokens: &TokenCounter) -> usize {
     let document = stored.document();
     let raw: &[u8] = document.raw();
-    let Stored::Result(result) = stored else {
+    let StoredItem::Result(result) = stored else {
         return tokens.count_bytes(raw);
     };
     let kind = result.kind();

@@ -30,7 +30,7 @@ pub(super) enum Chars<'a> {
 
 impl<'a> Chars<'a> {
     /// The text of a JSON string, from its bytes with quotes.
-    pub(super) fn of_string(raw: &'a [u8]) -> Self {
+    pub(super) fn from_string(raw: &'a [u8]) -> Self {
         let inside = raw.get(1..raw.len().saturating_sub(1));
         Self::Quoted(inside.unwrap_or_default())
     }
@@ -255,7 +255,7 @@ mod tests {
             ("a [link](x)\n[2026] started\n{\n}\n{'a': 1}", false),
         ] {
             let json = serde_json::to_string(text).unwrap();
-            for chars in [Chars::Plain(text), Chars::of_string(json.as_bytes())] {
+            for chars in [Chars::Plain(text), Chars::from_string(json.as_bytes())] {
                 assert_eq!(chars.has_json_lines(), expected, "{text}");
             }
         }
@@ -267,7 +267,7 @@ mod tests {
             let json = serde_json::to_string(&text).unwrap();
             let total = text.chars().count();
             let begin: String = text.chars().take(at).collect();
-            for chars in [Chars::Plain(&text), Chars::of_string(json.as_bytes())] {
+            for chars in [Chars::Plain(&text), Chars::from_string(json.as_bytes())] {
                 prop_assert_eq!(chars.count(), total);
                 let half = chars.advance(0, at / 2);
                 let end = chars.advance(half, at - at / 2);

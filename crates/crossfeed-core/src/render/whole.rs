@@ -181,7 +181,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn content(&mut self, root: Cursor<'a>, content: Cursor<'a>) -> Option<()> {
-        let around = EnvelopeInfo::of(root, self.known);
+        let around = EnvelopeInfo::new(root, self.known);
         self.put(b"[")?;
         self.put(self.ours.part.as_bytes())?;
         for (index, part) in content.items().enumerate() {
@@ -279,7 +279,7 @@ impl<'a> Writer<'a, '_> {
         let opened = (self.known.open)(text).filter(|_| !is_short)?;
         if self.blanks == Blanks::Kept {
             self.note_left_out(opened);
-            let chars = Chars::of_string(text.raw());
+            let chars = Chars::from_string(text.raw());
             return Some(text_of(chars, opened, self.known.strip));
         }
         let outside = std::mem::take(&mut self.out);

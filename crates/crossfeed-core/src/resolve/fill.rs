@@ -2,18 +2,18 @@
 
 use super::{
     origin::Origin,
-    plan::{Plan, Planned},
+    plan::{Plan, PlannedReference},
     substitute::Substituter,
     tally::Tally,
 };
 use crate::{
     arguments::{Documents, Tree, count_of, unheld},
-    canonical::{Stored, Views},
+    canonical::{StoredItem, Views},
     error::{LimitError, LookupError, MalformedReference, SelectError},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
-    reveal::{RevealPolicy, Unredacted},
+    reveal::{RevealPolicy, UnredactedItem},
     select::{SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
@@ -30,17 +30,17 @@ use std::{
 };
 
 /// What looking up a result or artifact gave.
-pub(crate) type LookupResult = Result<Unredacted, LookupError>;
+pub(crate) type LookupResult = Result<UnredactedItem, LookupError>;
 
 /// The outcome of filling.
-pub(crate) struct Filled<'a, T> {
+pub(crate) struct FilledArguments<'a, T> {
     pub(crate) arguments: T,
     pub(crate) lineage: Vec<LineageEntry>,
     /// What each reference brought in, in the plan's order.
     brought: Vec<Option<View<'a>>>,
 }
 
-impl<T> Filled<'_, T> {
+impl<T> FilledArguments<'_, T> {
     /// Arguments that hold no references.
     pub(crate) fn without_references(arguments: T) -> Self {
         Self {
@@ -67,7 +67,7 @@ pub(crate) struct FillArena {
     pub(crate) arena: Arena,
     pub(crate) documents: Documents,
     /// What selectors may see of results of which the host's rules withhold something.
-    redacted: elsa::FrozenVec<Box<Stored>>,
+    redacted: elsa::FrozenVec<Box<StoredItem>>,
 }
 
 impl FillArena {
@@ -121,7 +121,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     mut arguments: T,
     mut failures: Vec<Failure>,
     context: &FillContext<'a, '_>,
-) -> Result<Filled<'a, T>, Vec<Failure>> {
+) -> Result<FilledArguments<'a, T>, Vec<Failure>> {
     let mut resolver = ValueResolver {
         context,
         values: Vec::new(),
@@ -156,7 +156,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     if !substituter.failures.is_empty() {
         return Err(substituter.failures);
     }
-    Ok(Filled {
+    Ok(FilledArguments {
         arguments,
         lineage: still_there(substituter.lineage),
         brought,
@@ -190,7 +190,7 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
 }
 
-pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
+pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Failure {
     let reference = &planned.reference;
     Failure {
         call_id: Some(reference.call_id.clone()),
@@ -205,7 +205,7 @@ pub(super) fn failure(planned: &Planned, error: impl Into<Error>) -> Failure {
 const MAX_EXPLAINED: usize = 32;
 
 /// A result as selectors may see it, its views and its shape; or why it cannot be opened.
-type OpenedResult<'a> = Result<(&'a Stored, Views<'a>, Rc<Outline>), Error>;
+type OpenedResult<'a> = Result<(&'a StoredItem, Views<'a>, Rc<Outline>), Error>;
 
 /// Resolves values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
@@ -226,7 +226,7 @@ struct ValueResolver<'a, 'm, 'o, T> {
 
 impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     /// The number of the value that a reference means.
-    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, Error> {
+    fn value(&mut self, planned: &'a PlannedReference, arguments: &T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
         let known = match self.known.get(&key) {
@@ -273,7 +273,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 
     /// A selector sees what the model may; without one all is passed on, unseen.
-    fn open(&self, whole: &'a Unredacted, reference: &Reference) -> OpenedResult<'a> {
+    fn open(&self, whole: &'a UnredactedItem, reference: &Reference) -> OpenedResult<'a> {
         let context = self.context;
         let arena = &context.arena.arena;
         let is_seen = || reference.select.is_some() || whole.as_stored().failure().is_some();
@@ -295,14 +295,14 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok((stored, stored.views(arena, &budget)?, Rc::default()))
     }
 
-    fn result(&self, planned: &Planned) -> Result<&'a Unredacted, LookupError> {
+    fn result(&self, planned: &PlannedReference) -> Result<&'a UnredactedItem, LookupError> {
         match self.context.results.get(planned.wanted) {
             Some(result) => result.as_ref().map_err(Clone::clone),
             None => Err(LookupError::unknown(planned.reference.call_id.clone())),
         }
     }
 
-    fn resolve(&mut self, planned: &'a Planned) -> Result<ResolvedValue<'a, T>, Error> {
+    fn resolve(&mut self, planned: &'a PlannedReference) -> Result<ResolvedValue<'a, T>, Error> {
         let context = self.context;
         let arena = &context.arena.arena;
         let reference = &planned.reference;
@@ -345,7 +345,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         };
         // No more is built than there is room for: what was built before is held as well.
         let most = limit.min(self.left);
-        let built = T::of_view(&view, most);
+        let built = T::from_view(&view, most);
         if let Err(Unrepresentable::Number(_)) = built {
             let counted = view.size(most).map_or(0, |size| size.counted());
             let key = (planned.wanted, reference.select.as_deref());
@@ -363,7 +363,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         })?;
         source.bytes_out = size.json;
         Ok(ResolvedValue {
-            tokens: context.tally.of_view(&view, size.json),
+            tokens: context.tally.count_view(&view, size.json),
             counted: size.counted(),
             digits: (view.kind() == Kind::Number).then(|| digits_of(&view)),
             origin: Origin::Result(view),
@@ -408,7 +408,7 @@ fn stand_in<'a, T>(
     let size = ValueSize::new(text.len(), count_of(default));
     ResolvedValue {
         origin: Origin::Default(default),
-        tokens: tally.of_text(&text),
+        tokens: tally.count_text(&text),
         counted: size.counted(),
         source: ReferenceSource {
             used_default: true,

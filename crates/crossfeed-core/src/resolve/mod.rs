@@ -9,6 +9,8 @@ mod plan;
 mod substitute;
 mod tally;
 
-pub(crate) use fill::{FillArena, FillContext, FillLimits, Filled, LookupResult, fill, malformed};
+pub(crate) use fill::{
+    FillArena, FillContext, FillLimits, FilledArguments, LookupResult, fill, malformed,
+};
 pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;

@@ -31,7 +31,7 @@ impl LookupKey {
 
 /// A reference, where it stands, and which of the wanted results it means.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedReference {
     pub(crate) at: Pointer,
     pub(crate) reference: Reference,
     pub(crate) wanted: usize,
@@ -71,7 +71,7 @@ pub(crate) enum Step {
 /// Everything that a walk over the arguments found.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) references: Vec<Planned>,
+    pub(crate) references: Vec<PlannedReference>,
     pub(crate) steps: Vec<Step>,
     pub(crate) wanted: Vec<LookupKey>,
     pub(crate) malformed: Vec<MalformedAt>,
@@ -97,16 +97,16 @@ impl Plan {
     /// Walks over the arguments. Where nothing even looks like a reference, a glance at each key and
     /// string is all that happens to them.
     /// `schema` is the tool's own, where it is known.
-    pub(crate) fn of(arguments: &Value, schema: Option<&Value>) -> Result<Self, LimitError> {
+    pub(crate) fn new(arguments: &Value, schema: Option<&Value>) -> Result<Self, LimitError> {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
         }
-        Self::of_document(arguments, schema, &mut Room::new(usize::MAX))
+        Self::from_json(arguments, schema, &mut Room::new(usize::MAX))
     }
 
     /// The same of arguments that came as bytes and may hold references. No more is built of them than
     /// there is room for.
-    pub(crate) fn of_document<'v>(
+    pub(crate) fn from_json<'v>(
         arguments: impl ArgumentValue<'v>,
         schema: Option<&Value>,
         room: &mut Room,
@@ -167,7 +167,7 @@ impl Plan {
             self.wanted.len() - 1
         });
         let order = self.found();
-        self.references.push(Planned {
+        self.references.push(PlannedReference {
             at,
             reference,
             wanted,

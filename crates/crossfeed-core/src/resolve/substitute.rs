@@ -2,7 +2,7 @@
 
 use super::{
     fill::{ResolvedValue, failure},
-    plan::{Plan, Planned, Step},
+    plan::{Plan, PlannedReference, Step},
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
@@ -83,7 +83,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
         })
     }
 
-    fn resolved(&self, reference: usize) -> Option<(&Planned, &ResolvedValue<'a, T>)> {
+    fn resolved(&self, reference: usize) -> Option<(&PlannedReference, &ResolvedValue<'a, T>)> {
         let number = self.numbers[reference]?;
         Some((&self.plan.references[reference], &self.values[number]))
     }

@@ -25,7 +25,7 @@ impl<'o> Tally<'o> {
     }
 
     /// The tokens of a text.
-    pub(crate) fn of_text(&self, text: &str) -> usize {
+    pub(crate) fn count_text(&self, text: &str) -> usize {
         if self.is_counted(text.len()) {
             self.counter.count(text)
         } else {
@@ -35,7 +35,7 @@ impl<'o> Tally<'o> {
 
     /// What a value that is so many bytes of JSON would take if the model had written it: without
     /// the escapes that its source has.
-    pub(crate) fn of_view(&self, view: &View<'_>, bytes: usize) -> usize {
+    pub(crate) fn count_view(&self, view: &View<'_>, bytes: usize) -> usize {
         let source = view.as_cursor();
         if self.is_counted(bytes) {
             let escaped =
@@ -76,7 +76,7 @@ mod tests {
     fn tokens(json: &str, counter: &TokenCounter) -> usize {
         let document = Document::new(json.to_owned());
         let view = View::from(document.root().unwrap());
-        Tally::new(counter, 1000).of_view(&view, json.len())
+        Tally::new(counter, 1000).count_view(&view, json.len())
     }
 
     #[test]
@@ -94,14 +94,14 @@ mod tests {
     fn only_so_much_is_counted_exactly() {
         let bytes = TokenCounter::new("bytes", str::len);
         let tally = Tally::new(&bytes, 10);
-        assert_eq!(tally.of_text("12345678"), 8);
-        assert_eq!(tally.of_text("1234"), 1);
-        assert_eq!(tally.of_text("12"), 2);
-        assert_eq!(tally.of_text("1"), 1);
-        assert_eq!(tally.of_text("12345"), 2);
+        assert_eq!(tally.count_text("12345678"), 8);
+        assert_eq!(tally.count_text("1234"), 1);
+        assert_eq!(tally.count_text("12"), 2);
+        assert_eq!(tally.count_text("1"), 1);
+        assert_eq!(tally.count_text("12345"), 2);
         let long = "x".repeat(65 << 10);
         assert_eq!(
-            Tally::new(&bytes, usize::MAX).of_text(&long),
+            Tally::new(&bytes, usize::MAX).count_text(&long),
             long.len().div_ceil(4)
         );
     }

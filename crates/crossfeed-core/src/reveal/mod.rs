@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //!
-//! - The engine reaches stored results only through [`Unredacted`], which shows them only through the rules.
+//! - The engine reaches stored results only through [`UnredactedItem`], which shows them only through the rules.
 //!   Hosts get them unredacted.
 //! - What cannot be judged is withheld.
 //! - Where no rule hides anything, redaction reads and builds nothing.
@@ -17,4 +17,4 @@ mod tests;
 mod whole;
 
 pub use policy::RevealPolicy;
-pub(crate) use whole::Unredacted;
+pub(crate) use whole::UnredactedItem;

@@ -1,48 +1,48 @@
 //! What is stored, and the only way to its redacted form.
 
 use super::{RevealPolicy, redact};
-use crate::{canonical::Stored, error::RevealError};
+use crate::{canonical::StoredItem, error::RevealError};
 use crossfeed_projection::RevealRules;
 use std::{any::Any, sync::Arc};
 
 /// A result or an artifact as it is stored.
 #[derive(Clone, Debug)]
-pub(crate) struct Unredacted(Stored);
+pub(crate) struct UnredactedItem(StoredItem);
 
-impl From<Stored> for Unredacted {
-    fn from(stored: Stored) -> Self {
+impl From<StoredItem> for UnredactedItem {
+    fn from(stored: StoredItem) -> Self {
         Self(stored)
     }
 }
 
-impl Unredacted {
+impl UnredactedItem {
     /// The redacted form, which models see and their expressions run on. It is made once and kept with the stored
     /// one; if nothing is withheld, it is the stored one.
-    pub(crate) fn redacted(&self, policy: &RevealPolicy) -> Result<Stored, RevealError> {
+    pub(crate) fn redacted(&self, policy: &RevealPolicy) -> Result<StoredItem, RevealError> {
         let Some(rules) = policy.hiding(self.0.tool()) else {
             return Ok(self.0.clone());
         };
         let key: Arc<dyn Any + Send + Sync> = Arc::<RevealRules>::clone(rules);
         Ok(match &self.0 {
-            Stored::Result(whole) => {
-                Stored::Result(whole.shown_under(&key, || redact::result(whole, rules))?)
+            StoredItem::Result(whole) => {
+                StoredItem::Result(whole.shown_under(&key, || redact::result(whole, rules))?)
             }
-            Stored::Artifact(whole) => {
-                Stored::Artifact(whole.shown_under(&key, || redact::artifact(whole, rules))?)
+            StoredItem::Artifact(whole) => {
+                StoredItem::Artifact(whole.shown_under(&key, || redact::artifact(whole, rules))?)
             }
         })
     }
 
     /// What hosts get, and what a reference without a selector passes on unseen.
-    pub(crate) fn as_stored(&self) -> &Stored {
+    pub(crate) fn as_stored(&self) -> &StoredItem {
         &self.0
     }
 
     /// Whether its redacted form lacks some of it.
-    pub(crate) fn hides_from(&self, shown: &Stored) -> bool {
+    pub(crate) fn hides_from(&self, shown: &StoredItem) -> bool {
         match (shown, &self.0) {
-            (Stored::Result(shown), Stored::Result(whole)) => !Arc::ptr_eq(shown, whole),
-            (Stored::Artifact(shown), Stored::Artifact(whole)) => !Arc::ptr_eq(shown, whole),
+            (StoredItem::Result(seen), StoredItem::Result(all)) => !Arc::ptr_eq(seen, all),
+            (StoredItem::Artifact(seen), StoredItem::Artifact(all)) => !Arc::ptr_eq(seen, all),
             _ => true,
         }
     }

@@ -5,8 +5,8 @@ use crate::{
     failure::{Error, Failure},
     lineage::LineageEntry,
     resolve::Step,
-    reveal::Unredacted,
-    suggest::{Fits, OFFERED, ParameterIntent, ParameterSchema, Trial},
+    reveal::UnredactedItem,
+    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial},
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
@@ -38,7 +38,7 @@ impl ResolveJob {
             let (Some(Ok(stored)), Some(target)) = (stored, targets.get(at)) else {
                 continue;
             };
-            let parameter = || ParameterSchema::of_argument(schema.as_value(), target).ok()?;
+            let parameter = || ParameterSchema::for_argument(schema.as_value(), target).ok()?;
             let parameter = parameters.entry(target).or_insert_with(parameter);
             let Some(parameter) = parameter else { continue };
             let mut steps = parameter.steps();
@@ -46,7 +46,7 @@ impl ResolveJob {
             let mut fits =
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
-                let fitting = trial.those_that_fit(nearest, &mut fits);
+                let fitting = trial.fitting(nearest, &mut fits);
                 if fitting.is_empty() {
                     offer(trial, &parameter.intent, &mut fits)
                 } else {
@@ -130,7 +130,7 @@ impl ResolveJob {
             findings.is_ok_and(|mut findings| !findings.any(|one| one.at.is_within(&link.at)))
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
-        let intent = ParameterIntent::of_argument(schema.as_value(), &link.at);
+        let intent = ParameterIntent::for_argument(schema.as_value(), &link.at);
         let fitting = self.on(stored, |trial| offer(trial, &intent, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
@@ -155,12 +155,12 @@ impl ResolveJob {
     }
 
     /// Runs a trial on the redacted form of a result; `None` if that cannot be read.
-    fn on<T>(&self, stored: &Unredacted, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
+    fn on<T>(&self, stored: &UnredactedItem, run: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
         let stored = &stored.redacted(&self.inner.options.reveal).ok()?;
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
-        Some(attempt(&Trial {
+        Some(run(&Trial {
             view: &views.canonical,
             arena: &arena,
             budget: &budget,
@@ -173,7 +173,7 @@ impl ResolveJob {
         &self,
         call_id: &CallId,
         artifact_id: Option<&ArtifactId>,
-    ) -> Option<&Unredacted> {
+    ) -> Option<&UnredactedItem> {
         let place = self.plan.wanted.iter().position(|wanted| {
             wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
         })?;
@@ -181,7 +181,7 @@ impl ResolveJob {
     }
 }
 
-fn offer(trial: &Trial<'_, '_>, intent: &ParameterIntent, fits: &mut Fits<'_>) -> Vec<String> {
+fn offer(trial: &Trial<'_, '_>, intent: &ParameterIntent, fits: &mut FitTest<'_>) -> Vec<String> {
     let found = trial.fitting(intent, OFFERED, fits);
     found.into_iter().map(|found| found.selector).collect()
 }

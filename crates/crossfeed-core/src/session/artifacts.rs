@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     artifact::{ArtifactBuilder, CreatedArtifact, NewArtifact},
-    canonical::Stored,
+    canonical::StoredItem,
     error::LookupError,
     failure::{Error, Failure},
     resolve::LookupKey,
@@ -148,8 +148,8 @@ impl Session {
     ) -> Result<Arc<StoredArtifact>, LookupError> {
         let wanted = LookupKey::new(call_id, Some(artifact_id));
         match self.look_up(&wanted).await?.as_stored() {
-            Stored::Artifact(artifact) => Ok(Arc::clone(artifact)),
-            Stored::Result(_) => Err(LookupError::artifact_missing(
+            StoredItem::Artifact(artifact) => Ok(Arc::clone(artifact)),
+            StoredItem::Result(_) => Err(LookupError::artifact_missing(
                 artifact_id.clone(),
                 call_id.clone(),
                 ArtifactMissing::Unknown,

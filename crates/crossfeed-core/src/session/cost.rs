@@ -1,6 +1,6 @@
 //! An upper bound of the memory that reading arguments takes, counted from their bytes before anything is built.
 
-use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
+use crossfeed_json::{RawString, TokenVisitor, read_tokens};
 
 /// The most bytes of one value: its words in two indexes, its place in the value that is read, in the one that the
 /// tool's schema judges, and in a copy of either while names are read back.
@@ -30,7 +30,7 @@ pub(super) fn max_built_bytes(limit: usize, bytes: usize) -> usize {
 /// assert!(arguments_cost(b"[0,0,0,0]", usize::MAX) > arguments_cost(b"[1234567]", usize::MAX));
 /// ```
 pub fn arguments_cost(arguments: &[u8], limit: usize) -> usize {
-    let mut count = Count::default();
+    let mut count = CostCounter::default();
     // Invalid JSON is refused later, and costs no more than what was read of it.
     if let Ok(text) = std::str::from_utf8(arguments) {
         let _ = read_tokens(text, &mut count);
@@ -40,17 +40,17 @@ pub fn arguments_cost(arguments: &[u8], limit: usize) -> usize {
 }
 
 #[derive(Default)]
-struct Count {
+struct CostCounter {
     values: usize,
     bytes: usize,
 }
 
-impl TokenVisitor for Count {
-    fn key(&mut self, key: Quoted<'_>) {
+impl TokenVisitor for CostCounter {
+    fn key(&mut self, key: RawString<'_>) {
         self.bytes += MEMBER_BYTES + MAX_COPIES * key.raw().len();
     }
 
-    fn string(&mut self, string: Quoted<'_>) {
+    fn string(&mut self, string: RawString<'_>) {
         let text = string.raw();
         self.bytes += MAX_COPIES * text.len();
         // It may be the JSON of a reference or of a parameter; any sign may be an escape.

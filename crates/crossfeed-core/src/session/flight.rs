@@ -5,12 +5,12 @@ use super::{
     offload::{SMALL_BYTES, run_or_spawn},
 };
 use crate::{
-    canonical::Stored,
+    canonical::{StoredItem, failure},
     error::LookupError,
-    flight::{self, BeginError, Entry, Outcome},
+    flight::{self, BeginError, Entry, WaitOutcome},
     record::ToolResult,
     resolve::{LookupKey, LookupResult, Plan},
-    reveal::Unredacted,
+    reveal::UnredactedItem,
     trace::CallTrace,
 };
 use bytes::Bytes;
@@ -141,7 +141,7 @@ impl Session {
             timer
         };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
-        let dooms = |looked: &LookupResult| judge(looked.as_ref().map(Unredacted::as_stored));
+        let dooms = |looked: &LookupResult| judge(looked.as_ref().map(UnredactedItem::as_stored));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
         let looked =
@@ -160,12 +160,12 @@ impl Session {
     }
 
     /// The result of a call that was not in flight, or was waited for.
-    async fn find_landed(&self, wanted: &LookupKey, outcome: Option<Outcome>) -> LookupResult {
+    async fn find_landed(&self, wanted: &LookupKey, outcome: Option<WaitOutcome>) -> LookupResult {
         let call_id = wanted.call_id.clone();
         let options = &self.inner().options;
         let waited = match outcome {
-            None | Some(Outcome::Completed) => return self.find_wanted(wanted).await,
-            Some(Outcome::GivenUp(tombstone)) => {
+            None | Some(WaitOutcome::Completed) => return self.find_wanted(wanted).await,
+            Some(WaitOutcome::GivenUp(tombstone)) => {
                 let found = self.find_wanted(wanted).await;
                 if !matches!(found, Err(LookupError::Unknown { .. })) {
                     return found;
@@ -173,12 +173,12 @@ impl Session {
                 let tombstone = options.reveal.without_arguments(tombstone);
                 return Err(LookupError::GivenUp { call_id, tombstone });
             }
-            Some(Outcome::Cycle(cycle)) => {
+            Some(WaitOutcome::Cycle(cycle)) => {
                 let path = cycle.path();
                 return Err(LookupError::Cycle { call_id, path });
             }
-            Some(Outcome::TimedOut) => Some(options.wait),
-            Some(Outcome::Aborted) => None,
+            Some(WaitOutcome::TimedOut) => Some(options.wait),
+            Some(WaitOutcome::Aborted) => None,
         };
         // Another engine over the same store may have recorded the result.
         let found = self.find_wanted(wanted).await;
@@ -187,15 +187,15 @@ impl Session {
 }
 
 /// Whether a look-up keeps a call from running.
-fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + use<> {
+fn judge(found: Result<&StoredItem, &LookupError>) -> impl Future<Output = bool> + use<> {
     let found = found.ok().cloned();
     async move {
         match found {
             None => true,
-            Some(Stored::Artifact(_)) => false,
-            Some(Stored::Result(result)) => {
+            Some(StoredItem::Artifact(_)) => false,
+            Some(StoredItem::Result(result)) => {
                 let is_small = result.failed() || result.document().raw().len() <= SMALL_BYTES;
-                run_or_spawn(is_small, move || Stored::Result(result).failure().is_some()).await
+                run_or_spawn(is_small, move || failure(&result).is_some()).await
             }
         }
     }

@@ -8,13 +8,15 @@ use super::{
 use crate::{
     account::SessionUsage,
     arguments::{Node, SplicedJson, Tree, spliced, unheld_number},
-    canonical::Stored,
+    canonical::StoredItem,
     engine::Inner,
     error::LimitError,
     failure::{Failure, ResolveError},
     lineage::LineageEntry,
-    resolve::{FillArena, FillContext, Filled, LookupResult, Plan, Step, Tally, fill, malformed},
-    reveal::Unredacted,
+    resolve::{
+        FillArena, FillContext, FilledArguments, LookupResult, Plan, Step, Tally, fill, malformed,
+    },
+    reveal::UnredactedItem,
     trace::validated,
     validate::{self, InputSchema, TypeRepair, built_bytes},
 };
@@ -95,8 +97,8 @@ impl ResolveJob {
 
     /// Bytes held of each wanted result.
     pub(super) fn resident_bytes(&self) -> Vec<usize> {
-        let bytes = |looked: &LookupResult| match looked.as_ref().map(Unredacted::as_stored) {
-            Ok(Stored::Result(result)) => result.resident_bytes(),
+        let bytes = |looked: &LookupResult| match looked.as_ref().map(UnredactedItem::as_stored) {
+            Ok(StoredItem::Result(result)) => result.resident_bytes(),
             _ => 0,
         };
         self.looked.iter().map(bytes).collect()
@@ -116,7 +118,7 @@ impl ResolveJob {
         text: impl Fn(&Pointer, Option<u32>) -> Option<String>,
         tally: &Tally<'_>,
     ) -> usize {
-        let count = |text: Option<String>| text.map_or(0, |text| tally.of_text(&text));
+        let count = |text: Option<String>| text.map_or(0, |text| tally.count_text(&text));
         let of_step = |step: &Step| match step {
             Step::Literal(_) => 0,
             Step::Put { at, reference } => {
@@ -130,7 +132,7 @@ impl ResolveJob {
                 ..
             } => {
                 let map = text(&object.key(key), *ordinal);
-                tally.of_text(key).saturating_add(count(map))
+                tally.count_text(key).saturating_add(count(map))
             }
         };
         sum(self.plan.steps.iter().map(of_step))
@@ -194,9 +196,9 @@ impl ResolveJob {
         malformed: Vec<Failure>,
         arena: &'a FillArena,
         tally: &Tally<'_>,
-    ) -> Result<Filled<'a, T>, ResolveError> {
+    ) -> Result<FilledArguments<'a, T>, ResolveError> {
         if self.plan.is_empty() {
-            return Ok(Filled::without_references(arguments));
+            return Ok(FilledArguments::without_references(arguments));
         }
         let context = FillContext {
             arena,
@@ -235,7 +237,7 @@ impl ResolveJob {
     /// The whole arguments, for a schema that needs parts that could be skipped otherwise, or refuses what it sees.
     fn materialised(
         &self,
-        filled: &Filled<'_, Node<'_>>,
+        filled: &FilledArguments<'_, Node<'_>>,
         written: &WrittenArguments,
         arena: &FillArena,
     ) -> Result<Value, ResolveError> {

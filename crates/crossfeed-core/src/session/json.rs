@@ -8,7 +8,7 @@ use super::{
     read_back::read_back,
 };
 use crate::{
-    arguments::{Came, Node, Removed, Room, SplicedJson},
+    arguments::{Argument, Node, RemovedMembers, Room, SplicedJson},
     error::{LimitError, NotJson},
     failure::ResolveError,
     resolve::{Plan, may_hold_references},
@@ -29,7 +29,7 @@ pub type ResolvedJson = Resolved<SplicedJson>;
 pub(super) struct WrittenArguments {
     pub(super) document: Document,
     /// The members that reading back removed.
-    pub(super) removed: Removed,
+    pub(super) removed: RemovedMembers,
     /// Whether something in them looks like a reference.
     may_refer: bool,
     /// Room for the values built from them, apart from their references: once to validate them and, after that is
@@ -38,7 +38,7 @@ pub(super) struct WrittenArguments {
 }
 
 impl WrittenArguments {
-    fn new(document: Document, removed: Removed, limit: usize) -> Self {
+    fn new(document: Document, removed: RemovedMembers, limit: usize) -> Self {
         let may_refer = document.root().is_ok_and(may_hold_references);
         Self {
             room: Room::new(limit),
@@ -65,7 +65,7 @@ impl WrittenArguments {
     fn plan(&self, schema: Option<&Value>) -> Result<(Plan, Room), LimitError> {
         let mut room = self.room;
         let plan = match self.cursor().filter(|_| self.may_refer) {
-            Some(root) => Plan::of_document(Came::new(root, &self.removed), schema, &mut room)?,
+            Some(root) => Plan::from_json(Argument::new(root, &self.removed), schema, &mut room)?,
             None => Plan::default(),
         };
         Ok((plan, room))
@@ -83,9 +83,9 @@ impl WrittenArguments {
     }
 
     /// The value with this number.
-    pub(super) fn at(&self, ordinal: u32) -> Option<Came<'_>> {
+    pub(super) fn at(&self, ordinal: u32) -> Option<Argument<'_>> {
         let value = self.cursor()?.by_ordinal(ordinal)?;
-        Some(Came::new(value, &self.removed))
+        Some(Argument::new(value, &self.removed))
     }
 
     /// The arguments before references are replaced.
@@ -189,7 +189,7 @@ impl Session {
                 return Ok(Err(document.raw().clone()));
             }
             let document = distinct(document);
-            let written = WrittenArguments::new(document, Removed::default(), limit);
+            let written = WrittenArguments::new(document, RemovedMembers::default(), limit);
             Ok::<_, ResolveError>(Ok(written))
         });
         match written.await? {

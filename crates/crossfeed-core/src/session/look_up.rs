@@ -2,7 +2,7 @@
 
 use super::{Session, offload::run_or_spawn};
 use crate::{
-    canonical::Stored,
+    canonical::StoredItem,
     error::{Alternatives, KnownId, LookupError, comparison_budget},
     resolve::{LookupKey, LookupResult},
 };
@@ -33,8 +33,8 @@ impl Session {
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
         let whole = self.look_up(&LookupKey::new(call_id, None)).await?;
         match whole.as_stored() {
-            Stored::Result(result) => Ok(Arc::clone(result)),
-            Stored::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
+            StoredItem::Result(result) => Ok(Arc::clone(result)),
+            StoredItem::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
         }
     }
 
@@ -57,11 +57,11 @@ impl Session {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
             let found = self.find_stored(call_id).await;
-            return found.map(|result| Stored::Result(result).into());
+            return found.map(|result| StoredItem::Result(result).into());
         };
         let store = &self.inner().store;
         match store.get_artifact(&self.scope, artifact_id, call_id).await {
-            Ok(ArtifactLookup::Found(artifact)) => Ok(Stored::Artifact(artifact).into()),
+            Ok(ArtifactLookup::Found(artifact)) => Ok(StoredItem::Artifact(artifact).into()),
             Ok(ArtifactLookup::Missing(missing)) => {
                 let (artifact_id, call_id) = (artifact_id.clone(), call_id.clone());
                 Err(LookupError::artifact_missing(artifact_id, call_id, missing))
@@ -152,7 +152,7 @@ impl Session {
         let listed = self.inner().store.list_artifacts(&self.scope).await.ok()?;
         let intact = listed.into_iter().filter(|listed| !listed.damaged);
         let id = |listed: ListedArtifact| {
-            KnownId::of_call(listed.artifact_id.as_str(), listed.call_id.as_str())
+            KnownId::for_artifact(listed.artifact_id.as_str(), listed.call_id.as_str())
         };
         Some(intact.map(id).collect())
     }

@@ -281,7 +281,7 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let plan = match Plan::of(&arguments, schema.map(InputSchema::as_value)) {
+        let plan = match Plan::new(&arguments, schema.map(InputSchema::as_value)) {
             Ok(plan) => plan,
             Err(error) => {
                 dismantle(arguments);

@@ -122,7 +122,7 @@ mod tests {
     use super::{is_plain_path, is_small, run_or_spawn};
     use crate::{
         ToolResult,
-        canonical::Stored,
+        canonical::StoredItem,
         resolve::{LookupResult, Plan},
     };
     use serde_json::{Value, json};
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn work_is_small_only_if_references_selectors_and_results_are() {
         let judged = |arguments: Value, bytes: usize, counted: bool| {
-            let plan = Plan::of(&arguments, None).unwrap();
+            let plan = Plan::new(&arguments, None).unwrap();
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
-            let stored = Stored::Result(Arc::new(result.into_stored()));
+            let stored = StoredItem::Result(Arc::new(result.into_stored()));
             let wanted = plan.wanted.iter();
             let looked: Vec<LookupResult> = wanted.map(|_| Ok(stored.clone().into())).collect();
             is_small(&plan, &looked, counted)

@@ -6,7 +6,7 @@ use crate::{
     failure::{Error, Failure},
     project::{ProjectOptions, Projected, ProjectionContext, announced},
     resolve::LookupKey,
-    reveal::Unredacted,
+    reveal::UnredactedItem,
     telemetry::{number, stage},
     trace::staged,
 };
@@ -71,7 +71,7 @@ impl Session {
     pub(super) async fn cut(
         &self,
         call_id: &CallId,
-        stored: Unredacted,
+        stored: UnredactedItem,
         options: &ProjectOptions,
         failures: bool,
     ) -> Result<Projected, Failure> {
@@ -136,7 +136,7 @@ impl Session {
 
     /// The schema learned of a tool's output in this tenant and project.
     pub fn learned(&self, tool: &str) -> Option<LearnedSchema> {
-        self.inner().learned.of(&self.scope, tool)
+        self.inner().learned.get(&self.scope, tool)
     }
 }
 
@@ -169,7 +169,7 @@ fn projected(
     let learned = || {
         inner
             .learned
-            .of(scope, on.shown.tool()?)?
+            .get(scope, on.shown.tool()?)?
             .schema()
             .map(Arc::new)
     };

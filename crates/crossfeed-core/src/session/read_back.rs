@@ -3,7 +3,7 @@
 
 use super::json::read;
 use crate::{
-    arguments::{Removed, Room, unheld_number},
+    arguments::{RemovedMembers, Room, unheld_number},
     error::LimitError,
     failure::{Failure, ResolveError},
     tool::not_readable,
@@ -22,7 +22,7 @@ const MAX_COPIES: usize = 3;
 pub(super) struct RestoredArguments {
     pub(super) document: Document,
     /// Members of the document that are not in the arguments.
-    pub(super) removed: Removed,
+    pub(super) removed: RemovedMembers,
     pub(super) asked: TakenProjection,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn read_back(
 ) -> Result<RestoredArguments, ResolveError> {
     let mut back = RestoredArguments {
         document,
-        removed: Removed::default(),
+        removed: RemovedMembers::default(),
         asked: TakenProjection::default(),
     };
     let Ok(root) = back.document.root() else {
@@ -53,7 +53,7 @@ pub(super) fn read_back(
     let mut value = outline.value().clone();
     back.asked = listed.take_projection(&mut value);
     let value = listed.read_counted(value, take)?.map_err(not_readable)?;
-    let mut removed = Removed::default();
+    let mut removed = RemovedMembers::default();
     let (at, values) = (Pointer::root(), (outline.value(), &value));
     if is_removed_only(&outline, root, values, &at, &mut removed) {
         back.removed = removed;
@@ -87,7 +87,7 @@ fn is_removed_only(
     written: Cursor<'_>,
     (before, after): (&Value, &Value),
     at: &Pointer,
-    removed: &mut Removed,
+    removed: &mut RemovedMembers,
 ) -> bool {
     if outline.left_out(before).is_some() {
         return before == after;

@@ -2,8 +2,8 @@
 
 use super::{Session, work::Work};
 use crate::{
-    account::Showing,
-    canonical::{Stored, Views},
+    account::ShownItem,
+    canonical::{StoredItem, Views},
     error::LimitError,
     failure::Failure,
     hint::{HintDetail, StructureHints},
@@ -91,7 +91,7 @@ impl Session {
             let options = options.clone();
             let rendering = self.show(&key, stored, small, move |on| {
                 let rendered = rendered(on, &options)?;
-                let showing = Showing {
+                let showing = ShownItem {
                     tokens: rendered.tokens,
                     whole: rendered.whole_tokens,
                     is_whole: rendered.complete,
@@ -148,7 +148,7 @@ impl Session {
                 let (views, budget) = on.views()?;
                 let select = &on.inner.options.select;
                 let hints =
-                    StructureHints::of(&views.canonical, detail, select, &on.arena, &budget);
+                    StructureHints::new(&views.canonical, detail, select, &on.arena, &budget);
                 let tokens = on.count(hints.to_value().to_string().as_bytes());
                 Ok((hints, Some(on.showing(tokens, false))))
             });
@@ -162,7 +162,7 @@ impl Session {
 fn for_program(on: &Work<'_>) -> Result<Rendered, Box<Failure>> {
     let stored = &on.shown;
     let raw = stored.document().raw();
-    let is_bytes = matches!(stored, Stored::Result(result) if result.kind() == ResultKind::Bytes);
+    let is_bytes = matches!(stored, StoredItem::Result(found) if found.kind() == ResultKind::Bytes);
     let json = if let Some(text) = std::str::from_utf8(raw).ok().filter(|_| !is_bytes) {
         text.to_owned()
     } else {
@@ -218,7 +218,7 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
         });
         let select = &inner.options.select;
         let all = details.iter().map(|detail| {
-            let hints = StructureHints::of(&shown, *detail, select, arena, &budget);
+            let hints = StructureHints::new(&shown, *detail, select, arena, &budget);
             let mut hints = hints.to_value();
             if let Some(fitting) = &fitting {
                 hints[FITTING] = json!(fitting);

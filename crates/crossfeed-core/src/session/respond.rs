@@ -10,13 +10,13 @@
 
 use super::Session;
 use crate::{
-    canonical::{Stored, marked},
+    canonical::{StoredItem, marked},
     error::LookupError,
     failure::Failure,
     project::{ProjectOptions, Projected},
     record::ToolResult,
     resolve::LookupKey,
-    reveal::Unredacted,
+    reveal::UnredactedItem,
 };
 use crossfeed_json::Document;
 use crossfeed_projection::RevealRules;
@@ -133,7 +133,7 @@ impl Response {
     /// [`Failure`] if the request is invalid or the result cannot be read or redacted, as for
     /// [`Session::project`]: the error then leaves instead.
     pub async fn cut(self, options: &ProjectOptions) -> Result<Projected, Failure> {
-        let whole = Unredacted::from(Stored::Result(self.full));
+        let whole = UnredactedItem::from(StoredItem::Result(self.full));
         let cut = self.session.cut(&self.call_id, whole, options, true).await;
         cut.inspect_err(|failure| self.session.note_told(failure))
     }
@@ -149,9 +149,9 @@ impl Response {
         cut: impl FnOnce(&StoredResult, &Arc<RevealRules>) -> T + Send + 'static,
     ) -> Result<T, Failure> {
         let key = LookupKey::new(&self.call_id, None);
-        let whole = Unredacted::from(Stored::Result(self.full));
+        let whole = UnredactedItem::from(StoredItem::Result(self.full));
         let cutting = self.session.show(&key, whole, true, move |on| {
-            let Stored::Result(shown) = &on.shown else {
+            let StoredItem::Result(shown) = &on.shown else {
                 return Err(LookupError::unknown(on.key.call_id.clone()).into());
             };
             let output = cut(shown, on.inner.options.reveal.rules(shown.tool()));

@@ -4,7 +4,7 @@ mod advice;
 
 use super::{Retrieved, Session, offload::is_plain_path, work::Work};
 use crate::{
-    canonical::Stored,
+    canonical::StoredItem,
     context::{ALL_BY_REFERENCE, Outline, Oversized},
     failure::Failure,
     resolve::LookupKey,
@@ -165,7 +165,7 @@ impl Work<'_> {
         let (views, budget) = self.views()?;
         let limit = self.limit();
         let blocked =
-            matches!(&self.shown, Stored::Artifact(artifact) if artifact.retrieval_blocked());
+            matches!(&self.shown, StoredItem::Artifact(artifact) if artifact.retrieval_blocked());
         let allowed = if blocked {
             self.less_than_all()
         } else {
@@ -212,7 +212,7 @@ impl Work<'_> {
             artifact_id: self.key.artifact_id.clone(),
             tokens,
             limit,
-            outline: Outline::of(&view),
+            outline: Outline::new(&view),
             blocked,
             select: select.filter(|select| reaches(select)),
         }))
@@ -247,11 +247,11 @@ impl Work<'_> {
     fn written(
         &self,
         view: &View<'_>,
-        whole: Option<&Stored>,
+        whole: Option<&StoredItem>,
         budget: &Budget,
     ) -> (Option<Vec<u8>>, usize) {
         let cursor = view.as_cursor();
-        let whole = whole.map(Stored::document).filter(|_| cursor.is_none());
+        let whole = whole.map(StoredItem::document).filter(|_| cursor.is_none());
         let raw = cursor.map(|cursor| cursor.raw());
         let raw = raw.or_else(|| whole.map(|whole| &whole.raw()[..]));
         if let Some(raw) = raw.filter(|raw| raw.len() > self.max_bytes()) {

@@ -59,7 +59,7 @@ impl Session {
     /// [`Failure`] if there is no such result, or it cannot be read.
     pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
         let key = LookupKey::new(call_id, None);
-        let shape = self.work_on_found(&key, true, |on| Ok(Shape::of(&on.views()?.0.canonical)));
+        let shape = self.work_on_found(&key, true, |on| Ok(Shape::new(&on.views()?.0.canonical)));
         shape.await.inspect_err(|failure| self.note_told(failure))
     }
 

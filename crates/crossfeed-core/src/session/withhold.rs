@@ -3,7 +3,7 @@
 
 use super::job::ResolveJob;
 use crate::{
-    canonical::Stored,
+    canonical::StoredItem,
     error::RevealError,
     failure::{Error, Failure},
     lineage::LineageEntry,
@@ -59,7 +59,7 @@ impl ResolveJob {
                 error.expected = EXPECTED.to_owned();
             }
             let found = arguments.pointer(failure.at.as_str());
-            error.found = Shape::of_value(found.unwrap_or(&Value::Null));
+            error.found = Shape::from_value(found.unwrap_or(&Value::Null));
         }
     }
 
@@ -83,7 +83,7 @@ impl ResolveJob {
     }
 
     /// The redacted form of what a link refers to; `None` if nothing is withheld.
-    fn shown_of(&self, link: &LineageEntry) -> Option<Result<Stored, RevealError>> {
+    fn shown_of(&self, link: &LineageEntry) -> Option<Result<StoredItem, RevealError>> {
         let source = &link.source;
         let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
         match whole.redacted(&self.inner.options.reveal) {
@@ -95,7 +95,7 @@ impl ResolveJob {
     /// The redacted form of the value that a link brought in; `None` if nothing is withheld, null if it cannot be
     /// redacted.
     fn shown_value(&self, link: &LineageEntry) -> Option<Value> {
-        let value = |shown: Stored| {
+        let value = |shown: StoredItem| {
             let arena = Arena::with_memory(self.memory.clone());
             let budget = self.inner.fill_limits().budget(shown.document(), &arena);
             let views = shown.views(&arena, &budget).ok()?;

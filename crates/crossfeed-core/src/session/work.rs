@@ -5,14 +5,14 @@ use super::{
     offload::{SMALL_BYTES, run_or_spawn},
 };
 use crate::{
-    account::Showing,
-    canonical::{Stored, Views},
+    account::ShownItem,
+    canonical::{StoredItem, Views},
     engine::Inner,
     error::{LimitError, LookupError},
     failure::Failure,
     render::whole_tokens,
     resolve::LookupKey,
-    reveal::Unredacted,
+    reveal::UnredactedItem,
 };
 use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_wire::CallId;
@@ -22,9 +22,9 @@ use std::sync::Arc;
 pub(super) struct Work<'w> {
     pub(super) inner: &'w Inner,
     pub(super) key: &'w LookupKey,
-    pub(super) whole: &'w Unredacted,
+    pub(super) whole: &'w UnredactedItem,
     /// The redacted form.
-    pub(super) shown: Stored,
+    pub(super) shown: StoredItem,
     pub(super) arena: Arena,
 }
 
@@ -64,8 +64,8 @@ impl Work<'_> {
     }
 
     /// What was shown: so many tokens of it.
-    pub(super) fn showing(&self, tokens: usize, is_whole: bool) -> Showing {
-        Showing {
+    pub(super) fn showing(&self, tokens: usize, is_whole: bool) -> ShownItem {
+        ShownItem {
             tokens,
             whole: whole_tokens(&self.shown, &self.inner.options.context.tokens),
             is_whole,
@@ -75,7 +75,7 @@ impl Work<'_> {
 
 impl Session {
     /// The stored result or artifact.
-    pub(super) async fn found(&self, key: &LookupKey) -> Result<Unredacted, Failure> {
+    pub(super) async fn found(&self, key: &LookupKey) -> Result<UnredactedItem, Failure> {
         let found = self.look_up(key).await;
         found.map_err(|error| Failure::with_ids(&key.call_id, key.artifact_id.as_ref(), error))
     }
@@ -86,13 +86,13 @@ impl Session {
     pub(super) async fn work_on<T: Send + 'static>(
         &self,
         key: &LookupKey,
-        stored: Unredacted,
+        stored: UnredactedItem,
         small: bool,
         work: impl FnOnce(&Work<'_>) -> Result<T, Box<Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
         let raw = stored.as_stored().document().raw();
         let small = small && raw.len() <= SMALL_BYTES;
-        let is_result = matches!(stored.as_stored(), Stored::Result(_));
+        let is_result = matches!(stored.as_stored(), StoredItem::Result(_));
         let (inner, memory, own) = (Arc::clone(self.inner()), self.memory.clone(), key.clone());
         let (outcome, has_grown) = run_or_spawn(small, move || {
             let before = stored.as_stored().resident_bytes();
@@ -136,9 +136,9 @@ impl Session {
     pub(super) async fn show<T: Send + 'static>(
         &self,
         key: &LookupKey,
-        stored: Unredacted,
+        stored: UnredactedItem,
         small: bool,
-        work: impl FnOnce(&Work<'_>) -> Result<(T, Option<Showing>), Box<Failure>> + Send + 'static,
+        work: impl FnOnce(&Work<'_>) -> Result<(T, Option<ShownItem>), Box<Failure>> + Send + 'static,
     ) -> Result<T, Failure> {
         let account = self.account();
         let marking = Arc::clone(&account);

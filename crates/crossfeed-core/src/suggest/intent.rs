@@ -52,7 +52,7 @@ impl ParameterIntent {
         let schemas: Vec<_> = here.iter().chain(&items).filter_map(schema_at).collect();
         let format = schemas
             .iter()
-            .find_map(|schema| TextFormat::of_format(schema.get("format")?.as_str()?));
+            .find_map(|schema| TextFormat::from_format(schema.get("format")?.as_str()?));
         let described = schemas
             .iter()
             .flat_map(|schema| ["title", "description"].map(|key| schema.get(key)))
@@ -84,8 +84,8 @@ impl ParameterIntent {
     }
 
     /// What the parameter at a place of the arguments is likely to want.
-    pub(crate) fn of_argument(document: &Value, at: &Pointer) -> Self {
-        let places = place::of_argument(document, at);
+    pub(crate) fn for_argument(document: &Value, at: &Pointer) -> Self {
+        let places = place::schemas_for_argument(document, at);
         Self::new(document, &places, place::name_in_arguments(at))
     }
 
@@ -95,7 +95,7 @@ impl ParameterIntent {
         self.words = words(&name);
         self.format = self
             .format
-            .or_else(|| TextFormat::of_name(self.words.last()?));
+            .or_else(|| TextFormat::from_name(self.words.last()?));
         self.name = Some(name);
         self
     }
@@ -185,7 +185,7 @@ fn kinds_of(types: &Value) -> Option<Vec<Kind>> {
 }
 
 impl TextFormat {
-    fn of_format(format: &str) -> Option<Self> {
+    fn from_format(format: &str) -> Option<Self> {
         Some(match format {
             "uri" | "uri-reference" | "iri" | "iri-reference" | "url" => Self::Uri,
             "email" | "idn-email" => Self::Email,
@@ -197,7 +197,7 @@ impl TextFormat {
     }
 
     /// What the last word of a name promises.
-    fn of_name(word: &str) -> Option<Self> {
+    fn from_name(word: &str) -> Option<Self> {
         Some(match word {
             "url" | "uri" | "href" | "urls" | "uris" | "link" | "links" => Self::Uri,
             "email" | "emails" => Self::Email,

@@ -53,7 +53,7 @@ impl fmt::Display for Suggestion {
 }
 
 /// A test of whether a value fits. It gets the digits of a number, too.
-pub(crate) type Fits<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
+pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 
 /// A value on which selectors are tried.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ impl<'a> Trial<'a, '_> {
         &self,
         intent: &ParameterIntent,
         most: usize,
-        fits: &mut Fits<'_>,
+        fits: &mut FitTest<'_>,
     ) -> Vec<Suggestion> {
         let mut found = candidates(self.view, self.arena, self.budget);
         found.insert(0, Candidate::whole(self.view.clone(), "@"));
@@ -131,7 +131,7 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// Those of some selectors whose values fit.
-    pub(crate) fn those_that_fit(&self, selectors: &[String], fits: &mut Fits<'_>) -> Vec<String> {
+    pub(crate) fn fitting(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
             self.value_of(selector, &mut left)

@@ -150,18 +150,18 @@ impl ParameterSchema {
             let places = [SchemaPlace::new(at.as_str())];
             return Self::from_places(document, &places, name_in_schema(at));
         }
-        Self::of_argument(document, at)?.ok_or_else(|| ParameterError::Nowhere {
+        Self::for_argument(document, at)?.ok_or_else(|| ParameterError::Nowhere {
             at: cut(at.as_str()),
             parameters: place::parameters(document),
         })
     }
 
     /// The schema of a place of the arguments; `None` where the document does not describe it.
-    pub(crate) fn of_argument(
+    pub(crate) fn for_argument(
         document: &Value,
         at: &Pointer,
     ) -> Result<Option<Self>, ParameterError> {
-        let places = place::of_argument(document, at);
+        let places = place::schemas_for_argument(document, at);
         if places.is_empty() {
             return Ok(None);
         }

@@ -66,7 +66,7 @@ fn child<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {
 }
 
 /// The schemas for a place of the arguments; none where the schema does not describe it.
-pub(super) fn of_argument(root: &Value, at: &Pointer) -> Vec<SchemaPlace> {
+pub(super) fn schemas_for_argument(root: &Value, at: &Pointer) -> Vec<SchemaPlace> {
     at.tokens().fold(vec![SchemaPlace::new("")], |here, token| {
         inside(root, &followed(root, &here), &token)
     })

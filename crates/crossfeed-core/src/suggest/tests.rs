@@ -1,4 +1,4 @@
-use super::{Fits, ParameterSchema, Suggestion, Trial};
+use super::{FitTest, ParameterSchema, Suggestion, Trial};
 use crate::{
     error::{Alternatives, KnownId, comparison_budget},
     select::SelectOptions,
@@ -25,7 +25,7 @@ fn suggest_by(
     json: &str,
     parameter: &ParameterSchema,
     most: usize,
-    fits: &mut Fits<'_>,
+    fits: &mut FitTest<'_>,
 ) -> Vec<Suggestion> {
     let document = Document::new(json.to_owned());
     let view = View::from(document.root().unwrap());

@@ -69,14 +69,14 @@ impl Steps {
 #[derive(Debug)]
 enum Step {
     /// A subschema of the document.
-    Subschema(usize, On),
+    Subschema(usize, Instance),
     /// A schema of another document, on the same value and all within.
     Foreign,
 }
 
 /// What a subschema is evaluated on.
 #[derive(Debug)]
-enum On {
+enum Instance {
     /// The same value.
     Value,
     /// The member of this name.
@@ -166,8 +166,8 @@ impl Graph {
     /// count.
     fn cost(&self, value: &Value, most: u64, pairs: usize) -> Option<u64> {
         /// What is known of a pair: `None` while it is being counted.
-        type Known = HashMap<(usize, usize), Option<u64>>;
-        let mut known = Known::new();
+        type Counts = HashMap<(usize, usize), Option<u64>>;
+        let mut known = Counts::new();
         let mut open = vec![(0, value, false)];
         let mut looked: u64 = 0;
         while let Some((node, value, counted)) = open.pop() {
@@ -232,12 +232,12 @@ impl Graph {
             };
             let mut tell_once = |value| tell(*part, Some(value), 1);
             match on {
-                On::Value => tell_once(value),
-                On::Member(name) => value.get(&**name).into_iter().for_each(tell_once),
-                On::Members => members().for_each(tell_once),
-                On::Item(at) => value.get(*at).into_iter().for_each(tell_once),
-                On::Items => value.as_array().into_iter().flatten().for_each(tell_once),
-                On::Names => match members().count() as u64 {
+                Instance::Value => tell_once(value),
+                Instance::Member(name) => value.get(&**name).into_iter().for_each(tell_once),
+                Instance::Members => members().for_each(tell_once),
+                Instance::Item(at) => value.get(*at).into_iter().for_each(tell_once),
+                Instance::Items => value.as_array().into_iter().flatten().for_each(tell_once),
+                Instance::Names => match members().count() as u64 {
                     0 => {}
                     names => tell(*part, Some(NAME), names),
                 },
@@ -257,14 +257,14 @@ fn steps<'s>(
     let mut steps = Vec::new();
     for link in document.links(schema) {
         steps.push(match link.target {
-            Some(target) => Step::Subschema(number(target), On::Value),
+            Some(target) => Step::Subschema(number(target), Instance::Value),
             None => Step::Foreign,
         });
         if link.keyword != "$ref" {
             let text = schema.get(link.keyword).and_then(Value::as_str);
             let name = text.and_then(|text| Some(text.split_once('#')?.1));
             for (_, target) in dynamic.iter().filter(|(own, _)| Some(*own) == name) {
-                steps.push(Step::Subschema(number(target), On::Value));
+                steps.push(Step::Subschema(number(target), Instance::Value));
             }
         }
     }
@@ -277,13 +277,13 @@ fn steps<'s>(
         }
         for (place, schema) in keywords::held(holds, value) {
             let on = match (applies, place) {
-                (Applies::Here | Applies::Nowhere, _) => On::Value,
-                (Applies::Names, _) => On::Names,
-                (_, At::Key(name)) if keyword == "properties" => On::Member(name.into()),
-                (_, At::Key(_)) => On::Members,
-                (_, At::Index(at)) => On::Item(at),
-                (_, At::Keyword) if keyword.ends_with("Properties") => On::Members,
-                (_, At::Keyword) => On::Items,
+                (Applies::Here | Applies::Nowhere, _) => Instance::Value,
+                (Applies::Names, _) => Instance::Names,
+                (_, At::Key(name)) if keyword == "properties" => Instance::Member(name.into()),
+                (_, At::Key(_)) => Instance::Members,
+                (_, At::Index(at)) => Instance::Item(at),
+                (_, At::Keyword) if keyword.ends_with("Properties") => Instance::Members,
+                (_, At::Keyword) => Instance::Items,
             };
             steps.push(Step::Subschema(number(schema), on));
         }

@@ -46,7 +46,7 @@ pub(crate) fn validate(
     if schema.accepts(arguments, &mut steps).map_err(too_costly)? {
         return Ok(Vec::new());
     }
-    let links = ByPlace::of(lineage);
+    let links = LineageIndex::new(lineage);
     let repairs =
         repair::repair(arguments, schema, &links, scope, &mut steps).map_err(too_costly)?;
     let findings = schema.findings(arguments, &mut steps).map_err(too_costly)?;
@@ -60,12 +60,12 @@ pub(crate) fn validate(
     }
 }
 
-fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {
+fn failure(finding: Finding, arguments: &Value, links: &LineageIndex<'_>) -> Failure {
     let value = arguments.pointer(finding.at.as_str());
     let link = links.link(&finding.at);
     let error = ArgumentError {
         expected: finding.expected,
-        found: Shape::of_value(value.unwrap_or(&Value::Null)),
+        found: Shape::from_value(value.unwrap_or(&Value::Null)),
         brought_by: link.map(|link| link.source.call_id.clone()),
         fitting: Vec::new(),
         looked: false,
@@ -80,10 +80,10 @@ fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure 
 }
 
 /// The references by the places they filled: of several at one place the last counts.
-pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l LineageEntry>);
+pub(crate) struct LineageIndex<'l>(HashMap<&'l str, &'l LineageEntry>);
 
-impl<'l> ByPlace<'l> {
-    pub(crate) fn of(lineage: &'l [LineageEntry]) -> Self {
+impl<'l> LineageIndex<'l> {
+    pub(crate) fn new(lineage: &'l [LineageEntry]) -> Self {
         let links = lineage.iter().map(|link| (link.at.as_str(), link));
         Self(links.collect())
     }

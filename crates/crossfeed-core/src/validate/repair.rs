@@ -2,7 +2,7 @@
 
 use super::{
     cost::Steps,
-    {ByPlace, Finding, InputSchema},
+    {Finding, InputSchema, LineageIndex},
 };
 use crate::error::ValidationCost;
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
@@ -42,7 +42,7 @@ const ROUNDS: usize = 3;
 pub(super) fn repair(
     arguments: &mut Value,
     schema: &InputSchema,
-    links: &ByPlace<'_>,
+    links: &LineageIndex<'_>,
     scope: RepairScope,
     steps: &mut Steps,
 ) -> Result<Vec<TypeRepair>, ValidationCost> {

@@ -3,7 +3,7 @@
 use super::{
     cost::{Graph, Steps},
     footprint::Footprint,
-    skeleton::Unbuilt,
+    skeleton::SkeletonError,
     {Finding, describe},
 };
 use crate::{
@@ -30,9 +30,9 @@ use std::{
 /// The dialect is the one that [`crossfeed_schema::check`] finds. `format` is an annotation. References to other
 /// documents are refused: nothing is fetched.
 #[derive(Clone)]
-pub struct InputSchema(Arc<Compiled>);
+pub struct InputSchema(Arc<CompiledSchema>);
 
-struct Compiled {
+struct CompiledSchema {
     schema: Value,
     validator: Validator,
     /// What a validation costs, where that is not plain.
@@ -72,7 +72,7 @@ impl InputSchema {
             }
         };
         let graph = Graph::new(&schema, dialect, &index);
-        Ok(Self(Arc::new(Compiled {
+        Ok(Self(Arc::new(CompiledSchema {
             is_slow: crossfeed_schema::has_patterns(&schema)
                 || graph.as_ref().is_some_and(Graph::is_slow),
             schema,
@@ -120,8 +120,8 @@ impl InputSchema {
                 let mut steps = self.steps(&skeleton);
                 Ok(self.accepts(&skeleton, &mut steps).unwrap_or(false))
             }
-            Err(Unbuilt::Unrepresentable(_)) => Ok(false),
-            Err(Unbuilt::Cost(cost)) => Err(cost),
+            Err(SkeletonError::Unrepresentable(_)) => Ok(false),
+            Err(SkeletonError::Cost(cost)) => Err(cost),
         }
     }
 
@@ -143,7 +143,7 @@ impl InputSchema {
     ) -> Result<Option<Finding>, ValidationCost> {
         steps.pay(self.0.graph.as_ref(), value, true)?;
         let error = self.0.validator.validate(value).err();
-        Ok(error.map(|error| Finding::of(&error)))
+        Ok(error.map(|error| Finding::new(&error)))
     }
 
     /// All that does not fit, in the validator's order.
@@ -154,12 +154,12 @@ impl InputSchema {
     ) -> Result<impl Iterator<Item = Finding> + use<'f>, ValidationCost> {
         steps.pay(self.0.graph.as_ref(), arguments, true)?;
         let errors = self.0.validator.iter_errors(arguments);
-        Ok(errors.map(|error| Finding::of(&error)))
+        Ok(errors.map(|error| Finding::new(&error)))
     }
 }
 
 impl Finding {
-    fn of(error: &ValidationError<'_>) -> Self {
+    fn new(error: &ValidationError<'_>) -> Self {
         Self {
             at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
             expected: describe::expected(error),

@@ -15,7 +15,7 @@ const SHORT_TEXT: usize = 64;
 
 /// Why no skeleton can be built.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unbuilt {
+pub(super) enum SkeletonError {
     /// The schema sees a value that is not to be held.
     #[error(transparent)]
     Unrepresentable(#[from] Unrepresentable),
@@ -30,7 +30,7 @@ impl Footprint {
         &self,
         arguments: &Node<'_>,
         memory: Option<&Reservation>,
-    ) -> Result<Value, Unbuilt> {
+    ) -> Result<Value, SkeletonError> {
         let footprint = self;
         Builder { footprint, memory }.node(arguments, ROOT)
     }
@@ -45,7 +45,7 @@ struct Builder<'s> {
 }
 
 impl Builder<'_> {
-    fn node(self, node: &Node<'_>, number: usize) -> Result<Value, Unbuilt> {
+    fn node(self, node: &Node<'_>, number: usize) -> Result<Value, SkeletonError> {
         if number == NOTHING {
             return Ok(Value::Null);
         }
@@ -61,9 +61,9 @@ impl Builder<'_> {
         }
     }
 
-    fn child(self, child: &Child<'_, '_>, number: usize) -> Result<Value, Unbuilt> {
+    fn child(self, child: &Child<'_, '_>, number: usize) -> Result<Value, SkeletonError> {
         match child {
-            Child::Came(view) => {
+            Child::Original(view) => {
                 // The room for written arguments was taken before.
                 let memory = None;
                 Self { memory, ..self }.view(view, number)
@@ -72,7 +72,7 @@ impl Builder<'_> {
         }
     }
 
-    fn view(self, view: &View<'_>, number: usize) -> Result<Value, Unbuilt> {
+    fn view(self, view: &View<'_>, number: usize) -> Result<Value, SkeletonError> {
         if number == NOTHING {
             return Ok(Value::Null);
         }
@@ -103,7 +103,7 @@ impl Builder<'_> {
         }
     }
 
-    fn whole(self, view: &View<'_>) -> Result<Value, Unbuilt> {
+    fn whole(self, view: &View<'_>) -> Result<Value, SkeletonError> {
         if self.memory.is_some() {
             self.reserve(match view.as_cursor() {
                 Some(cursor) => built_bytes(cursor),
@@ -120,8 +120,8 @@ impl Builder<'_> {
         self,
         items: impl Iterator<Item = T>,
         state: &State,
-        inside: &dyn Fn(T, usize) -> Result<Value, Unbuilt>,
-    ) -> Result<Value, Unbuilt> {
+        inside: &dyn Fn(T, usize) -> Result<Value, SkeletonError>,
+    ) -> Result<Value, SkeletonError> {
         let mut list = Vec::new();
         let state_of = |place: usize| state.items.as_ref()?.item(place);
         let items = items.enumerate();
@@ -137,8 +137,8 @@ impl Builder<'_> {
         self,
         members: impl Iterator<Item = (K, T)>,
         state: &State,
-        inside: &dyn Fn(T, usize) -> Result<Value, Unbuilt>,
-    ) -> Result<Value, Unbuilt> {
+        inside: &dyn Fn(T, usize) -> Result<Value, SkeletonError>,
+    ) -> Result<Value, SkeletonError> {
         let mut skeleton = Map::new();
         let Some(children) = &state.members else {
             return Ok(skeleton.into());

@@ -9,7 +9,7 @@ use crate::{
     message::{Id, Message},
 };
 use bytes::Bytes;
-use crossfeed_json::{Document, Kind, Prune, Quoted, cuts, without as pruned};
+use crossfeed_json::{Document, Kind, Prune, RawString, cuts, without as pruned};
 
 /// A key and its JSON.
 pub(super) type Member<'m> = (&'m str, &'m [u8]);
@@ -99,7 +99,7 @@ struct Off<'k> {
 }
 
 impl Prune for Off<'_> {
-    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+    fn member(&mut self, key: RawString<'_>, depth: usize) -> bool {
         match depth {
             1 => {
                 let key = key.text();

@@ -3,7 +3,7 @@
 use super::{BodyMember, Id, Kind, MessageError, PARAMS, RESULT_MEMBERS};
 use crate::members::{Member, value_start};
 use bytes::Bytes;
-use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
+use crossfeed_json::{JsonError, JsonErrorKind, RawString, TokenVisitor, read_tokens, unescape};
 use std::ops::Range;
 
 /// The envelope, and where its parts are.
@@ -51,7 +51,7 @@ impl TokenVisitor for Reader<'_> {
         self.depth -= 1;
     }
 
-    fn key(&mut self, key: Quoted<'_>) {
+    fn key(&mut self, key: RawString<'_>) {
         match (self.depth, self.current) {
             (1, _) => {
                 let name = key.text();

@@ -114,7 +114,7 @@ impl Constant {
     #[cold]
     fn order_of_long(&self, place: Cursor<'_>, budget: &Budget) -> Result<Option<Ordering>, Cost> {
         if let Self::Text(text) = self {
-            let order = Plain::of_raw(place.raw()).order(&Plain::of(text));
+            let order = Prefix::from_raw(place.raw()).order(&Prefix::new(text));
             if order.is_some() {
                 return Ok(order);
             }
@@ -128,14 +128,14 @@ impl Constant {
 const LONG: usize = 128;
 
 /// How a string begins, as far as that is seen at a glance: up to its first escape.
-struct Plain<'a> {
+struct Prefix<'a> {
     start: &'a [u8],
     /// Whether that is all of it.
     is_whole: bool,
 }
 
-impl<'a> Plain<'a> {
-    fn of(text: &'a [u8]) -> Self {
+impl<'a> Prefix<'a> {
+    fn new(text: &'a [u8]) -> Self {
         let start = text.get(..LONG).unwrap_or(text);
         Self {
             start,
@@ -144,25 +144,25 @@ impl<'a> Plain<'a> {
     }
 
     /// Of a string as it is written, quotes included.
-    fn of_raw(raw: &'a [u8]) -> Self {
+    fn from_raw(raw: &'a [u8]) -> Self {
         let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-        let mut plain = Self::of(inside);
-        if let Some(escape) = plain.start.iter().position(|&byte| byte == b'\\') {
-            plain.start = &plain.start[..escape];
-            plain.is_whole = false;
+        let mut prefix = Self::new(inside);
+        if let Some(escape) = prefix.start.iter().position(|&byte| byte == b'\\') {
+            prefix.start = &prefix.start[..escape];
+            prefix.is_whole = false;
         }
-        plain
+        prefix
     }
 
-    fn of_view(view: &'a View<'_>) -> Option<Self> {
+    fn from_view(view: &'a View<'_>) -> Option<Self> {
         match &view.0 {
-            Repr::Json(cursor) => Some(Self::of_raw(cursor.raw())),
-            _ => view.own_text().map(|text| Self::of(text.as_bytes())),
+            Repr::Json(cursor) => Some(Self::from_raw(cursor.raw())),
+            _ => view.own_text().map(|text| Self::new(text.as_bytes())),
         }
     }
 
     /// The order of the strings, if their beginnings tell.
-    fn order(&self, other: &Plain<'_>) -> Option<Ordering> {
+    fn order(&self, other: &Prefix<'_>) -> Option<Ordering> {
         let both = self.start.len().min(other.start.len());
         let order = self.start[..both].cmp(&other.start[..both]);
         if order.is_ne() {
@@ -193,7 +193,7 @@ pub(super) fn order(
             return Ok(Some(Ordering::Equal));
         }
         if kind == Kind::String
-            && let (Some(left), Some(right)) = (Plain::of_view(left), Plain::of_view(right))
+            && let (Some(left), Some(right)) = (Prefix::from_view(left), Prefix::from_view(right))
             && let Some(order) = left.order(&right)
         {
             return Ok(Some(order));

@@ -1,7 +1,7 @@
 //! What the functions of JMESPath give.
 
 use super::{
-    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
+    Budget, Cost, EvalError, EvalResult, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
     number::{order_numbers, order_short, short_of},
 };
@@ -28,7 +28,7 @@ impl<'a> Evaluator<'a, '_> {
         function: Function,
         arguments: &'a [Node],
         current: &View<'a>,
-    ) -> Evaluated<'a> {
+    ) -> EvalResult<'a> {
         let call = Call {
             evaluator: self,
             budget: self.budget,
@@ -62,7 +62,7 @@ impl<'a> Evaluator<'a, '_> {
 
 impl<'a> Call<'_, 'a, '_> {
     /// The value of an argument; an error if it must not be `&expression`, and is.
-    fn argument(&self, place: usize, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
+    fn argument(&self, place: usize, node: &'a Node, current: &View<'a>) -> EvalResult<'a> {
         let value = self.evaluator.eval(node, current)?;
         let takes_reference = matches!(
             (self.function, place),
@@ -87,7 +87,7 @@ impl<'a> Call<'_, 'a, '_> {
         self.mismatch(place, expected, type_name(value))
     }
 
-    fn unary(&self, value: &View<'a>) -> Evaluated<'a> {
+    fn unary(&self, value: &View<'a>) -> EvalResult<'a> {
         match self.function {
             Function::Abs | Function::Ceil | Function::Floor => self.rounded(value),
             Function::Avg => self.average(value),
@@ -198,7 +198,7 @@ impl<'a> Call<'_, 'a, '_> {
         }
     }
 
-    fn binary(&self, first: &View<'a>, second: &View<'a>) -> Evaluated<'a> {
+    fn binary(&self, first: &View<'a>, second: &View<'a>) -> EvalResult<'a> {
         match self.function {
             Function::Contains => self.contains(first, second),
             Function::StartsWith | Function::EndsWith => {
@@ -243,7 +243,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// A list that was built, paid for.
-    fn list(&self, items: Vec<View<'a>>) -> Evaluated<'a> {
+    fn list(&self, items: Vec<View<'a>>) -> EvalResult<'a> {
         let steps = ITEM_STEPS * items.len() as u64;
         self.budget.spend(steps)?;
         Ok(View::list(items))
@@ -263,7 +263,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// A text that is built, paid for before.
-    fn built(&self, text: &str) -> Evaluated<'a> {
+    fn built(&self, text: &str) -> EvalResult<'a> {
         self.budget.build_text(text.len())?;
         self.evaluator.reserve(text.len())?;
         Ok(View::text(text))
@@ -283,7 +283,7 @@ impl<'a> Call<'_, 'a, '_> {
 
     /// Items in the order of their keys, which are all numbers or all strings; each key is read
     /// once.
-    fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> Evaluated<'a> {
+    fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> EvalResult<'a> {
         let budget = self.budget;
         pay_sorting(items.len(), budget)?;
         let mut sorting = self.reserve_each(items.len(), SORTING_BYTES)?;
@@ -297,7 +297,7 @@ impl<'a> Call<'_, 'a, '_> {
             places.sort_by(|&a, &b| order_numbers(&keys[a], &keys[b]));
         } else {
             sorting += self.reserve_each(items.len(), SORTING_TEXT_BYTES)?;
-            let decoded = Decoded::default();
+            let decoded = DecodedTexts::default();
             let texts: Result<Vec<_>, _> = keys
                 .iter()
                 .map(|key| decoded.text(key, self.evaluator))
@@ -377,24 +377,24 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(())
     }
 
-    fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
-        let mut best = Best::new(wanted);
+    fn extreme(&self, value: &View<'a>, wanted: Ordering) -> EvalResult<'a> {
+        let mut best = Extreme::new(wanted);
         for item in self.comparable_items(0, value)? {
             best.offer(&item, &item, self.budget)?;
         }
         Ok(best.item())
     }
 
-    fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
+    fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> EvalResult<'a> {
         if let Some(rows) = self.evaluator.numbered(list, by)? {
             return Ok(rows.extreme(wanted));
         }
-        let mut best = Best::new(wanted);
+        let mut best = Extreme::new(wanted);
         self.keyed(list, by, |key, item| best.offer(&key, &item, self.budget))?;
         Ok(best.item())
     }
 
-    fn contains(&self, subject: &View<'a>, wanted: &View<'a>) -> Evaluated<'a> {
+    fn contains(&self, subject: &View<'a>, wanted: &View<'a>) -> EvalResult<'a> {
         match subject.kind() {
             Kind::String => {
                 let text = self.string(0, subject)?;
@@ -415,7 +415,7 @@ impl<'a> Call<'_, 'a, '_> {
         }
     }
 
-    fn join(&self, glue: &View<'a>, list: &View<'a>) -> Evaluated<'a> {
+    fn join(&self, glue: &View<'a>, list: &View<'a>) -> EvalResult<'a> {
         let glue = self.string(0, glue)?;
         self.array(1, list)?;
         let mut text = Vec::new();
@@ -439,7 +439,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// Members of all objects; of one key the last value, at the place of the first.
-    fn merge(&self, objects: &[View<'a>]) -> Evaluated<'a> {
+    fn merge(&self, objects: &[View<'a>]) -> EvalResult<'a> {
         let mut places: HashMap<String, usize> = HashMap::new();
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (place, object) in objects.iter().enumerate() {
@@ -460,7 +460,7 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(View(Repr::Object(Rc::new(keys), Rc::new(values))))
     }
 
-    fn rounded(&self, value: &View<'a>) -> Evaluated<'a> {
+    fn rounded(&self, value: &View<'a>) -> EvalResult<'a> {
         self.budget.read_text(value.text_len())?;
         let digits = value
             .digits()
@@ -508,7 +508,7 @@ impl<'a> Call<'_, 'a, '_> {
         }
     }
 
-    fn average(&self, value: &View<'a>) -> Evaluated<'a> {
+    fn average(&self, value: &View<'a>) -> EvalResult<'a> {
         let sum = self.sum(value)?;
         let items = count(value);
         if items == 0 {
@@ -525,14 +525,14 @@ impl<'a> Call<'_, 'a, '_> {
 }
 
 /// The first of the largest or smallest items so far.
-struct Best<'a> {
+struct Extreme<'a> {
     /// How the key of a better item compares with this one's.
     wanted: Ordering,
     /// The key, as a float too if it is a short number, and the item.
     found: Option<(View<'a>, Option<f64>, View<'a>)>,
 }
 
-impl<'a> Best<'a> {
+impl<'a> Extreme<'a> {
     fn new(wanted: Ordering) -> Self {
         Self {
             wanted,
@@ -580,9 +580,9 @@ fn rounds(items: usize) -> u64 {
 
 /// Long strings with escapes, decoded: each once, however often it occurs.
 #[derive(Default)]
-struct Decoded(FrozenMap<usize, Vec<u8>>);
+struct DecodedTexts(FrozenMap<usize, Vec<u8>>);
 
-impl Decoded {
+impl DecodedTexts {
     fn text<'v>(
         &'v self,
         key: &'v View<'_>,

@@ -252,7 +252,7 @@ pub(crate) struct Evaluator<'a, 'b> {
     predictions: Vec<Cell<Prediction>>,
 }
 
-pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
+pub(crate) type EvalResult<'a> = Result<View<'a>, EvalError>;
 
 /// What building one item of a list costs, in steps: it is memory until the evaluation ends.
 const ITEM_STEPS: u64 = 4;
@@ -332,7 +332,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// Evaluates one node. Recursion is bounded by the nesting of the expression.
     #[inline]
-    pub(crate) fn eval(&self, node: &'a Node, here: impl Here<'a>) -> Evaluated<'a> {
+    pub(crate) fn eval(&self, node: &'a Node, here: impl Here<'a>) -> EvalResult<'a> {
         match node {
             Node::Path(path) => {
                 if let Some(place) = self.located(path, here)? {
@@ -366,7 +366,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     /// Evaluates any node. What has variables of its own stands in other functions, so that the
     /// frame of this one, of which a deep expression needs many, stays small.
     #[inline(never)]
-    fn eval_other(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
+    fn eval_other(&self, node: &'a Node, current: &View<'a>) -> EvalResult<'a> {
         if !matches!(node, Node::Path(_) | Node::List(_) | Node::Hash(_)) {
             // These pay for themselves.
             self.budget.spend(1)?;
@@ -393,7 +393,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     #[inline(never)]
-    fn chain(&self, parts: &'a [Node], current: &View<'a>) -> Evaluated<'a> {
+    fn chain(&self, parts: &'a [Node], current: &View<'a>) -> EvalResult<'a> {
         let mut value = current.clone();
         for part in parts {
             value = self.eval(part, &value)?;
@@ -442,7 +442,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// The first part that is truthy (`wanted`) or not, else the last.
     #[inline(never)]
-    fn any(&self, parts: &'a [Node], current: &View<'a>, wanted: bool) -> Evaluated<'a> {
+    fn any(&self, parts: &'a [Node], current: &View<'a>, wanted: bool) -> EvalResult<'a> {
         let mut value = View::null();
         for part in parts {
             value = self.eval(part, current)?;
@@ -454,13 +454,13 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     #[inline(never)]
-    fn list(&self, parts: &'a [Node], here: impl Here<'a>) -> Evaluated<'a> {
+    fn list(&self, parts: &'a [Node], here: impl Here<'a>) -> EvalResult<'a> {
         let values = self.all(parts, here)?;
         Ok(values.map_or(View::null(), View::list))
     }
 
     #[inline(never)]
-    fn hash(&self, hash: &'a Hash, here: impl Here<'a>) -> Evaluated<'a> {
+    fn hash(&self, hash: &'a Hash, here: impl Here<'a>) -> EvalResult<'a> {
         Ok(match self.all(&hash.values, here)? {
             Some(values) => View(Repr::Hash(hash, Rc::new(values))),
             None => View::null(),
@@ -636,7 +636,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     #[inline(never)]
-    fn project(&self, projection: &'a Projection, current: &View<'a>) -> Evaluated<'a> {
+    fn project(&self, projection: &'a Projection, current: &View<'a>) -> EvalResult<'a> {
         let source = self.eval(&projection.source, current)?;
         if matches!(projection.over, Over::Items | Over::Filtered(_)) {
             let opened = self.opened(&source)?.map(View::from);

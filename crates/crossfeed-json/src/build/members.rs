@@ -7,7 +7,7 @@
 use super::{ASCENDING, Builder, Frame, LISTED, SAMPLE, grow, offset};
 use crate::{
     document::{JsonError, JsonErrorKind},
-    index::{Deduplicated, ListedKey, MAX_OPEN, NEAR},
+    index::{ListedKey, MAX_OPEN, NEAR, UniqueMembers},
     keys::{self, HashedKey, Node},
     lex::{Text, fail},
     scan::Scanner,
@@ -231,7 +231,7 @@ impl Builder {
             // Objects end behind those within them.
             let objects = &mut self.tape.duplicates;
             let place = objects.partition_point(|object| object.slot < frame.slot);
-            let object = Deduplicated {
+            let object = UniqueMembers {
                 slot: frame.slot,
                 start: offset(self.tape.distinct_members.len()),
                 count: offset(list.len()),

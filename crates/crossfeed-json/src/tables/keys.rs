@@ -21,7 +21,7 @@ pub(super) struct Members {
 
 impl Members {
     /// `None` if making it is stopped.
-    fn of(object: Cursor<'_>, go_on: impl FnMut() -> bool) -> Option<Self> {
+    fn build(object: Cursor<'_>, go_on: impl FnMut() -> bool) -> Option<Self> {
         let mut pace = Pace::new(go_on);
         let state = RandomState::new();
         let len = object.len().unwrap_or_default();
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let members = members.get_or_make(|| {
-            let members = Members::of(self, go_on)?;
+            let members = Members::build(self, go_on)?;
             built.add(members.resident_bytes());
             Some(members)
         })?;

@@ -47,8 +47,8 @@ type BySlot<T> = RwLock<HashMap<u32, Arc<T>>>;
 /// The side tables of one document, by the slot of the value they belong to.
 #[derive(Debug, Default)]
 pub(crate) struct SideTables {
-    keys: BySlot<Once<keys::Members>>,
-    places: BySlot<Once<Box<[u32]>>>,
+    keys: BySlot<LazyTable<keys::Members>>,
+    places: BySlot<LazyTable<Box<[u32]>>>,
     rows: BySlot<rows::Table>,
     bytes: AtomicUsize,
     /// Those of rows and columns, which are bounded.
@@ -89,7 +89,7 @@ impl SideTables {
     }
 
     /// The place for the table of a slot, and whether it was asked for before.
-    fn place<T>(&self, tables: &BySlot<Once<T>>, slot: u32) -> (Arc<Once<T>>, bool) {
+    fn place<T>(&self, tables: &BySlot<LazyTable<T>>, slot: u32) -> (Arc<LazyTable<T>>, bool) {
         if let Some(table) = tables.read().get(&slot) {
             return (Arc::clone(table), true);
         }
@@ -97,7 +97,7 @@ impl SideTables {
             Entry::Occupied(table) => (Arc::clone(table.get()), true),
             Entry::Vacant(place) => {
                 self.add(ENTRY);
-                let table = Once {
+                let table = LazyTable {
                     claimed: AtomicBool::new(false),
                     made: OnceLock::new(),
                 };
@@ -113,12 +113,12 @@ impl SideTables {
 
 /// A table that is made once, by the caller that claims it; until then others find none.
 #[derive(Debug)]
-struct Once<T> {
+struct LazyTable<T> {
     claimed: AtomicBool,
     made: OnceLock<T>,
 }
 
-impl<T> Once<T> {
+impl<T> LazyTable<T> {
     /// The table, made by the first call; none if that one gives none, and until it gives one.
     fn get_or_make(&self, make: impl FnOnce() -> Option<T>) -> Option<&T> {
         let made = self.made.get();

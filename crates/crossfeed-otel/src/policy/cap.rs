@@ -2,7 +2,7 @@
 //! long strings are cut first, then the text ends at the last member or item that fits, and open containers
 //! are closed.
 
-use crossfeed_json::{JsonError, Quoted, TokenVisitor, read_tokens};
+use crossfeed_json::{JsonError, RawString, TokenVisitor, read_tokens};
 
 /// The least that a text is cut to: the note needs room.
 pub(crate) const MIN_BYTES: usize = 96;
@@ -136,7 +136,7 @@ impl TokenVisitor for Cutter<'_> {
         }
     }
 
-    fn string(&mut self, string: Quoted<'_>) {
+    fn string(&mut self, string: RawString<'_>) {
         let raw = string.raw();
         let note_len = note(raw.len(), raw.len()).len();
         let longest = self.most / STRING_SHARE;

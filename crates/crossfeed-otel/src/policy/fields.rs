@@ -5,7 +5,7 @@ use super::{
     nested_json::{Level, NestedString, apply, could_be_json, edits},
     prefilter::is_suspect,
 };
-use crossfeed_json::{Prune, Quoted, cuts};
+use crossfeed_json::{Prune, RawString, cuts};
 use crossfeed_wire::internal::is_internal;
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ struct OneLevel<'k> {
 
 impl Prune for OneLevel<'_> {
     #[inline(always)]
-    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+    fn member(&mut self, key: RawString<'_>, depth: usize) -> bool {
         // The first byte decides for most keys.
         let first = key.raw().as_bytes().first();
         if first.is_none_or(u8::is_ascii_alphanumeric) {
@@ -55,7 +55,7 @@ impl Prune for OneLevel<'_> {
     }
 
     #[inline(always)]
-    fn string(&mut self, string: Quoted<'_>, depth: usize) {
+    fn string(&mut self, string: RawString<'_>, depth: usize) {
         // A result may be encoded twice.
         self.open_later(string, self.is_result && depth == 0);
     }
@@ -63,7 +63,7 @@ impl Prune for OneLevel<'_> {
 
 impl OneLevel<'_> {
     #[inline(always)]
-    fn open_later(&mut self, string: Quoted<'_>, is_result: bool) {
+    fn open_later(&mut self, string: RawString<'_>, is_result: bool) {
         if could_be_json(string) && is_suspect(string.raw()) {
             let start = string.start();
             self.nested.push(NestedString {

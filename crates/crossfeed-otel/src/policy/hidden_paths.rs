@@ -11,7 +11,7 @@
 
 use super::nested_json::{Level, NestedString, apply, could_be_json, edits};
 use crate::table::segments;
-use crossfeed_json::{Prune, Quoted, cuts};
+use crossfeed_json::{Prune, RawString, cuts};
 use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD, fold_case};
 use std::{collections::HashMap, fmt};
 
@@ -173,7 +173,7 @@ impl OneLevel<'_> {
 }
 
 impl Prune for OneLevel<'_> {
-    fn member(&mut self, key: Quoted<'_>, _: usize) -> bool {
+    fn member(&mut self, key: RawString<'_>, _: usize) -> bool {
         let mut next = std::mem::take(&mut self.next);
         let key = key.text();
         let hidden = self.never.step(self.innermost(), &key, true, &mut next);
@@ -189,7 +189,7 @@ impl Prune for OneLevel<'_> {
         false
     }
 
-    fn string(&mut self, string: Quoted<'_>, _: usize) {
+    fn string(&mut self, string: RawString<'_>, _: usize) {
         let range = string.start()..string.start() + string.raw().len();
         if could_be_json(string) {
             self.nested.push(NestedString {

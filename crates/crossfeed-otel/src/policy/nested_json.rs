@@ -9,7 +9,7 @@
 //! not: thousands of levels fit into a megabyte. So levels and bytes are bounded, and strings beyond the
 //! bounds are withheld.
 
-use crossfeed_json::{JsonError, Origins, Quoted};
+use crossfeed_json::{JsonError, Origins, RawString};
 use crossfeed_projection::WITHHELD;
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ pub(crate) type ReadLevel<'r, C> = dyn Fn(&str, C) -> Result<Level<C>, JsonError
 
 /// Whether a string could be JSON worth opening: an object, a list, or a string of one.
 #[inline]
-pub(crate) fn could_be_json(string: Quoted<'_>) -> bool {
+pub(crate) fn could_be_json(string: RawString<'_>) -> bool {
     let raw = string
         .raw()
         .trim_start_matches([' ', '\t', '\n', '\r', '\u{feff}']);
@@ -101,7 +101,7 @@ impl<C> Opener<'_, C> {
             match self.edits(&inner, carry, level + 1) {
                 Ok(within) => {
                     let mut origins = Origins::new(raw);
-                    let mut origin = |at| range.start + origins.of(at);
+                    let mut origin = |at| range.start + origins.raw_offset(at);
                     edits.extend(within.into_iter().map(|edit| Edit {
                         range: origin(edit.range.start)..origin(edit.range.end),
                         ..edit

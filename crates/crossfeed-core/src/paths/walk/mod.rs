@@ -113,7 +113,7 @@ pub(crate) struct Name {
 
 /// A list or object of which only a part was looked at.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct PartialContainer {
     place: usize,
     is_list: bool,
     looked: usize,
@@ -129,7 +129,7 @@ pub(crate) struct Walk<'a> {
     by_name: HashMap<Box<str>, usize>,
     by_step: HashMap<(usize, Step), usize>,
     /// The first cut at each path.
-    cuts: Vec<Cut>,
+    cuts: Vec<PartialContainer>,
     long_keys: usize,
     unopened: usize,
     too_deep: bool,
@@ -145,7 +145,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Walks over a view. Where the budget ends, the walk does.
-    pub(crate) fn of(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Self {
+    pub(crate) fn new(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Self {
         let mut walk = Self {
             whole_left: WHOLE_VALUES,
             part_left: PART_VALUES,
@@ -343,7 +343,7 @@ impl<'a> Walk<'a> {
 
     fn cut(&mut self, place: usize, path: usize, is_list: bool, looked: usize, of: usize) {
         if !std::mem::replace(&mut self.paths[path].is_cut, true) {
-            self.cuts.push(Cut {
+            self.cuts.push(PartialContainer {
                 place,
                 is_list,
                 looked,

@@ -1,7 +1,7 @@
 //! What each form of an expression gives.
 
 use super::{
-    inside::{Inferred, Inner},
+    inside::{Child, ValueSchema},
     kinds::Kinds,
     schema::Inference,
 };
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 impl Inference<'_> {
     /// What an expression gives on an instance of a schema; `None` where too much would have to be
     /// said.
-    pub(super) fn outcome(&self, form: &Node, schema: Value) -> Option<Inferred> {
-        self.form(form, &Inferred::there(schema))
+    pub(super) fn outcome(&self, form: &Node, schema: Value) -> Option<ValueSchema> {
+        self.form(form, &ValueSchema::there(schema))
     }
 
     /// Recursion is bounded by the nesting of the expression.
-    fn form(&self, form: &Node, on: &Inferred) -> Option<Inferred> {
+    fn form(&self, form: &Node, on: &ValueSchema) -> Option<ValueSchema> {
         let mut found = match form {
             Node::Current => on.clone(),
             Node::Path(path) => self.path(path, on),
@@ -50,7 +50,7 @@ impl Inference<'_> {
                 self.union(all, absent)
             }
             Node::Not(_) => boolean(),
-            Node::Compare(comparison) => Inferred {
+            Node::Compare(comparison) => ValueSchema {
                 absent: comparison.is_ordered(),
                 ..boolean()
             },
@@ -79,24 +79,24 @@ impl Inference<'_> {
         Some(found)
     }
 
-    fn null(&self) -> Inferred {
-        Inferred::there(json!({"type": "null"}))
+    fn null(&self) -> ValueSchema {
+        ValueSchema::there(json!({"type": "null"}))
     }
 
-    fn literal(&self, value: Value) -> Inferred {
+    fn literal(&self, value: Value) -> ValueSchema {
         match value {
             Value::Null => self.null(),
-            value => Inferred::there(self.constant(value)),
+            value => ValueSchema::there(self.constant(value)),
         }
     }
 
     /// The value of a member of what an expression builds: null where there is none.
-    fn value(&self, form: &Node, on: &Inferred) -> Option<Value> {
+    fn value(&self, form: &Node, on: &ValueSchema) -> Option<Value> {
         let found = self.form(form, on)?;
         Some(self.or_null(found))
     }
 
-    fn or_null(&self, found: Inferred) -> Value {
+    fn or_null(&self, found: ValueSchema) -> Value {
         if found.absent {
             self.any([found.schema, json!({"type": "null"})])
         } else {
@@ -105,25 +105,25 @@ impl Inference<'_> {
     }
 
     /// A list or object that is built of anything but null.
-    fn built(&self, schema: Value, on: &Inferred) -> Inferred {
-        Inferred {
+    fn built(&self, schema: Value, on: &ValueSchema) -> ValueSchema {
+        ValueSchema {
             schema,
             absent: on.absent || self.kinds(&on.schema).admit(Kinds::NULL),
         }
     }
 
-    fn path(&self, path: &Path, on: &Inferred) -> Inferred {
+    fn path(&self, path: &Path, on: &ValueSchema) -> ValueSchema {
         let mut found = on.clone();
         for step in path.spine() {
             let inner = match step {
-                SpineStep::Field(name) => Inner::Member(name),
-                SpineStep::Index(index) => Inner::Item(index),
-                SpineStep::Each => Inner::Items,
+                SpineStep::Field(name) => Child::Member(name),
+                SpineStep::Index(index) => Child::Item(index),
+                SpineStep::Each => Child::Items,
             };
             let Some(next) = self.within(&found.schema, inner, true) else {
                 return self.null();
             };
-            found = Inferred {
+            found = ValueSchema {
                 absent: found.absent || next.absent,
                 ..next
             };
@@ -131,36 +131,36 @@ impl Inference<'_> {
         found
     }
 
-    fn each(&self, parts: &[Node], on: &Inferred) -> Option<Vec<Inferred>> {
+    fn each(&self, parts: &[Node], on: &ValueSchema) -> Option<Vec<ValueSchema>> {
         parts.iter().map(|part| self.form(part, on)).collect()
     }
 
-    fn strip_null(&self, all: &mut [Inferred]) {
+    fn strip_null(&self, all: &mut [ValueSchema]) {
         for one in all {
             one.schema = self.without_null(one.schema.take());
         }
     }
 
-    fn union(&self, all: Vec<Inferred>, absent: bool) -> Inferred {
+    fn union(&self, all: Vec<ValueSchema>, absent: bool) -> ValueSchema {
         let schema = self.any(all.into_iter().map(|one| one.schema));
-        Inferred { schema, absent }
+        ValueSchema { schema, absent }
     }
 
     /// What is in a value, nothing where there is none.
-    fn inside(&self, schema: &Value, inner: Inner<'_>) -> Value {
+    fn inside(&self, schema: &Value, inner: Child<'_>) -> Value {
         let found = self.within(schema, inner, false);
         found.map_or_else(|| self.nothing(), |found| found.schema)
     }
 
-    fn projection(&self, source: &Inferred, over: &Over, each: &Node) -> Option<Inferred> {
+    fn projection(&self, source: &ValueSchema, over: &Over, each: &Node) -> Option<ValueSchema> {
         let inner = match over {
-            Over::Values => Inner::Members,
-            _ => Inner::Items,
+            Over::Values => Child::Members,
+            _ => Child::Items,
         };
         let Some(mut item) = self.within(&source.schema, inner, true) else {
             // An empty list has no items, and is one.
             return Some(if self.kinds(&source.schema).admit(Kinds::ARRAY) {
-                Inferred::maybe(json!({"type": "array", "maxItems": 0}))
+                ValueSchema::maybe(json!({"type": "array", "maxItems": 0}))
             } else {
                 self.null()
             });
@@ -168,9 +168,9 @@ impl Inference<'_> {
         if matches!(over, Over::Flattened) {
             item.schema = self.flattened(item.schema)?;
         }
-        let one = self.form(each, &Inferred::there(item.schema))?;
+        let one = self.form(each, &ValueSchema::there(item.schema))?;
         let items = self.without_null(one.schema);
-        Some(Inferred {
+        Some(ValueSchema {
             schema: self.list_of(items),
             absent: source.absent || item.absent,
         })
@@ -182,7 +182,7 @@ impl Inference<'_> {
         if !kinds.admit(Kinds::ARRAY) {
             return Some(item);
         }
-        let inner = self.inside(&item, Inner::Items);
+        let inner = self.inside(&item, Child::Items);
         self.bounded(if kinds.are_only(Kinds::ARRAY) {
             inner
         } else {
@@ -208,15 +208,15 @@ impl Inference<'_> {
     }
 
     /// The items of what is a list, else the function fails.
-    fn items_of(&self, form: &Node, on: &Inferred) -> Option<Value> {
+    fn items_of(&self, form: &Node, on: &ValueSchema) -> Option<Value> {
         let list = self.form(form, on)?;
-        Some(self.inside(&list.schema, Inner::Items))
+        Some(self.inside(&list.schema, Child::Items))
     }
 
     /// What a function gives where it does not fail.
-    fn call(&self, function: &str, arguments: &[Node], on: &Inferred) -> Option<Inferred> {
-        let there = |schema: Value| Some(Inferred::there(schema));
-        let or_none = |schema: Value| Some(Inferred::maybe(schema));
+    fn call(&self, function: &str, arguments: &[Node], on: &ValueSchema) -> Option<ValueSchema> {
+        let there = |schema: Value| Some(ValueSchema::there(schema));
+        let or_none = |schema: Value| Some(ValueSchema::maybe(schema));
         let list = match (function, arguments) {
             ("map", [_, list]) => Some(list),
             (_, [first, ..]) => Some(first),
@@ -234,7 +234,7 @@ impl Inference<'_> {
             "merge" => there(json!({"type": "object"})),
             "values" => {
                 let object = self.form(list, on)?;
-                let members = self.inside(&object.schema, Inner::Members);
+                let members = self.inside(&object.schema, Child::Members);
                 there(self.list_of(members))
             }
             "sort" | "sort_by" => {
@@ -275,7 +275,7 @@ impl Inference<'_> {
                     return None;
                 };
                 let items = self.items_of(list, on)?;
-                let each = self.value(each, &Inferred::there(items))?;
+                let each = self.value(each, &ValueSchema::there(items))?;
                 there(self.list_of(each))
             }
             "not_null" => {
@@ -293,6 +293,6 @@ impl Inference<'_> {
 /// The words that `type` gives.
 const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
 
-fn boolean() -> Inferred {
-    Inferred::there(json!({"type": "boolean"}))
+fn boolean() -> ValueSchema {
+    ValueSchema::there(json!({"type": "boolean"}))
 }

@@ -14,7 +14,7 @@ pub(super) const MAX_READ: usize = 20_000;
 
 /// What is within a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Inner<'a> {
+pub(super) enum Child<'a> {
     /// The member of this name.
     Member(&'a str),
     /// The item at this place, from the end if negative.
@@ -25,7 +25,7 @@ pub(super) enum Inner<'a> {
     Members,
 }
 
-impl Inner<'_> {
+impl Child<'_> {
     /// The kind of values that have it.
     fn holder(self) -> Kinds {
         match self {
@@ -37,13 +37,13 @@ impl Inner<'_> {
 
 /// The schema of a value that may be absent.
 #[derive(Clone, Debug)]
-pub(super) struct Inferred {
+pub(super) struct ValueSchema {
     pub(super) schema: Value,
     /// Whether there may be none, which is null wherever it is asked for.
     pub(super) absent: bool,
 }
 
-impl Inferred {
+impl ValueSchema {
     pub(super) fn there(schema: Value) -> Self {
         let absent = false;
         Self { schema, absent }
@@ -58,28 +58,28 @@ impl Inferred {
 impl Inference<'_> {
     /// What is within instances of a schema; `None` where there is never any. A string that holds JSON
     /// is looked into where `opens`.
-    pub(super) fn within(&self, schema: &Value, inner: Inner<'_>, opens: bool) -> Option<Inferred> {
-        self.find(schema, inner, Kinds::ALL, opens, 0)
+    pub(super) fn within(&self, schema: &Value, at: Child<'_>, opens: bool) -> Option<ValueSchema> {
+        self.find(schema, at, Kinds::ALL, opens, 0)
     }
 
-    fn unknown(&self) -> Inferred {
-        Inferred::maybe(self.anything())
+    fn unknown(&self) -> ValueSchema {
+        ValueSchema::maybe(self.anything())
     }
 
     /// `None` where the value is never of a kind that has it, or never has it.
     fn find(
         &self,
         schema: &Value,
-        inner: Inner<'_>,
+        child: Child<'_>,
         outer: Kinds,
         opens: bool,
         depth: usize,
-    ) -> Option<Inferred> {
+    ) -> Option<ValueSchema> {
         let kinds = self.kinds(schema).and(outer);
         if opens && kinds.admit(Kinds::STRING) {
             return Some(self.unknown()); // it may be the text of what is looked for
         }
-        if !kinds.admit(inner.holder()) {
+        if !kinds.admit(child.holder()) {
             return None;
         }
         let Value::Object(object) = schema else {
@@ -89,8 +89,8 @@ impl Inference<'_> {
             return Some(self.unknown());
         }
         // Each source says something of the same value: what one says is never there is not.
-        let mut found = vec![self.own(object, inner)?];
-        let inside = |schema: &Value| self.find(schema, inner, kinds, opens, depth + 1);
+        let mut found = vec![self.own(object, child)?];
+        let inside = |schema: &Value| self.find(schema, child, kinds, opens, depth + 1);
         let list = |keyword: &str| object.get(keyword).and_then(Value::as_array);
         let all = list("allOf").into_iter().flatten();
         for source in self.target(object).into_iter().chain(all) {
@@ -98,50 +98,50 @@ impl Inference<'_> {
         }
         for branches in ["anyOf", "oneOf"].into_iter().filter_map(list) {
             let each: Vec<_> = branches.iter().map(inside).collect();
-            let is_absent = |one: &Option<Inferred>| one.as_ref().is_none_or(|one| one.absent);
+            let is_absent = |one: &Option<ValueSchema>| one.as_ref().is_none_or(|one| one.absent);
             let absent = each.iter().any(is_absent);
             if each.iter().all(Option::is_none) {
                 return None;
             }
             let schemas = each.into_iter().flatten().map(|one| one.schema);
             let schema = self.any(schemas);
-            found.push(Inferred { schema, absent });
+            found.push(ValueSchema { schema, absent });
         }
-        let absent = !kinds.are_only(inner.holder()) || found.iter().all(|one| one.absent);
+        let absent = !kinds.are_only(child.holder()) || found.iter().all(|one| one.absent);
         let schemas = found.into_iter().map(|one| one.schema).collect();
-        Some(Inferred {
+        Some(ValueSchema {
             schema: self.all(schemas),
             absent,
         })
     }
 
     /// What the keywords of a schema themselves say; `None` for what they refuse.
-    fn own(&self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Inferred> {
-        match inner {
-            Inner::Member(name) => self.member(object, name),
-            Inner::Item(index) => self.item(object, index),
-            Inner::Items => {
+    fn own(&self, object: &Map<String, Value>, child: Child<'_>) -> Option<ValueSchema> {
+        match child {
+            Child::Member(name) => self.member(object, name),
+            Child::Item(index) => self.item(object, index),
+            Child::Items => {
                 let (listed, rest) = self.items(object);
                 let most = object.get("maxItems").and_then(Value::as_u64);
                 if most == Some(0) {
                     return None;
                 }
                 let schemas = listed.iter().cloned().chain([rest]);
-                Some(Inferred::there(self.any(schemas)))
+                Some(ValueSchema::there(self.any(schemas)))
             }
-            Inner::Members => {
+            Child::Members => {
                 let map = |keyword| object.get(keyword).and_then(Value::as_object);
                 let named = map("properties").into_iter().flatten();
                 let named = named.chain(map("patternProperties").into_iter().flatten());
                 let rest = object.get("additionalProperties").cloned();
                 let rest = rest.unwrap_or_else(|| self.anything());
                 let schemas = named.map(|(_, schema)| schema.clone()).chain([rest]);
-                Some(Inferred::there(self.any(schemas)))
+                Some(ValueSchema::there(self.any(schemas)))
             }
         }
     }
 
-    fn member(&self, object: &Map<String, Value>, name: &str) -> Option<Inferred> {
+    fn member(&self, object: &Map<String, Value>, name: &str) -> Option<ValueSchema> {
         let map = |keyword| object.get(keyword).and_then(Value::as_object);
         let declared = map("properties").and_then(|declared| declared.get(name));
         let mut schemas: Vec<Value> = declared.into_iter().cloned().collect();
@@ -161,13 +161,13 @@ impl Inference<'_> {
         }
         let required = object.get("required").and_then(Value::as_array);
         let is_required = |names: &Vec<Value>| names.iter().any(|one| one == name);
-        Some(Inferred {
+        Some(ValueSchema {
             schema: self.all(schemas),
             absent: !required.is_some_and(is_required),
         })
     }
 
-    fn item(&self, object: &Map<String, Value>, index: i64) -> Option<Inferred> {
+    fn item(&self, object: &Map<String, Value>, index: i64) -> Option<ValueSchema> {
         let (listed, rest) = self.items(object);
         let bound = |keyword| object.get(keyword).and_then(Value::as_u64);
         let least = bound("minItems").unwrap_or(0);
@@ -182,7 +182,7 @@ impl Inference<'_> {
         if self.is_nothing(&schema) || bound("maxItems").is_some_and(|most| most == 0) {
             return None;
         }
-        Some(Inferred { schema, absent })
+        Some(ValueSchema { schema, absent })
     }
 
     /// The schemas of the items that are listed one by one, and that of those behind them.

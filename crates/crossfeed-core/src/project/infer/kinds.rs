@@ -48,11 +48,11 @@ impl Kinds {
         }
     }
 
-    fn of_word(word: &Value) -> Self {
+    fn from_word(word: &Value) -> Self {
         word.as_str().map_or(Self::ALL, Self::named)
     }
 
-    fn of_value(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         Self::named(type_name(value))
     }
 
@@ -76,15 +76,15 @@ impl Inference<'_> {
         let of = |schema: &Value| self.kinds_at(schema, depth + 1);
         let list = |keyword: &str| object.get(keyword).and_then(Value::as_array);
         let mut kinds = match object.get("type") {
-            Some(Value::Array(words)) => Kinds::any(words.iter().map(Kinds::of_word)),
-            Some(word) => Kinds::of_word(word),
+            Some(Value::Array(words)) => Kinds::any(words.iter().map(Kinds::from_word)),
+            Some(word) => Kinds::from_word(word),
             None => Kinds::ALL,
         };
         if let Some(values) = list("enum") {
-            kinds = kinds.and(Kinds::any(values.iter().map(Kinds::of_value)));
+            kinds = kinds.and(Kinds::any(values.iter().map(Kinds::from_value)));
         }
         if let Some(value) = object.get("const").filter(|_| self.has_const()) {
-            kinds = kinds.and(Kinds::of_value(value));
+            kinds = kinds.and(Kinds::from_value(value));
         }
         let all = list("allOf").into_iter().flatten();
         for schema in self.target(object).into_iter().chain(all) {
