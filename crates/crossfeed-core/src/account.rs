@@ -8,7 +8,7 @@ use crate::{
 };
 use crossfeed_wire::Scope;
 // Seeded, and several times as fast as the standard hasher on megabytes. The seed stays secret: with it, other
-// content could be made to pass for what was shown.
+// content could be made to pass for content that was shown.
 use foldhash::quality::RandomState;
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -25,13 +25,13 @@ const MAX_SESSIONS: usize = 10_000;
 /// The most results and artifacts of a session that are remembered as shown: as many as it holds of each by
 /// default.
 const MAX_SHOWN: usize = 2000;
-/// The same of all sessions together. Beyond, the sessions that were used longest ago forget what they showed;
-/// their sums stay.
+/// The same for all sessions together. Beyond it, the least recently used sessions forget which results they
+/// showed, but keep their sums.
 const MAX_SHOWN_IN_ALL: usize = 100_000;
 /// The most bytes whose fingerprint covers all of them: far more than can be shown whole, unless the context has
 /// many million tokens.
 const MARKED_BYTES: usize = 4 << 20;
-/// How many bytes a fingerprint covers at each end of what is larger.
+/// How many bytes a fingerprint covers at each end of larger content.
 const READ_BYTES: usize = 64 << 10;
 
 /// The tokens that a session's results took in a model's context, and would have taken without references.
@@ -66,7 +66,7 @@ impl TokenUsage {
     }
 }
 
-/// What was shown of a result or an artifact.
+/// How much of a result or an artifact was shown.
 pub(crate) struct ShownItem {
     pub(crate) tokens: usize,
     /// The tokens of the whole result.
@@ -97,7 +97,7 @@ pub(crate) struct SessionUsage {
     shared: Arc<SharedUsage>,
 }
 
-/// What the accounts of all sessions share.
+/// State that the accounts of all sessions share.
 #[derive(Debug, Default)]
 struct SharedUsage {
     /// How many results and artifacts all sessions remember as shown.
@@ -135,7 +135,8 @@ impl SessionUsage {
         }
     }
 
-    /// The fingerprint of what is stored: of its kind and bytes, or of the beginning and the end of many.
+    /// The fingerprint of a stored item: of its kind and its bytes, or of their beginning and end if there
+    /// are many.
     pub(crate) fn mark(&self, stored: &StoredItem) -> Fingerprint {
         let raw = stored.document().raw();
         let (begin, end) = if raw.len() <= MARKED_BYTES {
@@ -158,7 +159,7 @@ impl SessionUsage {
         self.state.lock().sums
     }
 
-    /// Counts what was shown of a result or an artifact.
+    /// Counts a result or an artifact as shown.
     pub(crate) fn show(&self, key: LookupKey, mark: Fingerprint, showing: &ShownItem) {
         self.update(|state| {
             add(&mut state.sums.shown, showing.tokens);
@@ -181,7 +182,7 @@ impl SessionUsage {
         });
     }
 
-    /// Whether all of this was shown, and it is still the same.
+    /// Whether all of this content was shown.
     pub(crate) fn was_shown_whole(&self, key: &LookupKey, mark: Fingerprint) -> bool {
         mark.is_sure() && self.state.lock().shown.get(key) == Some(&(mark, true))
     }
@@ -191,7 +192,7 @@ impl SessionUsage {
         self.update(|state| add(&mut state.sums.shown, tokens));
     }
 
-    /// Forgets what was shown, but keeps the sums.
+    /// Forgets which results were shown, but keeps the sums.
     fn forget(&self) {
         let mut state = self.state.lock();
         let forgotten = state.shown.len();
@@ -342,7 +343,7 @@ mod tests {
         check(json("[1]"), json("[2]"), false);
         check(json("[1]"), json("[1] "), false);
         check(json("[1]"), (ResultKind::Text, b"[1]".to_vec()), false);
-        // What is too large to be read is never taken for what was shown.
+        // Content too large to be read is never taken for content that was shown.
         let large = vec![b'1'; MARKED_BYTES + 1];
         let large = |kind| (kind, large.clone());
         check(large(ResultKind::Text), large(ResultKind::Text), true);
@@ -382,7 +383,7 @@ mod tests {
         account.show(result("a"), FINGERPRINT, &whole(1000, 1000));
         account.show(result("a"), FINGERPRINT, &part(5, 1000));
         assert!(account.was_shown_whole(&result("a"), FINGERPRINT));
-        // Its artifacts are a part of it.
+        // An artifact is part of its result.
         let (id, call) = (ArtifactId::parse("x").unwrap(), CallId::parse("a").unwrap());
         account.show(LookupKey::new(&call, Some(&id)), FINGERPRINT, &part(5, 500));
         assert_eq!(account.sums().whole, 1000);

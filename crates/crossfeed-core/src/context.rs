@@ -1,4 +1,4 @@
-//! A model's context: how large it is, how texts are counted, and what may be brought into it.
+//! A model's context: its size, how texts are counted, and how much may be brought into it.
 
 use crate::shape::key_text;
 use crossfeed_jmespath::{Kind, View};
@@ -17,12 +17,12 @@ const MAX_NAME_CHARS: usize = 40;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct ContextOptions {
-    /// How many tokens it holds: 200,000, which is common.
+    /// Its size in tokens: 200,000, which is common.
     pub window: usize,
-    /// How much of it one result or artifact may take, in percent: 30, so that the conversation
-    /// still has room.
+    /// The share that one result or artifact may take, in percent: 30, so that the conversation still has
+    /// room.
     pub share: u8,
-    /// What counts tokens; an estimate by default.
+    /// Counts tokens; an estimate by default.
     pub tokens: TokenCounter,
 }
 
@@ -39,13 +39,13 @@ impl Default for ContextOptions {
 impl ContextOptions {
     /// The most tokens that one result or artifact may bring into the context.
     pub fn limit(&self) -> usize {
-        // As the product may be larger than a number holds, the parts are taken one by one.
+        // The product may overflow, so the parts are computed one by one.
         let share = usize::from(self.share.min(100));
         self.window / 100 * share + self.window % 100 * share / 100
     }
 }
 
-/// What a value is like from far: all that is shown of one that is too large.
+/// A short description of a value: all that is shown of one that is too large.
 ///
 /// ```
 /// use crossfeed_core::Outline;
@@ -66,21 +66,21 @@ impl ContextOptions {
 pub enum Outline {
     /// A list.
     Array {
-        /// How many items it has.
+        /// The number of its items.
         items: usize,
     },
     /// An object.
     Object {
-        /// How many keys it has; internal fields are not counted.
+        /// The number of its keys, without internal fields.
         keys: usize,
-        /// The first ten of them, cut where they are long.
+        /// The first ten of them, long ones cut.
         names: Vec<String>,
     },
     /// A text.
     Text {
-        /// How many characters it has.
+        /// The number of its characters.
         chars: usize,
-        /// How many lines.
+        /// The number of its lines.
         lines: usize,
     },
     /// A number, a boolean or null.
@@ -147,24 +147,24 @@ impl fmt::Display for Outline {
     }
 }
 
-/// What is too large to be brought into the context, or blocked from it.
+/// A result or artifact that is too large to be brought into the context, or blocked from it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {outline}", self.why())]
 #[non_exhaustive]
 pub struct Oversized {
     /// The call.
     pub call_id: CallId,
-    /// The artifact, if it is one.
+    /// The artifact; `None` for a result.
     pub artifact_id: Option<ArtifactId>,
-    /// What it takes.
+    /// The tokens that it takes.
     pub tokens: usize,
-    /// What may be brought into the context.
+    /// The most tokens that may be brought into the context.
     pub limit: usize,
-    /// What it is like.
+    /// Its description.
     pub outline: Outline,
-    /// Whether its record says that no more than parts of it may, however large it is.
+    /// Whether its record allows only parts of it, however large it is.
     pub blocked: bool,
-    /// A selector that was tried and gives something that may.
+    /// A selector that was evaluated and gives a part that fits.
     pub select: Option<String>,
 }
 
@@ -201,7 +201,7 @@ impl Oversized {
     }
 }
 
-/// How a tool gets all of what the model does not.
+/// How to pass all of it to a tool without showing it to the model.
 pub(crate) const ALL_BY_REFERENCE: &str =
     "a reference without a selector still passes all of it to a tool";
 

@@ -39,9 +39,9 @@ const LEARNED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct EngineOptions {
-    /// What selectors may be and cost.
+    /// The limits of selectors: their text and their cost.
     pub select: SelectOptions,
-    /// Which types may be repaired: by default only of what a reference brought in.
+    /// Which types may be repaired: by default only those of values that a reference brought in.
     pub repairs: RepairScope,
     /// The most references in one call: 10,000, so that arguments cannot cause unbounded work.
     pub max_references: usize,
@@ -62,7 +62,7 @@ pub struct EngineOptions {
     pub max_in_flight: usize,
     /// The context of the model, and how tokens are counted.
     pub context: ContextOptions,
-    /// What of results is never revealed to a model; nothing is hidden by default.
+    /// The parts of results that are never revealed to a model; nothing is hidden by default.
     pub reveal: RevealPolicy,
     /// The most compiled selectors in the cache: 512, some hundreds of kilobytes.
     pub selector_cache_size: NonZeroUsize,
@@ -146,8 +146,8 @@ impl Engine {
     /// An engine over a store.
     ///
     /// Several engines may share one, each with its own options. The redacted form of a result by the rules of
-    /// [`EngineOptions::reveal`] is cached only for the engine that asked first, and for those with a clone of
-    /// its policy; any other redacts the result each time.
+    /// [`EngineOptions::reveal`] is cached only for the first engine that reads it, and for engines with a
+    /// clone of its policy; any other redacts the result each time.
     pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
         if let Some(telemetry) = &options.telemetry {
             telemetry.watch(StoreWatch::new(&store));

@@ -11,7 +11,7 @@ use crossfeed_tools::ReadError;
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
 use std::{borrow::Cow, fmt, sync::Arc};
 
-/// What can be wrong with the arguments of a call.
+/// Why the arguments of a call are refused, or a request for a result fails.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,7 +33,7 @@ pub enum Error {
     /// Beyond a limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Arguments that cannot be read back from what the model was shown.
+    /// Arguments that cannot be read back from the schema that the model was shown.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A call with references to a tool with an invalid schema, which cannot judge the arguments.
@@ -91,7 +91,7 @@ impl Error {
         }
     }
 
-    /// What was there, then one next step.
+    /// What was found, then one next step.
     pub fn advice(&self) -> String {
         match self {
             Self::Reference(error) => error.advice(),
@@ -150,7 +150,7 @@ pub struct Failure {
     pub artifact_id: Option<ArtifactId>,
     /// The selector as it was written.
     pub expression: Option<String>,
-    /// What is wrong.
+    /// The error.
     pub error: Error,
     /// Replaces the error's own advice where that would not work.
     pub(crate) advice: Option<String>,
@@ -168,12 +168,12 @@ impl Failure {
         }
     }
 
-    /// What was there, and one next step.
+    /// What was found, and one next step.
     fn advice(&self) -> String {
         self.advice.clone().unwrap_or_else(|| self.error.advice())
     }
 
-    /// What is wrong with a call's result or artifact, or with a request for it, rather than with arguments.
+    /// A failure of a call's result or artifact, or of a request for it, rather than of arguments.
     pub(crate) fn with_ids(
         call_id: &CallId,
         artifact_id: Option<&ArtifactId>,
@@ -192,7 +192,7 @@ impl Failure {
         self
     }
 
-    /// The error in the shape in which it is written.
+    /// The error as it is written in JSON.
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.error.code(), self.line());
         body.call_id = self.call_id.as_ref().map(ToString::to_string);
@@ -203,7 +203,7 @@ impl Failure {
         body
     }
 
-    /// One line: what is wrong, with what, and where.
+    /// One line: the error, the reference, and the place.
     fn line(&self) -> String {
         let mut line = self.error.to_string();
         let mut place = Vec::new();
@@ -250,7 +250,7 @@ impl<E: Into<Error>> From<E> for Box<Failure> {
     }
 }
 
-/// As a model reads it: what is wrong, what was there, one next step.
+/// The text for a model: the error, what was found, one next step.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.line(), self.advice())
@@ -264,7 +264,7 @@ impl std::error::Error for Failure {
     }
 }
 
-/// Why a call must not run: all that is wrong with its arguments, at least one thing.
+/// Why a call must not run: all failures of its arguments, at least one.
 #[derive(Clone, Debug)]
 pub struct ResolveError {
     failures: Vec<Failure>,
@@ -275,7 +275,7 @@ impl ResolveError {
         Self { failures }
     }
 
-    /// All that is wrong, in the order of the arguments.
+    /// The failures, in the order of the arguments.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
@@ -292,8 +292,7 @@ impl ResolveError {
         faults.find(|fault| has(*fault)).unwrap_or(Fault::Model)
     }
 
-    /// The failures in the shape in which they are written: all of them, beyond the first 100 without
-    /// advice.
+    /// The failures as they are written in JSON: all of them, those beyond the first 100 without advice.
     pub fn bodies(&self) -> Vec<ErrorBody> {
         let mut bodies: Vec<_> = self.failures.iter().map(Failure::body).collect();
         for body in bodies.iter_mut().skip(MAX_ADVISED) {
@@ -321,7 +320,7 @@ impl From<Failure> for ResolveError {
     }
 }
 
-/// As a model reads it: the first 20 failures in full, the others by their line.
+/// The text for a model: the first 20 failures in full, the others by their line.
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, failure) in self.failures.iter().enumerate() {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 pub struct ReferenceSource {
     /// The call whose result it is.
     pub call_id: CallId,
-    /// The artifact, if it is one.
+    /// The artifact; `None` for a result.
     pub artifact_id: Option<ArtifactId>,
     /// The tool that was called, where it is known.
     pub tool: Option<String>,
@@ -20,7 +20,7 @@ pub struct ReferenceSource {
     pub report: Option<SelectReport>,
     /// Whether the reference's `$default` was used.
     pub used_default: bool,
-    /// Bytes of the result that was referred to; 0 if the default was used.
+    /// Bytes of the referenced result; 0 if the default was used.
     pub bytes_in: usize,
     /// Bytes of JSON that were put into the arguments: unchanged if copied from the result, without blanks if a
     /// selector built them or they are a default.
@@ -45,7 +45,7 @@ pub struct LineageEntry {
     pub(crate) tokens: usize,
 }
 
-/// The entries whose values were not overwritten by a later one.
+/// The entries whose values no later entry overwrote.
 pub(crate) fn still_there(lineage: Vec<LineageEntry>) -> Vec<LineageEntry> {
     let mut later = HashSet::new();
     let kept = lineage.into_iter().rev().filter(|link| {

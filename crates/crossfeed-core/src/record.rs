@@ -1,5 +1,5 @@
-//! What a tool returned, on its way into the store. Content never makes recording fail; it is interpreted when it
-//! is first referred to.
+//! A tool's result on its way into the store. Recording never fails because of the content, which is interpreted
+//! on first use.
 
 use bytes::Bytes;
 use crossfeed_json::{Document, is_deeper, quoted};
@@ -8,7 +8,7 @@ use crossfeed_wire::TraceContext;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What a tool returned, to be recorded.
+/// A tool's result, to be recorded.
 ///
 /// ```
 /// use crossfeed_core::ToolResult;
@@ -125,7 +125,7 @@ impl ToolResult {
     }
 }
 
-/// The most levels of a value that is written by recursion.
+/// The deepest value that is written by recursion.
 const MAX_RECURSION: usize = 500;
 
 /// A value as JSON, however deep it nests.
@@ -133,7 +133,7 @@ fn json_of(value: &Value) -> String {
     if !is_deeper(value, MAX_RECURSION) {
         return value.to_string();
     }
-    // The next pieces of the text: a value behind a sign or a key, or the end of a container.
+    // The next pieces of the text: a value after a comma or a key, or the end of a container.
     enum Piece<'v> {
         Value(&'static str, Option<&'v str>, &'v Value),
         End(char),

@@ -1,6 +1,6 @@
-//! Arguments in both their forms: a `Value`, or a tree that is never more than views of stored bytes.
+//! Arguments in both their forms: a `Value`, or a tree of views of stored bytes.
 //!
-//! How they are walked, changed and written. What bytes take when they are built is counted before.
+//! Walks over arguments, changes and writes them. Counts the memory of a value before it builds it.
 
 mod node;
 mod splice;

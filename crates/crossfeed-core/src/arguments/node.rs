@@ -1,5 +1,5 @@
-//! Arguments that become bytes: places in documents and what selectors built, opened only where
-//! something is put into them.
+//! Arguments that become bytes: views of documents and of values that selectors built. A list or object is
+//! opened only to put something into it.
 //!
 //! Nothing is copied, and every number keeps its digits.
 
@@ -17,7 +17,7 @@ use std::{
 /// A value of arguments.
 #[derive(Clone)]
 pub(crate) enum Node<'a> {
-    /// As it came, or as a selector built it.
+    /// Unchanged: a place in a document, or a value that a selector built.
     View(View<'a>),
     /// A list that was opened.
     List(Items<'a>),
@@ -25,11 +25,11 @@ pub(crate) enum Node<'a> {
     Object(Members<'a>),
 }
 
-/// What is within a list or object that was opened.
+/// An item or member of an opened list or object.
 pub(crate) enum Child<'n, 'a> {
-    /// As it came.
+    /// Unchanged.
     Original(View<'a>),
-    /// What something was put into, or in the place of.
+    /// Replaced, or changed within.
     Changed(&'n Node<'a>),
 }
 
@@ -48,16 +48,16 @@ impl<'n, 'a: 'n> Name<'n, 'a> {
     }
 }
 
-/// So many items are walked over to find one.
+/// The most items that are walked over to find one.
 const STRIDE: usize = 1024;
 
-/// The items of a list: those that came, and what is in the place of some, or behind them.
+/// The items of a list: the original ones, their replacements, and items added at the end.
 #[derive(Clone)]
 pub(crate) struct Items<'a> {
     came: View<'a>,
     changed: BTreeMap<usize, Node<'a>>,
     len: usize,
-    /// Of a long list that came, where each [`STRIDE`]th item stands, as far as it was walked.
+    /// The position of each [`STRIDE`]th item of a long original list, as far as it was walked.
     marks: Vec<crossfeed_json::Items<'a>>,
 }
 
@@ -120,17 +120,17 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Members by their keys, in order: those that came, what is in the place of some, and those that were
-/// added. Those that were removed are empty.
+/// Members by their keys, in order: the original ones, their replacements, and added members. Removed members
+/// are `None`.
 #[derive(Clone, Default)]
 pub(crate) struct Members<'a> {
     came: Option<View<'a>>,
     /// By their places.
     changed: HashMap<u32, Option<Node<'a>>>,
     added: Vec<(String, Option<Node<'a>>)>,
-    /// Of many members that came, hashes of their keys and their places, once a key was looked up.
+    /// Hashes of the original keys and their places, once a key was looked up among many members.
     index: Option<Index>,
-    /// Where each added key stands, once there are many.
+    /// The position of each added key, once there are many.
     index_added: HashMap<String, usize>,
 }
 
@@ -181,7 +181,7 @@ fn numbered<'n, 'a>(object: &'n View<'a>) -> impl Iterator<Item = (Name<'n, 'a>,
     written.chain(built.map(|((key, value), place)| (Name::Text(key), place, value)))
 }
 
-/// So many members are searched one by one.
+/// Up to this many members are searched one by one.
 const FEW: usize = 8;
 
 impl<'a> Members<'a> {
@@ -213,7 +213,7 @@ impl<'a> Members<'a> {
         came.chain(added)
     }
 
-    /// The member that came as `key`, and its place.
+    /// The original member `key`, and its place.
     fn find(&mut self, key: &str) -> Option<(u32, View<'a>)> {
         let came = self.came.as_ref()?;
         if came.len().unwrap_or_default() <= FEW {
@@ -285,7 +285,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// What is within a view, one level of it.
+/// A list or object, opened by one level; `None` for a scalar.
 pub(crate) fn opened<'a>(view: &View<'a>) -> Option<Node<'a>> {
     Some(match view.kind() {
         Kind::Array => Node::List(Items::new(view.clone())),
@@ -317,7 +317,7 @@ impl<'a> Tree<'a> for Node<'a> {
     }
 
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self {
-        // Nothing was put yet: it stands where it came.
+        // Nothing was replaced yet, so the reference is where it was written.
         let arguments = match self {
             Self::View(view) => Some(view),
             Self::List(items) => Some(&items.came),

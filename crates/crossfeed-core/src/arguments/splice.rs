@@ -1,4 +1,4 @@
-//! Writing arguments as bytes: what is large is passed on as it is stored, the rest is joined.
+//! Writes arguments as bytes: large values are shared with the stored bytes, the rest is copied and joined.
 
 use super::node::{Child, Name, Node, opened};
 use bytes::Bytes;
@@ -6,19 +6,18 @@ use crossfeed_jmespath::{Charge, Cost, Kind, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Key, escape_into};
 use std::{fmt, ops::Range, sync::Arc};
 
-/// What is shorter than this is copied: a piece of its own would cost more than the copy, and keep
-/// the whole of what it is a piece of.
+/// Shorter values are copied: a piece of its own would cost more than the copy, and keep the whole document
+/// alive.
 const SHARED_BYTES: usize = 16 << 10;
-/// Signs that are written without asking for room: commas, quotes, and the brackets of all that nests.
+/// Bytes that are written without asking for room: commas, quotes, and all closing brackets.
 const SIGNS: usize = 256;
-/// How long a byte of a text may become.
+/// The most bytes that an escaped byte takes.
 const ESCAPED: usize = 6;
 
-/// JSON in pieces, which are written one after another.
+/// JSON in pieces, to be written one after another.
 ///
-/// A large value that a reference brought in is a piece of the bytes that are stored, without a
-/// copy: it keeps the stored bytes of that result in memory as long as it lives, also when the
-/// session has let them go.
+/// A large value that a reference brought in is a slice of the stored bytes, not a copy. It keeps the bytes
+/// of that result in memory as long as it lives, even after the session has dropped them.
 ///
 /// ```
 /// # use crossfeed_core::{Engine, EngineOptions, ToolResult};
@@ -38,7 +37,7 @@ const ESCAPED: usize = 6;
 #[must_use]
 pub struct SplicedJson {
     chunks: Vec<Bytes>,
-    /// What the pieces that were written take of the session's memory.
+    /// The session's memory that the copied pieces take.
     taken: Option<Arc<Charge>>,
 }
 
@@ -74,8 +73,8 @@ impl SplicedJson {
         self.chunks.concat()
     }
 
-    /// Gives back what the pieces take of the session's memory ([`Session::with_memory`]): for a host that
-    /// charges them itself from now on.
+    /// Gives back the session's memory that the pieces take ([`Session::with_memory`]): for a host that
+    /// accounts for them itself from now on.
     ///
     /// [`Session::with_memory`]: crate::Session::with_memory
     pub fn give_back(&mut self) {
@@ -90,8 +89,8 @@ impl SplicedJson {
         }
     }
 
-    /// The same JSON without line breaks, for protocols that end a message with one: those between
-    /// tokens become blanks, and in strings there are none. Pieces that have none are not copied.
+    /// The same JSON without line breaks, for protocols that end a message with one: line breaks between
+    /// tokens become blanks, and strings contain none. Pieces without line breaks are not copied.
     pub fn on_one_line(self) -> Self {
         let chunks = self.chunks.into_iter().map(|chunk| {
             if memchr::memchr2(b'\n', b'\r', &chunk).is_none() {
@@ -119,7 +118,7 @@ impl From<Bytes> for SplicedJson {
     }
 }
 
-/// Writes a value. What is copied is charged to a memory, if there is one, for as long as the pieces are held.
+/// Writes a value. Copied bytes are charged to a memory, if there is one, as long as the pieces live.
 pub(crate) fn spliced(
     node: &Node<'_>,
     memory: Option<&Arc<dyn Memory>>,
@@ -144,7 +143,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Makes room for so many bytes, and for the signs around them: each bracket is closed without asking.
+    /// Makes room for this many bytes and for the punctuation around them, closing brackets included.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> Result<(), Cost> {
         self.reservation
@@ -202,7 +201,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A child of its own, or the first of a run of children that are written as they came.
+    /// Writes a changed child, or begins a run of unchanged ones.
     fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) -> Result<(), Cost> {
         match child {
             Child::Changed(node) => self.node(node),
@@ -216,7 +215,7 @@ impl Writer {
         }
     }
 
-    /// Writes what of a run is left to be written.
+    /// Ends a run: writes its bytes.
     fn end(&mut self, run: &mut Run<'_>) -> Result<(), Cost> {
         let Some((container, bytes)) = run.take() else {
             return Ok(());
@@ -275,14 +274,14 @@ impl Writer {
             return self.node(&open);
         }
         self.make_room(view.written_len(usize::MAX).unwrap_or_default())?;
-        // What is written here was measured before, and is within every limit.
+        // The value was measured above, so no limit is exceeded.
         let _ = view.write(&mut self.open, usize::MAX);
         Ok(())
     }
 }
 
-/// Children of one list or object that stand in its document one after another without blanks between
-/// them: they are written at once.
+/// Unchanged children that follow each other in the document without blanks between them: they are written at
+/// once.
 #[derive(Default)]
 struct Run<'a> {
     container: Option<Cursor<'a>>,
@@ -290,9 +289,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// No run yet, of the children of what came.
+    /// An empty run in the original list or object.
     fn new(came: &View<'a>) -> Self {
-        // Where a key stands twice, not all that is written is there.
+        // The bytes of an object with duplicate keys hold members that are not written.
         let came = came.as_cursor();
         Self {
             container: came.filter(|came| !came.document_has_duplicates()),
@@ -304,12 +303,12 @@ impl<'a> Run<'a> {
         self.container.is_some()
     }
 
-    /// A run begins with the value of a child.
+    /// Begins a run with the value of a child.
     fn begin(&mut self, child: Cursor<'a>) {
         self.bytes = Some(child.offset()..child.offset() + child.raw().len());
     }
 
-    /// Whether a child that begins at `start` is the next of the run; it is part of it then.
+    /// Adds a child that begins at `start` if it follows the run directly; returns whether it did.
     fn goes_on(&mut self, start: usize, child: Cursor<'a>) -> bool {
         let run = self.bytes.as_mut().filter(|run| run.end + 1 == start);
         run.map(|run| run.end = child.offset() + child.raw().len())
@@ -321,7 +320,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Where a member begins that stands without blanks behind its key; nowhere near for another.
+/// The start of a member without blanks between key and value; `usize::MAX` for any other.
 fn key_start(key: Key<'_>, value: Cursor<'_>) -> usize {
     let is_near = value.raw().as_ptr().addr() == key.raw().as_ptr().addr() + key.raw().len() + 2;
     if is_near {
@@ -331,8 +330,7 @@ fn key_start(key: Key<'_>, value: Cursor<'_>) -> usize {
     }
 }
 
-/// Whether what a selector built holds values that are passed on without a copy: its children are
-/// large on average.
+/// Whether a value that a selector built may hold values to share: its children are large on average.
 fn is_worth_opening(view: &View<'_>) -> bool {
     let is_built = view.as_cursor().is_none() && matches!(view.kind(), Kind::Array | Kind::Object);
     let children = view.len().unwrap_or_default().max(1);

@@ -1,4 +1,4 @@
-//! What arguments are while their references are replaced: a `Value` for callers that want one, a
+//! Arguments while their references are replaced: a `Value` for callers that want one, a
 //! [`Node`](super::node::Node) for those that want bytes.
 
 use crossfeed_jmespath::{Unrepresentable, ValueSize, View};
@@ -11,47 +11,47 @@ pub(crate) trait Tree<'a>: Clone {
     /// `null`.
     fn null() -> Self;
 
-    /// What a view gives, and its size.
+    /// The tree of a view, and its size.
     fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
 
-    /// The default of the reference that is this value of the document: its bytes where they are known.
+    /// The default of the reference with this ordinal: its original bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
 
     fn is_null(&self) -> bool;
 
-    /// What is at a place, as `Value::pointer_mut` finds it.
+    /// The value at a place, as `Value::pointer_mut` finds it.
     fn at_mut(&mut self, at: &Pointer) -> Option<&mut Self>;
 
     /// The inside of a list or object; `null` becomes an object without members.
     fn inside(&mut self) -> Inside;
 
-    /// The member of an object, made if it is not there.
+    /// The member of an object, added as `null` if it is missing.
     fn member(&mut self, key: &str) -> Option<&mut Self>;
 
-    /// The item of a list, made if it would be the next.
+    /// The item of a list, added as `null` if it is the next one.
     fn item(&mut self, index: usize) -> Option<&mut Self>;
 
     /// Removes the member of an object.
     fn remove(&mut self, key: &str);
 
-    /// Leaves `null`.
+    /// Takes the value, and leaves `null`.
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::null())
     }
 }
 
-/// What can be put into a value.
+/// What a value can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inside {
     /// The members of an object.
     Members,
-    /// The items of a list, so many.
+    /// The items of a list, and how many there are.
     Items(usize),
     /// Nothing.
     Nothing,
 }
 
-/// The documents that are made while arguments are resolved: they live as long as the arguments.
+/// Documents that are created while arguments are resolved, and live as long as the arguments.
 #[derive(Default)]
 pub(crate) struct Documents(elsa::FrozenVec<Box<Document>>);
 
@@ -120,7 +120,7 @@ pub(crate) fn index_of(token: &str) -> Option<usize> {
     is_plain.then(|| token.parse().ok())?
 }
 
-/// Whether a view holds a number that no `Value` does.
+/// The first number of a view that a `Value` cannot hold.
 pub(crate) fn unheld(view: &View<'_>) -> Option<crossfeed_json::NumberOutOfRange> {
     match view.to_sized_value(usize::MAX) {
         Err(Unrepresentable::Number(error)) => Some(error),
@@ -128,7 +128,7 @@ pub(crate) fn unheld(view: &View<'_>) -> Option<crossfeed_json::NumberOutOfRange
     }
 }
 
-/// The first number of what a model wrote that no `Value` holds, and its place. Depth is bounded by
+/// The first number of written arguments that a `Value` cannot hold, and its place. The depth is bounded by
 /// the document.
 pub(crate) fn unheld_number(
     cursor: crossfeed_json::Cursor<'_>,

@@ -1,5 +1,5 @@
-//! Walks over arguments: a `Value`, or a place in a document. Of a document only the object at hand is built,
-//! and no more than there is room for. Members that reading back removed are skipped.
+//! Walks over arguments: a `Value`, or a place in a document. Of a document only the current object is built,
+//! within the room that is left. Members that reading back removed are skipped.
 
 use super::{Node, Tree as _};
 use crate::{error::LimitError, shape::kind_of};
@@ -8,12 +8,12 @@ use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashSet};
 
-/// What one value takes at most where it is built, its key and its place in a table included.
+/// The most bytes of one value in memory, its key and its entry in a table included.
 pub(crate) const VALUE_BYTES: usize = 320;
-/// How often the bytes of a text or key are there at most.
+/// The most copies of the bytes of a text or key.
 const COPIES: usize = 3;
 
-/// Room for what is built of written arguments.
+/// The memory for values that are built from written arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     limit: usize,
@@ -21,12 +21,12 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Room for so many bytes.
+    /// Room for this many bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, taken: 0 }
     }
 
-    /// Takes the room of so many values, which are written in so many bytes.
+    /// Takes the room for this many values, written in this many bytes.
     pub(crate) fn take(&mut self, values: usize, bytes: usize) -> Result<(), LimitError> {
         let more = values.saturating_mul(VALUE_BYTES);
         let more = more.saturating_add(bytes.saturating_mul(COPIES));
@@ -38,7 +38,7 @@ impl Room {
         Ok(())
     }
 
-    /// Takes the room of what a text may be the JSON of, if it may be a reference.
+    /// Takes the room for a text that may be the JSON of a reference.
     pub(crate) fn take_text(&mut self, text: &str) -> Result<(), LimitError> {
         if !text.contains("tool\"") {
             return Ok(());
@@ -62,12 +62,12 @@ pub(crate) trait ArgumentValue<'v>: Copy {
     /// The text of a string.
     fn text(self) -> Option<Cow<'v, str>>;
 
-    /// An object, as far as the grammar of references looks at it.
+    /// An object, with the members that the grammar of references looks at.
     fn as_written(self, room: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError>;
 
     fn is_deeper(self, limit: usize) -> bool;
 
-    /// Which value of its document it is.
+    /// The number of the value in its document; `None` for a `Value`.
     fn ordinal(self) -> Option<u32>;
 }
 
@@ -107,7 +107,7 @@ impl<'v> ArgumentValue<'v> for &'v Value {
     }
 }
 
-/// Members that reading back took out of a document.
+/// Members of a document that reading back removed.
 #[derive(Debug, Default)]
 pub(crate) struct RemovedMembers {
     /// The objects that they are members of, and their keys.
@@ -125,7 +125,7 @@ impl RemovedMembers {
         self.places.is_empty()
     }
 
-    /// A value of the document without them.
+    /// Removes them from a value of the document.
     pub(crate) fn apply(&self, node: &mut Node<'_>) {
         for (object, key) in &self.places {
             if let Some(object) = node.at_mut(object) {
@@ -139,7 +139,7 @@ impl RemovedMembers {
     }
 }
 
-/// A place in a document, of which members may be removed.
+/// A place in a document, without the members that were removed.
 #[derive(Clone, Copy)]
 pub(crate) struct Argument<'v> {
     cursor: Cursor<'v>,
@@ -155,14 +155,14 @@ impl<'v> Argument<'v> {
         Self { cursor, ..self }
     }
 
-    /// The members that are there.
+    /// The members that were not removed.
     fn left(self) -> impl Iterator<Item = (Key<'v>, Cursor<'v>)> {
         let members = self.cursor.members();
         members.filter(move |(_, value)| !self.removed.has(*value))
     }
 
-    /// The value of a malformed reference, as far as the error needs it: a scalar, or the members of an
-    /// object, of which lists and objects are empty but for a list of one item.
+    /// The value of a malformed reference, as far as the error needs it: a scalar, or an object. Lists and
+    /// objects in it are empty, except a list with one item.
     pub(crate) fn as_malformed(self) -> Value {
         let inside = |member: Cursor<'_>| match (member.kind(), member.at(0)) {
             (Kind::Array, Some(only)) if member.len() == Some(1) => {
@@ -221,7 +221,7 @@ impl<'v> ArgumentValue<'v> for Argument<'v> {
         Ok(Cow::Owned(object))
     }
 
-    /// What a document holds nests no deeper than arguments may.
+    /// A document nests no deeper than arguments may.
     fn is_deeper(self, _: usize) -> bool {
         false
     }
@@ -231,7 +231,7 @@ impl<'v> ArgumentValue<'v> for Argument<'v> {
     }
 }
 
-/// A scalar; of a list or object only that it is one.
+/// A scalar as it is, a list or object as an empty one.
 fn outside(value: Cursor<'_>) -> Value {
     match value.kind() {
         Kind::Array => Value::Array(Vec::new()),
@@ -240,7 +240,7 @@ fn outside(value: Cursor<'_>) -> Value {
     }
 }
 
-/// How many values a value is, itself included.
+/// The number of values in a value, itself included.
 pub(crate) fn count_of(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),

@@ -13,7 +13,7 @@ pub struct ArgumentError {
     pub expected: String,
     /// The shape of the value.
     pub found: Shape,
-    /// The call that the value came from, if it was referenced.
+    /// The call whose result the value is, if a reference brought it in.
     pub brought_by: Option<CallId>,
     /// Selectors on that call's result whose values would fit in place of the reference.
     pub fitting: Vec<String>,
@@ -41,6 +41,6 @@ impl ArgumentError {
 #[error("the arguments are not valid JSON: {error}")]
 #[non_exhaustive]
 pub struct NotJson {
-    /// What is wrong, and at which byte.
+    /// The syntax error, and its byte offset.
     pub error: JsonError,
 }

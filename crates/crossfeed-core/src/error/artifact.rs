@@ -15,9 +15,9 @@ pub struct ComponentMismatch {
     pub at: Pointer,
     /// What the schema asks for.
     pub expected: String,
-    /// The shape of what is there; `None` for a property that is missing.
+    /// The shape of the value there; `None` for a missing property.
     pub found: Option<Shape>,
-    /// Selectors on what the base picked whose values would fit the property, best first.
+    /// Selectors on the base's value whose values would fit the property, best first.
     pub fitting: Vec<String>,
 }
 
@@ -52,15 +52,15 @@ pub enum ArtifactError {
     /// The full data does not fit the component's schema: a title that is a number.
     #[error("the data does not fit the component: {}", listed(misfits))]
     Unfit {
-        /// What does not fit, in the schema's order.
+        /// The parts that do not fit, in the schema's order.
         misfits: Vec<ComponentMismatch>,
-        /// The shape of what the base picked.
+        /// The shape of the base's value.
         base: Shape,
     },
     /// The base has none of the component's properties: it is a list.
     #[error("the component's properties are missing: found {base}")]
     Nothing {
-        /// The shape of what the base picked.
+        /// The shape of the base's value.
         base: Shape,
         /// The component's properties.
         properties: Vec<String>,
@@ -79,7 +79,7 @@ pub enum ArtifactError {
     /// More data than an artifact may take: a whole result of 100 MiB.
     #[error("the data is larger than {limit} bytes")]
     TooLarge {
-        /// The most there may be.
+        /// The most bytes of an artifact.
         limit: usize,
     },
 }
@@ -111,7 +111,7 @@ impl ArtifactError {
         }
     }
 
-    /// What was there, then one next step.
+    /// What was found, then one next step.
     pub fn advice(&self) -> String {
         match self {
             Self::Unfit { misfits, base } => {

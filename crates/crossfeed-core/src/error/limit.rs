@@ -70,7 +70,7 @@ impl LimitError {
                 "write fewer values: pass large data by reference to the call that returned it"
             }
             Self::Unreadable(_) => "try: a call that returns less, or flatter, data",
-            // Reading a result takes no steps, so the time was short.
+            // Reading a result takes no steps, so the time ran out.
             Self::Costly(_) => "try the same again, or fewer references in one call",
             Self::NoMemory => NO_MEMORY,
             Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
@@ -101,7 +101,7 @@ pub struct ValidationCost {
     pub limit: u64,
 }
 
-/// Why a result that exists is not shown.
+/// Why an existing result is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevealError {
@@ -122,9 +122,9 @@ pub enum RenderError {
     BudgetTooSmall {
         /// The tokens that were allowed.
         budget: usize,
-        /// The least that does.
+        /// The smallest budget that suffices.
         needed: usize,
-        /// The most that a budget may be, by the size of the model's context.
+        /// The largest budget, by the size of the model's context.
         limit: usize,
     },
 }

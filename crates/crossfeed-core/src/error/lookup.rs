@@ -22,7 +22,7 @@ pub enum LookupError {
     Expired {
         /// The call.
         call_id: CallId,
-        /// The call that it came from.
+        /// The call that returned it.
         tombstone: Tombstone,
     },
     /// The result had to make room.
@@ -30,7 +30,7 @@ pub enum LookupError {
     Evicted {
         /// The call.
         call_id: CallId,
-        /// The call that it came from.
+        /// The call that returned it.
         tombstone: Tombstone,
     },
     /// The call failed.
@@ -38,7 +38,7 @@ pub enum LookupError {
     Failed {
         /// The call.
         call_id: CallId,
-        /// The failure's own message.
+        /// The message of the failed call.
         message: String,
         /// The tool, where it is known.
         tool: Option<String>,
@@ -50,11 +50,11 @@ pub enum LookupError {
     Pending {
         /// The call.
         call_id: CallId,
-        /// How long it was waited for; `None` where it was not, since this does not wait for calls or
-        /// something else is wrong.
+        /// How long the reference waited for it; `None` if it did not wait, because waiting is off or another
+        /// reference failed.
         waited: Option<Duration>,
     },
-    /// The call was in flight, and was given up while it was waited for.
+    /// The call was in flight, and was given up while a reference waited for it.
     #[error("call `{call_id}` was given up before it returned")]
     GivenUp {
         /// The call.
@@ -68,7 +68,7 @@ pub enum LookupError {
     Cycle {
         /// The call.
         call_id: CallId,
-        /// From the call that refers to it round to itself.
+        /// The cycle: from the referring call back to itself.
         path: Vec<CallId>,
     },
     /// No such artifact in this session.

@@ -1,6 +1,6 @@
-//! Why a stage fails: one enum for each, with the data that it says.
+//! Why a stage fails: one enum for each stage, with the data of its messages.
 //!
-//! Every stage may import these and they import none. [`crate::failure`] sums them.
+//! Every stage may import these; they import no stage. [`crate::failure`] sums them.
 
 mod arguments;
 mod artifact;

@@ -1,4 +1,4 @@
-//! The ids of a session that are offered in place of an unknown one. Ids of other sessions never appear here.
+//! Offers ids of the session in place of an unknown one. Ids of other sessions never appear here.
 
 use crate::similarity::ComparisonBudget;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const MIN_SIMILARITY: f64 = 0.75;
 /// The most characters of a tool's name that are shown.
 const MAX_TOOL_CHARS: usize = 64;
 
-/// Before the id of an artifact's call.
+/// Precedes the id of an artifact's call.
 const OF_CALL: &str = "of call ";
 
 /// The most pairs of characters that are compared for all unknown ids of one call: some hundredths of a second.
@@ -25,7 +25,7 @@ pub(crate) struct KnownId {
     id: String,
     /// The id in lower case.
     folded: String,
-    /// What it is: the tool of a call, the call of an artifact.
+    /// Describes it: the tool of a call, or the call of an artifact.
     of: Option<Arc<str>>,
 }
 
@@ -38,7 +38,7 @@ impl KnownId {
         }
     }
 
-    /// An artifact, which is named by its id and its call's.
+    /// An artifact, named by its id and its call's.
     pub(crate) fn for_artifact(id: &str, call_id: &str) -> Self {
         Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))
     }
@@ -53,7 +53,7 @@ pub(crate) fn comparison_budget() -> ComparisonBudget {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Alternatives {
-    /// How many ids there are in all; `None` if they were not listed.
+    /// The number of all ids; `None` if they were not listed.
     pub in_all: Option<usize>,
     /// At most three: the most similar ones or, without any, those used last. Each with its tool, or the call
     /// of an artifact.
@@ -63,8 +63,8 @@ pub struct Alternatives {
 }
 
 impl Alternatives {
-    /// What to offer for `wanted` of the known ids, the most recently used of which are last. Where the budget
-    /// is spent, none is similar.
+    /// The known ids to offer in place of `wanted`. `known` ends with the most recently used. Once the budget
+    /// is spent, no id counts as similar.
     pub(crate) fn new(wanted: &str, known: &[KnownId], budget: &mut ComparisonBudget) -> Self {
         let latest = known.iter().rev().take(MAX_COMPARED);
         let wanted = wanted.to_lowercase();
@@ -93,7 +93,7 @@ impl Alternatives {
         }
     }
 
-    /// What was there, then one next step; `things` are what has ids of this kind.
+    /// What was found, then one next step; `things` names what these ids belong to.
     pub(crate) fn advice(&self, things: &str, otherwise: &str) -> String {
         let Some(in_all) = self.in_all else {
             return otherwise.to_owned();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The most characters of a corrected form: a longer one does not help.
 const MAX_CORRECTED_CHARS: usize = 300;
-/// A placeholder for what only the model knows.
+/// A placeholder for a word that only the model knows.
 const CALL_ID: &str = "<call id>";
 
 /// Something that looks like a reference and is not valid: `{"$tool": 7}`.
@@ -13,14 +13,14 @@ const CALL_ID: &str = "<call id>";
 #[error("malformed reference: {malformed}")]
 #[non_exhaustive]
 pub struct MalformedReference {
-    /// What is wrong with it.
+    /// The fault.
     pub malformed: Malformed,
     /// The correct form as JSON, where it can be inferred: `{"$tool":"7"}`.
     pub corrected: Option<String>,
 }
 
 impl MalformedReference {
-    /// What is wrong with `written`.
+    /// The error for `written`.
     pub(crate) fn new(malformed: Malformed, written: Option<&Value>) -> Self {
         let corrected = written.and_then(|written| corrected(&malformed, written));
         let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();

@@ -17,7 +17,7 @@ pub enum SelectError {
     Invalid {
         /// The expression as it was written.
         expression: String,
-        /// What is wrong.
+        /// The parser's message.
         source: ParseError,
         /// The shape of the value.
         shape: Shape,
@@ -69,10 +69,10 @@ pub enum SelectError {
     TooCostly {
         /// The expression as it was written.
         expression: String,
-        /// What it would have taken.
+        /// The limit that it would have exceeded.
         why: String,
     },
-    /// Not enough memory for what it builds: many calls at once that each build 60 MB.
+    /// Not enough memory for its output: many calls at once that each build 60 MB.
     #[error("the host has no memory left for what selector `{expression}` builds")]
     NoMemory {
         /// The expression as it was written.
@@ -108,7 +108,7 @@ impl SelectError {
         }
     }
 
-    /// What was there, then one next step.
+    /// What was found, then one next step.
     pub fn advice(&self) -> String {
         match self {
             Self::Blank => "leave the selector out to pass the whole result".to_owned(),
@@ -151,7 +151,7 @@ impl SelectError {
     }
 }
 
-/// What to do where the host has no memory left.
+/// The advice when the host has no memory left.
 pub(super) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
 
 /// Whether an expression has only fields and indexes, or is the whole value.
@@ -160,8 +160,8 @@ fn is_path(expression: &str) -> bool {
         || Expression::parse(expression).is_ok_and(|expression| expression.is_plain_path())
 }
 
-/// Selectors that look different from the expression: where only one of both writes accents as characters of
-/// their own (Unicode's NFD and NFC), characters beyond ASCII are escaped.
+/// Makes selectors look different from the expression: if only one of both writes accents as separate
+/// characters (Unicode's NFD and NFC), non-ASCII characters are escaped.
 fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
     let combines = |text: &str| text.contains(|c| ('\u{300}'..='\u{36f}').contains(&c));
     let is_odd = combines(expression);

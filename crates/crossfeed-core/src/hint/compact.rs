@@ -1,4 +1,4 @@
-//! Compact hints: what is most worth its bytes.
+//! Compact hints: the entries that are most worth their bytes.
 
 use super::{Hints, lists::Lists};
 
@@ -6,12 +6,12 @@ use super::{Hints, lists::Lists};
 const USUAL_BYTES: usize = 400;
 /// Bytes that they may have where the first entry of a list would not fit otherwise.
 const MAX_BYTES: usize = 600;
-/// After how many entries that do not fit a list is left alone.
+/// The number of entries that may fail to fit before a list is given up.
 const MAX_REFUSED: usize = 3;
 /// Bytes that one ambiguous name may take with all its paths.
 const MAX_NAME_BYTES: usize = 160;
 
-/// What is added in one turn.
+/// One entry to be added.
 const TURN: [Entry; 7] = [
     Entry::Example,
     Entry::Terminal,
@@ -30,7 +30,7 @@ enum Entry {
     Ambiguous,
 }
 
-/// The hints of these lists that fit.
+/// The hints from these lists that fit the budget.
 pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hints {
     let mut hints = Hints {
         sampled,
@@ -62,7 +62,7 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
             let mut next = hints.clone();
             let is_first = match entry {
                 Entry::Terminal => {
-                    // What stands among the paths of its name is not repeated.
+                    // A path listed under its ambiguous name is not repeated.
                     let typed = terminals.by_ref().find(|typed| {
                         let mut names = hints.ambiguous.iter();
                         !names.any(|(_, paths)| paths.contains(&typed.selector))
@@ -87,13 +87,13 @@ pub(super) fn compact(lists: &mut Lists<'_, '_>, sampled: Option<String>) -> Hin
     hints
 }
 
-/// Adds an entry to a list. Gives whether it is the first, `None` where there is no entry.
+/// Adds an entry to a list. Returns whether it is the first; `None` if the list has no more entries.
 fn add<T>(list: &mut Vec<T>, entry: Option<T>) -> Option<bool> {
     list.push(entry?);
     Some(list.len() == 1)
 }
 
-/// As many paths as fit, but two at least: one would say that the name is not ambiguous.
+/// As many paths as fit, but at least two: a single path would look unambiguous.
 fn beginning(paths: Vec<String>) -> Vec<String> {
     let mut left = MAX_NAME_BYTES;
     let paths = paths.into_iter().enumerate().take_while(|(at, path)| {

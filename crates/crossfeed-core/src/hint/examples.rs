@@ -10,15 +10,15 @@ use std::collections::HashSet;
 
 /// The most characters of a text that a filter compares with.
 const MAX_FILTER_CHARS: usize = 60;
-/// How many items a list projection goes over where all are too many.
+/// The items that a list projection covers if the list is too long.
 const FEW_ITEMS: usize = 10;
 /// How many paths within the items of a list are tried for list projections.
 const MAX_TRIED: usize = 40;
 /// How many list projections of one list may fail before no more are tried.
 const MAX_FAILED: usize = 2;
-/// From which relevance on a path within an item comes before the item's own members.
+/// The relevance from which a path within an item comes before the item's own members.
 const RELEVANT: u8 = 4;
-/// From how many values on an object may be a map.
+/// The number of values from which an object may be a map.
 const MIN_MAP_VALUES: usize = 4;
 
 impl Lists<'_, '_> {
@@ -101,7 +101,7 @@ impl Lists<'_, '_> {
     /// How many items a selector on the list around the item at a place goes over.
     fn items_around(&self, item: usize) -> usize {
         let list = &self.walk.places[self.walk.places[item].parent];
-        // A text that holds a list is at most as long as what the walk may open.
+        // A text that holds a list is at most as long as the walk may open.
         list.view.len().unwrap_or(1000)
     }
 
@@ -150,7 +150,7 @@ impl Lists<'_, '_> {
         objects
     }
 
-    /// `o.*.url`: what most values of a map have, best first.
+    /// `o.*.url`: members that most values of a map have, best first.
     fn values(&mut self, map: Spot, most: usize) -> Vec<String> {
         let walk = self.walk;
         let Some(prefix) = walk.selector(map.place) else {
@@ -190,7 +190,7 @@ impl Lists<'_, '_> {
         selectors
     }
 
-    /// `l[*].url`: what the items of a list have, best first.
+    /// `l[*].url`: members that the items of a list have, best first.
     fn projections(&mut self, item: Spot, most: usize) -> Vec<String> {
         let (mut selectors, mut failed) = (Vec::new(), 0);
         let mut all_cost_too_much = false;
@@ -217,7 +217,7 @@ impl Lists<'_, '_> {
             };
             let over_all = try_it(all.filter(|_| !all_cost_too_much), items);
             let works = over_all.clone().or_else(|| try_it(few, FEW_ITEMS));
-            // Where few items work, all of them were too many: so they are for the next member.
+            // If the projection works only for the first items, it does so for the next member, too.
             all_cost_too_much = over_all.is_none() && works.is_some();
             failed += usize::from(works.is_none());
             selectors.extend(works);

@@ -1,7 +1,7 @@
 //! The lists of hints: which places and selectors are offered, best first.
 //!
-//! Where a list is not in document order, what a next tool is likely to want comes first, then what
-//! is nearer to the root, then document order.
+//! Lists that are not in document order begin with the members that a next tool is likely to want, then those
+//! nearer to the root, then document order.
 
 use super::offers::Offers;
 use crate::paths::{Path, Step, Walk, relevance};
@@ -12,12 +12,12 @@ use std::{cmp::Reverse, collections::HashMap};
 const MAX_PATHS_OF_NAME: usize = 8;
 /// How many paths of one name are listed before others have had their turn.
 const TURNS: usize = 3;
-/// By how much a path is less relevant for each list around it but the first.
+/// The relevance that a path loses for each list around it except the first.
 const INNER_PENALTY: u8 = 4;
-/// From how many steps on a path is deep.
+/// The number of steps from which a path is deep.
 const DEEP: usize = 4;
 
-/// A selector with the type of what it gives.
+/// A selector with the type of its value.
 #[derive(Clone, Debug)]
 pub(super) struct TypedSelector {
     pub(super) selector: String,
@@ -74,7 +74,7 @@ impl<'a, 'v> Lists<'a, 'v> {
         lists
     }
 
-    /// The spots with up to `most` of each name first: many of one name would keep the others out.
+    /// The spots, up to `most` of each name first, so that one frequent name does not crowd out the others.
     fn by_turns(&self, spots: Vec<Spot>, most: usize) -> Vec<Spot> {
         let mut turns: HashMap<Option<usize>, usize> = HashMap::new();
         let (mut first, later): (Vec<_>, Vec<_>) = spots.into_iter().partition(|spot| {
@@ -86,12 +86,12 @@ impl<'a, 'v> Lists<'a, 'v> {
         first
     }
 
-    /// Whether only null or an empty text stands there, how relevant the path is, and where it is.
+    /// The sort key: whether the value is null or an empty text, the relevance of the path, and its position.
     fn rank(&self, spot: Spot) -> (bool, Reverse<u8>, usize, usize) {
         let (path, place) = (self.path(spot.path), &self.walk.places[spot.place]);
         let cursor = place.view.as_cursor();
         let is_nothing = cursor.is_some_and(|cursor| matches!(cursor.raw(), b"null" | b"\"\""));
-        // What is in a list of a list is one of many of one of many.
+        // Items of nested lists matter less than those of an outer list.
         let inner = u8::try_from(place.lists.saturating_sub(1)).unwrap_or(u8::MAX);
         let penalty = inner.saturating_mul(INNER_PENALTY);
         let relevance = self.relevance(spot.path).saturating_sub(penalty);
@@ -103,7 +103,7 @@ impl<'a, 'v> Lists<'a, 'v> {
         let name = self.walk.last_name(path);
         let relevance = name.map_or(0, |name| self.relevance[name]);
         match self.path(path).step {
-            // One of many is less relevant than the one of its name.
+            // An item is less relevant than a single value of that name.
             Some(Step::Item) => relevance / 2,
             _ => relevance,
         }
@@ -136,8 +136,8 @@ impl<'a, 'v> Lists<'a, 'v> {
         typed.take(most).collect()
     }
 
-    /// Paths to strings, numbers, booleans and nulls; those of ambiguous names first, which take up to
-    /// three quarters of the room where there are others.
+    /// Paths to strings, numbers, booleans and nulls. Those of ambiguous names come first, and take up to
+    /// three quarters of the room if there are others.
     pub(super) fn terminals(&mut self, most: usize) -> Vec<TypedSelector> {
         let terminals = self.terminals.iter().copied();
         let (mut ambiguous, others): (Vec<_>, Vec<_>) =
@@ -179,7 +179,7 @@ impl<'a, 'v> Lists<'a, 'v> {
         spots
     }
 
-    /// The names that stand anywhere, most frequent first.
+    /// All names, most frequent first.
     pub(super) fn common(&self, most: usize) -> Vec<String> {
         let mut names: Vec<_> = self.walk.names.iter().collect();
         let order = |at: &usize| self.path(*at).order;
@@ -188,7 +188,7 @@ impl<'a, 'v> Lists<'a, 'v> {
         names.map(|name| name.text.clone().into_string()).collect()
     }
 
-    /// Names that more than one path ends with, with their paths: those that matter first.
+    /// Names that more than one path ends with, and their paths, most important names first.
     pub(super) fn ambiguous(&mut self, most: usize) -> Vec<(String, Vec<String>)> {
         let names = self.walk.names.iter().zip(&self.relevance);
         let mut names: Vec<_> = names.filter(|(name, _)| name.paths.len() > 1).collect();
@@ -223,7 +223,7 @@ impl<'a, 'v> Lists<'a, 'v> {
     }
 }
 
-/// The first place at a path, whatever stands there.
+/// The first place at a path, whatever its type.
 fn first_place(path: &Path) -> Option<usize> {
     [path.scalar, path.array, path.object]
         .into_iter()

@@ -1,13 +1,13 @@
-//! Hints: the structure of a value, so that a model can refer to what it does not see.
+//! Hints: the structure of a value, so that a model can refer to parts that it does not see.
 //!
 //! The members and their limits are normative in `specs/views.md#hints`.
 //!
 //! # Invariants
 //!
-//! - Every selector that is offered was evaluated on that view, under the guards of any selector,
-//!   and gave something.
-//! - The cost does not grow with the value: of long lists and wide objects a part is looked at, and
-//!   the hints say which.
+//! - Every selector that is offered was evaluated on that view, under the guards of any selector, and gave a
+//!   value.
+//! - The cost does not grow with the value: only a part of long lists and wide objects is examined, and the
+//!   hints say which.
 
 mod compact;
 mod examples;
@@ -39,7 +39,7 @@ pub struct StructureHints {
 }
 
 impl StructureHints {
-    /// The hints for a canonical view. Selectors are held against the guards and limits of `options`.
+    /// The hints for a canonical view. Selectors must pass the guards and limits of `options`.
     pub(crate) fn new(
         view: &View<'_>,
         detail: HintDetail,
@@ -64,7 +64,7 @@ impl StructureHints {
                 bases: lists.bases(6),
                 totals: Some((
                     walk.paths.iter().map(|path| path.depth).max().unwrap_or(0),
-                    // The root is a path where it is listed, so unless it is an object.
+                    // The root counts as a path where it is listed, that is, unless it is an object.
                     walk.paths.len() - usize::from(walk.paths[0].object.is_some()),
                 )),
             },
@@ -85,7 +85,7 @@ impl StructureHints {
         self.selectors.iter().map(String::as_str)
     }
 
-    /// Whether only a part of the value was looked at.
+    /// Whether only a part of the value was examined.
     pub fn is_sampled(&self) -> bool {
         self.members.contains_key("sampled")
     }
@@ -103,7 +103,7 @@ struct Hints {
     common: Vec<String>,
     deep: Vec<String>,
     bases: Vec<String>,
-    /// The greatest depth, and how many paths there are: full hints alone have it, and the last four lists.
+    /// The greatest depth and the number of paths. Only full hints have this and the last four lists.
     totals: Option<(usize, usize)>,
 }
 

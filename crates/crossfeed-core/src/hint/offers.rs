@@ -1,4 +1,4 @@
-//! Tries selectors before they are offered, under the guards of any selector.
+//! Tries selectors before they are offered, under the same guards as any selector.
 
 use crate::{paths::Walk, select::SelectOptions};
 use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, View, evaluate};
@@ -18,7 +18,7 @@ pub(super) struct Offers<'a, 'v> {
     options: &'v SelectOptions,
     arena: &'v Arena,
     budget: &'v Budget,
-    /// The selectors of places that were asked for.
+    /// Selectors of places, once they were requested.
     known: HashMap<usize, Option<String>>,
     items_left: usize,
     /// Steps that trying a path may take.
@@ -33,7 +33,7 @@ impl<'a, 'v> Offers<'a, 'v> {
         arena: &'v Arena,
         budget: &'v Budget,
     ) -> Self {
-        // In an object that was put together, a look-up is paid for by its length.
+        // A look-up in a built object costs as much as the object is long.
         let members = match view.as_cursor() {
             Some(_) => 0,
             None => view.len().unwrap_or_default(),
@@ -63,7 +63,7 @@ impl<'a, 'v> Offers<'a, 'v> {
         selector
     }
 
-    /// Whether a selector that goes over so many items works, and gives what is wanted.
+    /// Whether a selector over `items` items works, and its value passes `wanted`.
     pub(super) fn over(
         &mut self,
         selector: &str,
@@ -100,7 +100,7 @@ impl<'a, 'v> Offers<'a, 'v> {
     }
 }
 
-/// Whether both are one value: the same place of a document, or at least of a kind.
+/// Whether both are one value: the same place in a document, else of the same kind.
 pub(super) fn is_same(found: &View<'_>, expected: &View<'_>) -> bool {
     match (found.as_cursor(), expected.as_cursor()) {
         (Some(found), Some(expected)) => std::ptr::eq(found.raw(), expected.raw()),
@@ -108,7 +108,7 @@ pub(super) fn is_same(found: &View<'_>, expected: &View<'_>) -> bool {
     }
 }
 
-/// Whether a selector that is not a plain path gave something.
+/// Whether a selector that is not a plain path gave a value.
 pub(super) fn is_something(found: &View<'_>) -> bool {
     !(found.is_null() || found.kind() == Kind::Array && found.is_empty())
 }

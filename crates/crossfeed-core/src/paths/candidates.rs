@@ -1,11 +1,11 @@
-//! Places near to the root, each with its selector: what is compared with a selector that missed, and
-//! tried for a parameter.
+//! Places near the root, each with its selector: candidates to replace a selector that missed, or to fit a
+//! parameter.
 
 use super::{SELECTOR_CHARS, WALK_ITEMS, WALK_VALUES, member};
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use std::collections::VecDeque;
 
-/// How deep a walk goes.
+/// The greatest depth of a walk.
 const WALK_DEPTH: usize = 12;
 
 /// A place in a value and the selector that reaches it.
@@ -31,8 +31,8 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The places in `view`, nearest to the root first, in document order. JSON in strings is opened.
-/// What only a very long selector reaches is left out.
+/// The places in `view`, nearest to the root first, in document order. JSON in strings is opened. Places that
+/// need a very long selector are left out.
 pub(crate) fn candidates<'a>(
     view: &View<'a>,
     arena: &'a Arena,

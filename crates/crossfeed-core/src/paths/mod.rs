@@ -14,7 +14,7 @@ pub(crate) use wanted::{differ_by_plural, folded, relevance, words};
 
 /// How many values a walk looks at.
 const WALK_VALUES: usize = 5000;
-/// How many items of each list a walk enters: the first ones, because lists are of a kind.
+/// How many items of each list a walk enters: the first ones, because items are mostly alike.
 const WALK_ITEMS: usize = 3;
 /// The most characters of a selector: longer ones are not offered.
 pub(crate) const SELECTOR_CHARS: usize = 200;

@@ -11,8 +11,8 @@ use std::{
 /// How many different keys are collected: more than any record has, less than a large map holds.
 const MAX_KEYS: usize = 50_000;
 
-/// What explains a miss: the keys of a value and its shape. Each is found when first asked for,
-/// once for all selectors of a call.
+/// The keys and the shape of a value, which explain a miss. Each is computed on first use, once for all
+/// selectors of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     keys: OnceCell<HashSet<Box<str>>>,

@@ -2,7 +2,7 @@
 
 use crossfeed_json::quoted;
 
-/// `prefix.key`, the key quoted where the grammar asks for it.
+/// `prefix.key`, the key quoted if the grammar requires it.
 pub(crate) fn member(prefix: &str, key: &str) -> String {
     let mut selector = prefix.to_owned();
     push_member(&mut selector, key);
@@ -26,8 +26,8 @@ pub(super) fn push_member(selector: &mut String, key: &str) {
     }
 }
 
-/// A raw string with this content: `'it\'s'`. `None` where a model could not copy it or the grammar
-/// would read it otherwise: control characters, and backslashes.
+/// A raw string with this content: `'it\'s'`. `None` for control characters, which a model cannot copy, and
+/// for backslashes, which the grammar reads differently.
 pub(crate) fn raw_string(text: &str) -> Option<String> {
     let odd = |c: char| c == '\\' || c.is_control();
     (!text.contains(odd)).then(|| format!("'{}'", text.replace('\'', r"\'")))

@@ -19,7 +19,7 @@ pub(crate) fn relevance(name: &str) -> u8 {
     let mut before = before.iter().map(String::as_str);
     match last.as_str() {
         "id" | "uuid" | "guid" | "ids" if alone => 15,
-        // An id that only the system itself reads.
+        // An id for the system's own use.
         "id" if before.any(|word| matches!(word, "node" | "request")) => 2,
         "id" | "uid" | "uuid" | "guid" => 14,
         "url" | "uri" | "href" | "link" | "permalink" if alone => 13,
@@ -36,7 +36,7 @@ pub(crate) fn relevance(name: &str) -> u8 {
         "email" | "mail" | "phone" => 9,
         "name" | "title" | "label" | "subject" | "headline" => 8,
         "status" | "state" | "type" | "kind" | "category" if alone => 7,
-        // It says what data beside it is.
+        // It describes the data beside it.
         "type" if before.any(|word| matches!(word, "mime" | "content")) => 0,
         "url" | "uri" | "href" | "link" | "path" | "urls" | "links" => 6,
         "user" | "owner" | "author" | "channel" | "assignee" | "repo" | "project" if alone => 6,
@@ -55,7 +55,7 @@ pub(crate) fn relevance(name: &str) -> u8 {
     }
 }
 
-/// Whether an address of this name is the thing's own, not that of something beside it.
+/// Whether an address of this name is the item's own, rather than that of something related.
 fn is_about_itself(word: &str) -> bool {
     matches!(
         word,

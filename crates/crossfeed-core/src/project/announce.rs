@@ -1,4 +1,4 @@
-//! The schema that is announced with a projected value: only one that the value was judged by.
+//! The schema that is announced with a projected value: only one that the value was validated against.
 
 use super::infer_schema;
 use crate::{
@@ -14,21 +14,21 @@ use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The most bytes of a value that is judged: it is read whole for that, in some ten times the memory.
+/// The most bytes of a value that is validated: that reads all of it, in some ten times the memory.
 const JUDGED_BYTES: usize = 32 << 20;
 
-/// What was done to the values of a schema.
+/// How the values of a schema were projected.
 pub(crate) struct ProjectionContext<'a> {
-    /// What selected the value, if something did.
+    /// The selector that picked the value, if there was one.
     pub(crate) selected: Option<&'a SelectReport>,
     pub(crate) projection: &'a Projection,
     pub(crate) rules: &'a Arc<RevealRules>,
 }
 
-/// A schema, or why there is none. The reason does not mention what is never revealed.
+/// A schema, or why there is none. The reason names nothing that is never revealed.
 pub(crate) type AnnouncedSchema = Result<Value, Diagnostic>;
 
-/// The schema of a projected value, which is valid by it.
+/// The schema of a projected value, which the value was validated against.
 pub(crate) fn announced(
     schema: &Value,
     asked: &ProjectionContext<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn announced(
     }
 }
 
-/// Tells why no schema is announced, unless that would name what is never revealed.
+/// Says why no schema is announced, unless that would name something that is never revealed.
 fn no_schema(cause: &str, rules: &RevealRules) -> Diagnostic {
     let mut message = "no schema is announced".to_owned();
     if !rules.mentions_never(cause) {
@@ -64,13 +64,13 @@ fn no_schema(cause: &str, rules: &RevealRules) -> Diagnostic {
     Diagnostic::new(DiagnosticKind::NoSchema, "", message)
 }
 
-/// Says where a projected value breaks the schema of it: both are without what is never revealed.
+/// Says where a projected value violates its schema. Both lack everything that is never revealed.
 fn breaks_schema(value: &Value, schema: &InputSchema, steps: &mut Steps) -> Diagnostic {
     let mut message =
         "the result does not fit the schema of its tool's output: no schema is announced"
             .to_owned();
     let mut path = String::new();
-    // It may take more to say what does not fit than that it does not.
+    // Explaining a mismatch may cost more than detecting it.
     if let Ok(Some(finding)) = schema.first_finding(value, steps) {
         let found = value.pointer(finding.at.as_str()).unwrap_or(&Value::Null);
         let (expected, found) = (&finding.expected, Shape::from_value(found));
@@ -114,7 +114,7 @@ fn projected(schema: &Value, asked: &ProjectionContext<'_>) -> Result<Value, Str
     if selected.view != AnsweringView::Canonical {
         return Err(unknown());
     }
-    // A selector sees the value without what is never revealed.
+    // A selector sees the redacted value.
     let seen = of(
         schema,
         &Projection::new().with_rules(Arc::clone(asked.rules)),

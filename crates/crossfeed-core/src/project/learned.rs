@@ -1,4 +1,4 @@
-//! What was learned of the outputs of tools that declare no schema.
+//! Schemas learned from the outputs of tools that declare none.
 
 use crossfeed_json::Cursor;
 use crossfeed_output_schema::{LearnOptions, LearnedSchema};
@@ -7,7 +7,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use std::{num::NonZeroUsize, sync::Arc};
 
-/// Whose output it is: what one tenant's or project's tools return is nothing for another's.
+/// Tenant, project and tool name: tenants and projects learn nothing from each other's tools.
 type ToolKey = [String; 3];
 
 fn tool_of(scope: &Scope, name: &str) -> ToolKey {
@@ -16,7 +16,7 @@ fn tool_of(scope: &Scope, name: &str) -> ToolKey {
 
 type SharedSchema = Arc<Mutex<LearnedSchema>>;
 
-/// The schemas of the tools that were learned of last.
+/// The learned schemas of the tools that were used last.
 #[derive(Debug)]
 pub(crate) struct LearnedSchemas {
     kept: Mutex<LruCache<ToolKey, SharedSchema>>,
@@ -36,11 +36,11 @@ impl LearnedSchemas {
         let tool = tool_of(scope, tool);
         let new = || Arc::new(Mutex::new(LearnedSchema::new(self.options.clone())));
         let learned = Arc::clone(self.kept.lock().get_or_insert(tool, new));
-        // Results of other tools are not kept waiting.
+        // The lock of the cache is free again, so that results of other tools need not wait.
         learned.lock().observe(result);
     }
 
-    /// What was learned of a tool.
+    /// The learned schema of a tool.
     pub(crate) fn get(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
         let learned = Arc::clone(self.kept.lock().get(&tool_of(scope, tool))?);
         let learned = learned.lock().clone();

@@ -1,5 +1,4 @@
-//! Projecting: what leaves the engine of a result, cut to what was asked for. The value comes without what the
-//! host's rules withhold. The rules are normative in `specs/projection.md`.
+//! Projecting: a result, redacted by the host's rules and cut to the request, leaves the engine.
 //!
 //! The rules are normative in `specs/projection.md`.
 

@@ -1,4 +1,4 @@
-//! What is asked of a result, and what comes of it.
+//! The options of a projection, and its outcome.
 
 use crossfeed_projection::{Diagnostics, Operation, ProjectionRequest, ResourceType, Views};
 use derive_setters::Setters;
@@ -21,38 +21,38 @@ use std::{fmt, sync::Arc};
 #[setters(prefix = "with_", into, strip_option)]
 #[non_exhaustive]
 pub struct ProjectOptions {
-    /// What is asked for.
+    /// The request.
     pub request: ProjectionRequest,
-    /// What the names of views, and of presets that no resource type has, stand for.
+    /// The meaning of names of views, and of presets that no resource type has.
     pub views: Arc<Views>,
     /// The kind of resource that the result is, or is a collection of.
     pub resource: Option<Arc<ResourceType>>,
     /// The kind of the operation that the tool is.
     pub operation: Option<Operation>,
-    /// The schema of the tool's output as it is declared. Without one the schema that was learned of
-    /// the tool is used, where there is one.
+    /// The declared schema of the tool's output. Without it, the schema learned of the tool is used, if there
+    /// is one.
     pub output_schema: Option<Arc<Value>>,
-    /// A selector that is evaluated before: what it gives is projected.
+    /// A selector that is evaluated first: its value is projected.
     pub select: Option<String>,
-    /// Whether what a call failed with is projected like a result, for who reads it.
+    /// Whether the error of a failed call is projected like a result, for a caller that reads it.
     #[setters(bool)]
     pub failures: bool,
 }
 
-/// What leaves the engine of a result. Its `Debug` does not say the data.
+/// A projected result. Its `Debug` omits the data.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Projected {
     /// The value as JSON; strings and numbers as they came.
     pub json: Vec<u8>,
-    /// The schema that the value was found to be valid by, where the output's is known.
+    /// The schema that the value was validated against, if the output's schema is known.
     pub schema: Option<Value>,
-    /// Remarks on the request. They name nothing that is never revealed, but what the
-    /// request itself names.
+    /// Remarks on the request. Except for names in the request itself, they name nothing that is never
+    /// revealed.
     pub diagnostics: Diagnostics,
-    /// What the value takes of a model's context.
+    /// The tokens that the value takes of a model's context.
     pub tokens: usize,
-    /// Whether it is what a call failed with: that is not projected.
+    /// Whether it is the error of a failed call, which is not projected.
     pub failed: bool,
 }
 

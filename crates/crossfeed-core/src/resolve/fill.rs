@@ -29,14 +29,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What looking up a result or artifact gave.
+/// The outcome of looking up a result or artifact.
 pub(crate) type LookupResult = Result<UnredactedItem, LookupError>;
 
-/// The outcome of filling.
+/// Arguments with every reference replaced.
 pub(crate) struct FilledArguments<'a, T> {
     pub(crate) arguments: T,
     pub(crate) lineage: Vec<LineageEntry>,
-    /// What each reference brought in, in the plan's order.
+    /// The value that each reference brought in, in the plan's order.
     brought: Vec<Option<View<'a>>>,
 }
 
@@ -50,7 +50,7 @@ impl<T> FilledArguments<'_, T> {
         }
     }
 
-    /// A failure for each reference whose value holds a number that no `Value` does.
+    /// A failure for each reference whose value holds a number that a `Value` cannot hold.
     pub(crate) fn unheld(&self, plan: &Plan) -> Vec<Failure> {
         let both = plan.references.iter().zip(&self.brought);
         let failures = both.filter_map(|(planned, view)| {
@@ -61,12 +61,12 @@ impl<T> FilledArguments<'_, T> {
     }
 }
 
-/// What outlives the filling: what values borrow from.
+/// Owns the data that the filled-in values borrow.
 #[derive(Default)]
 pub(crate) struct FillArena {
     pub(crate) arena: Arena,
     pub(crate) documents: Documents,
-    /// What selectors may see of results of which the host's rules withhold something.
+    /// The redacted forms of results that the host's rules withhold parts of.
     redacted: elsa::FrozenVec<Box<StoredItem>>,
 }
 
@@ -79,7 +79,7 @@ impl FillArena {
     }
 }
 
-/// What filling may cost.
+/// The limits of filling.
 #[derive(Clone, Copy)]
 pub(crate) struct FillLimits<'o> {
     pub(crate) select: &'o SelectOptions,
@@ -93,7 +93,8 @@ pub(crate) struct FillLimits<'o> {
 }
 
 impl FillLimits<'_> {
-    /// A budget for one selection from a document. What earlier selections opened counts as well.
+    /// A budget for one selection from a document. It grows with the document and with the JSON that earlier
+    /// selections opened.
     pub(crate) fn budget(&self, document: &Document, arena: &Arena) -> Budget {
         let values = document.root().map_or(1, Cursor::value_count);
         Budget::new(&self.select.limits, values + arena.opened_values()).until(self.deadline)
@@ -107,15 +108,15 @@ pub(super) struct ResolvedValue<'a, T> {
     /// The digits of a number that is the whole value.
     pub(super) digits: Option<Box<str>>,
     pub(super) origin: Origin<'a>,
-    /// What it would have taken if the model had written it.
+    /// The tokens of the value if the model had written it.
     pub(super) tokens: usize,
-    /// What each use takes of the bytes that may be brought in.
+    /// The bytes that each use takes of those that may be brought in.
     counted: usize,
-    /// References that have not taken it yet.
+    /// How many references still need the value.
     pub(super) uses: usize,
 }
 
-/// Replaces every reference of the plan, or gives everything that is wrong.
+/// Replaces every reference of the plan, or returns all failures.
 pub(crate) fn fill<'a, T: Tree<'a>>(
     plan: &'a Plan,
     mut arguments: T,
@@ -131,7 +132,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         left: context.limits.max_bytes,
         explanations: Cell::new(MAX_EXPLAINED),
     };
-    // All are resolved before something is put: then the places are as they were written.
+    // All are resolved before any is put in place, while places are still as they were written.
     let numbers = plan.references.iter().map(|planned| {
         let value = resolver.value(planned, &arguments);
         value.map_err(|error| failures.push(failure(planned, error)))
@@ -149,7 +150,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         lineage: Vec::new(),
         failures,
     };
-    // Also where something failed before: places that cannot be reached are reported with it.
+    // Even after a failure, so that unreachable places are reported as well.
     for step in &plan.steps {
         substituter.apply(step, &mut arguments);
     }
@@ -163,8 +164,8 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     })
 }
 
-/// A failure for each malformed reference.
-/// `written` gives the value at a place, which is named by its number where the arguments came as bytes.
+/// A failure for each malformed reference. `written` gives the value at a place; for arguments that came as
+/// bytes, by its number.
 pub(crate) fn malformed<'v>(
     plan: &Plan,
     written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
@@ -177,12 +178,12 @@ pub(crate) fn malformed<'v>(
     failures.collect()
 }
 
-/// What values are resolved with.
+/// The context in which values are resolved.
 pub(crate) struct FillContext<'a, 'o> {
     pub(crate) arena: &'a FillArena,
     /// The result of each look-up of the plan.
     pub(crate) results: &'a [LookupResult],
-    /// What selectors may not see.
+    /// The rules for results that selectors see.
     pub(crate) reveal: &'o RevealPolicy,
     pub(crate) selectors: &'o Selectors,
     pub(crate) limits: FillLimits<'o>,
@@ -200,8 +201,8 @@ pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Fa
     }
 }
 
-/// How many misses of one call are explained by the nearest selectors: more are not read, and each
-/// costs a walk over the result.
+/// The most misses of one call that are explained by the nearest selectors: each costs a walk over the
+/// result, and models do not read more.
 const MAX_EXPLAINED: usize = 32;
 
 /// A result as selectors may see it, its views and its shape; or why it cannot be opened.
@@ -210,12 +211,12 @@ type OpenedResult<'a> = Result<(&'a StoredItem, Views<'a>, Rc<Outline>), Error>;
 /// Resolves values: once for a result and a selector, however often both are referred to.
 struct ValueResolver<'a, 'm, 'o, T> {
     context: &'m FillContext<'a, 'o>,
-    /// The results that were opened, for selectors and for passing them on unseen: each once, however many
-    /// selectors there are.
+    /// The opened results, for selectors and to be passed on unseen: each once, however many selectors there
+    /// are.
     opened: HashMap<(usize, bool), OpenedResult<'a>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
-    /// What values that no `Value` holds count for: they are charged where they are named, as they are
-    /// where bytes can pass them on.
+    /// The bytes of values that a `Value` cannot hold: each use is charged, as when they are passed on as
+    /// bytes.
     unheld_bytes: HashMap<(usize, Option<&'a str>), usize>,
     values: Vec<ResolvedValue<'a, T>>,
     /// Bytes that may still be brought into the arguments.
@@ -225,7 +226,7 @@ struct ValueResolver<'a, 'm, 'o, T> {
 }
 
 impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
-    /// The number of the value that a reference means.
+    /// The number of a reference's value.
     fn value(&mut self, planned: &'a PlannedReference, arguments: &T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
@@ -258,7 +259,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok(number)
     }
 
-    /// Keeps a value, and gives its number.
+    /// Keeps a value, and returns its number.
     fn add(&mut self, value: ResolvedValue<'a, T>) -> usize {
         self.values.push(value);
         self.values.len() - 1
@@ -272,7 +273,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok(())
     }
 
-    /// A selector sees what the model may; without one all is passed on, unseen.
+    /// Opens a result: its redacted form for a selector, else the whole, which is passed on unseen.
     fn open(&self, whole: &'a UnredactedItem, reference: &Reference) -> OpenedResult<'a> {
         let context = self.context;
         let arena = &context.arena.arena;
@@ -324,7 +325,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             trace: whole.as_stored().trace().cloned(),
             ..source_of(reference)
         };
-        // A selector's own output is bounded apart from that of the whole call.
+        // One selector's output has a limit of its own, besides that of the whole call.
         let (view, limit) = match &reference.select {
             None => (views.bare, usize::MAX),
             Some(expression) => {
@@ -343,7 +344,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                 (selection.view, budget.output_bytes())
             }
         };
-        // No more is built than there is room for: what was built before is held as well.
+        // The value may take only the room that earlier values left.
         let most = limit.min(self.left);
         let built = T::from_view(&view, most);
         if let Err(Unrepresentable::Number(_)) = built {
@@ -374,7 +375,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 }
 
-/// What a reference itself tells of where its value comes from.
+/// The source of a value, as far as the reference names it.
 fn source_of(reference: &Reference) -> ReferenceSource {
     ReferenceSource {
         call_id: reference.call_id.clone(),
@@ -392,12 +393,12 @@ fn source_of(reference: &Reference) -> ReferenceSource {
 /// The digits of a number.
 fn digits_of(view: &View<'_>) -> Box<str> {
     let mut digits = Vec::new();
-    // A number that became a value is within every limit.
+    // The number was already built, so it is within every limit.
     let _ = view.write(&mut digits, usize::MAX);
     String::from_utf8_lossy(&digits).into()
 }
 
-/// The default of a reference, in place of a value that is not there.
+/// The default of a reference, in place of a missing value.
 fn stand_in<'a, T>(
     reference: &Reference,
     default: &'a Value,

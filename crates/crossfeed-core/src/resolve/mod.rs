@@ -1,7 +1,7 @@
-//! Resolving: arguments with references in, arguments as the tool gets them out.
+//! Resolving: replaces the references in arguments by the values that the tool gets.
 //!
-//! It goes in one pass: what a reference brought in is never searched for references. The session looks results
-//! up, and [`crate::validate`] judges the outcome.
+//! It takes one pass: values that references bring in are never searched for references. The session looks
+//! results up, and [`crate::validate`] validates the outcome.
 
 mod fill;
 mod origin;

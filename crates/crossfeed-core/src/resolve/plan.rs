@@ -13,7 +13,7 @@ use crossfeed_wire::{
 use serde_json::Value;
 use std::{borrow::Cow, collections::HashMap};
 
-/// What is looked up: a result, or an artifact of it.
+/// The key of a look-up: a result, or an artifact of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LookupKey {
     pub(crate) call_id: CallId,
@@ -29,15 +29,15 @@ impl LookupKey {
     }
 }
 
-/// A reference, where it stands, and which of the wanted results it means.
+/// A reference, its place, and the look-up that it needs.
 #[derive(Debug)]
 pub(crate) struct PlannedReference {
     pub(crate) at: Pointer,
     pub(crate) reference: Reference,
     pub(crate) wanted: usize,
-    /// Which value of the document it is, where the arguments are one.
+    /// Its number in the document, if the arguments are one.
     pub(crate) ordinal: Option<u32>,
-    /// Its number among all that the walk came by.
+    /// Its position in the order of the walk.
     order: usize,
 }
 
@@ -46,12 +46,12 @@ pub(crate) struct PlannedReference {
 pub(crate) struct MalformedAt {
     pub(crate) at: Pointer,
     pub(crate) malformed: Malformed,
-    /// Which value of the document it is, where the arguments are one.
+    /// Its number in the document, if the arguments are one.
     pub(crate) ordinal: Option<u32>,
     order: usize,
 }
 
-/// What is done to the arguments, in order: inner places come before those around them.
+/// A change of the arguments. Changes within a place come before those of the place itself.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Put the content of a literal at its place.
@@ -62,13 +62,13 @@ pub(crate) enum Step {
     Map {
         object: Pointer,
         key: &'static str,
-        /// Which value of the document the map is, where the arguments are one.
+        /// The number of the map in the document, if the arguments are one.
         ordinal: Option<u32>,
         entries: Vec<(Target, usize)>,
     },
 }
 
-/// Everything that a walk over the arguments found.
+/// The references in arguments, and the steps to replace them.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) references: Vec<PlannedReference>,
@@ -81,7 +81,7 @@ pub(crate) struct Plan {
 /// The schema of a tool whose own is unknown.
 const ANYTHING: &Value = &Value::Bool(true);
 
-/// A key or index on the way to the value at hand.
+/// A key or index on the path to the current value.
 enum Part<'v> {
     Key(Cow<'v, str>),
     Index(usize),
@@ -94,9 +94,8 @@ struct Walk<'v, 'r> {
 }
 
 impl Plan {
-    /// Walks over the arguments. Where nothing even looks like a reference, a glance at each key and
-    /// string is all that happens to them.
-    /// `schema` is the tool's own, where it is known.
+    /// Walks over the arguments. If nothing looks like a reference, it reads no more than each key and
+    /// string. Plans the arguments of a call; `schema` is the tool's own, if it is known.
     pub(crate) fn new(arguments: &Value, schema: Option<&Value>) -> Result<Self, LimitError> {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
@@ -104,8 +103,8 @@ impl Plan {
         Self::from_json(arguments, schema, &mut Room::new(usize::MAX))
     }
 
-    /// The same of arguments that came as bytes and may hold references. No more is built of them than
-    /// there is room for.
+    /// The same for arguments that came as bytes and may hold references. Values are built only within
+    /// `room`.
     pub(crate) fn from_json<'v>(
         arguments: impl ArgumentValue<'v>,
         schema: Option<&Value>,
@@ -118,19 +117,19 @@ impl Plan {
         };
         let root = Position::root(schema.unwrap_or(ANYTHING));
         walk.value(arguments, &root)?;
-        // What the schema declares further on was not read, and could be taken for a reference.
+        // Without the rest of the schema, a declared key could be taken for a reference.
         if root.document().is_exhausted() {
             return Err(LimitError::SchemaTooCostly);
         }
         Ok(walk.plan)
     }
 
-    /// Whether the arguments are what the tool gets.
+    /// Whether the tool gets the arguments unchanged.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.malformed.is_empty()
     }
 
-    /// For each place of a reference, or of what is malformed, when the walk came by it.
+    /// The places of all references, malformed ones included, and their positions in the order of the walk.
     pub(crate) fn order(&self) -> HashMap<&Pointer, usize> {
         let references = self.references.iter().map(|found| (&found.at, found.order));
         let malformed = self.malformed.iter().map(|found| (&found.at, found.order));
@@ -178,7 +177,7 @@ impl Plan {
     }
 }
 
-/// Whether some key or string of the arguments begins like one of the grammar.
+/// Whether some key or string of the arguments begins like one of the grammar of references.
 fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
     let inside = |child: &Value| may_refer(child, depth + 1);
     match value {
@@ -204,8 +203,8 @@ fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
     }
 }
 
-/// As [`may_refer`], of arguments that came as bytes, also where a key stands twice: nothing that
-/// looks like a reference is overlooked. Depth is bounded by the document.
+/// As [`may_refer`], for arguments that came as bytes. It reads members with duplicate keys as well, so that
+/// it overlooks no reference. The depth is bounded by the document.
 pub(crate) fn may_hold_references(arguments: Cursor<'_>) -> bool {
     match arguments.kind() {
         Kind::Object => {
@@ -225,7 +224,7 @@ pub(crate) fn may_hold_references(arguments: Cursor<'_>) -> bool {
     }
 }
 
-/// Whether a text begins like a JSON object, blanks aside. Most texts tell by their first byte.
+/// Whether a text begins like a JSON object, after blanks. For most texts the first byte decides.
 #[inline]
 fn may_be_object(text: &str) -> bool {
     match text.as_bytes().first() {
@@ -288,13 +287,12 @@ impl<'v> Walk<'v, '_> {
         Ok(())
     }
 
-    /// Refuses what nests too deep within a value that stands in the object at hand and is not
-    /// walked over.
+    /// Refuses a value in the current object that nests too deep and is not walked over.
     fn enter_all(
         &self,
         mut values: impl Iterator<Item = impl ArgumentValue<'v>>,
     ) -> Result<(), LimitError> {
-        // The object at hand counts, too.
+        // The current object counts, too.
         let most = MAX_DEPTH.saturating_sub(self.path.len() + 1);
         if values.any(|value| value.is_deeper(most)) {
             return Err(LimitError::ArgumentsTooDeep);
@@ -325,7 +323,7 @@ impl<'v> Walk<'v, '_> {
             .any(|(key, _)| reference::is_sentinel(&key))
         {
             let declares = |key: &str| declared.declares(key);
-            // What reading copies.
+            // Reading copies these members.
             self.enter_all(
                 reference::COPIED
                     .iter()

@@ -16,7 +16,7 @@ use crossfeed_wire::{Pointer, reference::Malformed};
 /// Puts values where they belong.
 pub(super) struct Substituter<'p, 'a, T> {
     pub(super) plan: &'p Plan,
-    /// For each reference the number of its value; `None` where there is none.
+    /// The number of each reference's value; `None` if it failed.
     pub(super) numbers: Vec<Option<usize>>,
     pub(super) values: Vec<ResolvedValue<'a, T>>,
     pub(super) lineage: Vec<LineageEntry>,
@@ -88,7 +88,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
         Some((&self.plan.references[reference], &self.values[number]))
     }
 
-    /// Notes where the value at a place came from.
+    /// Records where the value at a place came from.
     fn link(&mut self, reference: usize, at: Pointer) {
         let link = self.resolved(reference);
         let link = link.map(|(planned, resolved)| LineageEntry {
@@ -101,7 +101,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
         self.lineage.extend(link);
     }
 
-    /// Notes that a value has no place. Of a reference without a value something else was noted.
+    /// Records that a value cannot be put at its place. A reference without a value has a failure already.
     fn refuse(&mut self, reference: usize, to: &Pointer) {
         let failure = self.resolved(reference).map(|(planned, _)| {
             let to = to.as_str().to_owned();
@@ -125,9 +125,8 @@ fn literal_content<'a, T: Tree<'a>>(place: &mut T) -> T {
     empty.unwrap_or_else(T::null)
 }
 
-/// Puts `value` at `at` within `holder`: missing objects on the way are made, a list grows by one
-/// item at its end. Gives the place, which `-` does not name; `None` where a scalar or a gap is in
-/// the way.
+/// Puts `value` at `at` within `holder`: adds missing objects on the path, or one item at the end of a list.
+/// Returns the place, with an index in place of `-`; `None` if a scalar or a gap is in the way.
 fn put<'a, T: Tree<'a>>(holder: &mut T, at: &Pointer, value: T) -> Option<Pointer> {
     let mut place = holder;
     let mut reached = Pointer::root();

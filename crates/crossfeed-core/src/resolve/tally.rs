@@ -1,5 +1,5 @@
-//! Counts what values and references would take of a model's context: exactly while there is room for that,
-//! else by an estimate.
+//! Counts the tokens that values and references would take in a model's context: exactly up to a number of
+//! bytes, then by an estimate.
 
 use crossfeed_jmespath::View;
 use crossfeed_tokens::{TokenCounter, count_chars, tokens_of_chars};
@@ -16,7 +16,7 @@ pub(crate) struct Tally<'o> {
 }
 
 impl<'o> Tally<'o> {
-    /// Counts so many bytes exactly, if the counter can.
+    /// A tally that counts this many bytes exactly, if the counter can.
     pub(crate) fn new(counter: &'o TokenCounter, exact_bytes: usize) -> Self {
         Self {
             counter,
@@ -33,8 +33,8 @@ impl<'o> Tally<'o> {
         }
     }
 
-    /// What a value that is so many bytes of JSON would take if the model had written it: without
-    /// the escapes that its source has.
+    /// The tokens of a value of this many bytes of JSON if the model had written it, without the escapes in
+    /// its source.
     pub(crate) fn count_view(&self, view: &View<'_>, bytes: usize) -> usize {
         let source = view.as_cursor();
         if self.is_counted(bytes) {
@@ -48,14 +48,14 @@ impl<'o> Tally<'o> {
                 return self.counter.count(&String::from_utf8_lossy(&json));
             }
         }
-        // Of a whole result that is passed on again and again it is counted once.
+        // For a whole result that is passed on repeatedly, the characters are counted once.
         tokens_of_chars(match source {
             Some(source) => source.decoded_chars(),
             None => view.written_chars(),
         })
     }
 
-    /// Whether a text of so many bytes is counted exactly; it has its room then.
+    /// Whether a text of this many bytes is counted exactly; takes the bytes if so.
     fn is_counted(&self, bytes: usize) -> bool {
         let left = self.left.get().checked_sub(bytes);
         let left = left.filter(|_| bytes <= COUNTED_BYTES && self.counter.is_exact_for(bytes));

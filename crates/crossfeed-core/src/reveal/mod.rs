@@ -1,13 +1,13 @@
 //! Redaction: results without what the host's rules withhold from models, by the rules of `specs/projection.md`.
 //!
-//! Models see, and their expressions run on, redacted results. What is stored is for hosts, and for references
-//! without a selector, which pass it on unseen.
+//! Models see, and their expressions run on, redacted results. Stored results are for hosts, and for
+//! references without a selector, which pass them on unseen.
 //!
 //! # Invariants
 //!
 //! - The engine reaches stored results only through [`UnredactedItem`], which shows them only through the rules.
 //!   Hosts get them unredacted.
-//! - What cannot be judged is withheld.
+//! - Data that cannot be checked is withheld.
 //! - Where no rule hides anything, redaction reads and builds nothing.
 
 mod policy;

@@ -7,7 +7,7 @@ use crossfeed_projection::RevealRules;
 use crossfeed_store::{Missing, Tombstone};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// What is always kept and what is never revealed of the results of each tool.
+/// The fields of each tool's results that are always kept, and those that are never revealed.
 ///
 /// A result of an unknown tool may be of any: the never-rules of all tools apply to it.
 ///
@@ -33,7 +33,7 @@ pub struct RevealPolicy {
     unnamed: Arc<RevealRules>,
 }
 
-/// What is never revealed stays out of logs, names included.
+/// Prints no rule: names of fields that are never revealed stay out of logs as well.
 impl fmt::Debug for RevealPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RevealPolicy")
@@ -85,8 +85,8 @@ impl RevealPolicy {
         (!rules.never_is_empty()).then_some(rules)
     }
 
-    /// What is remembered of a result that is gone, without arguments that name what is never revealed of any
-    /// tool: references may have brought any tool's results into them.
+    /// The tombstone of a result that is gone, without arguments that contain a never-revealed part of any tool:
+    /// references may have brought any tool's results into them.
     pub(crate) fn forget(&self, missing: Missing) -> Missing {
         match missing {
             Missing::Unknown => Missing::Unknown,
@@ -128,7 +128,7 @@ impl RevealPolicy {
         Arc::ptr_eq(own, other) || other.never().iter().all(|path| own.never().contains(path))
     }
 
-    /// What is remembered of a call, without arguments that name what is never revealed.
+    /// The tombstone of a call, without arguments that contain never-revealed parts.
     pub(crate) fn without_arguments(&self, tombstone: Tombstone) -> Tombstone {
         let is_hidden = |arguments: &Bytes| {
             let document = Document::new(arguments.clone());

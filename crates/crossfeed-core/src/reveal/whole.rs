@@ -1,4 +1,4 @@
-//! What is stored, and the only way to its redacted form.
+//! A stored result or artifact, and the only way to its redacted form.
 
 use super::{RevealPolicy, redact};
 use crate::{canonical::StoredItem, error::RevealError};
@@ -16,8 +16,8 @@ impl From<StoredItem> for UnredactedItem {
 }
 
 impl UnredactedItem {
-    /// The redacted form, which models see and their expressions run on. It is made once and kept with the stored
-    /// one; if nothing is withheld, it is the stored one.
+    /// The redacted form, which models see and their expressions run on. It is built once and kept with the
+    /// stored item; if nothing is withheld, it is the stored item.
     pub(crate) fn redacted(&self, policy: &RevealPolicy) -> Result<StoredItem, RevealError> {
         let Some(rules) = policy.hiding(self.0.tool()) else {
             return Ok(self.0.clone());
@@ -33,12 +33,12 @@ impl UnredactedItem {
         })
     }
 
-    /// What hosts get, and what a reference without a selector passes on unseen.
+    /// The stored item: for hosts, and for references without a selector, which pass it on unseen.
     pub(crate) fn as_stored(&self) -> &StoredItem {
         &self.0
     }
 
-    /// Whether its redacted form lacks some of it.
+    /// Whether `shown`, its redacted form, lacks some of it.
     pub(crate) fn hides_from(&self, shown: &StoredItem) -> bool {
         match (shown, &self.0) {
             (StoredItem::Result(seen), StoredItem::Result(all)) => !Arc::ptr_eq(seen, all),

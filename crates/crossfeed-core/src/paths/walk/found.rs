@@ -1,5 +1,5 @@
-//! What can be asked of a walk: how its paths hang together, the selectors of its places, and what it
-//! did not look at.
+//! Queries on a finished walk: how its paths continue each other, the selectors of its places, and the parts
+//! that it skipped.
 
 use super::{DEPTH, Path, Step, Walk};
 use crate::paths::{SELECTOR_CHARS, text::push_member};
@@ -72,7 +72,8 @@ impl Walk<'_> {
         (!is_long).then_some(selector)
     }
 
-    /// What was looked at, where that was not everything: the cuts nearest to the root.
+    /// Describes the parts of the value that were examined, the cuts nearest to the root first; `None` if the
+    /// whole value was.
     pub(crate) fn sampled(&self) -> Option<String> {
         const MAX_CUTS: usize = 2;
         const MAX_PATH_CHARS: usize = 40;

@@ -1,12 +1,12 @@
-//! One walk over a value, with the items of each list taken as one. It finds **paths**, written with `[]` for
-//! any item, and the first **places** of each where a value stands; and it knows what it did not look at.
+//! One walk over a value, in which all items of a list share one path. It finds **paths**, written with `[]`
+//! for any item, and the first **places** on each path, and notes which parts it skipped.
 //!
 //! # Invariants
 //!
-//! - A value of at most [`WHOLE_VALUES`] values is looked at as a whole, with what its strings hold.
-//!   Of a larger one a part is looked at, whose size does not depend on the value's.
-//! - Places are found level by level, so the first place of a path is the first in document order of
-//!   those that were looked at.
+//! - A value of at most [`WHOLE_VALUES`] values is examined as a whole, with the JSON in its strings. Of a
+//!   larger one, a part of bounded size is examined.
+//! - Places are found level by level, so the first place of a path is the first in document order of those
+//!   that were examined.
 
 mod found;
 
@@ -18,29 +18,29 @@ use std::{
     collections::{HashMap, hash_map::Entry},
 };
 
-/// Up to how many values are looked at as a whole; as many again for JSON in strings.
+/// The most values that are examined as a whole; as many again for JSON in strings.
 const WHOLE_VALUES: usize = 10_000;
-/// How many values are looked at where only a part is.
+/// How many values of a larger value are examined.
 const PART_VALUES: usize = 6000;
-/// The most values of a list that is looked at as a whole within a larger value.
+/// The most values of a list that is examined as a whole within a larger value.
 const SMALL_LIST: usize = 64;
-/// How many of the first items of a list are looked at: by the number of lists around it.
+/// How many of the first items of a list are examined, by the number of lists around it.
 const FIRST_ITEMS: [usize; 3] = [8, 4, 3];
-/// Up to which item of an outermost list one is looked at in each octave.
+/// In an outermost list, one item per octave is examined, up to this one.
 const FAR_ITEM: usize = 1024;
-/// In how many lists such items are looked at: reaching them is a walk over those before.
+/// In how many lists such items are examined: reaching one takes a walk over the items before it.
 const FAR_LISTS: usize = 16;
 /// Bytes of a written key beyond which it has more than [`SELECTOR_CHARS`]: six for each of up to four units.
 const MAX_KEY_BYTES: usize = 6 * 4 * SELECTOR_CHARS;
-/// How many of the first keys of an object are looked at.
+/// How many of the first keys of an object are examined.
 const FIRST_KEYS: usize = 500;
 /// The same for an object in a list.
 const FIRST_KEYS_IN_LISTS: usize = 100;
-/// How many steps deep a walk goes: as deep as data nests.
+/// The depth of a walk in steps: as deep as data nests.
 const DEPTH: usize = crossfeed_json::MAX_DEPTH;
-/// How many strings are opened.
+/// The most strings that are opened.
 const OPENED: usize = 1000;
-/// How many bytes of strings are opened: reading them costs what reading as much of the document did.
+/// The most bytes of strings that are opened: parsing them costs as much as parsing the document.
 const OPENED_BYTES: usize = 64 << 20;
 
 /// A step of a path.
@@ -52,7 +52,7 @@ pub(crate) enum Step {
     Item,
 }
 
-/// A path with the items of each list taken as one.
+/// A path; all items of a list share one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     /// The path that it continues; the root's is itself.
@@ -71,7 +71,7 @@ pub(crate) struct Path {
     pub(crate) array: Option<usize>,
     /// The first object here, with members if there is one.
     pub(crate) object: Option<usize>,
-    /// Whether only a part of a list or object here was looked at.
+    /// Whether only a part of a list or object here was examined.
     is_cut: bool,
 }
 
@@ -86,18 +86,18 @@ impl Path {
     }
 }
 
-/// A value that was found.
+/// A place in the value: one value that the walk found.
 #[derive(Clone, Debug)]
 pub(crate) struct Place<'a> {
     /// The place of the list or object around it; the root's is itself.
     pub(crate) parent: usize,
     pub(crate) path: usize,
-    /// Which item of the list around it the value is; 0 for members.
+    /// The index of the value in the list around it; 0 for members.
     index: usize,
     pub(crate) view: View<'a>,
     /// Number of lists around it.
     pub(crate) lists: usize,
-    /// Whether all that it holds is looked at.
+    /// Whether its whole content is examined.
     whole: bool,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Name {
     pub(crate) paths: Vec<usize>,
 }
 
-/// A list or object of which only a part was looked at.
+/// A list or object of which only a part was examined.
 #[derive(Clone, Copy, Debug)]
 struct PartialContainer {
     place: usize,
@@ -120,7 +120,7 @@ struct PartialContainer {
     of: usize,
 }
 
-/// What was found in a value.
+/// The paths, places and names found in a value.
 #[derive(Debug, Default)]
 pub(crate) struct Walk<'a> {
     pub(crate) paths: Vec<Path>,
@@ -134,7 +134,7 @@ pub(crate) struct Walk<'a> {
     unopened: usize,
     too_deep: bool,
     stopped: bool,
-    /// How many members and items were looked at.
+    /// How many members and items were examined.
     seen: usize,
     whole_left: usize,
     part_left: usize,
@@ -144,7 +144,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Walks over a view. Where the budget ends, the walk does.
+    /// Walks over a view, until the budget is spent.
     pub(crate) fn new(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Self {
         let mut walk = Self {
             whole_left: WHOLE_VALUES,
@@ -173,14 +173,15 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Whether a value is small enough to be looked at as a whole, beside what was before.
+    /// Whether a value is small enough to be examined as a whole, after those that were; takes its room if
+    /// so.
     fn take_whole(&mut self, view: &View<'a>) -> bool {
         let left = self.whole_left.checked_sub(count(view, self.whole_left));
         self.whole_left = left.unwrap_or(self.whole_left);
         left.is_some()
     }
 
-    /// Looks at what a place holds; `None` where no more may be looked at.
+    /// Examines the content of a place; `None` once the budget is spent.
     fn enter(&mut self, at: usize, arena: &'a Arena, budget: &Budget) -> Option<()> {
         let mut place = self.places[at].clone();
         match place.view.kind() {
@@ -292,7 +293,7 @@ impl<'a> Walk<'a> {
                 looked += 1;
             }
         }
-        // The last is reached without a walk.
+        // The last item is reached without a walk.
         if let Some(value) = place.view.at(len - 1) {
             add(self, len - 1, value)?;
             looked += 1;
@@ -303,7 +304,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Pays for a look at one value.
+    /// Pays for examining one value.
     fn spend(&mut self, whole: bool, budget: &Budget) -> Option<()> {
         if !whole {
             self.part_left = self.part_left.checked_sub(1)?;
@@ -313,7 +314,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// What a string holds, if it is JSON; the outer `None` where the budget ends.
+    /// The JSON in a string, if it holds any; the outer `None` once the budget is spent.
     fn open(
         &mut self,
         view: &View<'a>,
@@ -332,7 +333,7 @@ impl<'a> Walk<'a> {
         self.bytes_left -= bytes;
         match arena.open(cursor, budget) {
             Ok(opened) => Some(opened.map(View::from)),
-            // The rest can be walked over without memory for this one.
+            // Without memory for this string the walk goes on with the rest.
             Err(Cost::Memory) => {
                 self.unopened += 1;
                 Some(None)
@@ -389,12 +390,12 @@ impl<'a> Walk<'a> {
         at
     }
 
-    /// Keeps a place if it is the first of its kind at its path, or something may be in it.
+    /// Keeps a place if it is the first of its kind at its path, or may have content.
     fn add(&mut self, place: Place<'a>) {
         let at = self.places.len();
         let kind = place.view.kind();
         let first = self.paths[place.path].first_mut(kind);
-        // What holds nothing makes room for what does.
+        // A value with content replaces an empty one.
         let is_nothing = |view: &View<'_>| view.is_null() || view.is_empty();
         let is_first = first
             .is_none_or(|known| is_nothing(&self.places[known].view) && !is_nothing(&place.view));
@@ -436,7 +437,7 @@ fn may_open(raw: &[u8]) -> bool {
     }
 }
 
-/// How many values there are in a view, itself included; more than `most` is one more.
+/// The number of values in a view, itself included; `most` + 1 if there are more.
 fn count(view: &View<'_>, most: usize) -> usize {
     if let Some(cursor) = view.as_cursor() {
         return cursor.value_count().min(most.saturating_add(1));

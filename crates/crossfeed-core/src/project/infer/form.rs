@@ -1,4 +1,4 @@
-//! What each form of an expression gives.
+//! The schema that each form of an expression gives.
 
 use super::{
     inside::{Child, ValueSchema},
@@ -10,8 +10,7 @@ use crossfeed_output_schema::is_anything;
 use serde_json::{Map, Value, json};
 
 impl Inference<'_> {
-    /// What an expression gives on an instance of a schema; `None` where too much would have to be
-    /// said.
+    /// The schema of an expression's value on instances of a schema; `None` if it would grow too large.
     pub(super) fn outcome(&self, form: &Node, schema: Value) -> Option<ValueSchema> {
         self.form(form, &ValueSchema::there(schema))
     }
@@ -90,7 +89,7 @@ impl Inference<'_> {
         }
     }
 
-    /// The value of a member of what an expression builds: null where there is none.
+    /// The schema of a member of a built object, which is null if the value is absent.
     fn value(&self, form: &Node, on: &ValueSchema) -> Option<Value> {
         let found = self.form(form, on)?;
         Some(self.or_null(found))
@@ -104,7 +103,7 @@ impl Inference<'_> {
         }
     }
 
-    /// A list or object that is built of anything but null.
+    /// The schema of a list or object that is built unless its source is null.
     fn built(&self, schema: Value, on: &ValueSchema) -> ValueSchema {
         ValueSchema {
             schema,
@@ -146,7 +145,7 @@ impl Inference<'_> {
         ValueSchema { schema, absent }
     }
 
-    /// What is in a value, nothing where there is none.
+    /// The schema of a child of a value that may be absent.
     fn inside(&self, schema: &Value, inner: Child<'_>) -> Value {
         let found = self.within(schema, inner, false);
         found.map_or_else(|| self.nothing(), |found| found.schema)
@@ -158,7 +157,7 @@ impl Inference<'_> {
             _ => Child::Items,
         };
         let Some(mut item) = self.within(&source.schema, inner, true) else {
-            // An empty list has no items, and is one.
+            // An empty list is still a list.
             return Some(if self.kinds(&source.schema).admit(Kinds::ARRAY) {
                 ValueSchema::maybe(json!({"type": "array", "maxItems": 0}))
             } else {
@@ -207,13 +206,13 @@ impl Inference<'_> {
         }
     }
 
-    /// The items of what is a list, else the function fails.
+    /// The schema of a list's items; the function fails on any other value.
     fn items_of(&self, form: &Node, on: &ValueSchema) -> Option<Value> {
         let list = self.form(form, on)?;
         Some(self.inside(&list.schema, Child::Items))
     }
 
-    /// What a function gives where it does not fail.
+    /// The schema of a function's value if it does not fail.
     fn call(&self, function: &str, arguments: &[Node], on: &ValueSchema) -> Option<ValueSchema> {
         let there = |schema: Value| Some(ValueSchema::there(schema));
         let or_none = |schema: Value| Some(ValueSchema::maybe(schema));
@@ -229,7 +228,7 @@ impl Inference<'_> {
             "keys" => there(json!({"type": "array", "items": {"type": "string"}})),
             "type" => there(json!({"type": "string", "enum": TYPES})),
             "abs" => there(json!({"type": "number"})),
-            // Beyond the range of floats there is none.
+            // Beyond the range of floats the value is null.
             "avg" | "ceil" | "floor" | "sum" | "to_number" => or_none(json!({"type": "number"})),
             "merge" => there(json!({"type": "object"})),
             "values" => {
@@ -290,7 +289,7 @@ impl Inference<'_> {
     }
 }
 
-/// The words that `type` gives.
+/// The words that `type` returns.
 const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
 
 fn boolean() -> ValueSchema {

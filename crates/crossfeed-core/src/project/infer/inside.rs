@@ -1,4 +1,4 @@
-//! From the schema of a value to that of what is within it.
+//! From the schema of a value to that of its children.
 
 use super::{
     kinds::Kinds,
@@ -7,12 +7,12 @@ use super::{
 use crossfeed_schema::compile;
 use serde_json::{Map, Value, json};
 
-/// How deep references and combinators are followed; beyond, nothing is told.
+/// How deep references and combinators are followed; beyond, the schema is unknown.
 pub(super) const MAX_DEPTH: usize = 48;
 /// How many schemas are read for one expression.
 pub(super) const MAX_READ: usize = 20_000;
 
-/// What is within a value.
+/// A child of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Child<'a> {
     /// The member of this name.
@@ -26,7 +26,7 @@ pub(super) enum Child<'a> {
 }
 
 impl Child<'_> {
-    /// The kind of values that have it.
+    /// The kind of values that have such a child.
     fn holder(self) -> Kinds {
         match self {
             Self::Member(_) | Self::Members => Kinds::OBJECT,
@@ -39,7 +39,7 @@ impl Child<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct ValueSchema {
     pub(super) schema: Value,
-    /// Whether there may be none, which is null wherever it is asked for.
+    /// Whether the value may be absent, which reads as null.
     pub(super) absent: bool,
 }
 
@@ -56,8 +56,8 @@ impl ValueSchema {
 }
 
 impl Inference<'_> {
-    /// What is within instances of a schema; `None` where there is never any. A string that holds JSON
-    /// is looked into where `opens`.
+    /// The schema of a child of instances of a schema; `None` if they never have one. With `opens`, a string
+    /// may hold the JSON of the value.
     pub(super) fn within(&self, schema: &Value, at: Child<'_>, opens: bool) -> Option<ValueSchema> {
         self.find(schema, at, Kinds::ALL, opens, 0)
     }
@@ -66,7 +66,7 @@ impl Inference<'_> {
         ValueSchema::maybe(self.anything())
     }
 
-    /// `None` where the value is never of a kind that has it, or never has it.
+    /// `None` if the value is never of a kind that has the child, or never has it.
     fn find(
         &self,
         schema: &Value,
@@ -88,7 +88,7 @@ impl Inference<'_> {
         if depth >= MAX_DEPTH || !takes_one(&self.reads_left) {
             return Some(self.unknown());
         }
-        // Each source says something of the same value: what one says is never there is not.
+        // All sources describe the same value: if one rules the child out, it is never there.
         let mut found = vec![self.own(object, child)?];
         let inside = |schema: &Value| self.find(schema, child, kinds, opens, depth + 1);
         let list = |keyword: &str| object.get(keyword).and_then(Value::as_array);
@@ -115,7 +115,7 @@ impl Inference<'_> {
         })
     }
 
-    /// What the keywords of a schema themselves say; `None` for what they refuse.
+    /// The child's schema by the schema's own keywords; `None` if they refuse it.
     fn own(&self, object: &Map<String, Value>, child: Child<'_>) -> Option<ValueSchema> {
         match child {
             Child::Member(name) => self.member(object, name),
@@ -185,7 +185,7 @@ impl Inference<'_> {
         Some(ValueSchema { schema, absent })
     }
 
-    /// The schemas of the items that are listed one by one, and that of those behind them.
+    /// The schemas of the items that are listed one by one, and that of the items after them.
     fn items<'o>(&self, object: &'o Map<String, Value>) -> (&'o [Value], Value) {
         let list = |keyword| object.get(keyword).and_then(Value::as_array);
         let (listed, rest) = if self.lists_by_prefix() {
@@ -197,7 +197,7 @@ impl Inference<'_> {
             }
         };
         let rest = rest.cloned().unwrap_or_else(|| self.anything());
-        // What stands in draft 4 for no schema is not a schema there.
+        // `true` and `false` are not schemas in draft 4.
         let rest = match rest {
             Value::Bool(false) => self.nothing(),
             rest => rest,
@@ -206,7 +206,7 @@ impl Inference<'_> {
     }
 }
 
-/// Whether a name matches a pattern; `None` where that cannot be told.
+/// Whether a name matches a pattern; `None` if that is unknown.
 fn matches(pattern: &str, name: &str) -> Option<bool> {
     let validator = compile(&json!({"pattern": pattern})).ok()?;
     Some(validator.is_valid(&Value::String(name.to_owned())))

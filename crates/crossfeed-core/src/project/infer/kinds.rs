@@ -62,7 +62,7 @@ impl Kinds {
 }
 
 impl Inference<'_> {
-    /// The kinds that a schema admits, as far as can be told: never too few.
+    /// The kinds that a schema admits; in doubt too many, never too few.
     pub(super) fn kinds(&self, schema: &Value) -> Kinds {
         self.kinds_at(schema, 0)
     }

@@ -1,7 +1,7 @@
-//! The schema of what an expression gives.
+//! Infers the schema of an expression's value.
 //!
-//! True before tight: an assertion that is not understood is left out. What gives no value (an error,
-//! a null that is not an answer) needs no schema.
+//! The schema is valid rather than tight: assertions that are not understood are left out. An expression that
+//! gives no value (an error, or a null that is not an answer) needs no schema.
 
 mod form;
 mod inside;
@@ -20,12 +20,11 @@ use serde_json::{Map, Value};
 /// Values that a schema may hold while it is made: `[@,@]|[@,@]|…` doubles at each step.
 const MAX_VALUES: usize = 20_000;
 
-/// Gives the schema of what an expression gives on any instance of a schema; `None` where nothing
-/// can be told: the schema is invalid, does not describe what is selected, or grows too large.
+/// The schema of an expression's value on any instance of a schema. `None` if it is unknown: the schema is
+/// invalid, does not describe the selected part, or grows too large.
 ///
-/// Null stands in it where a member of a list or object that the expression builds may be absent. The
-/// outcome as a whole is null only where a plain path (`a.b[0]`) leads to a null that is there: any
-/// other expression that gives null gave nothing.
+/// It admits null where a member of a built list or object may be absent. The value as a whole is null only
+/// if a plain path (`a.b[0]`) leads to an actual null: for any other expression, null means no value.
 ///
 /// ```
 /// use crossfeed_core::infer_schema;
@@ -75,7 +74,7 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
 /// Keywords of a document that are not part of the schema of its value.
 const OF_DOCUMENT: [&str; 3] = ["$schema", "$defs", "definitions"];
 
-/// The schema of the whole value, alone: what is put together of it is to hold no definitions.
+/// The schema of the whole value without its definitions, because schemas built from it must not hold any.
 fn root_of(flat: &Value) -> Value {
     let mut root = flat.clone();
     if let Value::Object(members) = &mut root {

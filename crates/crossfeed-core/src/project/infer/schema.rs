@@ -1,4 +1,4 @@
-//! Schemas as they are put together, in the words of a dialect.
+//! Builds schemas with the keywords of a dialect.
 
 use super::{MAX_VALUES, inside::MAX_READ, kinds::Kinds};
 use crossfeed_output_schema::{is_anything, values_in};
@@ -11,13 +11,13 @@ pub(super) struct Inference<'s> {
     /// The document, which holds the definitions.
     flat: &'s Value,
     dialect: Dialect,
-    /// How many more schemas may be looked at for their kinds.
+    /// How many more schemas may be examined for their kinds.
     pub(super) looks_left: Cell<usize>,
-    /// How many more schemas may be read for what is within their values.
+    /// How many more schemas may be read for the children of their values.
     pub(super) reads_left: Cell<usize>,
 }
 
-/// How many schemas are looked at for their kinds: references and combinators fan out.
+/// The most schemas that are examined for their kinds: references and combinators fan out.
 const MAX_LOOKS: usize = 200_000;
 
 impl<'s> Inference<'s> {
@@ -30,7 +30,7 @@ impl<'s> Inference<'s> {
         }
     }
 
-    /// Whether the items that are listed one by one are in a keyword of their own.
+    /// Whether a keyword of its own lists items one by one.
     pub(super) fn lists_by_prefix(&self) -> bool {
         self.dialect >= Dialect::Draft202012
     }
@@ -39,7 +39,7 @@ impl<'s> Inference<'s> {
         self.dialect > Dialect::Draft4
     }
 
-    /// What a schema refers to within the document.
+    /// The schema within the document that a schema refers to.
     pub(super) fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
         let reference = schema.get("$ref")?.as_str()?;
         let (keyword, name) = reference.strip_prefix("#/")?.split_once('/')?;
@@ -108,7 +108,7 @@ impl<'s> Inference<'s> {
         joined("allOf", schemas).unwrap_or_else(|| self.anything())
     }
 
-    /// The schema without null, as far as it says so by type or union.
+    /// The schema without null, as far as a type or union admits null.
     pub(super) fn without_null(&self, schema: Value) -> Value {
         if !self.kinds(&schema).admit(Kinds::NULL) {
             return schema;
@@ -146,14 +146,14 @@ impl<'s> Inference<'s> {
     }
 }
 
-/// Takes one of what is left; false where none is.
+/// Takes one from a counter; false once it is 0.
 pub(super) fn takes_one(left: &Cell<usize>) -> bool {
     let before = left.get();
     left.set(before.saturating_sub(1));
     before > 0
 }
 
-/// Schemas as one, each once; none of none.
+/// One schema for several, each used once; the schema of no value for none.
 fn joined(keyword: &str, schemas: Vec<Value>) -> Option<Value> {
     let mut distinct: Vec<Value> = Vec::new();
     for schema in schemas {
