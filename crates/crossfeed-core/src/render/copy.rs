@@ -1,5 +1,5 @@
-//! Whether a text of a tool result says the same as its structured content: servers send both, for
-//! clients that read only one of them.
+//! Detects texts of a tool result that repeat its structured content: servers send both, for clients that
+//! read only one of them.
 
 use super::subject::RenderContext;
 use crossfeed_json::{Cursor, Kind, compare_numbers};
@@ -7,11 +7,11 @@ use std::cmp::Ordering;
 
 /// The most values that are compared.
 const MAX_VALUES: usize = 1 << 20;
-/// The most members that are looked for because they stand in another order.
+/// The most members that are looked up because their order differs.
 const MAX_LOOKED_UP: usize = 4096;
 
-/// Whether the text of the part at `index` says the same as structured content: all of it, the value
-/// of its only member, or the item of that list at the same place.
+/// Whether the text of the part at `index` repeats the structured content: all of it, the value of its only
+/// member, or the item of that list at the same index.
 pub(super) fn is_copy<'a>(
     text: Cursor<'a>,
     structured: Cursor<'a>,
@@ -53,8 +53,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Whether two values are the same, in whatever order their members stand. Recursion is bounded by
-    /// the nesting of data.
+    /// Whether two values are equal, in any order of members. Recursion is bounded by the nesting of data.
     fn is_same(&mut self, a: Cursor<'_>, b: Cursor<'_>) -> bool {
         let Some(left) = self.values.checked_sub(1) else {
             return false;
@@ -79,7 +78,7 @@ impl Comparison {
         }
     }
 
-    /// Whether `object` has the same member; `other` stands there at the same place.
+    /// Whether `object` has the same member; `other` is its member at the same index.
     fn is_same_member(&mut self, own: Cursor<'_>, other: Cursor<'_>, object: Cursor<'_>) -> bool {
         let (key, at_same_place) = (own.key(), other.key());
         if key.raw() == at_same_place.raw() || key.text() == at_same_place.text() {

@@ -1,30 +1,30 @@
-//! What a preview hides first, and the selector that reaches it.
+//! The first value that a preview hides, and the selector that reaches it.
 
 use super::plan::{Body, Form, Id, PathStep, Plan};
 use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
-/// How something is reached, and where it stands.
+/// A value in the plan: how it is reached, and its place in a document, if it has one.
 type Location<'a> = (PathStep<'a>, Option<Cursor<'a>>);
 
-/// Something that is hidden, and what is around it, the nearest first.
+/// A hidden value and those around it, the innermost first.
 #[derive(Debug)]
 pub(super) struct HiddenValue<'a>(Vec<Location<'a>>);
 
-/// What may be hidden.
+/// The kind of a hidden value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HiddenKind {
     /// Items, members and parts.
     Values,
-    /// The rest of a text that was begun.
+    /// The rest of a text whose beginning is shown.
     Texts,
-    /// What stands beside the data.
+    /// Members beside the data.
     Asides,
 }
 
-/// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
-/// the rest of a text that was begun, and that more than what stands beside the data: each comes only
-/// where nothing that tells more is hidden.
+/// The first value that is hidden after `steps` steps; `None` if everything is shown. Items and members come
+/// first, then the rest of texts, then members beside the data: each kind only if nothing of an earlier kind
+/// is hidden.
 pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<HiddenValue<'a>> {
     let kinds = [HiddenKind::Values, HiddenKind::Texts, HiddenKind::Asides];
     let mut kinds = kinds.into_iter();
@@ -35,7 +35,7 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, steps: usize) -> Option<Hidd
 }
 
 impl<'a> HiddenValue<'a> {
-    /// The selectors of the places, without those that are too long to be offered.
+    /// The selectors of the values, without those that are too long to be offered.
     pub(super) fn selectors(
         &self,
         plan: &Plan<'a, '_>,
@@ -45,7 +45,7 @@ impl<'a> HiddenValue<'a> {
     }
 }
 
-/// The selector of a place; empty for the whole value, `None` where it is too long to be offered.
+/// The selector of a value; empty for the whole result, `None` if it is too long to be offered.
 fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
     let around = |parent: Id| selector(plan, &plan.node(parent).hop);
     let selector = match hop {
@@ -56,7 +56,7 @@ fn selector(plan: &Plan<'_, '_>, hop: &PathStep<'_>) -> Option<String> {
     (selector.len() <= SELECTOR_CHARS).then_some(selector)
 }
 
-/// The first node, in the order in which a preview is read, of which something of a sort is hidden.
+/// The first node, in reading order, that hides something of this kind.
 fn search<'a>(
     plan: &Plan<'a, '_>,
     id: Id,
@@ -84,7 +84,7 @@ fn search<'a>(
             if visible == branch.len || kind != HiddenKind::Values {
                 return None;
             }
-            // All of the value is reached without a selector, which says less than its first item.
+            // The whole value needs no selector, so the selector of its first item says more.
             let is_all = matches!(&node.hop, PathStep::Select(select) if select.is_empty());
             let hidden = branch.hidden(visible).next();
             let hidden = hidden.filter(|_| visible > 0 || is_all || branch.form == Form::Parts);

@@ -5,7 +5,7 @@ use super::subject::RenderContext;
 use crossfeed_json::quoted;
 use crossfeed_wire::internal::{PARTS, PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
 
-/// The note where a rule of the host has taken something out before; it does not tell what.
+/// The note that the host's rules withhold something; it does not say what.
 const WITHHELD: &str = r#"{"withheld":"some of it, by a rule of the host"}"#;
 
 /// Our fields, as members of an object.
@@ -20,7 +20,7 @@ pub(super) struct InternalFields {
 }
 
 impl InternalFields {
-    /// The fields beside a result. One of MCP has them in its content, too, with what is said of its
+    /// The fields beside a result. A tool result of MCP has them in its content as well, with the note on its
     /// `parts`.
     pub(super) fn new(
         known: &RenderContext<'_, '_>,
@@ -47,7 +47,7 @@ fn id(known: &RenderContext<'_, '_>) -> String {
     format!("\"{TOOL_CALL_ID}\":{}", quoted(known.call_id.as_str()))
 }
 
-/// What is shown of a result that is cut: its preview, and our fields.
+/// The output for a cut result: its preview, and our fields.
 pub(super) fn beside_preview(
     known: &RenderContext<'_, '_>,
     text: &str,

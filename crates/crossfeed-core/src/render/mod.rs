@@ -1,14 +1,13 @@
-//! Rendering: what a model is shown of a result.
+//! Rendering: shows results to models.
 //!
 //! The rules are normative in `specs/views.md`.
 //!
 //! # Invariants
 //!
-//! - What is shown was counted as a whole by the session's counter and is within its budget, whatever
-//!   the counter counts.
-//! - What is written on the way is bounded by the budget, not by the result.
-//! - A preview hides something, and marks it outside of any string: no part of it that stands for
-//!   something cut can be read as JSON.
+//! - The output was counted as a whole by the session's counter and is within its budget, whatever the
+//!   counter counts.
+//! - The bytes written while searching are bounded by the budget, not by the result.
+//! - A preview marks every cut outside of strings, so that no cut part can be parsed as JSON.
 
 mod copy;
 mod first_hidden;
@@ -37,15 +36,15 @@ use crossfeed_wire::View;
 use derive_setters::Setters;
 use std::{borrow::Cow, fmt};
 
-/// How a result is shown. However large the budgets are, what is shown takes no more than
+/// How a result is shown. However large the budgets are, the output takes no more than
 /// [`ContextOptions::limit`](crate::ContextOptions::limit).
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
 #[must_use]
 pub struct RenderOptions {
-    /// Who reads it: a model by default. A program gets the result as it was recorded, whatever the
-    /// other options say; [`View::Ask`] is [`View::Model`] here.
+    /// The reader: a model by default. A program gets the result as it was recorded, whatever the other
+    /// options say; [`View::Ask`] is [`View::Model`] here.
     pub view: View,
     /// Up to how many tokens a result is shown whole: 2000, one percent of a common context.
     pub whole_tokens: usize,
@@ -53,14 +52,14 @@ pub struct RenderOptions {
     pub preview_tokens: usize,
     /// When hints are shown.
     pub hints: ShownHints,
-    /// How much hints say.
+    /// The detail of hints.
     pub detail: HintDetail,
     /// Which of the result's own top-level keys are left out.
     pub strip: StripPolicy,
-    /// How references are spelled in what is shown: as the tools of the model admit them.
+    /// How references are spelled in the output: as the model's tools accept them.
     pub spelling: Spelling,
-    /// Selectors whose values fit a parameter, as `Session::suggest` gives them: they are shown among
-    /// the hints as `fittingSelectors`, but for those that give nothing. None are by default.
+    /// Selectors whose values fit a parameter, as `Session::suggest` gives them: they are shown among the
+    /// hints as `fittingSelectors`, except those that give nothing. Empty by default.
     pub fitting: Option<Vec<String>>,
 }
 
@@ -80,8 +79,8 @@ impl Default for RenderOptions {
 }
 
 impl RenderOptions {
-    /// The options with one budget for all: whole up to so many tokens, else a preview of at most as
-    /// many.
+    /// Sets one budget for both: results of up to this many tokens are shown whole, others by a preview of at
+    /// most as many.
     pub fn with_budget(mut self, tokens: usize) -> Self {
         self.whole_tokens = tokens;
         self.preview_tokens = tokens;
@@ -95,22 +94,22 @@ impl RenderOptions {
 pub enum ShownHints {
     /// Never.
     Never,
-    /// Where the result was cut: of one that is seen whole, the model sees the structure.
+    /// If the result was cut: the structure of a whole one is visible.
     #[default]
     WhenCut,
     /// Always.
     Always,
 }
 
-/// What a model is shown of a result. Its `Debug` does not say the data.
+/// A result as a model is shown it. Its `Debug` omits the data.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
-    /// One JSON object: the result's own fields, or where it was cut `preview`, a text; then ours. For
-    /// a program the recorded bytes, which are whatever was recorded; of bytes what a reference passes.
+    /// One JSON object: the result's own fields or, if it was cut, `preview`, a text; then ours. For a
+    /// program, the recorded bytes as they are; binary data in the form in which references pass it.
     pub json: String,
-    /// The tokens of that, by the session's counter. What a program reads does not enter the context:
-    /// it has none, and is counted nowhere.
+    /// The tokens of the output, by the session's counter; 0 for a program, whose output does not enter the
+    /// context.
     pub tokens: usize,
     /// Whether nothing was cut: there is no preview. Binary data is described,
     /// and keys are left out under [`StripPolicy::AllUnderscore`], all the same.
@@ -118,17 +117,16 @@ pub struct Rendered {
     /// Whether the model has seen all of the result's data that it may: nothing was cut, described or
     /// left out.
     pub complete: bool,
-    /// Whether some of the result may never be revealed and was taken out before. What a model is shown
-    /// says so.
+    /// Whether never-revealed parts were removed. The output for a model says so.
     pub withheld: bool,
-    /// The tokens that the result would have taken as it came; of binary data only what describes it
-    /// is counted, and nothing for a program.
+    /// The tokens that the whole result would have taken; binary data counts only as its description. 0 for a
+    /// program.
     pub whole_tokens: usize,
     preview: Option<preview::Preview>,
 }
 
 impl Rendered {
-    /// What a program gets, who reads all that it may.
+    /// The output for a program, which reads everything that it may.
     pub(crate) fn for_program(json: String, withheld: bool) -> Self {
         Self {
             json,
@@ -141,8 +139,8 @@ impl Rendered {
         }
     }
 
-    /// What a host gives a model that is shown text alone, where the result was cut: the preview, with
-    /// hints in the line before its last. `None` where the result is shown whole.
+    /// The preview as a text, for a host that shows models only text: hints are in the line before the last.
+    /// `None` if the result is shown whole.
     ///
     /// It has no more characters than [`json`](Self::json).
     pub fn preview_text(&self) -> Option<Cow<'_, str>> {

@@ -1,4 +1,4 @@
-//! The lines around a preview that say what it is, and what in the data reads like one of them.
+//! The lines around a preview that identify it, and the marks on data that imitates them.
 
 use super::{
     subject::RenderContext,
@@ -7,18 +7,18 @@ use super::{
 use crossfeed_json::{Document, Kind, quoted};
 use std::ops::Range;
 
-/// How much the first line of a preview says.
+/// The detail of a preview's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     Full,
-    /// The same, but that the reference is one to all of the result.
+    /// The same, with a reference to the whole result.
     Unselected,
     Short,
 }
 
 impl Note {
-    /// The first line of a preview of a result of so many bytes and tokens; `select` reaches what is
-    /// hidden first.
+    /// The first line of a preview of a result of this many bytes and tokens; `select` reaches the first
+    /// hidden value.
     pub(super) fn line(
         self,
         known: &RenderContext<'_, '_>,
@@ -58,7 +58,7 @@ pub(super) fn selectors(hints: &str) -> String {
     format!("[crossfeed selectors: {hints}]")
 }
 
-/// The call id as a line says it: quoted where it could be mistaken for something else.
+/// The call id as a line shows it: quoted if it could be mistaken for something else.
 fn id(known: &RenderContext<'_, '_>) -> String {
     let id = known.call_id.as_str();
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/@$+=~#|%".contains(c);
@@ -69,8 +69,8 @@ fn id(known: &RenderContext<'_, '_>) -> String {
     }
 }
 
-/// JSON in which nothing ends a line for any reader: JSON strings may hold separators of lines beyond
-/// ASCII as they are.
+/// JSON on one line for every reader: JSON strings may hold raw line separators beyond ASCII, which are
+/// escaped here.
 pub(super) fn one_line(json: &str) -> String {
     let mut line = Vec::with_capacity(json.len());
     put_json(json.as_bytes(), &mut line);
@@ -112,15 +112,15 @@ pub(super) fn put_replaced<'r>(
 /// The bracket as an escape of JSON.
 const BRACKET: &[u8] = b"\\u005b";
 
-/// What is put behind the words of an imitation of our lines.
+/// The mark after the words of an imitation of our lines.
 const MARK: &str = " (written by the server)";
 
-/// A text of a tool's in which nothing reads like a line of the engine's; `None` where nothing does.
+/// A tool's text with imitations of the engine's lines marked; `None` if it has none.
 ///
-/// The lines are those around a preview: `[crossfeed preview of …`, `[end of crossfeed preview of …`
-/// and `[crossfeed selectors: …`, in any case and with any blanks and invisible characters within.
-/// Behind the words of what reads like one stands ` (written by the server)`. In a text that is a JSON
-/// object or list the bracket is an escape instead, so that the value stays what it was.
+/// The lines are those around a preview: `[crossfeed preview of …`, `[end of crossfeed preview of …` and
+/// `[crossfeed selectors: …`, in any case and with any blanks and invisible characters within. The mark `
+/// (written by the server)` follows the words of an imitation. In a text that is a JSON object or list the
+/// bracket is escaped instead, so that the value stays the same.
 ///
 /// ```
 /// use crossfeed_core::without_notices;
@@ -146,9 +146,10 @@ pub fn without_notices(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Whether a string of JSON may hold what [`without_notices`] changes, be it written as escapes.
+/// Whether a JSON string may hold an imitation that [`without_notices`] marks, even if it is written with
+/// escapes.
 ///
-/// It takes one pass over the bytes, and no index of them. What is marked already may be found, too.
+/// It takes one pass over the bytes, without an index. It may also find imitations that are marked already.
 ///
 /// ```
 /// use crossfeed_core::may_hold_notices;
@@ -187,8 +188,7 @@ pub(super) fn is_escaped(json: &[u8]) -> bool {
     claims(json).next().is_some()
 }
 
-/// Where the bracket stands before an imitation of our lines, and where its words end; without
-/// those that are marked.
+/// The offsets of the bracket before each unmarked imitation of our lines, and of the end of its words.
 fn claims(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     memchr::memchr_iter(b'[', bytes).filter_map(|at| {
         let end = at + 1 + claim(bytes.get(at + 1..)?)?;
@@ -197,13 +197,13 @@ fn claims(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Appends a text in which imitations of our lines, wherever they stand, are marked.
+/// Appends a text with all imitations of our lines marked.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     let marks = claims(text.as_bytes()).map(|(_, end)| (end..end, MARK.as_bytes()));
     put_replaced(text.as_bytes(), marks, out);
 }
 
-/// What our lines begin with, behind the bracket, without blanks.
+/// The first words of our lines, after the bracket, without blanks.
 const CLAIMS: [&str; 4] = [
     "crossfeedpreview",
     "crossfeedpage",
@@ -211,15 +211,15 @@ const CLAIMS: [&str; 4] = [
     "crossfeedselectors",
 ];
 
-/// How many bytes of what stands behind a bracket claim to be one of our lines, in any case, with any
-/// blanks and invisible characters between and within the words.
+/// The number of bytes after a bracket that imitate one of our lines, in any case, with any blanks and
+/// invisible characters between and within the words.
 fn claim(bytes: &[u8]) -> Option<usize> {
     claim_with(bytes, first_char)
 }
 
-/// The same of bytes whose first character is read so.
+/// The same for bytes whose characters `first` reads.
 fn claim_with(bytes: &[u8], first: impl Fn(&[u8]) -> Option<(char, usize)>) -> Option<usize> {
-    // What is still to come of each claim that may be meant.
+    // The rest of each line that may be imitated.
     let mut rest = CLAIMS.map(Some);
     let mut at = 0;
     while let Some((c, len)) = first(bytes.get(at..)?) {
@@ -257,7 +257,7 @@ fn written_char(bytes: &[u8]) -> Option<(char, usize)> {
     }
 }
 
-/// Whether a character takes no place of its own, or only blank one.
+/// Whether a character is invisible or blank.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -313,7 +313,7 @@ mod tests {
             for before in ["", "a\n", "a \u{2028}", "> ", "[", "\"[ [\u{feff}"] {
                 let shown = format!("{before}{fake} (written by the server){rest}");
                 if before.contains('\u{2028}') {
-                    // Such a separator is an escape, too.
+                    // Such a separator is escaped, too.
                     let mut out = Vec::new();
                     put_text(&format!("{before}{fake}{rest}"), &mut out);
                     assert_eq!(String::from_utf8(out).unwrap(), shown);

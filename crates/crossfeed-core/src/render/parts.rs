@@ -1,4 +1,4 @@
-//! The parts of a tool result of MCP: texts, and what is described in place of binary data.
+//! The parts of a tool result of MCP: texts, and descriptions in place of binary data.
 
 use super::{
     copy::is_copy,
@@ -11,18 +11,17 @@ use crossfeed_json::{Cursor, Kind};
 
 /// The most characters of a media type.
 const MEDIA_CHARS: usize = 80;
-/// How much less content is wanted beside structured content: it says the same in most results.
+/// The penalty of content beside structured content, which it mostly repeats.
 pub(super) const BESIDE_PENALTY: u32 = 8;
 
-/// What must be known of a part beside its bytes.
+/// Facts about the envelope that its parts depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EnvelopeInfo {
-    /// Whether there is structured content, so that parts are reached through the envelope only.
+    /// Whether there is structured content, so that only the envelope leads to the parts.
     pub(super) structured: bool,
     /// Whether it is the only part, so that it is the canonical value.
     pub(super) single: bool,
-    /// The index of the first part that is shown, if there are several and each is an item of the
-    /// canonical value.
+    /// The index of the first shown part, if there are several and each is an item of the canonical value.
     several_from: Option<usize>,
 }
 
@@ -41,7 +40,7 @@ impl EnvelopeInfo {
         }
     }
 
-    /// What tells the model how the parts are called: it sees them behind one of ours.
+    /// Tells the model how to select the parts, which it sees after one of ours.
     pub(super) fn legend(self, known: &RenderContext<'_, '_>) -> Option<String> {
         let first = self.several_from.filter(|_| known.referable)?;
         let next = first + 1;
@@ -50,7 +49,7 @@ impl EnvelopeInfo {
         ))
     }
 
-    /// The selector that gives what a part stands for.
+    /// The selector of a part's value.
     pub(super) fn select(self, index: usize) -> String {
         match self {
             Self {
@@ -62,8 +61,8 @@ impl EnvelopeInfo {
     }
 }
 
-/// The data of a part that is not text, and its type; `None` for a part that has none. What is not text
-/// is not valid base64, and shown like anything else.
+/// The binary data of a part, and its media type; `None` for any other part. Data that is not a string is not
+/// valid base64, and shown like any other value.
 fn data_of(part: Cursor<'_>) -> Option<(&'static str, Cursor<'_>, Option<Cursor<'_>>)> {
     let kind = part.get("type")?.as_str()?;
     let (kind, data, media_type) = match &*kind {
@@ -115,13 +114,13 @@ pub(super) fn description(
     Some(text)
 }
 
-/// How large data in base64 is.
+/// The size of base64 data.
 fn size_of(data: Cursor<'_>) -> String {
     let Chars::Quoted(text) = Chars::from_string(data.raw()) else {
         return String::new();
     };
     if memchr::memchr2(b'\\', b'\n', text).is_some() {
-        // Not as base64 is written mostly, so that its length says less.
+        // Unusual base64, whose size is unknown without decoding.
         return format!("{} characters of base64", Chars::Quoted(text).count());
     }
     let end = text.iter().rev().take(2);
@@ -130,8 +129,7 @@ fn size_of(data: Cursor<'_>) -> String {
     format!("{bytes} bytes")
 }
 
-/// What a part stands for: what it says, and where that stands in the part; `None` for a part that
-/// stands for itself.
+/// The value of a part, and its selector within the part; `None` for a part that is its own value.
 pub(super) fn said<'a>(part: Cursor<'a>) -> Option<(Cursor<'a>, &'static str)> {
     match &*part.get("type")?.as_str()? {
         "text" => Some((part.get("text")?, ".text")),
@@ -141,7 +139,7 @@ pub(super) fn said<'a>(part: Cursor<'a>) -> Option<(Cursor<'a>, &'static str)> {
 }
 
 impl<'a> Plan<'a, '_> {
-    /// Adds a part of content, by what it stands for.
+    /// Adds a part of content by its value.
     pub(super) fn add_part(
         &mut self,
         part: Cursor<'a>,
@@ -183,7 +181,7 @@ impl<'a> Plan<'a, '_> {
         self.add(Body::Row(vec![(label, id)]), Some(part), hop)
     }
 
-    /// Adds a part that stands for itself.
+    /// Adds a part that is its own value.
     pub(super) fn add_whole_part(
         &mut self,
         part: Cursor<'a>,
@@ -196,7 +194,7 @@ impl<'a> Plan<'a, '_> {
         self.add_opened(part, hop, penalty)
     }
 
-    /// Adds what a part says: what its text holds, if that is JSON.
+    /// Adds the value of a part: the JSON in its text, or the text.
     fn add_said(&mut self, text: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
         if let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) {

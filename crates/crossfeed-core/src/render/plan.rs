@@ -1,10 +1,10 @@
 //! The plan of a preview: in which order a value is revealed.
 //!
-//! A preview is the tree after as many steps as its budget holds, so that a larger budget shows all that a
-//! smaller one does.
+//! A preview shows the tree after as many steps as its budget holds, so a larger budget shows everything that
+//! a smaller one does.
 //!
-//! What matters most comes first: what is nearer to the root, and the first item of a list before
-//! the others, because lists are of a kind.
+//! Values nearer to the root come first, and the first item of a list before the others, because items are
+//! mostly alike.
 
 use super::{
     parts::EnvelopeInfo,
@@ -24,44 +24,44 @@ const MAX_DIGITS: usize = 64;
 const MAX_CHILDREN: usize = 100_000;
 /// The most bytes of a key that is shown.
 const MAX_KEY_BYTES: usize = 256;
-/// How much less a longer text is wanted than its beginning.
+/// The penalty of the rest of a text, compared with its beginning.
 const LONGER_PENALTY: u32 = 6;
-/// How deep lists and objects are opened: with what stands around them, and what is small enough to
-/// be shown whole, as deep as any reader of JSON goes.
+/// How deep lists and objects are opened. With the levels around them, and small values that are shown whole,
+/// a preview stays within the depth that readers of JSON support.
 const MAX_DEPTH: usize = 100;
 
-/// The place of a node in its plan.
+/// The index of a node in its plan.
 pub(super) type Id = usize;
 
-/// What is shown of a result, and what can be shown of it.
+/// A tree over a result, and the steps that reveal it.
 pub(super) struct Plan<'a, 'v> {
-    /// What must be known of the result beside its bytes.
+    /// Facts about the result that its bytes do not say.
     pub(super) known: &'v RenderContext<'a, 'v>,
     pub(super) around: EnvelopeInfo,
-    /// The structured content of a tool result, beside which its parts are shown.
+    /// The structured content of a tool result, shown beside its parts.
     pub(super) structured: Option<Cursor<'a>>,
-    /// The node that all of it is shown from.
+    /// The root node.
     pub(super) root: Id,
     nodes: Vec<Node<'a>>,
     /// How many steps were planned.
     pub(super) steps: usize,
-    /// What could be shown next, the most wanted first.
+    /// The nodes that can show more, in order of penalty.
     next: BinaryHeap<Reverse<(u32, usize, Id)>>,
-    /// How many were put there, so that of the equally wanted the first comes first.
+    /// How many were added, which keeps nodes of equal penalty in order.
     put: usize,
-    /// About how many bytes all steps show.
+    /// The approximate bytes that all steps show.
     bytes: usize,
 }
 
 /// One value.
 pub(super) struct Node<'a> {
     pub(super) body: Body<'a>,
-    /// Where it stands in a document, if it does.
+    /// Its place in a document, if it has one.
     pub(super) cursor: Option<Cursor<'a>>,
     pub(super) hop: PathStep<'a>,
-    /// How many lists and objects are around it.
+    /// The number of lists and objects around it.
     depth: usize,
-    /// Whether it stands in a list behind the first item, whose keys have been named.
+    /// Whether it is in an item after the first one of a list, so that its keys were named before.
     pub(super) repeated: bool,
 }
 
@@ -80,7 +80,7 @@ impl PathStep<'_> {
         Self::Select(String::new())
     }
 
-    /// The node that the step starts at.
+    /// The node that the step starts from.
     pub(super) fn parent(&self) -> Option<Id> {
         match self {
             Self::Select(_) => None,
@@ -92,18 +92,18 @@ impl PathStep<'_> {
 pub(super) enum Body<'a> {
     /// JSON that is shown as it is.
     Fixed(Vec<u8>),
-    /// What describes binary data, in place of it.
+    /// The description of binary data.
     Described(String),
-    /// What stands for something beside the data that is not shown, whatever the steps.
+    /// A note on members beside the data that no step shows.
     Aside(String),
     Text(Text<'a>),
     Branch(Branch<'a>),
-    /// What stands one behind the other, each behind what leads to it.
+    /// Nodes in a row, each after its own prefix.
     Row(Vec<(String, Id)>),
 }
 
 impl Body<'_> {
-    /// About how many bytes a new node is shown with.
+    /// The approximate bytes that a new node shows.
     fn shown_at_first(&self) -> usize {
         match self {
             Self::Fixed(json) => json.len(),
@@ -117,24 +117,24 @@ impl Body<'_> {
 /// A list or object that is shown from its first child on.
 pub(super) struct Branch<'a> {
     pub(super) form: Form,
-    /// How many children there are.
+    /// The number of all children.
     pub(super) len: usize,
     pub(super) children: Vec<Child<'a>>,
     /// The children that are not planned yet.
     rest: Items<'a>,
     /// The index of the first child.
     first: usize,
-    /// Which members are left out.
+    /// Which members are stripped.
     strip: Option<StripPolicy>,
 }
 
-/// What a branch is.
+/// The form of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     List,
     /// The content of a tool result.
     Parts,
-    /// An object; whether it is the one whose keys are named even where no member is shown.
+    /// An object; the keys of the root object are named even if no member is shown.
     Object {
         is_root: bool,
     },
@@ -152,7 +152,7 @@ impl Form {
 
 #[derive(Debug)]
 pub(super) struct Child<'a> {
-    /// Where it stands, with its key.
+    /// Its place, with its key.
     pub(super) cursor: Cursor<'a>,
     pub(super) id: Id,
     /// The step that shows it.
@@ -176,7 +176,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Whether a policy leaves a member out.
+/// Whether a policy strips a member.
 fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
     policy.is_some_and(|policy| policy.strips_member(member))
 }
@@ -200,7 +200,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         &self.nodes[id]
     }
 
-    /// How the child of a branch at `place` is reached, and where it stands.
+    /// How the child of a branch at index `place` is reached, and its place in a document.
     pub(super) fn hop(
         &self,
         id: Id,
@@ -212,8 +212,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         match branch.form {
             Form::Object { .. } => (PathStep::Member(id, cursor.key()), Some(cursor)),
             Form::List => (PathStep::Item(id, index), Some(cursor)),
-            // A part is reached by what it stands for, which is no place of its own unless it is
-            // reached through the envelope.
+            // A part is reached as its value, which has a place of its own only in the envelope.
             Form::Parts => {
                 let place = self.around.structured.then_some(cursor);
                 (PathStep::Select(self.around.select(index)), place)
@@ -221,12 +220,12 @@ impl<'a, 'v> Plan<'a, 'v> {
         }
     }
 
-    /// How selectors call the part that stands at `place` among those that are shown.
+    /// The selector of the part at index `place` among the shown ones.
     pub(super) fn part_label(&self, branch: &Branch<'a>, place: usize) -> String {
         self.around.select(branch.first + place)
     }
 
-    /// Adds a node, not shown by any step of its own.
+    /// Adds a node without a step of its own.
     pub(super) fn add(
         &mut self,
         body: Body<'a>,
@@ -247,7 +246,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         self.nodes.len() - 1
     }
 
-    /// Adds a text that is all of a result: as it is, unless lines of it could be read as data, too.
+    /// Adds a text that is the whole result: raw, unless its lines could be read as data.
     pub(super) fn add_raw(&mut self, chars: Chars<'a>) -> Id {
         let text = Text::new(chars, !chars.has_json_lines());
         let id = self.add(Body::Text(text), None, PathStep::whole());
@@ -284,7 +283,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         id
     }
 
-    /// Adds a value as it is shown at first.
+    /// Adds a value in its initial form.
     pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let raw = cursor.raw();
         let body = match cursor.kind() {
@@ -307,7 +306,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         self.add(body, Some(cursor), hop)
     }
 
-    /// Adds a value as it is shown at first, of which more could be shown next.
+    /// Adds a value in its initial form, which later steps may extend.
     pub(super) fn add_wanted(&mut self, cursor: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let id = self.add_value(cursor, hop, penalty);
         if let Body::Text(_) = self.nodes[id].body {
@@ -316,7 +315,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         id
     }
 
-    /// Adds a list or object that a text or part holds; of an object fields are left out.
+    /// Adds a list or object from a text or part, without its stripped fields.
     pub(super) fn add_opened(&mut self, opened: Cursor<'a>, hop: PathStep<'a>, penalty: u32) -> Id {
         let strip = Some(self.known.strip).filter(|_| opened.kind() == Kind::Object);
         self.add_branch(opened, Form::inner(opened), strip, hop, penalty)
@@ -331,13 +330,13 @@ impl<'a, 'v> Plan<'a, 'v> {
         }
     }
 
-    /// Puts a node among those of which more could be shown next.
+    /// Adds a node to those that can show more.
     pub(super) fn want(&mut self, id: Id, penalty: u32) {
         self.next.push(Reverse((penalty, self.put, id)));
         self.put += 1;
     }
 
-    /// Plans steps until they show about so many bytes; whether there are more.
+    /// Plans steps until they show about this many bytes; returns whether more are possible.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         while self.bytes < bytes {
             let Some(Reverse((penalty, _, id))) = self.next.pop() else {
@@ -375,8 +374,8 @@ impl<'a, 'v> Plan<'a, 'v> {
         let (form, index) = (branch.form, branch.first + branch.children.len());
         let key = cursor.key();
         if key.raw().len() > MAX_KEY_BYTES {
-            // Neither this one nor what stands behind it, for members are shown in order; and it is
-            // what is hidden first.
+            // Members are shown in order, so this one hides those after it; it counts as the first hidden
+            // value.
             branch.rest = before;
             return;
         }

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Preview {
     text: String,
-    /// How many bytes its last line has.
+    /// The length of its last line in bytes.
     end: usize,
-    /// As JSON.
+    /// The text as a JSON string.
     hints: Option<String>,
 }
 

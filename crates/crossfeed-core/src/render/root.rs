@@ -1,4 +1,4 @@
-//! The plan of a result that is cut: what is shown of it, by what it is.
+//! The plan of a cut result, by its kind.
 
 use super::{
     parts::{BESIDE_PENALTY, EnvelopeInfo, description, said},
@@ -10,10 +10,10 @@ use crate::{context::name, paths::member};
 use crossfeed_json::{Cursor, Kind, quoted};
 use std::borrow::Cow;
 
-/// How many names of what is not shown beside the data are given, and how many characters they have.
+/// How many hidden members beside the data are named, and with how many characters.
 const MAX_NAMES: usize = 8;
 const MAX_NAMES_CHARS: usize = 100;
-/// The most bytes of members that say how a call went, and are not worth a name.
+/// The most bytes of status members that are not worth naming.
 const MAX_OUTCOME_BYTES: usize = 64;
 
 /// The plan of a result.
@@ -41,7 +41,7 @@ pub(super) fn plan_of<'a, 'v>(
 }
 
 impl<'a> Plan<'a, '_> {
-    /// Adds a value that is all of what is shown, or stands where all of it does.
+    /// Adds a value that is shown alone, or in place of the whole result.
     fn whole_value(&mut self, value: Cursor<'a>) -> Id {
         if value.kind() != Kind::Object {
             return self.add_wanted(value, PathStep::whole(), 0);
@@ -50,14 +50,14 @@ impl<'a> Plan<'a, '_> {
         self.add_branch(value, form, Some(self.known.strip), PathStep::whole(), 0)
     }
 
-    /// Adds a tool result of MCP: its canonical value, and what stands beside it.
+    /// Adds a tool result of MCP: its canonical value, and notes on its other members.
     fn envelope(&mut self, root: Cursor<'a>) -> Id {
         let content = root.get("content");
         let is_list = content.is_some_and(|content| content.kind() == Kind::Array);
         let parts = content.filter(|content| is_list && !content.is_empty());
         self.structured = root.get("structuredContent");
         let (label, id) = match (self.structured, content, parts) {
-            // What stands in a line of its own is told from the data as a whole.
+            // A line of its own is distinct from the data as a whole.
             (Some(structured), _, Some(_)) => ("structuredContent ", self.whole_value(structured)),
             (Some(structured), _, None) => ("", self.whole_value(structured)),
             (None, _, Some(parts)) => match parts.at(0).filter(|_| self.around.single) {
@@ -120,7 +120,7 @@ impl<'a> Plan<'a, '_> {
         }
     }
 
-    /// Adds what says which members of a result, and of its only part, are not shown.
+    /// Adds notes on the members of a result, and of its only part, that are not shown.
     fn beside(&mut self, root: Cursor<'a>) -> Option<Id> {
         let known = self.known;
         let is_shown = |member: &Cursor<'a>| match &*member.key().text() {
@@ -154,11 +154,11 @@ impl<'a> Plan<'a, '_> {
     }
 }
 
-/// The members of a part, and of the resource in it, that are shown or need not be.
+/// The members of a part, and of its resource, that are shown or not worth naming.
 const OF_PART: [&str; 5] = ["type", "text", "data", "mimeType", "resource"];
 const OF_RESOURCE: [&str; 3] = ["text", "blob", "mimeType"];
 
-/// The members of a part beside what it says, and where they stand.
+/// The members of a part beside its value, and their paths.
 fn unsaid_of<'a>(part: Cursor<'a>) -> impl Iterator<Item = (Cow<'a, str>, &'static str)> {
     let of = |object: Option<Cursor<'a>>, shown: &'static [&'static str], around: &'static str| {
         let members = object.into_iter().flat_map(Cursor::items);

@@ -1,7 +1,6 @@
-//! The search for what to show: whole if it is small, else the most generous preview that fits.
+//! Searches the output of a rendering: the whole result if it is small, else the largest preview that fits.
 //!
-//! A preview is a plan and a number of steps; the number is found by bisection, each trial being written and
-//! counted.
+//! A preview is a plan and a number of steps. Bisection finds the number; each trial is written and counted.
 
 use super::{
     first_hidden::first_hidden,
@@ -18,26 +17,26 @@ use super::{
 };
 use crate::{canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error};
 
-/// The most bytes of a token, on average over what is shown: an estimate of four characters, of four
-/// bytes each. What is longer is not shown, whatever counts it, so that what is written is bounded.
+/// The most bytes of a token, on average over an output: an estimate of four characters, of four bytes each.
+/// Longer output is not tried, whatever the counter, so that trials are bounded.
 const TOKEN_BYTES: usize = 16;
 /// The bytes of a token in most texts.
 const USUAL_TOKEN_BYTES: usize = 4;
 /// Bytes that are tried with any budget.
 const LEAST_BYTES: usize = 1024;
-/// How many times as many bytes a result has at most that may fit without its blanks.
+/// A result may have this many times the bytes of its limit if it might fit without its blanks.
 const MOSTLY_BLANK: usize = 8;
-/// How much of a preview's budget hints may take where they are a help, and how much they leave to
-/// the data, in percent.
+/// The share of a preview's budget that automatic hints may take, and the share that they leave to the data,
+/// in percent.
 const HINTS_SHARE: usize = 40;
 const DATA_SHARE: usize = 25;
-/// How much hints that were asked for may take of what a preview's first and last lines leave.
+/// The share that requested hints may take of the budget after a preview's first and last lines, in percent.
 const ASKED_HINTS_SHARE: usize = 80;
 
-/// Hints as JSON, the most telling first.
+/// Hints as JSON, the most detailed first.
 type Hints<'h> = dyn Fn() -> Vec<String> + 'h;
 
-/// Shows a result. `hints` are asked for when they are to be shown.
+/// Shows a result. `hints` is called only if hints are to be shown.
 pub(crate) fn show<'a>(
     stored: &'a StoredItem,
     known: &RenderContext<'a, '_>,
@@ -62,18 +61,18 @@ pub(crate) fn show<'a>(
     Ok(search.show(hints)?)
 }
 
-/// The most bytes that so many tokens may have.
+/// The most bytes that this many tokens may have.
 fn bytes_of(tokens: usize) -> usize {
     let bytes = tokens.saturating_mul(TOKEN_BYTES);
     bytes.saturating_add(LEAST_BYTES)
 }
 
-/// So much of a budget, in percent.
+/// A share of a budget, in percent.
 fn share_of(budget: usize, percent: usize) -> usize {
     budget.saturating_mul(percent) / 100
 }
 
-/// What stands beside what a preview shows.
+/// The lines around a preview's data.
 #[derive(Clone, Copy, Debug)]
 struct Frame<'h> {
     /// Hints as JSON.
@@ -93,7 +92,7 @@ struct Search<'a, 'v> {
     known: &'v RenderContext<'a, 'v>,
     options: &'v RenderOptions,
     context: &'v ContextOptions,
-    /// How the parts of a tool result are called.
+    /// The note on the selectors of a tool result's parts.
     parts: Option<String>,
     bytes: usize,
     whole_tokens: usize,
@@ -102,7 +101,7 @@ struct Search<'a, 'v> {
 impl<'a> Search<'a, '_> {
     fn show(&self, hints: &Hints<'_>) -> Result<Rendered, RenderError> {
         let budget = self.options.preview_tokens;
-        // A larger budget for previews holds for the whole, too.
+        // A larger budget for previews applies to whole results as well.
         let limit = self.options.whole_tokens.max(budget);
         let mut needed = usize::MAX;
         for blanks in [Blanks::Kept, Blanks::LeftOut] {
@@ -133,8 +132,8 @@ impl<'a> Search<'a, '_> {
         })
     }
 
-    /// Something whole with the most telling hints that fit, if they are wanted: without them rather
-    /// than cut.
+    /// A whole result with the most detailed hints that fit, if they are wanted; without hints rather than
+    /// cut.
     fn best_hinted(
         &self,
         all: Rendered,
@@ -152,7 +151,7 @@ impl<'a> Search<'a, '_> {
         hints().iter().find_map(fitting).unwrap_or(all)
     }
 
-    /// Whether hints are shown beside a result, which is small or is not.
+    /// Whether hints are shown beside a result; `small`, if it is shown whole.
     fn wants_hints(&self, small: bool) -> bool {
         let wanted = match self.options.hints {
             ShownHints::Never => false,
@@ -174,7 +173,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// What comes beside the result, the best first: hints only where they leave room.
+    /// The frames to try, the best first: hints only if they leave room for data.
     fn frames<'h>(&self, plan: &Plan<'a, '_>, hints: &'h [String]) -> Vec<Frame<'h>> {
         let budget = self.options.preview_tokens;
         let asked = self.options.hints == ShownHints::Always || self.options.fitting.is_some();
@@ -210,11 +209,11 @@ impl<'a> Search<'a, '_> {
         frames
     }
 
-    /// The result as a whole in at most as many bytes as so many tokens may have; and whether nothing
-    /// is described or left out.
+    /// The whole result, in at most the bytes that this many tokens may have, and whether nothing is
+    /// described or left out.
     fn whole(&self, blanks: Blanks, hints: Option<&str>, limit: usize) -> Option<Rendered> {
         let most = bytes_of(limit);
-        // Reading on for the sake of blanks has to end.
+        // Skipping blanks must end, too.
         if blanks == Blanks::LeftOut && self.bytes > most.saturating_mul(MOSTLY_BLANK) {
             return None;
         }
@@ -223,8 +222,8 @@ impl<'a> Search<'a, '_> {
         Some(self.shown(json, complete, None))
     }
 
-    /// The preview after `steps` steps; `None` where it hides nothing, for it would read as whole.
-    /// `reach` is the selector of what is hidden first, where it was found already.
+    /// The preview after `steps` steps; `None` if it hides nothing and so would look like the whole. `reach`
+    /// is the selector of the first hidden value, if it is known.
     fn trial(
         &self,
         plan: &Plan<'a, '_>,
@@ -244,7 +243,7 @@ impl<'a> Search<'a, '_> {
         Some(self.shown(json, false, Some(preview)))
     }
 
-    /// The preview that shows most within the budget; `None` where not even the frame fits.
+    /// The preview that shows most within the budget; `None` if not even the frame fits.
     fn most(&self, plan: &mut Plan<'a, '_>, frame: &Frame<'_>) -> Option<Rendered> {
         let budget = self.options.preview_tokens;
         let fits = |counted: &Rendered| counted.tokens <= budget;
@@ -254,7 +253,7 @@ impl<'a> Search<'a, '_> {
         let (mut fit, mut misfit) = (0, usize::MAX);
         while misfit - fit > 1 {
             let steps = if misfit == usize::MAX {
-                // How far the budget goes is not known yet.
+                // The number of steps that fit is not known yet.
                 let has_more = plan.grow(room);
                 let steps = plan.steps;
                 if steps == fit && (!has_more || room >= most) {
@@ -276,7 +275,7 @@ impl<'a> Search<'a, '_> {
         Some(best)
     }
 
-    /// The preview with a selector that was tried.
+    /// The preview with a selector that was evaluated.
     fn reached(
         &self,
         plan: &Plan<'a, '_>,
@@ -294,7 +293,7 @@ impl<'a> Search<'a, '_> {
             return Some(best);
         }
         let found = selectors.find(&reaches);
-        // Shorter than what was counted, in any sane way of counting.
+        // Shorter than the counted preview, so it fits under any sane counter.
         let select = found.map_or_else(String::new, |(select, _)| select);
         let fits = |counted: &Rendered| counted.tokens <= self.options.preview_tokens;
         loop {

@@ -1,6 +1,6 @@
-//! What a result is, for showing it.
+//! The kind of a result, as a rendering sees it.
 //!
-//! The kinds are those of the canonical value; what is shown of a tool result of MCP is its envelope.
+//! The kinds are those of the canonical value, except that a tool result of MCP is shown as its envelope.
 
 use super::{notice::put_replaced, parts::binary_data, text::Chars};
 use crate::{
@@ -14,18 +14,18 @@ use crossfeed_tokens::TokenCounter;
 use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, internal::is_internal};
 
-/// What must be known of a result beside its bytes.
+/// Facts about a result that its bytes do not say.
 pub(crate) struct RenderContext<'a, 'v> {
     pub(crate) call_id: &'v CallId,
     /// Whether it can be referred to: the call did not fail.
     pub(crate) referable: bool,
-    /// Whether some of it was taken out before, by a rule of the host.
+    /// Whether the host's rules withhold some of it.
     pub(crate) withheld: bool,
     pub(crate) spelling: Spelling,
     pub(crate) strip: StripPolicy,
-    /// The object or list that a string is the text of.
+    /// Parses the object or list in a string.
     pub(crate) open: &'v dyn Fn(Cursor<'a>) -> Option<Cursor<'a>>,
-    /// Whether a selector gives something, and that place if one is named.
+    /// Whether a selector gives a value, at that place if one is given.
     pub(crate) reaches: &'v dyn Fn(&str, Option<Cursor<'_>>) -> bool,
 }
 
@@ -39,7 +39,7 @@ impl RenderContext<'_, '_> {
     }
 }
 
-/// What of a result is shown.
+/// The part of a result that is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject<'a> {
     /// Any value but a string.
@@ -47,14 +47,14 @@ pub(super) enum Subject<'a> {
     Text(Chars<'a>),
     /// A text that holds JSON.
     Opened(Chars<'a>, Cursor<'a>),
-    /// So many bytes of a media type.
+    /// Bytes: their media type and number.
     Bytes(&'a str, usize),
     /// A tool result of MCP.
     Mcp(Cursor<'a>),
 }
 
 impl<'a> Subject<'a> {
-    /// What of a result is shown.
+    /// The part of a result that is shown.
     pub(super) fn new(
         stored: &'a StoredItem,
         known: &RenderContext<'a, '_>,
@@ -110,8 +110,8 @@ pub(super) fn described(media_type: &str, bytes: usize) -> String {
     format!("\"mimeType\":{},\"bytes\":{bytes}", quoted(media_type))
 }
 
-/// The tokens that a result would take in a model's context as it came. Binary data is not text to a
-/// model, so that only what describes it is counted.
+/// The tokens that a whole result would take in a model's context. Binary data is not text to a model, so
+/// only its description counts.
 pub(crate) fn whole_tokens(stored: &StoredItem, tokens: &TokenCounter) -> usize {
     let document = stored.document();
     let raw: &[u8] = document.raw();
@@ -134,14 +134,14 @@ pub(crate) fn whole_tokens(stored: &StoredItem, tokens: &TokenCounter) -> usize 
     if !is_enveloped(root, kind) || binary.peek().is_none() {
         return tokens.count_bytes(raw);
     }
-    // Parts stand in the order of their bytes.
+    // Parts are in the order of their bytes.
     let cuts = binary.map(|data| (data.offset()..data.offset() + data.raw().len(), &[][..]));
     let mut texts = Vec::new();
     put_replaced(raw, cuts, &mut texts);
     tokens.count_bytes(&texts)
 }
 
-/// A text that holds JSON, as a JSON string: without the fields of its own that are left out.
+/// A text that holds JSON, as a JSON string without the stripped fields of its JSON.
 pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy) -> Vec<u8> {
     let strips = |member: Cursor<'_>| policy.strips_member(member);
     if opened.kind() == Kind::Object && opened.items().any(strips) {
@@ -155,10 +155,10 @@ pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy)
     json
 }
 
-/// Whether a part of a tool result is the one that this engine put first when the result was
-/// rendered: a text that holds internal fields and nothing else.
+/// Whether a part is the one that the engine put first when it rendered the result: a text that holds
+/// internal fields only.
 pub(super) fn is_metadata<'a>(part: Cursor<'a>, known: &RenderContext<'a, '_>) -> bool {
-    /// No more than hints take.
+    /// The most bytes of such a part: as many as hints take.
     const MOST: usize = 64 << 10;
     let Some(text) = part.get("text").filter(|text| text.raw().len() <= MOST) else {
         return false;

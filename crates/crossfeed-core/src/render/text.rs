@@ -1,30 +1,30 @@
 //! Texts that are shown by their beginning and their length.
 //!
-//! A text is never read further than it is shown, but for one pass that counts its characters.
+//! A text is read only as far as it is shown, except for one pass that counts its characters.
 
 use crossfeed_json::{escape_into, unescape};
 use crossfeed_tokens::count_chars;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Up to how many characters a text is shown whole with its first step.
+/// The most characters of a text that its first step shows whole.
 pub(super) const SHORT: usize = 64;
-/// How many characters of a longer text are shown with its first step: less than a mark makes it
-/// longer than a short one.
+/// How many characters of a longer text its first step shows: so few that, with the mark, it is no longer
+/// than a short text.
 pub(super) const BEGINNING: usize = 48;
-/// About how many characters the mark behind the beginning of a text takes.
+/// The approximate length of the mark after the beginning of a text.
 const MARK: usize = 20;
-/// How many characters of a text are looked through for JSON.
+/// How many characters of a text are searched for JSON.
 const MAX_JSON_CHARS: usize = 1 << 16;
 
-/// A text, and how it is written.
+/// The characters of a text, and how they are written.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chars<'a> {
     /// As it is.
     Plain(&'a str),
     /// The inside of a JSON string.
     Quoted(&'a [u8]),
-    /// A number. Its digits are shown as a text where there are too many of them.
+    /// The digits of a number, which are shown like a text if there are many.
     Digits(&'a [u8]),
 }
 
@@ -42,12 +42,12 @@ impl<'a> Chars<'a> {
         }
     }
 
-    /// Bytes as they are written.
+    /// Its length in bytes, as it is written.
     pub(super) fn len(self) -> usize {
         self.bytes().len()
     }
 
-    /// How many characters it has.
+    /// Its length in characters.
     pub(super) fn count(self) -> usize {
         let bytes = self.bytes();
         let Self::Quoted(_) = self else {
@@ -64,7 +64,7 @@ impl<'a> Chars<'a> {
         count
     }
 
-    /// Where `chars` more characters end, from a place between two on.
+    /// The offset after `chars` more characters from `at`, which is between two characters.
     pub(super) fn advance(self, from: usize, chars: usize) -> usize {
         let bytes = self.bytes();
         let mut at = from;
@@ -78,7 +78,7 @@ impl<'a> Chars<'a> {
         at.min(bytes.len())
     }
 
-    /// Appends what stands before `end`, as the inside of a JSON string.
+    /// Appends the part before `end`, as the inside of a JSON string.
     pub(super) fn write_until(self, end: usize, out: &mut Vec<u8>) {
         match self {
             Self::Plain(text) => escape_into(out, text.get(..end).unwrap_or(text)),
@@ -88,7 +88,7 @@ impl<'a> Chars<'a> {
         }
     }
 
-    /// Appends what stands before `end`, as JSON.
+    /// Appends the part before `end`, as JSON.
     pub(super) fn write_begin(self, end: usize, out: &mut Vec<u8>) {
         let quote: &[u8] = match self {
             Self::Digits(_) => b"",
@@ -120,7 +120,7 @@ impl<'a> Chars<'a> {
         begins(&text) || text.lines().any(is_json)
     }
 
-    /// What stands before `end`, as a text; a lone surrogate is U+FFFD.
+    /// The part before `end`, as a text; a lone surrogate is U+FFFD.
     pub(super) fn begin(self, end: usize) -> Cow<'a, str> {
         let bytes = self.bytes();
         // It is cut between characters, and JSON is UTF-8.
@@ -132,8 +132,7 @@ impl<'a> Chars<'a> {
     }
 }
 
-/// Bytes of the escape that begins at `at` in the inside of a JSON string; a pair of surrogates is
-/// one.
+/// The length of the escape at `at` in the inside of a JSON string; a pair of surrogates is one.
 fn escape_len(bytes: &[u8], at: usize) -> usize {
     match escaped_unit(bytes, at) {
         None => 2,
@@ -142,13 +141,13 @@ fn escape_len(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// The UTF-16 unit that stands at a place as `\u0041`.
+/// The UTF-16 unit of an escape such as `\u0041`.
 pub(super) fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Bytes of the character of UTF-8 that begins with a byte.
+/// The length of the UTF-8 character that begins with this byte.
 pub(super) fn char_len(first: u8) -> usize {
     match first {
         0..0x80 => 1,
@@ -162,13 +161,13 @@ pub(super) fn char_len(first: u8) -> usize {
 #[derive(Debug)]
 pub(super) struct Text<'a> {
     pub(super) chars: Chars<'a>,
-    /// Whether it is all of the result and shown as it is, else within JSON.
+    /// Whether it is the whole result, shown raw rather than within JSON.
     pub(super) is_raw: bool,
-    /// How many characters it has.
+    /// Its length in characters.
     pub(super) count: usize,
-    /// After which step it is shown up to where.
+    /// The lengths that it is shown up to, each with its step.
     ends: Vec<(usize, usize)>,
-    /// How many characters are shown after the last of them.
+    /// The characters that are shown after the last of them.
     shown: usize,
 }
 
@@ -184,7 +183,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Shows the beginning from a step on; whether there is more.
+    /// Shows the beginning from a step on; returns whether there is more.
     pub(super) fn begin(&mut self, step: usize) -> bool {
         let chars = if self.count <= SHORT {
             self.count
@@ -196,7 +195,7 @@ impl<'a> Text<'a> {
         chars < self.count
     }
 
-    /// Shows more from a step on: by how many bytes, and whether there is more still.
+    /// Shows more from a step on; returns how many bytes more, and whether there is still more.
     pub(super) fn lengthen(&mut self, step: usize) -> (usize, bool) {
         let from = self.ends.last().map_or(0, |(_, end)| *end);
         let mut target = match self.shown {

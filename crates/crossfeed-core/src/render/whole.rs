@@ -1,7 +1,7 @@
 //! A result shown whole: the values as they came, with our fields.
 //!
-//! Nothing in it reads like a line of a preview: in a text of a part such words say that the server wrote
-//! them, in any other string their bracket is an escape.
+//! Nothing in it reads like a line of a preview: in the text of a part, imitations carry a mark; in any other
+//! string, their bracket is escaped.
 
 use super::{
     internal_fields::InternalFields,
@@ -13,7 +13,7 @@ use super::{
 };
 use crossfeed_json::{Cursor, Document, Edits, Kind, MAX_DEPTH, quoted};
 
-/// Whether blanks are written that stand between tokens of JSON, also of JSON that a text holds.
+/// Whether blanks between tokens of JSON are written, also in JSON within texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blanks {
     Kept,
@@ -102,7 +102,7 @@ impl<'a> Writer<'a, '_> {
         Some(())
     }
 
-    /// The value of a result that has no fields: one level is added to it.
+    /// The value of a result that has no fields of its own: wrapped in an object.
     fn only_value(&mut self, value: Cursor<'a>) -> Option<()> {
         let is_long = self.blanks == Blanks::Kept && value.written_len() > self.limit;
         if is_long || value.is_deeper(MAX_DEPTH - 1) {
@@ -115,7 +115,7 @@ impl<'a> Writer<'a, '_> {
         self.value(value)
     }
 
-    /// An object whose internal fields are left out.
+    /// An object without its internal fields.
     fn object(&mut self, object: Cursor<'a>) -> Option<()> {
         self.put(b"{")?;
         self.members(object)?;
@@ -129,7 +129,7 @@ impl<'a> Writer<'a, '_> {
         self.put(b"\":")
     }
 
-    /// The members of an object whose internal fields are left out.
+    /// The members of an object without its internal fields.
     fn members(&mut self, object: Cursor<'a>) -> Option<()> {
         for member in object.items() {
             if !self.is_left_out(member) {
@@ -145,7 +145,7 @@ impl<'a> Writer<'a, '_> {
         self.known.strip.strips_member(member)
     }
 
-    /// Notes whether data is left out of what a text holds.
+    /// Records whether data is left out of the JSON in a text.
     fn note_left_out(&mut self, opened: Cursor<'_>) {
         let policy = self.known.strip;
         let is_data = |member| policy.strips_data(member);
@@ -203,7 +203,7 @@ impl<'a> Writer<'a, '_> {
         self.put(b"]")
     }
 
-    /// A part as it came, but for internal fields in the JSON that its text is, and for blanks.
+    /// A part unchanged, except for internal fields in the JSON of its text, and for blanks.
     fn part(&mut self, part: Cursor<'a>) -> Option<()> {
         let resource = part.get("resource");
         let resource = resource.filter(|_| self.blanks == Blanks::LeftOut);
@@ -217,8 +217,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// In the texts of the part that was written last, what reads like one of our lines says that it is
-    /// none.
+    /// Marks imitations of our lines in the texts of the part that was written last.
     fn mark_part(&mut self, begin: usize) -> Option<()> {
         let written = self.out.get(begin..).unwrap_or_default();
         if !may_hold_notices(written) {
@@ -272,8 +271,8 @@ impl<'a> Writer<'a, '_> {
         self.put(b"}")
     }
 
-    /// The text of a part that holds JSON, as a JSON string: without fields that are left out, and
-    /// without blanks where they are; `None` for any other.
+    /// A part's text that holds JSON, as a JSON string without stripped fields, and without blanks if those
+    /// are left out; `None` for any other text.
     fn text_without(&mut self, text: Cursor<'a>) -> Option<Vec<u8>> {
         let is_short = self.blanks == Blanks::LeftOut && text.raw().len() <= SHORT;
         let opened = (self.known.open)(text).filter(|_| !is_short)?;

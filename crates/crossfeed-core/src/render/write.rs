@@ -1,14 +1,14 @@
-//! Writing a preview: the tree of a plan after some of its steps, every cut marked where it is made and
-//! outside of any string, so that nothing that is cut can be read as JSON.
+//! Writes a preview: the tree of a plan after some of its steps. Every cut is marked in its place, outside of
+//! strings, so that nothing cut can be parsed as JSON.
 
 use super::{
     notice::{put_json, put_line, put_text},
     plan::{Body, Branch, Form, Id, Node, Plan},
 };
 
-/// How many names of hidden keys a mark says.
+/// How many hidden keys a mark names.
 const NAMES: usize = 8;
-/// The same in objects whose like was shown before.
+/// The same in objects like one shown before.
 const NAMES_AGAIN: usize = 0;
 /// The most characters of all names in a mark.
 const NAMES_CHARS: usize = 100;
@@ -20,7 +20,7 @@ pub(super) fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// What a preview shows after `steps` steps.
+/// The text of a preview after `steps` steps.
 pub(super) fn write(plan: &Plan<'_, '_>, steps: usize) -> String {
     let mut writer = Writer {
         plan,
@@ -137,7 +137,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// The names of the first hidden keys of an object, as a mark says them.
+/// The names of the first hidden keys of an object, as a mark lists them.
 fn names(node: &Node<'_>, branch: &Branch<'_>, visible: usize) -> String {
     let most = if node.repeated { NAMES_AGAIN } else { NAMES };
     let mut names = String::new();
