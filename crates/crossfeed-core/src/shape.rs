@@ -16,8 +16,8 @@ const MAX_KEY_CHARS: usize = 64;
 
 /// The shape of a value, as text.
 ///
-/// Depth 3, the first element and the length of lists, at most 10 keys and then `...`, strings by
-/// their length in characters; internal fields are left out.
+/// It shows three levels, the first item and the length of lists, at most 10 keys and then `...`, and the
+/// length of strings in characters. Internal fields are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape(String);
 
@@ -50,13 +50,13 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What a shape shows of a value.
+/// One level of a shape.
 enum Level<'v, T> {
-    /// How many characters it has.
+    /// The number of characters.
     Text(usize),
-    /// How many items it has, and the first.
+    /// The number of items, and the first one.
     List(usize, Option<T>),
-    /// How many members there are, and the first that are not internal fields.
+    /// The number of members, and the first that are not internal fields.
     Object(usize, Vec<(Cow<'v, str>, T)>),
     Scalar(Kind),
 }
@@ -80,7 +80,7 @@ impl HasShape for View<'_> {
     }
 }
 
-/// What kind of value it is.
+/// The kind of a value.
 pub(crate) fn kind_of(value: &Value) -> Kind {
     match value {
         Value::Null => Kind::Null,
@@ -141,8 +141,8 @@ fn write<T: HasShape>(value: &T, depth: usize, out: &mut String) {
     }
 }
 
-/// So many characters of a key as they are, or quoted where they could be mistaken for signs around
-/// them; `also` are further signs that could not.
+/// The first `most` characters of a key, quoted if they could be mistaken for the syntax around them.
+/// Characters of `also` need no quotes.
 pub(crate) fn key_text(key: &str, most: usize, also: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-$@/".contains(c) || also.contains(c);
     let short: String = key.chars().take(most).collect();

@@ -1,9 +1,9 @@
 //! How similar two names are, within a budget of comparisons.
 
-/// The most characters of two names that are compared: those between what both begin and end with.
+/// The most characters of two names that are compared, after removing their common beginning and end.
 const COMPARED: usize = 64;
 
-/// The effort that may be spent on comparing names: pairs of characters that are looked at.
+/// A budget for comparing names, in pairs of characters.
 #[derive(Debug)]
 pub(crate) struct ComparisonBudget {
     left: usize,
@@ -14,8 +14,8 @@ impl ComparisonBudget {
         Self { left: pairs }
     }
 
-    /// The likeness of two names; `None` where it is less than `least`, or no effort is left. Names
-    /// that differ in more than 64 characters are not alike.
+    /// The similarity of two names; `None` if it is less than `least`, or the budget is spent. Names that
+    /// differ in more than 64 characters are not similar.
     pub(crate) fn similarity(&mut self, wanted: &str, name: &str, least: f64) -> Option<f64> {
         if self.left == 0 {
             return None;
@@ -23,7 +23,7 @@ impl ComparisonBudget {
         let (a, b) = (wanted.chars().count(), name.chars().count());
         let (short, long) = (a.min(b), a.max(b));
         self.spend(long)?;
-        // Each character that one has more is a slip at least.
+        // Each extra character is at least one slip.
         if (short as f64) < least * long as f64 {
             return None;
         }
@@ -33,7 +33,7 @@ impl ComparisonBudget {
             return None;
         }
         self.spend(a * b)?;
-        // What both begin and end with takes no slips.
+        // The common beginning and end takes no slips.
         let slips = strsim::damerau_levenshtein(middle, other);
         let similarity = if long == 0 {
             1.0
@@ -50,7 +50,7 @@ impl ComparisonBudget {
     }
 }
 
-/// Two texts without what both begin and end with.
+/// Two texts without their common beginning and end.
 fn middles<'t>(a: &'t str, b: &'t str) -> (&'t str, &'t str) {
     let same = |(a, b): &(char, char)| a == b;
     let before = a.chars().zip(b.chars()).take_while(same);
@@ -98,7 +98,7 @@ mod tests {
         let mut effort = ComparisonBudget::new(6 + 9 + 6 + 8);
         assert!(effort.similarity("abc123", "abcxyz", 0.1).is_some());
         assert!(effort.similarity("abc123", "abcxyz", 0.1).is_none());
-        // Nothing comes back: what was too much for one is gone for the next.
+        // A comparison that is too expensive spends the budget all the same.
         assert!(effort.similarity("a", "a", 0.1).is_none());
     }
 

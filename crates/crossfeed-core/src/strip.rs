@@ -1,4 +1,4 @@
-//! A result without the fields that the engine added to it.
+//! Strips the fields that the engine added to a result.
 
 use crossfeed_json::{Cursor, Document, Prune, RawString, cuts, without};
 use crossfeed_wire::internal::is_internal;

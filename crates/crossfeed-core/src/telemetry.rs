@@ -26,7 +26,7 @@ pub enum AttributeValue<'a> {
     Flag(bool),
 }
 
-/// What is measured as it happens. Names, units and attributes are those of `specs/telemetry.md`.
+/// An instrument that the engine records to. `specs/telemetry.md` defines names, units and attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instrument {
@@ -83,7 +83,7 @@ pub(crate) fn avoided(telemetry: &dyn Telemetry, before: i64, after: i64) {
     }
 }
 
-/// Reads what a store holds, for metrics; does not keep the store alive.
+/// Reads the usage of a store, for metrics; does not keep the store alive.
 #[derive(Clone)]
 pub struct StoreWatch(Weak<dyn ResultStore>);
 
@@ -92,7 +92,7 @@ impl StoreWatch {
         Self(Arc::downgrade(store))
     }
 
-    /// What the store holds, and what has left it; `None` if the store cannot tell or was dropped.
+    /// The usage of the store, and the results that left it; `None` if the store cannot tell or was dropped.
     pub fn usage(&self) -> Option<Usage> {
         self.0.upgrade()?.held()
     }

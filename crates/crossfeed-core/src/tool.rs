@@ -93,7 +93,7 @@ impl PreparedTool {
     }
 }
 
-/// Why arguments cannot be read back from what the model was shown.
+/// Why arguments cannot be read back from the schema that the model was shown.
 pub(crate) fn not_readable(errors: impl IntoIterator<Item = ReadError>) -> ResolveError {
     let failure = |error: ReadError| Failure::new(error.at(), error);
     ResolveError::new(errors.into_iter().map(failure).collect())

@@ -5,7 +5,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use std::{num::NonZeroUsize, sync::Arc};
 
-/// The expressions that were used last. Agents repeat themselves: one hit saves a parse.
+/// The most recently used expressions. Agents repeat selectors, and a hit saves a parse.
 #[derive(Debug)]
 pub(crate) struct Selectors(Mutex<LruCache<Box<str>, Arc<Expression>>>);
 
@@ -14,12 +14,12 @@ impl Selectors {
         Self(Mutex::new(LruCache::new(capacity)))
     }
 
-    /// The expression of a text, parsed now unless it was used lately.
+    /// The expression of a text, parsed unless it is in the cache.
     pub(crate) fn get(&self, text: &str) -> Result<Arc<Expression>, ParseError> {
         if let Some(expression) = self.0.lock().get(text) {
             return Ok(Arc::clone(expression));
         }
-        // Parsed without the lock; of two that parse the same text at once the later one stays.
+        // Parsed without the lock; if two threads parse one text at once, the later result stays.
         let expression = Arc::new(Expression::parse(text)?);
         self.0.lock().put(text.into(), Arc::clone(&expression));
         Ok(expression)

@@ -1,4 +1,4 @@
-//! What to try instead: the selectors nearest to one that matched nothing.
+//! The selectors nearest to one that matched nothing, to try instead.
 
 use super::Selector;
 use crate::{
@@ -9,9 +9,9 @@ use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
 const MAX_OFFERED: usize = 3;
-/// From which likeness on a name is taken for a misspelling of another: one slip in three letters.
+/// The similarity from which a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
-/// The pairs of characters that are looked at for one miss: some hundredths of a second.
+/// The pairs of characters that are compared for one miss: some hundredths of a second.
 const MAX_PAIRS: usize = 2_000_000;
 
 /// The names on the path that an expression follows.
@@ -24,7 +24,7 @@ pub(super) fn names(expression: &Expression) -> Vec<&str> {
     names.collect()
 }
 
-/// The same of a text that is not an expression: its words are taken for names.
+/// The names in a text that is not an expression: all of its words.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let path = text.split(['|', '?', '(']).next().unwrap_or_default();
     path.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
@@ -33,8 +33,8 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 }
 
 impl<'a> Selector<'a, '_> {
-    /// Up to three paths that match and are nearest to the path of the wanted names, best first,
-    /// ties in document order; none where too many misses were explained before.
+    /// Up to three matching paths nearest to the path of the wanted names, best first, ties in document
+    /// order; none once too many misses were explained.
     pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
         let left = self.explanations.get();
         self.explanations.set(left.saturating_sub(1));
@@ -48,7 +48,7 @@ impl<'a> Selector<'a, '_> {
             .filter_map(|candidate| Some((similarity(wanted, candidate, &mut effort)?, candidate)))
             .collect();
         if ranked.is_empty() {
-            // Nothing is called alike: what lies where the path left the value.
+            // No name is similar: offer the places where the path left the value.
             let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
             let level = |names: usize| {
                 let is_there =
@@ -57,7 +57,7 @@ impl<'a> Selector<'a, '_> {
             };
             ranked = level(deepest + 1);
             if ranked.is_empty() && deepest > 0 {
-                // Nothing lies there: the path went a step too far.
+                // There are none: the path went a step too far.
                 ranked = level(deepest);
             }
         }
@@ -69,7 +69,7 @@ impl<'a> Selector<'a, '_> {
             if offered.len() == MAX_OFFERED {
                 break;
             }
-            // One item of a list speaks for the others.
+            // One item of a list stands for the others.
             if names.contains(&candidate.names.as_slice()) {
                 continue;
             }
@@ -83,12 +83,12 @@ impl<'a> Selector<'a, '_> {
     }
 }
 
-/// Whether a selector gives something on the value: only such are offered.
+/// Whether a selector gives a value: only such selectors are offered.
 fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
     let Ok(expression) = Expression::parse(selector) else {
         return false;
     };
-    // The views of this check end with it, so they may borrow for less long.
+    // The views of this check end with it, so a shorter borrow suffices.
     matches!(evaluate(&expression, view, arena, budget), Ok(Some(_)))
 }
 
@@ -101,7 +101,7 @@ fn shared(wanted: &[&str], candidate: &Candidate<'_>) -> usize {
         .count()
 }
 
-/// How alike the candidate's path is to the wanted one; `None` where its last name is another.
+/// The similarity of the candidate's path to the wanted one; `None` if its last name is a different one.
 fn similarity(
     wanted: &[&str],
     candidate: &Candidate<'_>,
@@ -117,11 +117,11 @@ fn similarity(
         .map(|(a, b)| name_similarity(a, b, effort).unwrap_or(0.0))
         .sum();
     let longer = path.len().max(before.len()).max(1) as f64;
-    // The last name counts most; the way to it decides between places of the same name.
+    // The last name counts most; the path to it decides between places of the same name.
     Some(leaf * 4.0 + along / longer + shared(wanted, candidate) as f64 / 8.0)
 }
 
-/// 1 for the same name, less for one that is alike, `None` for another.
+/// 1 for the same name, less for a similar one, `None` for any other.
 fn name_similarity(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
     if wanted == name {
         return Some(1.0);

@@ -31,7 +31,7 @@ use crossfeed_jmespath::{
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
 
-/// What selectors may be and cost.
+/// The limits of selectors: their text and their cost.
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct SelectOptions {
     pub max_chars: usize,
     /// Patterns that no expression may hold.
     pub patterns: Patterns,
-    /// What one selection may cost.
+    /// The limits of one selection.
     pub limits: Limits,
 }
 
@@ -56,8 +56,8 @@ impl Default for SelectOptions {
 }
 
 impl SelectOptions {
-    /// Whether a selector is refused for what it is, whatever it is read on. One that does not parse
-    /// may yet be repaired.
+    /// Whether the text of a selector is refused, whatever the value. A selector that does not parse may
+    /// still be repaired.
     pub(crate) fn refuses(&self, selector: &str) -> bool {
         let text = selector.trim();
         let read = strip_prefix(text).unwrap_or(text);
@@ -66,7 +66,7 @@ impl SelectOptions {
             || self.patterns.check(text).is_err()
     }
 
-    /// Whether the guards let a selector pass: none is offered that would be refused.
+    /// Whether a selector passes the guards, so that it may be offered.
     pub(crate) fn admits(&self, selector: &str) -> bool {
         selector.chars().count() <= self.max_chars && self.patterns.check(selector).is_ok()
     }
@@ -79,10 +79,10 @@ pub(crate) struct Selection<'a> {
     pub(crate) report: SelectReport,
 }
 
-/// What a reading gave.
+/// The outcome of one reading.
 enum Outcome<'a> {
     Selected(Selection<'a>),
-    /// An empty list that is not a value of the result's own.
+    /// An empty list that the expression built.
     Emptied(Selection<'a>, &'a Expression),
     Nothing,
 }
@@ -92,24 +92,24 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) options: &'v SelectOptions,
     pub(crate) compiled: &'v Selectors,
     pub(crate) views: &'v Views<'a>,
-    /// Of the canonical view.
+    /// The outline of the canonical view.
     pub(crate) outline: &'v Outline,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
-    /// How often the nearest selectors may still be looked for.
+    /// How many more misses may be explained.
     pub(crate) explanations: &'v Cell<usize>,
-    /// Receives how long it takes.
+    /// Receives the duration.
     pub(crate) telemetry: Option<&'v dyn Telemetry>,
 }
 
-/// Why a reading gave no outcome.
+/// Why a reading failed.
 enum ReadError {
     Parse(ParseError),
     Mismatch(Box<TypeMismatch>),
     Refused(SelectError),
 }
 
-/// Why no reading of an expression gave anything.
+/// Why no reading of an expression gave a value.
 #[derive(Default)]
 struct Miss {
     parse_error: Option<ParseError>,
@@ -117,8 +117,7 @@ struct Miss {
 }
 
 impl<'a, 'v> Selector<'a, 'v> {
-    /// Selects with the expression as it was written. What comes is paid for when it is written out,
-    /// too.
+    /// Selects with the expression as it was written. The budget also covers writing the value out.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let trace = SelectTrace::begin(self.telemetry);
         let selection = trace.span.in_scope(|| self.unfolded(written));
@@ -157,7 +156,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let shape = self.outline.shape(&self.views.canonical);
         let text = stripped.unwrap_or(text);
-        // Once nothing more is explained, no names are looked for.
+        // Names are only needed to explain the miss.
         let explains = self.explanations.get() > 0;
         let understood = explains.then(|| self.understood(text)).flatten();
         let names = understood.as_deref().map(miss::names);
@@ -185,7 +184,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         })
     }
 
-    /// What the first of some readings gives that gives anything, or the first that can be repaired.
+    /// The value of the first reading that gives one, else of the first that can be repaired.
     fn first(
         &self,
         written: &str,
@@ -197,8 +196,8 @@ impl<'a, 'v> Selector<'a, 'v> {
             match self.read(written, reading, reading.text) {
                 Ok(Outcome::Selected(selection)) => return Ok(Ok(selection)),
                 Ok(Outcome::Emptied(mut selection, expression)) => {
-                    // What parsed and selected nothing may still be a mistake that can be repaired,
-                    // but only on the view that answered.
+                    // An expression that selected nothing may still be a mistake to repair, but only on the
+                    // view that answered.
                     let only = std::slice::from_ref(reading);
                     if let Some(better) = self.repaired(written, only, true)? {
                         return Ok(Ok(better));
@@ -211,7 +210,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     return Err(too_costly(written, error.to_string()));
                 }
                 Err(ReadError::Parse(error)) => {
-                    // What was taken off before it was read: the quoted text has it still.
+                    // The prefix that was removed before reading; the quoted text still has it.
                     let before = written.chars().take_while(|c| c.is_whitespace()).count()
                         + prefix_chars(text, reading);
                     miss.parse_error.get_or_insert_with(|| moved(error, before));
@@ -226,7 +225,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         Ok(self.repaired(written, readings, parsed)?.ok_or(miss))
     }
 
-    /// Judges the length of `text`, which is what was read in `written`.
+    /// Checks the length of `text`, the part of `written` that is read.
     fn check_length(&self, written: &str, text: &str) -> Result<(), SelectError> {
         let limit = self.options.max_chars;
         // A text has at most as many characters as bytes, so most need no counting.
@@ -308,7 +307,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     .and_then(|()| self.check_patterns(written, &candidate.expression));
                 match guarded {
                     Ok(()) => {}
-                    // What was written is right as it is: only this reading of it is not.
+                    // The original expression is valid; only this repair of it is refused.
                     Err(_) if parsed => continue,
                     Err(error) => return Err(error),
                 }
@@ -333,7 +332,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         Ok(second_best)
     }
 
-    /// What to say of an empty list; nothing where saying it would cost too much.
+    /// The notice on an empty list; `None` if explaining it would cost too much.
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
         let nearest = self.nearest(&miss::names(expression), view);
@@ -357,7 +356,7 @@ fn too_costly(written: &str, why: String) -> SelectError {
     }
 }
 
-/// A parse error of a text that begins so many characters into what was written.
+/// A parse error with its position moved by this many characters.
 fn moved(error: ParseError, by: usize) -> ParseError {
     match error {
         ParseError::Syntax { position, found } => ParseError::Syntax {

@@ -31,10 +31,10 @@ impl<'a, 'v> Selector<'a, 'v> {
             .collect()
     }
 
-    /// What the expression gives on the object that a model is shown where that is another than the
-    /// value: `value[0].title` of a list, `text` of a text, `content[1].text` of a tool result of MCP
-    /// before whose parts one with our fields was put. Nothing where it gives nothing there either,
-    /// or looks at anything but the member of that name: `keys(@)` is an error whatever is shown.
+    /// Evaluates the expression on the object that the model was shown, if that differs from the value:
+    /// `value[0].title` of a list, `text` of a text, `content[1].text` of a tool result of MCP whose parts
+    /// follow one with our fields. `None` if it gives nothing there either, or reads anything but the member
+    /// of that name: `keys(@)` is an error, whatever was shown.
     pub(super) fn as_shown(
         &self,
         written: &str,
@@ -59,7 +59,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
     }
 
-    /// The object that a model is shown in place of another value, if a selector is about its member.
+    /// The object that a model is shown in place of another value, if the selector reads its member.
     fn shown_value(&self, reads_only: &dyn Fn(&str) -> bool) -> Option<View<'a>> {
         let canonical = &self.views.canonical;
         if canonical.kind() == Kind::Object {
@@ -94,7 +94,7 @@ fn readings_on<'a, 'v>(
     whole.into_iter().chain(rest)
 }
 
-/// An envelope as a model is shown it, if a selector is about its content.
+/// An envelope as a model is shown it, if the selector reads its content.
 fn shown_envelope<'a>(envelope: &View<'a>, reads_only: &dyn Fn(&str) -> bool) -> Option<View<'a>> {
     let content = envelope.get("content").filter(|_| reads_only("content"))?;
     if content.kind() != Kind::Array {
@@ -105,8 +105,8 @@ fn shown_envelope<'a>(envelope: &View<'a>, reads_only: &dyn Fn(&str) -> bool) ->
     Some(View::object(vec![(Cow::Borrowed("content"), parts)]))
 }
 
-/// How many characters of `text` were taken off for a reading. The bare `result` reads as `@`, which
-/// is not an error anywhere.
+/// How many leading characters of `text` a reading removed. The bare `result` reads as `@`, which is never an
+/// error.
 pub(super) fn prefix_chars(text: &str, reading: &Reading<'_, '_>) -> usize {
     let prefix = text.strip_suffix(reading.text).filter(|_| reading.stripped);
     prefix.map_or(0, |prefix| prefix.chars().count())

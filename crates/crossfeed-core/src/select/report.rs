@@ -1,4 +1,4 @@
-//! How a selection that succeeded was made.
+//! Reports how a value was selected.
 
 use crossfeed_jmespath::{WhyEmpty, repair::Repair};
 
@@ -25,7 +25,7 @@ impl AnsweringView {
     }
 }
 
-/// Why a selection that succeeded may not be what was meant.
+/// Why a successful selection may not be what the model meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {
@@ -61,10 +61,10 @@ pub struct SelectReport {
     pub evaluated: String,
     /// The view that answered.
     pub view: AnsweringView,
-    /// Whether a leading `result.` was taken off.
+    /// Whether a leading `result.` was removed.
     pub prefix_stripped: bool,
     /// The repairs, in order.
     pub repairs: Vec<Repair>,
-    /// What the model should know although the selection succeeded.
+    /// A notice for the model, although the selection succeeded.
     pub notice: Option<Notice>,
 }

@@ -9,7 +9,7 @@ use crossfeed_jmespath::masked;
 use std::time::Instant;
 use tracing::{Span, field};
 
-/// One selector, as a trace has it.
+/// The trace of one selector.
 pub(super) struct SelectTrace<'t> {
     pub(super) span: Span,
     /// Read only where telemetry is received.
@@ -32,7 +32,7 @@ impl<'t> SelectTrace<'t> {
         }
     }
 
-    /// Notes what came of it.
+    /// Records the outcome.
     pub(super) fn end(self, written: &str, done: Result<&SelectReport, &SelectError>) {
         if let Some((begun, telemetry)) = self.begun {
             let seconds = begun.elapsed().as_secs_f64();
@@ -65,14 +65,14 @@ impl<'t> SelectTrace<'t> {
     }
 }
 
-/// A selector without its literals: as it was evaluated, since a repair shows what was meant.
+/// A selector without its literals, as it was evaluated, because repairs turn words into literals.
 pub(crate) fn masked_selector(written: &str, report: Option<&SelectReport>) -> Option<String> {
     let repaired = report.filter(|report| !report.repairs.is_empty());
     let text = repaired.map_or(written, |report| &report.evaluated);
     masked(text, report.is_some_and(|report| report.notice.is_none()))
 }
 
-/// The same of one that failed, if it was evaluated.
+/// The same for one that failed, if it was evaluated.
 pub(crate) fn masked_failed_selector(written: &str, error: &SelectError) -> Option<String> {
     match error {
         SelectError::MatchedNothing { .. } | SelectError::Mismatch { .. } => masked(written, false),

@@ -48,7 +48,7 @@ impl WrittenArguments {
         }
     }
 
-    /// The arguments for the tool's own schema, and what the model asked of the result.
+    /// The arguments for the tool's own schema, and the model's request for the result.
     fn read_back(
         listed: &ListedTool,
         arguments: Bytes,

@@ -118,7 +118,7 @@ impl<A> Resolved<A> {
         }
     }
 
-    /// Adds what the model asked of the result.
+    /// Adds the model's request for the result.
     fn asking(mut self, asked: TakenProjection) -> Self {
         self.projection = Some(asked.request).filter(|request| !request.is_unsaid());
         self.whole = asked.whole;
@@ -167,7 +167,7 @@ impl Session {
         self.engine.inner()
     }
 
-    /// Records what a tool returned. Repeating it is a no-op. A call of that id that is in flight returns thereby.
+    /// Records a tool's result. Repeating it is a no-op. A call in flight with this id has then returned.
     ///
     /// # Errors
     ///

@@ -172,7 +172,7 @@ mod tests {
         let bare = json!({"$tool": "c"});
         assert!(small(bare.clone(), 64 << 10));
         assert!(!small(bare.clone(), (64 << 10) + 1));
-        // A result that is referred to twice is passed on twice.
+        // A result that two references name is passed on twice.
         assert!(!small(json!([bare, bare]), 40 << 10));
         assert!(small(json!(vec![&bare; 16]), 100));
         assert!(!small(json!(vec![&bare; 17]), 100));

@@ -158,7 +158,7 @@ impl Session {
     }
 }
 
-/// What is stored, byte for byte and unread; anything but text has the form in which a reference passes it.
+/// The stored bytes, unread; binary data in the form in which a reference passes it.
 fn for_program(on: &Work<'_>) -> Result<Rendered, Box<Failure>> {
     let stored = &on.shown;
     let raw = stored.document().raw();
@@ -239,7 +239,7 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
     Ok(show(&on.shown, &known, &options, context, &hints)?)
 }
 
-/// What hints describe: the canonical value without stripped keys.
+/// The value that hints describe: the canonical value without stripped keys.
 fn stripped<'a>(views: &Views<'a>, policy: StripPolicy) -> View<'a> {
     let canonical = views.canonical.clone();
     if policy == StripPolicy::Internal {

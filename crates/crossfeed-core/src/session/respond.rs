@@ -60,7 +60,7 @@ pub struct Response {
 }
 
 impl Session {
-    /// Records what a tool returned, and begins the response.
+    /// Records a tool's result, and begins the response.
     ///
     /// # Errors
     ///

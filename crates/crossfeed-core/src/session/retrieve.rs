@@ -243,7 +243,7 @@ impl Work<'_> {
     }
 
     /// A value as JSON, in its original bytes, and its tokens; only the tokens if they are far too many. `whole` is
-    /// what is stored, if the value is that without internal fields.
+    /// the stored item, if the value is all of it without internal fields.
     fn written(
         &self,
         view: &View<'_>,
@@ -257,7 +257,7 @@ impl Work<'_> {
         if let Some(raw) = raw.filter(|raw| raw.len() > self.max_bytes()) {
             return (None, self.count(raw));
         }
-        // An object without its internal fields is what is left of its bytes.
+        // An object without its internal fields keeps the rest of its bytes.
         let distinct = whole.filter(|whole| {
             let root = whole.root();
             root.is_ok_and(|root| !root.document_has_duplicates())

@@ -51,7 +51,7 @@ impl Session {
         }
     }
 
-    /// Removes all data of the session: results, artifacts, what is remembered of those that are gone, and its sums.
+    /// Removes all data of the session: results, artifacts, the tombstones of those that are gone, and its sums.
     /// Every id is unknown afterwards, those of calls in flight included; what such a call returns later is recorded.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Replaces an expectation that names what came.
+/// Replaces an expectation that names a withheld key.
 const EXPECTED: &str = "what the tool's schema asks for";
 /// The beginning of such an expectation, which lists unexpected keys.
 const NAMES_WHAT_CAME: &str = "no property ";
@@ -82,7 +82,7 @@ impl ResolveJob {
         repairs.retain(|repair| !repair.at.and_around().skip(1).any(&mut hides));
     }
 
-    /// The redacted form of what a link refers to; `None` if nothing is withheld.
+    /// The redacted form of the item that a link refers to; `None` if nothing is withheld.
     fn shown_of(&self, link: &LineageEntry) -> Option<Result<StoredItem, RevealError>> {
         let source = &link.source;
         let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
@@ -107,7 +107,7 @@ impl ResolveJob {
     }
 }
 
-/// Whether a link passed on what it refers to unseen.
+/// Whether a link passed an item on unseen.
 fn is_bare(link: &LineageEntry) -> bool {
     link.source.select.is_none() && !link.source.used_default
 }

@@ -18,7 +18,7 @@ use crossfeed_jmespath::{Arena, Budget};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 
-/// A result or an artifact, and what work on it needs.
+/// A result or an artifact, and the context of work on it.
 pub(super) struct Work<'w> {
     pub(super) inner: &'w Inner,
     pub(super) key: &'w LookupKey,
@@ -29,7 +29,7 @@ pub(super) struct Work<'w> {
 }
 
 impl Work<'_> {
-    /// Its views, and the budget for what is selected from them.
+    /// Its views, and a budget for selecting from them.
     pub(super) fn views(&self) -> Result<(Views<'_>, Budget), LimitError> {
         let (budget, views) = self.try_views();
         Ok((views?, budget))
@@ -63,7 +63,7 @@ impl Work<'_> {
         self.inner.options.context.tokens.count_bytes(text)
     }
 
-    /// What was shown: so many tokens of it.
+    /// The record that this many tokens of it were shown.
     pub(super) fn showing(&self, tokens: usize, is_whole: bool) -> ShownItem {
         ShownItem {
             tokens,
@@ -80,9 +80,9 @@ impl Session {
         found.map_err(|error| Failure::with_ids(&key.call_id, key.artifact_id.as_ref(), error))
     }
 
-    /// Runs work on what is stored: here if both are `small`, else on a blocking thread. Then lets the store count
-    /// what the work added to a result: its index, and its redacted form; artifacts count theirs themselves. The
-    /// session's memory is charged for what the work builds, until it is done.
+    /// Runs work on a stored item: here if both are `small`, else on a blocking thread. Then lets the store count
+    /// the memory that the work added to a result: its index, and its redacted form; artifacts count theirs
+    /// themselves. The session's memory is charged for what the work builds, until it is done.
     pub(super) async fn work_on<T: Send + 'static>(
         &self,
         key: &LookupKey,
@@ -132,7 +132,7 @@ impl Session {
         self.work_on(key, stored, small, work).await
     }
 
-    /// Runs work on what is stored, and counts the outcome as shown to the model.
+    /// Runs work on a stored item, and counts the outcome as shown to the model.
     pub(super) async fn show<T: Send + 'static>(
         &self,
         key: &LookupKey,

@@ -1,5 +1,5 @@
-//! What a parameter is likely to want, beyond what its schema demands: how well a place of a result goes with
-//! its name and its schema's words.
+//! The intent of a parameter beyond its schema: how well a place in a result matches its name and the words
+//! of its schema.
 
 use super::place::{self, SchemaPlace};
 use crate::{
@@ -11,25 +11,25 @@ use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// From which likeness on a name is taken for another spelling of the parameter's.
+/// The similarity from which a name is taken for another spelling of the parameter's.
 const ALIKE: f64 = 0.7;
-/// The most bytes of a text whose look is judged.
+/// The most bytes of a text whose format is examined.
 const MAX_TEXT_BYTES: usize = 2048;
 /// How many words of descriptions are kept.
 const MAX_WORDS: usize = 200;
 
-/// What a parameter is likely to want.
+/// The values that a parameter is likely to want.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParameterIntent {
     pub(super) name: Option<String>,
     /// The name, folded, and its words.
     folded: String,
     words: Vec<String>,
-    /// What the texts are, as the schema or the name says.
+    /// The format of texts, by the schema or the name.
     format: Option<TextFormat>,
     /// The words of titles and descriptions.
     described: HashSet<String>,
-    /// The types that are demanded; none where any may do.
+    /// The types that the schema demands; `None` for any.
     kinds: Option<Vec<Kind>>,
 }
 
@@ -44,7 +44,7 @@ enum TextFormat {
 }
 
 impl ParameterIntent {
-    /// What the schemas at places of a document say, and the name of what they are for.
+    /// The intent by the schemas at places of a document, and by the parameter's name.
     pub(super) fn new(document: &Value, places: &[SchemaPlace], name: Option<String>) -> Self {
         let here = place::followed(document, places);
         let items = place::followed(document, &place::inside(document, &here, "0"));
@@ -61,7 +61,7 @@ impl ParameterIntent {
             .filter(|word| word.len() > 2)
             .take(MAX_WORDS)
             .collect();
-        // Beside a reference the older dialects demand nothing.
+        // Older dialects ignore keywords beside a reference.
         let demanded = here.iter().filter(|place| place.always);
         let demanded = demanded.filter_map(schema_at);
         let demanded = demanded.filter(|schema| schema.get("$ref").is_none());
@@ -83,7 +83,7 @@ impl ParameterIntent {
         }
     }
 
-    /// What the parameter at a place of the arguments is likely to want.
+    /// The intent of the parameter at a place of the arguments.
     pub(crate) fn for_argument(document: &Value, at: &Pointer) -> Self {
         let places = place::schemas_for_argument(document, at);
         Self::new(document, &places, place::name_in_arguments(at))
@@ -100,13 +100,13 @@ impl ParameterIntent {
         self
     }
 
-    /// Whether lists are wanted rather than their items.
+    /// Whether the parameter wants lists rather than their items.
     pub(super) fn is_list(&self) -> bool {
         let kinds = self.kinds.as_deref();
         kinds.is_some_and(|kinds| kinds.contains(&Kind::Array) && !kinds.contains(&Kind::String))
     }
 
-    /// Whether a value of this type may fit, where types may be repaired or not.
+    /// Whether a value of this type may fit, possibly after a repair of its type.
     pub(super) fn may_be(&self, kind: Kind, repairs: bool) -> bool {
         let Some(kinds) = &self.kinds else {
             return true;
@@ -120,7 +120,7 @@ impl ParameterIntent {
         kinds.contains(&kind) || repairs && repaired
     }
 
-    /// How well a place goes with the parameter: more is better.
+    /// How well a place matches the parameter: more is better.
     pub(super) fn similarity(&self, candidate: &Candidate<'_>) -> u32 {
         let named = self.name_similarity(&candidate.names);
         let own = candidate.names.last().map(|name| words(name));
@@ -157,7 +157,7 @@ impl ParameterIntent {
         if within && (wanted.contains(&name) || name.contains(wanted)) {
             return 5;
         }
-        // Of names this short there is effort enough.
+        // Names this short need no budget.
         let alike = ComparisonBudget::new(usize::MAX).similarity(wanted, &name, ALIKE);
         if alike.is_some() { 4 } else { 0 }
     }
@@ -196,7 +196,7 @@ impl TextFormat {
         })
     }
 
-    /// What the last word of a name promises.
+    /// The format that the last word of a name suggests.
     fn from_name(word: &str) -> Option<Self> {
         Some(match word {
             "url" | "uri" | "href" | "urls" | "uris" | "link" | "links" => Self::Uri,

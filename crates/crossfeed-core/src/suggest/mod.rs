@@ -1,4 +1,4 @@
-//! Suggests selectors whose values fit a parameter, and judges which of some given selectors do.
+//! Suggests selectors whose values fit a parameter, and filters given selectors by the same test.
 
 mod intent;
 mod parameter;
@@ -23,15 +23,15 @@ use std::{cmp::Reverse, collections::HashSet, fmt};
 pub(crate) const OFFERED: usize = 3;
 /// How many values are tested: each test is a validation.
 const MAX_TESTED: usize = 60;
-/// The largest value that is tested: the fields of some thousands of records.
+/// The size of the largest value that is tested: the fields of some thousands of records.
 const MAX_VALUE_BYTES: usize = 1 << 20;
-/// Bytes of all values that are tested.
+/// The most bytes of all tested values together.
 const MAX_TESTED_BYTES: usize = 4 << 20;
-/// The largest text that is tested: as large as references may bring in by default.
+/// The size of the largest text that is tested: as large as references may bring in by default.
 const MAX_TEXT_BYTES: usize = 64 << 20;
-/// How many texts are tested that are larger than other values may be.
+/// How many texts beyond the limit of other values are tested.
 const MAX_LARGE_TEXTS: usize = 2;
-/// The steps of one evaluation: what takes more gives more than is tested.
+/// The steps of one evaluation: a selector that takes more gives too large a value to test.
 const MAX_EVALUATION_STEPS: u64 = 300_000;
 
 /// A selector whose value fits a parameter.
@@ -52,7 +52,7 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// A test of whether a value fits. It gets the digits of a number, too.
+/// A test of whether a value fits. It also gets the digits of a number.
 pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 
 /// A value on which selectors are tried.
@@ -60,11 +60,11 @@ pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 pub(crate) struct Trial<'a, 'v> {
     pub(crate) view: &'v View<'a>,
     pub(crate) arena: &'a Arena,
-    /// For the walk and for what is opened on the way.
+    /// For the walk, and for the JSON in strings that it opens.
     pub(crate) budget: &'v Budget,
-    /// What selectors may be: none is offered that would be refused.
+    /// The limits of selectors: only those that pass are offered.
     pub(crate) options: &'v SelectOptions,
-    /// Whether types may be repaired for the parameter.
+    /// Whether types of values may be repaired for the parameter.
     pub(crate) repairs: bool,
 }
 
@@ -80,10 +80,10 @@ impl<'a> Trial<'a, '_> {
         self.fitting(&schema.intent, most, &mut fits)
     }
 
-    /// The selectors whose values `fits` accepts, best first: those that go best with the intent, then
-    /// those that a next tool is likely to want, then those nearest to the root, ties in document
-    /// order; one for places of the same names. A value that would lose digits on its way to the
-    /// tool is not offered.
+    /// The selectors whose values `fits` accepts, best first: those that match the intent best, then those
+    /// that a next tool is likely to want, then those nearest to the root, ties in document order. Of places
+    /// with the same names one is offered. A value that would lose digits on its way to the tool is not
+    /// offered.
     pub(crate) fn fitting(
         &self,
         intent: &ParameterIntent,
@@ -130,7 +130,7 @@ impl<'a> Trial<'a, '_> {
         offered
     }
 
-    /// Those of some selectors whose values fit.
+    /// The selectors among those given whose values fit.
     pub(crate) fn fitting(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
@@ -146,11 +146,11 @@ impl<'a> Trial<'a, '_> {
         let limits = Limits::default()
             .with_base_steps(MAX_EVALUATION_STEPS)
             .with_output_bytes(MAX_VALUE_BYTES);
-        // A budget of its own, so that no selector takes what the next one needs.
+        // Each selector has its own budget, so that one cannot use up another's.
         let budget = Budget::new(&limits, 0);
         let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
         let most = MAX_VALUE_BYTES.min(left.bytes);
-        // What is copied tells its size beforehand.
+        // The size is known before the value is built.
         if let Some(cursor) = found.as_cursor().filter(|cursor| cursor.raw().len() > most) {
             return self.large_text(cursor, left);
         }
@@ -169,14 +169,14 @@ impl<'a> Trial<'a, '_> {
         })
     }
 
-    /// A text that is too large for most tests. It may be the very one that the parameter wants.
+    /// Tests a text that is too large for most tests, since it may be the one that the parameter wants.
     fn large_text(&self, cursor: Cursor<'_>, left: &mut TestBudget) -> Option<TestValue> {
         let bytes = cursor.raw().len();
         if cursor.kind() != Kind::String || bytes > MAX_TEXT_BYTES {
             return None;
         }
         left.large_texts = left.large_texts.checked_sub(1)?;
-        // Twice, because a repair may be tried, too. It is given back with the arena.
+        // Twice, because a repair may be tried as well. The arena gives it back.
         let room = bytes.saturating_mul(2);
         self.arena.reservation().reserve(room).ok()?;
         Some(TestValue {
@@ -186,7 +186,7 @@ impl<'a> Trial<'a, '_> {
     }
 }
 
-/// What may still be tested.
+/// How much more may be tested.
 struct TestBudget {
     bytes: usize,
     large_texts: usize,
@@ -199,15 +199,15 @@ impl TestBudget {
     };
 }
 
-/// A value that is tested.
+/// A value to be tested.
 struct TestValue {
     json: Value,
     /// The digits of a number.
     digits: Option<String>,
 }
 
-/// The selectors for a place and for all places like it, each with the type of its value; those for
-/// all come first where lists are wanted.
+/// The selectors for a place and for all places like it, each with the type of its value; the latter come
+/// first if lists are wanted.
 fn selectors(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
     let one = (candidate.selector.clone(), candidate.view.kind());
     let Some(in_each) = &candidate.in_each else {
@@ -222,7 +222,7 @@ fn selectors(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
     std::iter::once(each).chain(flat).chain([one]).collect()
 }
 
-/// The selector for all places like this one, of all lists on the way, in one list.
+/// The selector for all places like this one, in all items of the lists on its path.
 fn flattened(candidate: &Candidate<'_>) -> Option<String> {
     let expression = Expression::parse(&candidate.selector).ok()?;
     let spine = expression.spine();

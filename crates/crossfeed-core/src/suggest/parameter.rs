@@ -1,4 +1,4 @@
-//! The schema of one parameter, which says what a suggestion must give.
+//! The schema of one parameter, which suggested values must fit.
 
 use super::{
     intent::ParameterIntent,
@@ -12,13 +12,12 @@ use crossfeed_schema::{Dialect, SchemaError, check, index::may_refer};
 use crossfeed_wire::{ErrorCode, Fault, Pointer, fragment::encoded};
 use serde_json::{Map, Value, json};
 
-/// The address of the document within the schema that judges a part of it, where it has none of its
-/// own.
+/// The URI of a document within the schema that combines parts of it, if it has none of its own.
 const DOCUMENT: &str = "crossfeed:///parameter";
 /// The most characters of a pointer that a message quotes.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// The schema of one parameter of a tool. Cloning shares what is compiled.
+/// The schema of one parameter of a tool. Cloning shares the compiled schema.
 ///
 /// ```
 /// use crossfeed_core::ParameterSchema;
@@ -42,7 +41,7 @@ pub struct ParameterSchema {
     pub(crate) intent: ParameterIntent,
 }
 
-/// Why there is no schema of a parameter.
+/// Why the schema of a parameter cannot be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -52,9 +51,9 @@ pub enum ParameterError {
     /// The pointer leads to no schema and names no parameter: `/urll`.
     #[error("`{at}` leads to no schema and names no parameter")]
     Nowhere {
-        /// The pointer, of a long one the beginning.
+        /// The pointer; only the beginning of a long one.
         at: String,
-        /// The parameters that are there, as pointers: the first 20 of at most 200 bytes.
+        /// The parameters of the schema, as pointers: the first 20 of at most 200 bytes.
         parameters: Vec<String>,
     },
 }
@@ -70,7 +69,7 @@ impl ParameterError {
         Fault::Host
     }
 
-    /// What was there, then one next step.
+    /// What was found, then one next step.
     pub fn advice(&self) -> String {
         match self {
             Self::Schema(error) => schema_advice(error),
@@ -92,7 +91,7 @@ impl ParameterError {
     }
 }
 
-/// One next step for an invalid schema; the message tells what is wrong, and where.
+/// One next step for an invalid schema; the message names the fault and its place.
 fn schema_advice(error: &SchemaError) -> String {
     match error {
         SchemaError::NoSchema { .. } => {
@@ -119,14 +118,13 @@ fn schema_advice(error: &SchemaError) -> String {
     }
 }
 
-/// The beginning of what a message quotes.
+/// The beginning of a text that a message quotes.
 fn cut(text: &str) -> String {
     text.chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 impl ParameterSchema {
-    /// A schema that is all the parameter's own. It has no name, unless one is
-    /// [given](Self::with_name).
+    /// The schema of a parameter on its own. It has no name, unless [`Self::with_name`] gives it one.
     ///
     /// # Errors
     ///
@@ -136,8 +134,8 @@ impl ParameterSchema {
     }
 
     /// The schema of the parameter at a place: of the schema itself (`/properties/url`), else of the
-    /// arguments that it is for (`/url`, `/filters/0/url`). What the schema refers to elsewhere in
-    /// the document is found, and the document's dialect is kept.
+    /// arguments that it is for (`/url`, `/filters/0/url`). References to other parts of the document work,
+    /// and the document's dialect applies.
     ///
     /// # Errors
     ///
@@ -156,7 +154,7 @@ impl ParameterSchema {
         })
     }
 
-    /// The schema of a place of the arguments; `None` where the document does not describe it.
+    /// The schema of a place of the arguments; `None` if the document does not describe it.
     pub(crate) fn for_argument(
         document: &Value,
         at: &Pointer,
@@ -179,29 +177,29 @@ impl ParameterSchema {
         Ok(Self { schema, intent })
     }
 
-    /// The same for a parameter of this name: results that are called alike come first.
+    /// Names the parameter: values with similar names come first.
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.intent = self.intent.named(name.into());
         self
     }
 
-    /// The name of the parameter, where it has one.
+    /// The name of the parameter, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.intent.name.as_deref()
     }
 
-    /// The steps for judging any number of values.
+    /// The steps for validating any number of values.
     pub(crate) fn steps(&self) -> Steps {
         self.schema.steps(&Value::Null)
     }
 
-    /// Whether a value fits; no where that takes too much to find out.
+    /// Whether a value fits; false if that takes too many steps to find out.
     pub(crate) fn accepts(&self, value: &Value, steps: &mut Steps) -> bool {
         self.schema.accepts(value, steps).unwrap_or(false)
     }
 }
 
-/// The name of what a place of a schema is for: `url` of `/properties/urls/items` and of
+/// The name of the parameter that a place of a schema describes: `url` for `/properties/url/items` and for
 /// `/$defs/url`.
 fn name_in_schema(at: &Pointer) -> Option<String> {
     let tokens: Vec<String> = at.tokens().collect();
@@ -212,7 +210,7 @@ fn name_in_schema(at: &Pointer) -> Option<String> {
     named.cloned()
 }
 
-/// A schema that judges by the schemas at places of a document.
+/// A schema that combines the schemas at places of a document.
 fn judge(document: &Value, places: &[SchemaPlace]) -> Result<Value, SchemaError> {
     if is_whole(places) {
         return Ok(document.clone());
@@ -221,7 +219,7 @@ fn judge(document: &Value, places: &[SchemaPlace]) -> Result<Value, SchemaError>
     let mut parts = places
         .iter()
         .filter_map(|place| document.pointer(&place.at));
-    // Schemas that refer to nothing are judged alone, whatever the rest of the document is.
+    // Schemas without references stand alone, whatever the rest of the document is.
     if !parts.any(may_refer) {
         let dialect = match check(document) {
             Ok(dialect) => Some(dialect),
@@ -255,12 +253,12 @@ fn judge(document: &Value, places: &[SchemaPlace]) -> Result<Value, SchemaError>
     Ok(schema.into())
 }
 
-/// Whether a document judges as it is.
+/// Whether the only place is the whole document.
 fn is_whole(places: &[SchemaPlace]) -> bool {
     *places == [SchemaPlace::new("")]
 }
 
-/// An error of a schema that judges by parts of a document, with its place in that.
+/// An error of a combined schema, with its place in the document.
 fn in_document(error: SchemaError, places: &[SchemaPlace]) -> SchemaError {
     match error {
         SchemaError::Invalid { at, message } if !is_whole(places) => SchemaError::Invalid {
@@ -287,7 +285,7 @@ fn place_in_document(at: &Pointer, places: &[SchemaPlace]) -> Option<Pointer> {
 /// The keywords for schemas that always apply, and for alternatives.
 const COMBINATORS: [(&str, bool); 2] = [("allOf", true), ("anyOf", false)];
 
-/// The schema that the parts at places of a document make together.
+/// Combines the parts at places of a document.
 fn combined(
     dialect: Option<Dialect>,
     places: &[SchemaPlace],

@@ -1,5 +1,4 @@
-//! Where a pointer leads in a schema: to a schema within it, or to the schemas of a parameter of the
-//! arguments.
+//! Resolves a pointer in a schema: to a schema within it, or to the schemas of a parameter of the arguments.
 
 use crossfeed_schema::keywords::{self, Holds};
 use crossfeed_wire::{Pointer, fragment::decoded};
@@ -8,9 +7,9 @@ use std::collections::HashSet;
 
 /// How many schemas are followed for one step: references and combinators fan out.
 const MAX_FOLLOWED: usize = 1000;
-/// The most parameters that are named where a pointer leads nowhere.
+/// The most parameters that an error names.
 const MAX_NAMED: usize = 20;
-/// The most bytes of a parameter's pointer that is named.
+/// The most bytes of a parameter's pointer that an error names.
 const MAX_NAMED_BYTES: usize = 200;
 
 /// A schema within a document.
@@ -18,7 +17,7 @@ const MAX_NAMED_BYTES: usize = 200;
 pub(super) struct SchemaPlace {
     /// The pointer to it.
     pub(super) at: String,
-    /// Whether a value must fit it. Of the others, which are alternatives, a value must fit one.
+    /// Whether a value must fit it. The other schemas are alternatives, of which a value must fit one.
     pub(super) always: bool,
 }
 
@@ -36,11 +35,11 @@ fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-/// Whether a pointer leads to a schema within the document: step by step through keywords that hold
-/// schemas, or through what no keyword is known to be, as in `#/components/schemas/Item`.
+/// Whether a pointer leads to a schema within the document: step by step through keywords that hold schemas,
+/// or through unknown keywords, as in `#/components/schemas/Item`.
 pub(super) fn is_schema_at(root: &Value, at: &Pointer) -> bool {
     let mut here = root;
-    // Whether the value at hand is a list or a map of schemas.
+    // Whether the current value is a list or a map of schemas.
     let mut is_container = false;
     for token in at.tokens() {
         let Some(next) = child(here, &token) else {
@@ -65,14 +64,14 @@ fn child<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {
     }
 }
 
-/// The schemas for a place of the arguments; none where the schema does not describe it.
+/// The schemas for a place of the arguments; empty if the document does not describe it.
 pub(super) fn schemas_for_argument(root: &Value, at: &Pointer) -> Vec<SchemaPlace> {
     at.tokens().fold(vec![SchemaPlace::new("")], |here, token| {
         inside(root, &followed(root, &here), &token)
     })
 }
 
-/// The last name on the way to a place of the arguments.
+/// The last name on the path to a place of the arguments.
 pub(super) fn name_in_arguments(at: &Pointer) -> Option<String> {
     let names = at.tokens().filter(|token| token.parse::<usize>().is_err());
     names.last()
@@ -95,7 +94,7 @@ pub(super) fn parameters(root: &Value) -> Vec<String> {
     named
 }
 
-/// The schemas and all that they refer to or combine, each once, those that always apply first.
+/// The schemas, and all that they refer to or combine, each once; those that always apply come first.
 pub(super) fn followed(root: &Value, places: &[SchemaPlace]) -> Vec<SchemaPlace> {
     let mut known = HashSet::new();
     let mut all = Vec::new();
@@ -133,7 +132,7 @@ pub(super) fn followed(root: &Value, places: &[SchemaPlace]) -> Vec<SchemaPlace>
     all
 }
 
-/// Where a reference within the document leads, if it is written as a JSON Pointer.
+/// The target of a reference within the document, if it is written as a JSON Pointer.
 fn target(root: &Value, reference: &Value) -> Option<String> {
     let fragment = reference.as_str()?.strip_prefix('#')?;
     let written = root.pointer(fragment).map(|_| fragment.to_owned());
@@ -143,7 +142,7 @@ fn target(root: &Value, reference: &Value) -> Option<String> {
     })
 }
 
-/// The schemas for the member or item `token` of what schemas are for.
+/// The schemas for the member or item `token` of a value that fits `schemas`.
 pub(super) fn inside(root: &Value, around: &[SchemaPlace], token: &str) -> Vec<SchemaPlace> {
     let mut inner = Vec::new();
     for SchemaPlace { at, always } in around {
@@ -170,7 +169,7 @@ pub(super) fn inside(root: &Value, around: &[SchemaPlace], token: &str) -> Vec<S
             listed.or_else(|| place(rest, None))
         };
         let own = place("properties", Some(token)).or_else(|| item().filter(|_| is_index));
-        // What is not named may be anything: a schema says something only where it asks for something.
+        // A schema that demands nothing does not describe the value.
         let other = || {
             let other = schema.get("additionalProperties");
             place("additionalProperties", None).filter(|_| other.is_some_and(Value::is_object))

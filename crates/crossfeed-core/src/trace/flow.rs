@@ -86,7 +86,7 @@ fn unmet(written: &str, error: &Error) -> Option<String> {
     }
 }
 
-/// What is recorded of one reference.
+/// The recorded facts of one reference.
 struct ReferenceFacts<'l> {
     call: &'l str,
     artifact: Option<&'l str>,

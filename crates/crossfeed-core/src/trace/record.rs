@@ -1,4 +1,4 @@
-//! The span of a recording, and the place of what is recorded in a trace.
+//! The span of a recording, and the place of the recorded result in a trace.
 
 use super::call::{CallTrace, begin_in};
 use crate::telemetry::{Telemetry, fail, number, stage, within};

@@ -1,8 +1,8 @@
-//! What validating may cost: with references in a schema, a few hundred bytes of schema and value
-//! can ask for 2^100 evaluations, and the validator itself has no budget.
+//! Bounds the cost of validation: with references in a schema, a few hundred bytes of schema and value can
+//! require 2^100 evaluations, and the validator itself has no budget.
 //!
-//! The evaluations of a subschema on a value are counted without making them: each pair of subschema and
-//! value is looked at once, however often it would be evaluated.
+//! The evaluations of a subschema on a value are counted without performing them: each pair of subschema and
+//! value is examined once, however often it would be evaluated.
 
 use crate::{arguments::count_of, error::ValidationCost};
 use crossfeed_schema::{
@@ -13,20 +13,20 @@ use crossfeed_schema::{
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// How many evaluations the arguments of one call may take, however small they are.
+/// The evaluations that the arguments of one call may always take.
 const MAX_STEPS: u64 = 10_000_000;
-/// How many more for each value of the arguments.
+/// Further evaluations for each value of the arguments.
 const STEPS_PER_VALUE: u64 = 50;
-/// How many pairs of subschema and value are looked at, and one more for each value.
+/// The most pairs of subschema and value that are examined, besides one for each value.
 const MAX_PAIRS: usize = 1_000_000;
-/// An evaluation that says what does not fit counts as this many that only say whether it fits:
-/// what each alternative misses is collected at every level.
+/// An evaluation that explains mismatches counts as this many that only detect them, because it collects the
+/// mismatches of every alternative at every level.
 const EXPLANATION_WEIGHT: u64 = 50;
-/// What the schema of another document that the validator itself knows asks of each value: the
-/// largest, that of JSON Schema, asks less.
+/// The steps per value for a schema of another document that the validator knows: the largest, that of JSON
+/// Schema, takes fewer.
 const FOREIGN_STEPS_PER_VALUE: u64 = 200;
 
-/// The steps that the validations of one call may take together. Schemas that are not counted need none.
+/// The steps that all validations of one call may take together. Schemas without a graph need none.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     limit: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// As many as the arguments may take.
+    /// The steps for these arguments.
     pub(super) fn new(arguments: &Value) -> Self {
         let values = count_of(arguments);
         let limit = MAX_STEPS.saturating_add(STEPS_PER_VALUE.saturating_mul(values as u64));
@@ -46,8 +46,7 @@ impl Steps {
         }
     }
 
-    /// Pays for one validation, by a schema that costs something to count; once the steps do not suffice,
-    /// none is left.
+    /// Pays for one validation, if the schema has a graph. Once the steps do not suffice, none are left.
     pub(super) fn pay(
         &mut self,
         graph: Option<&Graph>,
@@ -65,16 +64,16 @@ impl Steps {
     }
 }
 
-/// What a subschema has evaluated.
+/// An evaluation that a subschema causes.
 #[derive(Debug)]
 enum Step {
     /// A subschema of the document.
     Subschema(usize, Instance),
-    /// A schema of another document, on the same value and all within.
+    /// A schema of another document, on the same value and all values in it.
     Foreign,
 }
 
-/// What a subschema is evaluated on.
+/// The instance that a subschema is evaluated on.
 #[derive(Debug)]
 enum Instance {
     /// The same value.
@@ -89,12 +88,13 @@ enum Instance {
     Names,
 }
 
-/// The subschemas of a schema by what they have evaluated; the first is the schema itself.
+/// The subschemas of a schema, each with the evaluations that it causes; the first is the schema itself.
 #[derive(Debug)]
 pub(super) struct Graph(Vec<Vec<Step>>);
 
 impl Graph {
-    /// The graph of a schema that holds references. Others cost what the value is long, and need none.
+    /// The graph of a schema that holds references. Other schemas cost no more than the length of the value,
+    /// and need none.
     pub(super) fn new(schema: &Value, dialect: Dialect, index: &Index) -> Option<Self> {
         if index.is_empty() {
             return None;
@@ -126,8 +126,8 @@ impl Graph {
         Some(Self(nodes))
     }
 
-    /// Whether a small value may take long: the schema leads into itself, or by very many ways to one
-    /// of its parts.
+    /// Whether a small value may take long: the schema refers to itself, or reaches one of its parts on very
+    /// many paths.
     pub(super) fn is_slow(&self) -> bool {
         const MAX_WAYS: u64 = 10_000;
         let nodes = self.0.len();
@@ -142,7 +142,7 @@ impl Graph {
         for to in (0..nodes).flat_map(next) {
             left[to] += 1;
         }
-        // Each node once all that lead to it are done; what is part of a cycle never is.
+        // A node is done once all that lead to it are; the nodes of a cycle never are.
         let mut ways: Vec<u64> = (0..nodes).map(|node| u64::from(node == 0)).collect();
         let mut open: Vec<usize> = (0..nodes).filter(|node| left[*node] == 0).collect();
         let mut done = 0;
@@ -165,7 +165,7 @@ impl Graph {
     /// The evaluations on a value, if they are at most `most` and take at most `pairs` pairs to
     /// count.
     fn cost(&self, value: &Value, most: u64, pairs: usize) -> Option<u64> {
-        /// What is known of a pair: `None` while it is being counted.
+        /// The evaluations of each pair: `None` while they are being counted.
         type Counts = HashMap<(usize, usize), Option<u64>>;
         let mut known = Counts::new();
         let mut open = vec![(0, value, false)];
@@ -214,8 +214,8 @@ impl Graph {
         known.get(&(0, identity(value))).copied().flatten()
     }
 
-    /// Tells each subschema that a node has evaluated, on which value and how often; without a value
-    /// each time is one step.
+    /// Calls `tell` with each subschema that a node has evaluated, the value, and how often; without a value
+    /// each evaluation is one step.
     fn parts<'v>(
         &self,
         node: usize,
@@ -246,8 +246,8 @@ impl Graph {
     }
 }
 
-/// What a schema has evaluated. Where a reference leads may depend on the way to it: then to all that it
-/// may be, which `dynamic` names.
+/// The evaluations that a schema causes. A dynamic reference counts for all of its possible targets, which
+/// `dynamic` names.
 fn steps<'s>(
     schema: &'s Value,
     document: &Document<'s>,
@@ -291,8 +291,8 @@ fn steps<'s>(
     steps
 }
 
-/// The address of a list or object that holds something. Nothing else has parts: all others cost
-/// the same.
+/// The address of a list or object that is not empty; 0 for any other value, because all of those cost the
+/// same.
 fn identity(value: &Value) -> usize {
     match value {
         Value::Array(items) if !items.is_empty() => address(value),

@@ -1,5 +1,5 @@
-//! What a schema asks for, in words a model can act on. The schema's own values may be shown; the
-//! data's may not.
+//! Describes the demands of a schema, in words that a model can act on. The schema's own values may be shown;
+//! the data's may not.
 
 use crate::error::cut;
 use jsonschema::{
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The most characters of one description.
 const MAX_CHARS: usize = 200;
 
-/// Whether another JSON type could fit where the error stands.
+/// Whether another JSON type could fit at the place of the error.
 pub(super) fn is_type(error: &ValidationError<'_>) -> bool {
     matches!(
         error.kind(),

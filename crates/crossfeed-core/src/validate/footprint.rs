@@ -1,13 +1,13 @@
-//! The footprint of a schema: what it sees of a value.
+//! The footprint of a schema: the parts of a value that it examines.
 //!
-//! Of arguments, a *skeleton* is built that the schema cannot tell from them: where it asks for a type only,
-//! an empty list stands for any list. The validator judges the skeleton
+//! The validator gets a *skeleton* of the arguments that the schema cannot distinguish from them: where the
+//! schema demands only a type, an empty list stands for any list
 //! (`specs/decisions/0013-a-skeleton-is-judged.md`).
 //!
 //! # Invariant
 //!
-//! Every subschema that is applied to a value gives the same verdict of its skeleton: `not`, `if` and
-//! `oneOf` included. A keyword that is not understood sees everything.
+//! Every subschema gives a value and its skeleton the same verdict, `not`, `if` and `oneOf` included. An
+//! unknown keyword counts as examining everything.
 
 use super::skeleton::FEW_NAMES;
 use crate::{arguments::Room, error::LimitError};
@@ -16,20 +16,19 @@ use crossfeed_schema::{address, keywords};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// How many states a footprint has at most; what lies beyond is seen as a whole.
+/// The most states of a footprint; parts beyond them count as examined in full.
 const MAX_STATES: usize = 2000;
-/// How many looks at subschemas and their keywords finding a footprint takes at most: some milliseconds,
-/// once for a schema.
+/// The most subschemas and keywords that are read to find a footprint: some milliseconds, once for a schema.
 pub(super) const MAX_STEPS: usize = 100_000;
 
-/// What is seen at one place, by all subschemas that apply there: at least what type a value has.
+/// The parts of a value that all subschemas at one place examine: at least its type.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// Everything.
     pub(super) whole: bool,
     /// The text of a string.
     pub(super) text: bool,
-    /// Which number it is, or that it is one.
+    /// The number itself, or only that it is one.
     pub(super) number: bool,
     pub(super) members: Option<Children<HashMap<Box<str>, usize>>>,
     pub(super) items: Option<Children<Vec<usize>>>,
@@ -47,11 +46,11 @@ impl State {
     }
 }
 
-/// The states of children: of some by name or place, of the rest alike.
+/// The states of children: some by name or place, the rest by one.
 #[derive(Debug)]
 pub(super) struct Children<T> {
     pub(super) named: T,
-    /// The state of others; without one it is not seen whether there are any.
+    /// The state of the others; `None` if the schema does not even examine whether there are any.
     pub(super) others: Option<usize>,
 }
 
@@ -78,14 +77,14 @@ impl Children<HashMap<Box<str>, usize>> {
     }
 }
 
-/// The state of what is not seen.
+/// The state of a value that is not examined.
 pub(super) const NOTHING: usize = 0;
-/// The state of what is seen in full.
+/// The state of a value that is examined in full.
 pub(super) const WHOLE: usize = 1;
-/// The state of what the schema itself is applied to.
+/// The state of the root.
 pub(super) const ROOT: usize = 2;
 
-/// What a schema sees, place by place.
+/// The parts that a schema examines, place by place.
 #[derive(Debug)]
 pub(super) struct Footprint(Vec<State>);
 
@@ -105,7 +104,7 @@ impl Footprint {
             steps: 0,
         };
         if finder.number(vec![schema]) != ROOT {
-            // A schema that sees nothing.
+            // The schema examines nothing.
             finder.states.push(State::default());
         }
         while let Some((number, schemas)) = finder.open.pop() {
@@ -114,7 +113,7 @@ impl Footprint {
         (Self(finder.states), finder.steps)
     }
 
-    /// Takes the room for what is built of written arguments to judge them.
+    /// Takes the room for the skeleton of written arguments.
     pub(super) fn take(&self, arguments: Cursor<'_>, room: &mut Room) -> Result<(), LimitError> {
         self.take_at(arguments, ROOT, room)
     }
@@ -172,8 +171,7 @@ impl Footprint {
     }
 }
 
-/// Whether a schema within the schema names itself: then its text alone does not tell what a reference
-/// leads to.
+/// Whether a subschema has an id, so that the target of a reference depends on more than its text.
 fn has_inner_ids(schema: &Value) -> bool {
     let members = schema.as_object().into_iter().flat_map(Map::values);
     let mut open: Vec<&Value> = members.collect();
@@ -192,7 +190,7 @@ fn has_inner_ids(schema: &Value) -> bool {
     false
 }
 
-/// Finds what is seen at each place.
+/// Finds the state at each place.
 struct Finder<'s> {
     root: &'s Value,
     is_named: bool,
@@ -200,7 +198,7 @@ struct Finder<'s> {
     numbers: HashMap<BTreeSet<usize>, usize>,
     open: Vec<(usize, Vec<&'s Value>)>,
     states: Vec<State>,
-    /// Steps that were taken.
+    /// The steps taken so far.
     steps: usize,
 }
 
@@ -229,7 +227,7 @@ impl<'s> Finder<'s> {
         number
     }
 
-    /// What subschemas see of a value that all of them are applied to.
+    /// The state of a value that all of the subschemas are applied to.
     fn state(&mut self, schemas: Vec<&'s Value>) -> State {
         let mut asked = Requirements::default();
         let mut known = BTreeSet::new();
@@ -239,7 +237,7 @@ impl<'s> Finder<'s> {
                 continue;
             }
             let Some(members) = schema.as_object() else {
-                // `true` and `false` see nothing; anything else is not a schema.
+                // `true` and `false` examine nothing; anything else is not a schema.
                 if schema.is_boolean() {
                     continue;
                 }
@@ -248,7 +246,7 @@ impl<'s> Finder<'s> {
             for (keyword, value) in members {
                 let steps = steps_of_keyword(keyword, value, members);
                 if !self.has_room(steps) {
-                    // Nor does any other state look further.
+                    // No other state is refined either.
                     self.steps = MAX_STEPS;
                     return State::whole();
                 }
@@ -280,7 +278,7 @@ impl<'s> Finder<'s> {
             "id" | "$recursiveAnchor" | "$vocabulary" | "minContains" | "maxContains" => {}
             keyword if keywords::is_annotation(keyword) || keyword.starts_with("x-") => {}
             "uniqueItems" if *value == Value::Bool(false) => {}
-            // A scalar stands for itself, but for the text of a long string.
+            // A scalar stands for itself, except for a long string.
             "type" | "multipleOf" | "maximum" | "minimum" | "exclusiveMaximum"
             | "exclusiveMinimum" => asked.number = true,
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
@@ -309,7 +307,7 @@ impl<'s> Finder<'s> {
                 if let Some(properties) = members.get("properties").and_then(Value::as_object) {
                     asked.names.extend(properties.keys().map(String::as_str));
                 }
-                // Once for all three, which come together.
+                // Once for all three, which apply together.
                 let last = asked.objects.last();
                 if !last.is_some_and(|last| std::ptr::eq(*last, members)) {
                     asked.objects.push(members);
@@ -332,7 +330,7 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// What a reference leads to, if that is within the schema for certain.
+    /// The target of a reference, if it is certainly within the schema.
     fn target(&self, reference: &Value) -> Option<&'s Value> {
         let fragment = reference.as_str()?.strip_prefix('#')?;
         let is_plain = !self.is_named && !fragment.contains('%');
@@ -341,7 +339,7 @@ impl<'s> Finder<'s> {
     }
 
     fn state_for(&mut self, asked: &Requirements<'s>) -> State {
-        // Each is looked at when it is chosen, and when it is numbered.
+        // Each costs a step when it is chosen, and one when it is numbered.
         if !self.has_room(asked.steps().saturating_mul(2)) {
             return State::whole();
         }
@@ -369,15 +367,15 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// What is seen of an item that some are applied to besides those for every item.
+    /// The state of an item that some schemas are applied to, besides those for every item.
     fn item(&mut self, schemas: &[&'s Value], every_item: &[&'s Value]) -> usize {
         let schemas = [schemas, every_item].concat();
         self.steps += schemas.len();
         self.number(schemas)
     }
 
-    /// What is seen of the member of a name, or of one that none of the names is. Which patterns
-    /// match is not looked at: all count.
+    /// The state of the member of a name, or of a member with none of the names. All patterns count, whether
+    /// they match or not.
     fn member(&mut self, name: Option<&str>, objects: &[&'s Map<String, Value>]) -> usize {
         let mut schemas = Vec::new();
         for members in objects {
@@ -394,14 +392,14 @@ impl<'s> Finder<'s> {
     }
 }
 
-/// How many steps a keyword takes: one for each thing in it.
+/// The steps of a keyword: one for each entry in it.
 fn steps_of_keyword(keyword: &str, value: &Value, members: &Map<String, Value>) -> usize {
     let of_names = |value: &Value| 1 + value.as_array().map_or(0, Vec::len);
     let inside = match value {
         Value::Array(items) => items.len(),
-        // Names that another name asks for are listed.
+        // Names that depend on another name are listed.
         Value::Object(inner) => inner.values().map(of_names).sum(),
-        // A pointer has at most so many tokens.
+        // A pointer has at most this many tokens.
         Value::String(text) => text.len() / 8,
         _ => 0,
     };
@@ -412,39 +410,39 @@ fn steps_of_keyword(keyword: &str, value: &Value, members: &Map<String, Value>) 
     1 + inside + names.and_then(Value::as_object).map_or(0, Map::len)
 }
 
-/// How many steps it takes to choose what a schema applies to one member.
+/// The steps for choosing the subschemas of one member.
 fn steps_of_member(members: &Map<String, Value>) -> usize {
     let patterns = members.get("patternProperties").and_then(Value::as_object);
     1 + patterns.map_or(0, Map::len)
 }
 
-/// Whether a schema sees nothing of what it is applied to.
+/// Whether a schema examines nothing of a value.
 fn sees_nothing(schema: &Value) -> bool {
     schema.is_boolean() || schema.as_object().is_some_and(Map::is_empty)
 }
 
-/// What subschemas ask of one value.
+/// The demands of subschemas on one value.
 #[derive(Default)]
 struct Requirements<'s> {
     whole: bool,
     text: bool,
     number: bool,
-    /// The names that are looked for.
+    /// The names that are examined.
     names: BTreeSet<&'s str>,
-    /// Whether any name is seen.
+    /// Whether every name is examined.
     all_names: bool,
     /// The schemas that apply others to members.
     objects: Vec<&'s Map<String, Value>>,
-    /// What is applied to the items at each place.
+    /// The schemas for the item at each place.
     items: Vec<Vec<&'s Value>>,
-    /// What is applied to any item.
+    /// The schemas for every item.
     every_item: Vec<&'s Value>,
-    /// Whether it is seen how many items there are.
+    /// Whether the number of items is examined.
     all_items: bool,
 }
 
 impl Requirements<'_> {
-    /// How many schemas are applied to children, each counted for every name and place.
+    /// The number of schemas for children, each counted for every name and place.
     fn steps(&self) -> usize {
         let members = self.objects.iter().map(|members| steps_of_member(members));
         let names = self.names.len() + usize::from(self.all_names);

@@ -1,4 +1,4 @@
-//! Validating: resolved arguments against the tool's own schema.
+//! Validates resolved arguments against the tool's own schema.
 //!
 //! Messages show shapes and the schema's own words, never data.
 
@@ -34,7 +34,7 @@ pub(crate) struct Finding {
     pub(crate) is_type: bool,
 }
 
-/// Judges the arguments; repairs what a reference brought in, where nothing is lost by it.
+/// Validates the arguments; repairs the types of values that references brought in, if that loses nothing.
 pub(crate) fn validate(
     arguments: &mut Value,
     schema: &InputSchema,
@@ -79,7 +79,7 @@ fn failure(finding: Finding, arguments: &Value, links: &LineageIndex<'_>) -> Fai
     failure
 }
 
-/// The references by the places they filled: of several at one place the last counts.
+/// The lineage by place: of several entries for one place the last counts.
 pub(crate) struct LineageIndex<'l>(HashMap<&'l str, &'l LineageEntry>);
 
 impl<'l> LineageIndex<'l> {

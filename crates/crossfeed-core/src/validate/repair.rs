@@ -1,4 +1,5 @@
-//! Lossless repairs of types: a string that is the JSON of what is demanded, a number for a string.
+//! Lossless repairs of types: a string that is the JSON of the demanded value, or a number in place of a
+//! string.
 
 use super::{
     cost::Steps,
@@ -14,9 +15,9 @@ use std::collections::HashSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RepairScope {
-    /// None: the tool's schema judges what came.
+    /// None: values are validated as they are.
     Off,
-    /// What a reference brought in. What a model wrote itself is its own to correct.
+    /// Values that a reference brought in. A model corrects its own.
     #[default]
     References,
     /// Any value of the arguments.
@@ -29,16 +30,16 @@ pub enum RepairScope {
 pub struct TypeRepair {
     /// The place in the resolved arguments.
     pub at: Pointer,
-    /// The JSON type that came.
+    /// The JSON type before.
     pub from: &'static str,
     /// The JSON type that the tool gets.
     pub to: &'static str,
 }
 
-/// How often repairs are looked for: what one brings to light, the next may repair.
+/// The most rounds of repairs: a repair may reveal the next mismatch.
 const ROUNDS: usize = 3;
 
-/// Repairs what may be repaired; a change that does not help is taken back.
+/// Repairs types within `scope`; reverts a change that does not help.
 pub(super) fn repair(
     arguments: &mut Value,
     schema: &InputSchema,
@@ -61,7 +62,7 @@ pub(super) fn repair(
             if !may || !finding.is_type || !tried.insert(finding.at.clone()) {
                 continue;
             }
-            // The digits of a number are known where it is all that a reference brought in.
+            // The digits are known if the number is the whole value of a reference.
             let digits = link
                 .filter(|link| link.at == finding.at)
                 .and_then(|link| link.digits.as_deref());
@@ -101,7 +102,7 @@ pub(super) fn repair(
     Ok(repairs)
 }
 
-/// What repairs would make of a value of which nothing fits, or of every item of a list.
+/// The repaired form of a value, or of a list with every item repaired.
 pub(crate) fn lossless(value: &Value, digits: Option<&str>) -> Option<Value> {
     match value {
         Value::Array(items) => items.iter().map(|item| convert(item, None)).collect(),
@@ -115,7 +116,7 @@ fn convert(value: &Value, digits: Option<&str>) -> Option<Value> {
         Value::String(text) => lossless_json(text),
         Value::Number(number) => match digits {
             Some(digits) => Some(Value::String(digits.to_owned())),
-            // How a fraction was written is not known any more: 1.10 and 1.1 are the same here.
+            // The original digits of a fraction are lost: 1.10 and 1.1 are the same here.
             None if number.is_f64() => None,
             None => Some(Value::String(number.to_string())),
         },

@@ -35,11 +35,11 @@ pub struct InputSchema(Arc<CompiledSchema>);
 struct CompiledSchema {
     schema: Value,
     validator: Validator,
-    /// What a validation costs, where that is not plain.
+    /// The cost of a validation, if it is not linear in the arguments.
     graph: Option<Graph>,
-    /// Whether judging even small arguments may take long.
+    /// Whether validating even small arguments may take long.
     is_slow: bool,
-    /// What it sees of arguments, found when first asked for.
+    /// The parts of arguments that it examines, computed on first use.
     footprint: OnceLock<Footprint>,
 }
 
@@ -54,7 +54,7 @@ impl InputSchema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] when it is not a schema of its dialect, or refers to what is not there.
+    /// [`SchemaError`] when it is not a schema of its dialect, or has a dangling reference.
     ///
     /// ```
     /// use crossfeed_core::InputSchema;
@@ -87,13 +87,13 @@ impl InputSchema {
         &self.0.schema
     }
 
-    /// Whether judging even small arguments may take long: a pattern may go back over a text again
-    /// and again, references may lead to very many schemas.
+    /// Whether validating even small arguments may take long: a pattern may backtrack over a text again and
+    /// again, and references may lead to very many schemas.
     pub(crate) fn is_slow(&self) -> bool {
         self.0.is_slow
     }
 
-    /// What judging these arguments may take, all validations together.
+    /// The steps that all validations of these arguments may take together.
     pub(crate) fn steps(&self, arguments: &Value) -> Steps {
         let graph = self.0.graph.as_ref();
         graph.map_or_else(Steps::default, |_| Steps::new(arguments))
@@ -108,8 +108,8 @@ impl InputSchema {
         Ok(self.0.validator.is_valid(arguments))
     }
 
-    /// Whether arguments fit for certain, found on no more of them than the schema sees. What does
-    /// not is judged as a whole. What the schema sees of what references brought in is charged to `memory`.
+    /// Whether arguments certainly fit, judged by their skeleton; if not, they must be validated as a whole.
+    /// The skeleton of values that references brought in is charged to `memory`.
     pub(crate) fn accepts_unread(
         &self,
         arguments: &Node<'_>,
@@ -125,7 +125,7 @@ impl InputSchema {
         }
     }
 
-    /// Takes the room for what of written arguments the schema sees.
+    /// Takes the room for the parts of written arguments that the schema examines.
     pub(crate) fn take(&self, arguments: Cursor<'_>, room: &mut Room) -> Result<(), LimitError> {
         self.footprint().take(arguments, room)
     }
@@ -135,7 +135,7 @@ impl InputSchema {
         self.0.footprint.get_or_init(footprint)
     }
 
-    /// The first thing that does not fit: nothing is built for the others.
+    /// The first mismatch; the others are not built.
     pub(crate) fn first_finding(
         &self,
         value: &Value,
@@ -146,7 +146,7 @@ impl InputSchema {
         Ok(error.map(|error| Finding::new(&error)))
     }
 
-    /// All that does not fit, in the validator's order.
+    /// All mismatches, in the validator's order.
     pub(crate) fn findings<'f>(
         &'f self,
         arguments: &'f Value,
@@ -168,7 +168,7 @@ impl Finding {
     }
 }
 
-/// The schemas that were used last, by their text: a tool's schema is compiled once.
+/// The most recently used schemas, by their text, so that a tool's schema is compiled once.
 #[derive(Debug)]
 pub(crate) struct Schemas(Mutex<LruCache<String, InputSchema>>);
 

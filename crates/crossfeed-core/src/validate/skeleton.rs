@@ -1,4 +1,5 @@
-//! Builds what a schema sees of arguments. What references brought in is charged before it is built.
+//! Builds the skeleton of arguments: the parts that a schema examines. Values from references are charged
+//! before they are built.
 
 use super::footprint::{Footprint, NOTHING, ROOT, State};
 use crate::arguments::{Child, Node, VALUE_BYTES};
@@ -6,9 +7,9 @@ use crossfeed_jmespath::{Cost, Reservation, Unrepresentable, View};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 
-/// The place of a value in a list.
+/// The memory of a value in a list.
 const ITEM_BYTES: usize = size_of::<Value>();
-/// So many names are looked for one by one in an object that may be large.
+/// Up to this many names are looked up one by one in an object that may be large.
 pub(super) const FEW_NAMES: usize = 16;
 /// Texts of at most this many bytes stand for themselves.
 const SHORT_TEXT: usize = 64;
@@ -16,7 +17,7 @@ const SHORT_TEXT: usize = 64;
 /// Why no skeleton can be built.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SkeletonError {
-    /// The schema sees a value that is not to be held.
+    /// The schema examines a value that cannot be built.
     #[error(transparent)]
     Unrepresentable(#[from] Unrepresentable),
     /// There is no memory left.
@@ -25,7 +26,7 @@ pub(super) enum SkeletonError {
 }
 
 impl Footprint {
-    /// What the schema sees of arguments. What references brought in is charged to `memory`.
+    /// The skeleton of arguments. Values from references are charged to `memory`.
     pub(super) fn skeleton(
         &self,
         arguments: &Node<'_>,
@@ -40,7 +41,7 @@ impl Footprint {
 #[derive(Clone, Copy)]
 struct Builder<'s> {
     footprint: &'s Footprint,
-    /// What is built is charged to it.
+    /// Charged for the skeleton.
     memory: Option<&'s Reservation>,
 }
 
@@ -126,7 +127,7 @@ impl Builder<'_> {
         let state_of = |place: usize| state.items.as_ref()?.item(place);
         let items = items.enumerate();
         for (item, at) in items.map_while(|(place, item)| Some((item, state_of(place)?))) {
-            // While it grows, it may be there twice, and half empty.
+            // While it grows, it may exist twice, and half empty.
             self.reserve(3 * ITEM_BYTES)?;
             list.push(inside(item, at)?);
         }
@@ -157,8 +158,7 @@ impl Builder<'_> {
     }
 }
 
-/// What a value of a document takes where it is built with all that is in it, beside its own place: its texts,
-/// and the places of what it holds.
+/// The memory of a value that is built from a document with all of its children, without its own place.
 pub(crate) fn built_bytes(value: Cursor<'_>) -> usize {
     let inside = |value: Cursor<'_>| value.items().map(built_bytes).sum::<usize>();
     let length = value.len().unwrap_or_default();
