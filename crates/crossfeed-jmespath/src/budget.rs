@@ -1,4 +1,4 @@
-//! What an evaluation may cost.
+//! The limits of an evaluation.
 
 use crossfeed_json::Tables;
 use derive_setters::Setters;
@@ -19,10 +19,10 @@ pub struct Limits {
     pub steps_per_value: u64,
     /// Bytes of output, and of text built on the way: 64 MiB.
     pub output_bytes: usize,
-    /// Time for all that a selection tries: 1 s.
+    /// Time for all readings of a selection: 1 s.
     pub time: Duration,
-    /// When side tables are built beside a document: where they pay. They change neither what a
-    /// selection gives nor the steps it takes.
+    /// When side tables are built beside a document; by default where they pay. They change neither the
+    /// outcome of a selection nor its steps.
     pub tables: Tables,
 }
 
@@ -38,7 +38,7 @@ impl Default for Limits {
     }
 }
 
-/// Which limit an evaluation would have gone beyond.
+/// The limit that an evaluation would have exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cost {
@@ -60,12 +60,12 @@ pub enum Cost {
         /// The time it could have taken.
         limit: Duration,
     },
-    /// More to be built than the host has [memory](crate::Memory) for now; the expression is not to blame.
+    /// Not enough of the host's [memory](crate::Memory) for now, through no fault of the expression.
     #[error("there is no memory left for what the evaluation builds")]
     Memory,
 }
 
-/// What is left of the limits of one selection, over all of its readings.
+/// The rest of the limits of one selection, for all of its readings.
 #[derive(Debug)]
 #[must_use]
 pub struct Budget {
@@ -75,17 +75,16 @@ pub struct Budget {
     text_left: Cell<usize>,
     steps: Cell<u64>,
     limits: Limits,
-    /// Known from the first look at the clock on, unless it was given.
+    /// Set at the first look at the clock, unless it was given.
     deadline: Cell<Option<Instant>>,
     /// The deadline of the caller that waits for the selection.
     latest: Option<Instant>,
 }
 
-/// Steps between two looks at the clock: some tens of microseconds. What costs more at once is
-/// a look of its own.
+/// Steps between two looks at the clock: some tens of microseconds. A single larger cost has its own look.
 const LOOK_EVERY: u64 = 4096;
 
-/// More time than there is, and less than a clock overflows by.
+/// More time than anything takes, and too little to overflow the clock.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 impl Budget {
@@ -107,7 +106,7 @@ impl Budget {
         }
     }
 
-    /// The budget, with its time over at `deadline` if that comes first.
+    /// The budget, with its time limited to `deadline` if that comes first.
     pub fn until(mut self, deadline: Instant) -> Self {
         self.latest = Some(self.latest.map_or(deadline, |known| known.min(deadline)));
         self
@@ -137,7 +136,7 @@ impl Budget {
     /// Reads `bytes` of JSON in a text: like reading the document itself it takes none of the
     /// selection's own time.
     pub(crate) fn untimed<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> T {
-        /// What is shorter is read in some ten microseconds.
+        /// Shorter texts are read in some ten microseconds.
         const SHORT: usize = 64 << 10;
         let Some(deadline) = self.deadline.get().filter(|_| bytes > SHORT) else {
             return read();
@@ -150,7 +149,7 @@ impl Budget {
         value
     }
 
-    /// Takes `steps` from what is left.
+    /// Takes `steps` from those left.
     ///
     /// # Errors
     ///
@@ -197,8 +196,8 @@ impl Budget {
         })
     }
 
-    /// Whether a side table may go on being made: for half of the time that is left at the first
-    /// call, so that a walk has as much when it may not.
+    /// Whether building a side table may go on: for half of the time left at the first call, so that a walk
+    /// has the other half.
     pub(crate) fn building(&self) -> impl FnMut() -> bool + '_ {
         let mut until = None;
         move || {
@@ -227,7 +226,7 @@ impl Budget {
         }
     }
 
-    /// Takes `bytes` of text that is built, and the steps for it.
+    /// Takes `bytes` of built text, and the steps for it.
     pub(crate) fn build_text(&self, bytes: usize) -> Result<(), Cost> {
         let Some(left) = self.text_left.get().checked_sub(bytes) else {
             return Err(Cost::Text {

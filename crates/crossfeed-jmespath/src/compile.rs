@@ -9,14 +9,14 @@ use crossfeed_json::{ColumnRequest, Document, Kind, quoted, short_number};
 use jmespath::ast::{Ast, Comparator, KeyValuePair};
 use std::{mem::discriminant, num::NonZeroU32};
 
-/// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
+/// The greatest depth of the tree: a backstop, since the guard's limit is far lower.
 const MAX_TREE_DEPTH: usize = 512;
 
-/// An expression or a part of it. Each variant says what it is evaluated on.
+/// An expression or a part of it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Node {
-    /// `@`: the value at hand.
+    /// `@`: the current value.
     Current,
     /// `a.b[0]`: fields and indexes only.
     Path(Path),
@@ -50,18 +50,17 @@ pub enum Node {
 #[derive(Debug)]
 pub struct Path {
     pub(crate) parts: Box<[Part]>,
-    /// What following it costs, in steps: one for each node that the parser made of it, and for long
-    /// names one for every 64 bytes.
+    /// The cost of following it, in steps: one for each node of the parser, and one for every 64 bytes of
+    /// long names.
     steps: u32,
-    /// The number, from 1, of the column of the projection around it that has what the path leads
-    /// to. Nodes are held on the stack by everything that recurses over expressions: small ones let
-    /// deep expressions through on small stacks.
+    /// The number, from 1, of the column that holds the path's values in the projection around it. Recursion
+    /// over expressions holds nodes on the stack, so small nodes allow deep expressions on small stacks.
     column: Option<NonZeroU32>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// A member; the number is that of the look-up's prediction.
+    /// A member; the number identifies the prediction of the look-up.
     Field(Box<str>, usize),
     Index(i64),
 }
@@ -70,11 +69,11 @@ pub(crate) enum Part {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Projection {
-    /// What is gone over, on the value at hand.
+    /// The source, evaluated on the current value.
     pub source: Node,
-    /// Which of its values are taken.
+    /// Which of its values it takes.
     pub over: Over,
-    /// What each of them gives; null is left out.
+    /// The expression for each of them; nulls are left out.
     pub each: Node,
     /// The paths that are followed from every item.
     pub(crate) columns: Box<[ColumnRequest]>,
@@ -88,7 +87,7 @@ pub enum Over {
     Items,
     /// `*`: each value of an object.
     Values,
-    /// `[]`: each item of a list, and in place of a list within it its items.
+    /// `[]`: each item of a list, with nested lists replaced by their items.
     Flattened,
     /// `[?a]`: the items for which `a` is truthy.
     Filtered(Node),
@@ -108,7 +107,7 @@ pub struct Comparison {
     pub(crate) operator: Comparator,
     pub(crate) left: Node,
     pub(crate) right: Node,
-    /// The right side, where it is a scalar that stands in the expression.
+    /// The right side, if it is a literal scalar.
     pub(crate) constant: Option<Constant>,
 }
 
@@ -117,7 +116,7 @@ pub struct Comparison {
 pub(crate) enum Constant {
     Number {
         digits: Box<str>,
-        /// As a float, if floats tell it apart.
+        /// The number as a float, if it is distinct as one.
         short: Option<f64>,
     },
     Text(Box<[u8]>),
@@ -209,7 +208,7 @@ impl Compiler<'_> {
                 }))
             }
             Ast::Projection { lhs, rhs, .. } => self.projection(*lhs, *rhs, inner)?,
-            // The parser makes these within a projection only; alone they would mean the same.
+            // The parser creates these only within a projection; alone they would mean the same.
             Ast::Condition { .. }
             | Ast::Flatten { .. }
             | Ast::ObjectValues { .. }
@@ -354,13 +353,13 @@ impl Path {
         }
     }
 
-    /// What following it costs.
+    /// The cost of following it, in steps.
     #[inline]
     pub(crate) fn steps(&self) -> u64 {
         self.steps.into()
     }
 
-    /// Which of the columns of the projection around it has what the path leads to.
+    /// The column that holds the path's values in the projection around it.
     #[inline]
     pub(crate) fn column(&self) -> Option<usize> {
         self.column.map(|number| number.get() as usize - 1)
@@ -382,14 +381,14 @@ impl Path {
 }
 
 impl Comparison {
-    /// Whether it compares by order, which gives null where there is none.
+    /// Whether it compares by order, which gives null for values without one.
     pub fn is_ordered(&self) -> bool {
         !matches!(self.operator, Comparator::Equal | Comparator::NotEqual)
     }
 }
 
 impl Constant {
-    /// The number or string that a literal stands for.
+    /// The number or string of a literal.
     fn from_literal(literal: &Node) -> Option<Self> {
         let document = match literal {
             Node::Text(text) => return Some(Self::Text(text.as_bytes().into())),
@@ -408,7 +407,7 @@ impl Constant {
     }
 }
 
-/// Where the backtick stands that ends a literal.
+/// The offset of the backtick that ends a literal.
 fn closing(inside: &str) -> Option<usize> {
     let mut escaped = false;
     inside.char_indices().find_map(|(at, c)| {
@@ -442,9 +441,9 @@ impl Node {
         matches!(self, Self::Current | Self::Path(_))
     }
 
-    /// Gives each path of fields that the node follows from its own value the number of a column,
-    /// built at once if the node is evaluated and the path followed for certain.
-    /// What looks at other values, or is not a path, is left alone.
+    /// Gives each path of fields that the node follows from its own value the number of a column, built at
+    /// once if the node is certainly evaluated and the path certainly followed. Nodes that read other values,
+    /// or are not paths, are left alone.
     fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<ColumnRequest>) {
         match self {
             Self::Path(path) => {
@@ -458,7 +457,7 @@ impl Node {
                     None => columns.push(ColumnRequest::new(names, at_once)),
                 }
             }
-            // What is behind the first is looked at in some items only, maybe in none.
+            // Parts after the first are evaluated for some items only, maybe for none.
             Self::Or(parts) | Self::And(parts) => {
                 let mut at_once = at_once;
                 for part in parts {
@@ -493,7 +492,7 @@ impl Node {
         }
     }
 
-    /// Whether all that the node looks at of its value is the member `name`.
+    /// Whether the node reads only the member `name` of its value.
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         match self {
             Self::Current => false,
@@ -501,7 +500,7 @@ impl Node {
                 matches!(path.parts.first(), Some(Part::Field(first, _)) if **first == *name)
             }
             Self::Literal(_) | Self::Text(_) | Self::Reference(_) => true,
-            // The other nodes see what the first one gives.
+            // The other nodes see the value of the first one.
             Self::Chain(parts) => parts.first().is_some_and(|first| first.reads_only(name)),
             Self::Project(projection) => projection.source.reads_only(name),
             Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
@@ -518,7 +517,7 @@ impl Node {
 
     /// Adds the steps of the path that this node follows; false where the path ends.
     pub(crate) fn spine<'a>(&'a self, steps: &mut Vec<SpineStep<'a>>) -> bool {
-        // A path ends at what is not one, where the first of its parts leads.
+        // A path ends with the first part of a node that is not a path.
         let first = match self {
             Self::Current => return true,
             Self::Path(path) => {

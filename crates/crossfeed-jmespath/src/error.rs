@@ -25,7 +25,7 @@ pub enum ParseError {
     Arity {
         /// The function.
         name: &'static str,
-        /// What it takes, such as "1 argument".
+        /// The arguments that it takes, such as "1 argument".
         expected: String,
         /// Number of arguments that were given.
         found: usize,
@@ -33,7 +33,7 @@ pub enum ParseError {
     /// A slice with a step of zero: `[::0]`.
     #[error("the step of a slice must not be 0")]
     ZeroStep,
-    /// More operators within each other, or in all, than the parser can be trusted with.
+    /// More operators, nested or in all, than the parser can safely handle.
     #[error("{found} operators {how}, the limit is {limit}")]
     TooDeep {
         /// How many there are.
@@ -46,7 +46,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// Whether the expression may be right, but costs more than it may.
+    /// Whether the expression may be correct, but exceeds a limit.
     pub fn is_too_costly(&self) -> bool {
         matches!(self, Self::TooDeep { .. })
     }

@@ -57,14 +57,14 @@ impl Expression {
         &self.text
     }
 
-    /// Whether the expression is made of fields and indexes only, so that what it names is either
-    /// there or absent.
+    /// Whether the expression consists of fields and indexes only, so that it names a place that exists or is
+    /// absent.
     pub fn is_plain_path(&self) -> bool {
         self.root.is_plain_path()
     }
 
-    /// Whether all that the expression looks at of a value is its member `name`: what it gives is then
-    /// the same on any value with that member.
+    /// Whether the expression reads only the member `name` of a value, so that it gives the same on any value
+    /// with that member.
     ///
     /// ```
     /// use crossfeed_jmespath::Expression;
@@ -77,7 +77,7 @@ impl Expression {
         self.root.reads_only(name)
     }
 
-    /// What the expression is made of.
+    /// The root of the expression's tree.
     ///
     /// ```
     /// use crossfeed_jmespath::{Expression, Node};
@@ -99,9 +99,8 @@ impl Expression {
     }
 }
 
-/// The text with what the parser cannot hold, but the language has, replaced in its place: an index
-/// beyond 32 bits by the largest, a literal such as `` `1e400` `` by a number. Literals are read from
-/// the text as it is written.
+/// The text with valid tokens that the parser cannot hold replaced: an index beyond 32 bits by the largest, a
+/// literal such as `` `1e400` `` by a number. Literals are read from the original text.
 fn parseable(text: &str) -> Cow<'_, str> {
     const LARGEST: &str = "2147483647";
     if !text.contains('`') && !text.bytes().any(|byte| byte.is_ascii_digit()) {

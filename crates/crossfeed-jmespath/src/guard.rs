@@ -1,4 +1,5 @@
-//! What is refused before an expression is parsed: nesting that would exhaust the parser's stack, and forbidden patterns.
+//! Guards that refuse an expression before it is parsed: nesting that would exhaust the parser's stack, and
+//! forbidden patterns.
 //!
 //! Measures how deep an expression nests and how many operators it has, for the limits [`MAX_NESTING`] and
 //! [`MAX_OPERATORS`], and finds the patterns that [`Patterns`] refuses. Every function takes linear time and does not
@@ -71,7 +72,7 @@ enum Level {
     Bracket(Option<u8>),
 }
 
-/// What the last token leaves the parser to expect.
+/// What the parser expects after the last token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Operand,
@@ -143,7 +144,8 @@ impl Depth {
         Expect::Operand
     }
 
-    /// Ends what is open inside the innermost bracket. Without an open bracket the text does not parse, and nothing ends.
+    /// Ends all levels inside the innermost bracket. Without an open bracket the text does not parse, and no
+    /// level ends.
     fn separate(&mut self) -> Expect {
         if self.brackets > 0 {
             self.end_operands(0);
@@ -331,13 +333,13 @@ impl Patterns {
     }
 }
 
-/// The entry of a list that is a name.
+/// The entry of a list that equals a name.
 fn listed<'l>(list: &'l [String], name: &str) -> Option<&'l str> {
     let mut entries = list.iter().map(String::as_str);
     entries.find(|entry| *entry == name)
 }
 
-/// What a quoted identifier names; its text, where that is not closed or has broken escapes.
+/// The name of a quoted identifier; its text, if it is not closed or has broken escapes.
 fn unquoted(text: &str) -> String {
     decode_quoted(text).unwrap_or_else(|| text.trim_matches('"').to_owned())
 }

@@ -8,8 +8,8 @@
 //!
 //! - No expression overflows the stack: text is refused before it is parsed when it nests deeper
 //!   than [`guard::MAX_NESTING`].
-//! - Every evaluation is bounded by a [`Budget`]; what goes beyond it is an error, never a partial
-//!   answer. What it builds is charged to a [`Memory`] before, where its [`Arena`] has one.
+//! - Every evaluation is bounded by a [`Budget`]; exceeding it is an error, never a partial answer. Built
+//!   values are charged to a [`Memory`] first, if the [`Arena`] has one.
 //! - Objects keep the order of their source, numbers keep their digits, and numbers are compared by
 //!   value.
 

@@ -20,14 +20,13 @@ const MAX_SHOWN_CHARS: usize = 256;
 /// The longest word that is shown, and the most digits in it: longer ones are ids, mostly.
 const MAX_WORD_BYTES: usize = 40;
 const MAX_DIGITS: usize = 3;
-/// Stands for what is hidden.
+/// Replaces hidden text.
 const HIDDEN: char = '…';
 
 /// An expression without its literals, and without what may be meant as one; `None` where nothing of it
 /// can be shown.
 ///
-/// `has_selected`, if it selected something as it stands: one that did not may have been meant
-/// otherwise.
+/// `has_selected`, if it selected a value as written; otherwise its words may have been meant differently.
 ///
 /// ```
 /// use crossfeed_jmespath::masked;
@@ -64,7 +63,7 @@ struct Masker<'t> {
     tokens: Tokens<'t>,
     /// Tokens that are hidden; a run of them is one `…`.
     hidden: Vec<bool>,
-    /// What stands behind a `!`, and it.
+    /// A `!` and its operand.
     negated: Vec<bool>,
     has_selected: bool,
 }
@@ -122,7 +121,7 @@ impl Masker<'_> {
         }
     }
 
-    /// What stands in where the left side of `||` gives nothing, unless it compares.
+    /// The right side of `||`, unless it compares.
     fn alternative(&mut self, or: usize) {
         let closes = |kind| matches!(kind, Kind::Or | Kind::Pipe | Kind::Comma | Kind::Colon);
         let end = self.end(or + 1, closes);
@@ -131,8 +130,8 @@ impl Masker<'_> {
         }
     }
 
-    /// Both sides of a comparison, unless a literal on the right says that the left is a key: not where
-    /// it may hold of a key that is not there.
+    /// Both sides of a comparison, unless a literal on the right shows that the left is a key, which it does
+    /// not if a missing key satisfies the comparison as well.
     fn comparison(&mut self, sign: usize) {
         let left = self.begin(sign)..sign;
         let negated = self.negated.get(left.start..=sign).unwrap_or_default();
@@ -154,7 +153,7 @@ impl Masker<'_> {
         }
     }
 
-    /// Where what begins at `from` ends: at a bracket that closes, or at what `closes` it.
+    /// The end of the part that begins at `from`: at a closing bracket, or at a token that `closes` accepts.
     fn end(&self, from: usize, closes: impl Fn(Kind) -> bool) -> usize {
         let len = self.tokens.len();
         let end = self.outermost(from..len, Kind::is_opener, Kind::is_closer, closes);
@@ -173,8 +172,7 @@ impl Masker<'_> {
         end.map_or(0, |before| before + 1)
     }
 
-    /// The first place outside of all brackets that `enter` and `leave` on the way, at which one is left or what is
-    /// looked for ends.
+    /// The first position outside of all brackets entered on the way that closes a bracket or ends the part.
     fn outermost(
         &self,
         mut places: impl Iterator<Item = usize>,
@@ -289,7 +287,7 @@ mod tests {
             check(&format!("[?{left} == s]"), Some("[?… == …]"));
             check(&format!("[?s == {left}]"), Some("[?… == …]"));
         }
-        // These hold of what is not there.
+        // A missing key satisfies these.
         check("items[?Ann != 'x']", Some("items[?… != '…']"));
         check("items[?Ann == `null`]", Some("items[?… == `…`]"));
         check("items[?!(Ann == 'x')]", Some("items[?!(… == '…')]"));
@@ -438,7 +436,7 @@ mod tests {
             for around in around {
                 name = around.replace('X', &name);
             }
-            // What compares binds more loosely than what stands around it.
+            // A comparison binds more loosely than its operands.
             let mut text = form.replace('X', &format!("({name})"));
             for within in within {
                 text = within.replace('X', &format!("({text})"));

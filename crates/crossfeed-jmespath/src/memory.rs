@@ -1,41 +1,41 @@
-//! Memory that evaluations share: what they build is charged to it before it is built.
+//! Memory that evaluations share: values are charged to it before they are built.
 //!
-//! # What holds
+//! # Invariants
 //!
-//! - Bytes are taken before they are allocated, and given back when what was built is dropped.
-//! - What is small takes nothing.
+//! - Bytes are taken before they are allocated, and given back when the value is dropped.
+//! - Small values take nothing.
 
 use crate::budget::Cost;
 use std::{cell::Cell, fmt, sync::Arc};
 
-/// Memory of a host that everything built by selectors is charged to.
+/// A host's memory, to which all values built by selectors are charged.
 ///
-/// What is taken is given back in as many bytes. Both may be called from any thread.
+/// All bytes taken are given back. Both methods may be called from any thread.
 pub trait Memory: fmt::Debug + Send + Sync {
-    /// Takes `wanted` bytes, or as many as are `needed` where there are no more. Gives how many were taken;
-    /// `None` where there are too few.
+    /// Takes `wanted` bytes, or at least the `needed` ones. Returns how many it took; `None` if there are too
+    /// few.
     fn take(&self, needed: usize, wanted: usize) -> Option<usize>;
 
     /// Gives back bytes that were taken.
     fn give_back(&self, bytes: usize);
 }
 
-/// Bytes that are built without being charged: most selections build less.
+/// Bytes that are free of charge: most selections build less.
 const UNCHARGED: usize = 64 << 10;
-/// So many bytes are taken at once, so that many small lists seldom cost anything.
+/// Bytes are taken in tranches of this size, so that small lists seldom cost anything.
 const TRANCHE: usize = 256 << 10;
 
-/// The bytes that one piece of work takes of a [`Memory`]. They are given back when it is dropped.
+/// The bytes that one piece of work takes from a [`Memory`], given back on drop.
 #[derive(Debug)]
 pub struct Reservation {
     memory: Option<Arc<dyn Memory>>,
     taken: Cell<usize>,
     used: Cell<usize>,
-    /// How many may be used before more are taken.
+    /// How many more may be used without taking any.
     covered: Cell<usize>,
 }
 
-/// Bytes that were taken of a [`Memory`]. They are given back when it is dropped.
+/// Bytes taken from a [`Memory`], given back on drop.
 #[derive(Debug)]
 pub struct Charge {
     memory: Option<Arc<dyn Memory>>,
@@ -49,7 +49,7 @@ impl Default for Reservation {
 }
 
 impl Reservation {
-    /// Nothing yet. Without a memory there is no limit.
+    /// An empty reservation. Without a memory there is no limit.
     pub fn new(memory: Option<Arc<dyn Memory>>) -> Self {
         let uncharged = if memory.is_some() {
             UNCHARGED
@@ -64,11 +64,11 @@ impl Reservation {
         }
     }
 
-    /// Takes room for bytes that are about to be built. The first 64 KiB need none.
+    /// Reserves bytes before they are built. The first 64 KiB are free.
     ///
     /// # Errors
     ///
-    /// [`Cost::Memory`] where there is none.
+    /// [`Cost::Memory`] if there is not enough.
     #[inline]
     pub fn reserve(&self, bytes: usize) -> Result<(), Cost> {
         let used = self.used.get().saturating_add(bytes);
@@ -79,7 +79,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Frees bytes that were reserved: what is built next uses them again, and many are given back.
+    /// Frees reserved bytes: later values use them, and many are given back.
     #[inline]
     pub fn release(&self, bytes: usize) {
         let used = self.used.get().saturating_sub(bytes);
@@ -89,7 +89,7 @@ impl Reservation {
         }
     }
 
-    /// Whether there is a memory that takes anything.
+    /// Whether bytes are charged to a memory.
     pub(crate) fn is_charged(&self) -> bool {
         self.memory.is_some()
     }
@@ -125,11 +125,11 @@ impl Reservation {
         Ok(())
     }
 
-    /// Lets a list grow by as many items: only once there is room for them.
+    /// Lets a list grow by this many items, once their bytes are reserved.
     ///
     /// # Errors
     ///
-    /// [`Cost::Memory`] where there is none.
+    /// [`Cost::Memory`] if there is not enough.
     #[inline]
     pub fn grow_by<T>(&self, list: &mut Vec<T>, items: usize) -> Result<(), Cost> {
         if list.capacity() - list.len() < items {
@@ -143,14 +143,14 @@ impl Reservation {
         let before = list.capacity();
         let needed = list.len().saturating_add(items);
         let after = needed.max(before.saturating_mul(2)).max(4);
-        // While it is moved it is there twice.
+        // While it moves, it exists twice.
         self.reserve(after.saturating_mul(size_of::<T>()))?;
         list.reserve_exact(after - list.len());
         self.release(before.saturating_mul(size_of::<T>()));
         Ok(())
     }
 
-    /// What was taken so far, to be held for longer than the work.
+    /// The bytes taken so far, to be held for longer than the work.
     pub fn into_charge(mut self) -> Charge {
         self.taken()
     }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(memory.held.load(SeqCst), TRANCHE);
         reservation.reserve(TRANCHE - 1).unwrap();
         assert_eq!(memory.held.load(SeqCst), TRANCHE);
-        // Where there is less than a tranche, what is needed is enough.
+        // With less than a tranche left, the needed bytes suffice.
         reservation.reserve(3 * TRANCHE - 5).unwrap();
         assert_eq!(reservation.reserve(6), Err(Cost::Memory));
         reservation.release(10);

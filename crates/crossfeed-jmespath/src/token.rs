@@ -4,7 +4,7 @@
 //! return). It never fails and never recurses, so that the guard and the repairs can look at text that no parser accepts.
 //! Quoted identifiers, raw strings and literals end where the grammar's own lexer ends them.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier of the grammar: `items`, `_id`.
@@ -140,7 +140,7 @@ impl Kind {
         self.separates() || self.is_closer()
     }
 
-    /// What stands between two operands, or before the first and behind the last.
+    /// A token between two operands, or before the first and after the last.
     fn separates(self) -> bool {
         let is_sign = matches!(self, Self::Pipe | Self::Or | Self::And);
         is_sign || self.is_comparator() || matches!(self, Self::Edge | Self::Comma | Self::Colon)
@@ -163,7 +163,7 @@ impl Kind {
 /// A token and the bytes it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What it is.
+    /// The kind.
     pub(crate) kind: Kind,
     /// Offset of its first byte.
     pub(crate) start: usize,
@@ -221,7 +221,7 @@ impl<'a> Tokens<'a> {
             .map_or(Kind::Edge, |index| self.kind(index))
     }
 
-    /// The token's text; empty where there is none.
+    /// The token's text; empty for [`Kind::Edge`].
     pub(crate) fn text(&self, index: usize) -> &'a str {
         self.span(index, index).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A value as the evaluator sees it: borrowed JSON, or what an expression built from it.
+//! A value as the evaluator sees it: borrowed JSON, or a value that an expression built from it.
 
 use crate::{
     budget::{Budget, Cost},
@@ -15,8 +15,8 @@ use std::{borrow::Cow, rc::Rc, slice};
 #[derive(Clone, Debug)]
 pub struct View<'a>(pub(crate) Repr<'a>);
 
-/// The tag is as wide as a pointer, so that nothing lies across words: values are moved a lot, and a
-/// word that was written in two pieces is slow to read.
+/// The tag is as wide as a pointer, so that no field straddles words: values are moved a lot, and a word
+/// written in two pieces is slow to read.
 #[derive(Clone, Debug)]
 #[repr(u64)]
 pub(crate) enum Repr<'a> {
@@ -38,10 +38,10 @@ pub(crate) enum Repr<'a> {
     Reference(&'a Node),
 }
 
-/// What a list or a text that is built takes beside what it holds: its header, and what allocating both takes.
+/// The memory of a built list or text besides its content: its header, and the overhead of two allocations.
 pub(crate) const BUILT_BYTES: usize = 64;
-/// What a member of a merged object takes while members are looked for, apart from its key: its place in a list
-/// and in a map, either of which may be half empty, or moved.
+/// The memory of a member of a merged object while members are looked up, apart from its key: its entries in a
+/// list and in a map, either of which may be half empty, or moving.
 pub(crate) const MEMBER_BYTES: usize = 256;
 
 /// More output than allowed.
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         Self(Repr::Text(text.into()))
     }
 
-    /// A text that is there already.
+    /// A borrowed text.
     pub fn borrowed(text: &'a str) -> Self {
         Self(Repr::Str(text))
     }
@@ -185,7 +185,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Bytes that a string or number is held in: what reading it costs.
+    /// The bytes of a string or number, which are the cost of reading it.
     #[inline]
     pub(crate) fn text_len(&self) -> usize {
         match &self.0 {
@@ -198,7 +198,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether both are one value, known without looking into it.
+    /// Whether both are the same value, judged without reading it.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Repr::Json(a), Repr::Json(b)) => std::ptr::eq(a.raw(), b.raw()),
@@ -375,8 +375,8 @@ impl<'a> View<'a> {
         children.iter().try_for_each(|child| child.unfold(budget))
     }
 
-    /// Takes the steps for looking for blanks in the lists and objects of documents that the value holds, in
-    /// each as often as it occurs. Nothing of blanks is written, so no limit of bytes ends that.
+    /// Takes the steps for finding blanks in the lists and objects of documents in the value, as often as
+    /// each occurs. Blanks are not written, so no limit of bytes bounds this.
     ///
     /// # Errors
     ///
@@ -416,7 +416,7 @@ impl<'a> View<'a> {
         Ok((self.to_any_value()?, size))
     }
 
-    /// How large the value is, without making it. Places in documents are not walked over.
+    /// The size of the value, without building it. Places in documents are not walked over.
     ///
     /// # Errors
     ///
@@ -427,14 +427,14 @@ impl<'a> View<'a> {
     }
 
     /// How many bytes [`Self::write`] appends; `None` where they are more than `limit`. A value may hold
-    /// another many times over: what is too large is not measured to its end.
+    /// another many times over, so measuring stops at the limit.
     pub fn written_len(&self, limit: usize) -> Option<usize> {
         let size = self.size_while(<[u8]>::len, |size| size.json <= limit)?;
         Some(size.json)
     }
 
-    /// How large the value is, its texts measured by `len` and for as long as it `fits`; `None` where it does
-    /// not. What expressions build nests as deep as they are long, so those within it wait in a list.
+    /// The size of the value, with texts measured by `len`, as long as it `fits`; `None` once it does not.
+    /// Built values nest as deep as expressions are long, so a list replaces recursion.
     fn size_while(
         &self,
         len: fn(&[u8]) -> usize,
@@ -452,7 +452,7 @@ impl<'a> View<'a> {
                 add(view.flat_len(len), view.value_count())?;
                 continue;
             };
-            // Its brackets, and what stands between its values.
+            // Its brackets, and the punctuation between its values.
             add(2 + children.len().saturating_sub(1), 1)?;
             for (number, child) in children.iter().enumerate() {
                 if let Some(key) = view.key(number) {
@@ -468,7 +468,7 @@ impl<'a> View<'a> {
         Some(size)
     }
 
-    /// The length as JSON of a value that nothing was built in.
+    /// The length as JSON of a value without built parts.
     fn flat_len(&self, len: fn(&[u8]) -> usize) -> usize {
         match &self.0 {
             Repr::Json(cursor) => len(cursor.raw()),
@@ -478,12 +478,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The values in one that nothing was built in.
+    /// The number of values in a value without built parts.
     fn value_count(&self) -> usize {
         self.as_cursor().map_or(1, Cursor::value_count)
     }
 
-    /// The value, however large it is.
+    /// The value, whatever its size.
     fn to_any_value(&self) -> Result<Value, Unrepresentable> {
         Ok(match &self.0 {
             Repr::Json(cursor) => cursor.to_value()?,
@@ -514,29 +514,28 @@ impl<'a> View<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ValueSize {
-    /// Bytes as JSON: as they came for what was copied from a document, without blanks for what was
-    /// built.
+    /// Bytes as JSON: original ones for parts of documents, without blanks for built parts.
     pub json: usize,
-    /// How many values, those within lists and objects included.
+    /// The number of values, nested ones included.
     pub values: usize,
 }
 
 impl ValueSize {
-    /// What each value counts for at least: a `serde_json::Value` takes 72 bytes, and `0` is one.
+    /// The least bytes that a value counts for: a `serde_json::Value` takes 72 bytes, and `0` is one.
     const PER_VALUE: usize = 16;
 
-    /// The size of a value that is so many bytes of JSON and so many values.
+    /// The size of a value of this many bytes of JSON and this many values.
     pub fn new(json: usize, values: usize) -> Self {
         Self { json, values }
     }
 
-    /// What counts against a limit of bytes: those as JSON, but at least 16 for each value.
+    /// The bytes that count against a limit: those as JSON, but at least 16 for each value.
     pub fn counted(&self) -> usize {
         self.json.max(self.values.saturating_mul(Self::PER_VALUE))
     }
 }
 
-/// Length of a text as JSON, quotes included: that of its bytes, and of what escapes add.
+/// The length of a text as JSON: its bytes, quotes, and the bytes that escapes add.
 fn quoted_len(text: &str, len: fn(&[u8]) -> usize) -> usize {
     let escapes = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,

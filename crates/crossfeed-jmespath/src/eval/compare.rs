@@ -13,8 +13,8 @@ use jmespath::ast::Comparator;
 use std::cmp::Ordering;
 
 impl Comparison {
-    /// The outcome between two values of this order; those that have none, such as a number and a string,
-    /// differ. `None` for null.
+    /// The outcome of a comparison for this order of two values; without an order, as for a number and a
+    /// string, they differ. `None` for null.
     #[inline]
     pub(super) fn outcome(&self, order: Option<Ordering>) -> Option<bool> {
         Some(match (&self.operator, order) {
@@ -27,7 +27,7 @@ impl Comparison {
         })
     }
 
-    /// The steps that comparing takes beside those of both sides: equality looks at a value once more.
+    /// The steps of comparing, besides those of both sides: equality reads a value once more.
     pub(super) fn steps(&self) -> u64 {
         1 + u64::from(!self.is_ordered())
     }
@@ -72,7 +72,7 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 impl Constant {
-    /// As a float, if it is a number that floats tell apart.
+    /// The constant as a float, if it is a number that is distinct as one.
     pub(super) fn short(&self) -> Option<f64> {
         match self {
             Self::Number { short, .. } => *short,
@@ -124,13 +124,13 @@ impl Constant {
     }
 }
 
-/// Bytes from which on a string or number is not read without being paid for.
+/// Strings and numbers from this length on are paid for before they are read.
 const LONG: usize = 128;
 
-/// How a string begins, as far as that is seen at a glance: up to its first escape.
+/// The beginning of a string up to its first escape.
 struct Prefix<'a> {
     start: &'a [u8],
-    /// Whether that is all of it.
+    /// Whether it is the whole string.
     is_whole: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Prefix<'a> {
         }
     }
 
-    /// Of a string as it is written, quotes included.
+    /// The prefix of a raw string with its quotes.
     fn from_raw(raw: &'a [u8]) -> Self {
         let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
         let mut prefix = Self::new(inside);
@@ -207,7 +207,7 @@ pub(super) fn order(
     Ok(left.zip(right).map(|(left, right)| left.cmp(&right)))
 }
 
-/// Whether two values are the same: objects whatever their order of keys.
+/// Whether two values are equal; the order of keys does not matter.
 pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Result<bool, Cost> {
     budget.spend(1)?;
     let kind = left.kind();
@@ -258,8 +258,7 @@ pub(super) fn get<'a>(
     Ok(object.get(key))
 }
 
-/// What a look-up in a wide object costs beyond the step of any look-up: it is a few looks into a
-/// table.
+/// The cost of a look-up in a wide object beyond the step of any look-up: a few reads of a table.
 const WIDE_STEPS: u64 = 4;
 
 /// Members that are walked over between two looks at the clock.
@@ -286,8 +285,7 @@ pub(super) fn look_up<'a>(
     look_up_wide(object, name, budget)
 }
 
-/// The member `key` of a wide object, which has been paid for: by its table, the first time by a
-/// walk.
+/// The member `key` of a wide object, already paid for: by its table, the first time by a walk.
 #[inline(never)]
 pub(super) fn look_up_wide<'a>(
     object: Cursor<'a>,

@@ -1,4 +1,4 @@
-//! What the functions of JMESPath give.
+//! Evaluates the functions of JMESPath.
 
 use super::{
     Budget, Cost, EvalError, EvalResult, Evaluator, ITEM_STEPS, TypeMismatch,
@@ -14,7 +14,7 @@ use crossfeed_json::{Kind, is_number, short_number};
 use elsa::FrozenMap;
 use std::{borrow::Cow, cmp::Ordering, collections::HashMap, rc::Rc};
 
-/// A call under evaluation: what its type errors need.
+/// A call under evaluation, for its type errors.
 struct Call<'e, 'a, 'b> {
     evaluator: &'e Evaluator<'a, 'b>,
     budget: &'b Budget,
@@ -174,7 +174,7 @@ impl<'a> Call<'_, 'a, '_> {
                 }
                 value.unfold(self.budget)?;
                 let limit = self.budget.text_left();
-                // Made once: while it grows it would be there twice. Without blanks it may be less.
+                // Allocated once, because a growing buffer exists twice. Without blanks it may need less.
                 let most = match value.written_len(limit) {
                     Some(most) => most,
                     None => {
@@ -249,13 +249,13 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(View::list(items))
     }
 
-    /// What a list or an object holds, paid for as the items of a new list.
+    /// The values of a list or an object, paid for as the items of a new list.
     fn paid(&self, source: &View<'a>, kind: Kind) -> Result<Vec<View<'a>>, Cost> {
         self.budget.spend(ITEM_STEPS * count(source) as u64)?;
         self.collected(source, kind)
     }
 
-    /// What a list or an object holds.
+    /// The values of a list or an object.
     fn collected(&self, source: &View<'a>, kind: Kind) -> Result<Vec<View<'a>>, Cost> {
         let mut list = self.evaluator.list_of(count(source))?;
         list.extend(source.all_within(kind));
@@ -269,12 +269,12 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(View::text(text))
     }
 
-    /// Frees what was built on the way.
+    /// Frees intermediate values.
     fn release(&self, bytes: usize) {
         self.evaluator.arena.reservation.release(bytes);
     }
 
-    /// Takes room for some bytes for each of `items`, and gives how many these are.
+    /// Takes room for `bytes` for each of `items`, and returns the sum.
     fn reserve_each(&self, items: usize, bytes: usize) -> Result<usize, Cost> {
         let bytes = items.saturating_mul(bytes);
         self.evaluator.reserve(bytes)?;
@@ -566,7 +566,7 @@ pub(super) fn pay_sorting(items: usize, budget: &Budget) -> Result<(), Cost> {
     budget.spend(ITEM_STEPS * count)
 }
 
-/// The places of numbers in their order.
+/// The indexes of numbers in ascending order.
 pub(super) fn sorted_places(numbers: &[f64]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..numbers.len()).collect();
     places.sort_by(|&a, &b| order_short(numbers[a], numbers[b]));
@@ -612,9 +612,9 @@ impl DecodedTexts {
     }
 }
 
-/// What sorting takes for each item: its place, its number, and half as much again to move them.
+/// The memory of sorting per item: its index, its number, and half as much again to move them.
 const SORTING_BYTES: usize = 48;
-/// What sorting takes besides for each text: where it is, and a short one that is decoded.
+/// The further memory per text: its address, and a short decoded copy.
 const SORTING_TEXT_BYTES: usize = 160;
 
 /// Bytes of a text by which texts are sorted before those that begin alike are paid for.
@@ -675,7 +675,7 @@ fn float_of(digits: &str) -> f64 {
     digits.parse().unwrap_or(f64::NAN)
 }
 
-/// A computed number: an integer where it is one, null beyond the range of floats.
+/// A computed number: as an integer if it is one, null beyond the range of floats.
 fn float<'a>(n: f64) -> View<'a> {
     if !n.is_finite() {
         return View::null();

@@ -19,11 +19,11 @@ use crossfeed_json::{Cursor, Document, Kind, Prediction, indexing_bytes};
 use elsa::{FrozenMap, FrozenVec};
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
-/// Why an evaluation gave no answer.
+/// Why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// A function was given what it cannot take: `` length(`5`) ``.
+    /// An argument of the wrong type: `` length(`5`) ``.
     #[error(transparent)]
     Type(Box<TypeMismatch>),
     /// The budget is used up.
@@ -31,7 +31,7 @@ pub enum EvalError {
     TooCostly(#[from] Cost),
 }
 
-/// What a function was given, and what it takes.
+/// The type that a function was given, and the types that it takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{function}` takes {expected} as argument {argument}, not {found}")]
 #[non_exhaustive]
@@ -40,17 +40,16 @@ pub struct TypeMismatch {
     pub function: &'static str,
     /// Which argument, from 1.
     pub argument: usize,
-    /// What the function takes there.
+    /// The types that the function takes there.
     pub expected: &'static str,
-    /// The type of what came.
+    /// The type of the argument.
     pub found: &'static str,
 }
 
-/// What the views of an evaluation borrow from beside the document: expressions, and JSON that is
-/// embedded in strings. It reserves the memory that they are built in.
+/// Owns the data that the views of an evaluation borrow besides the document: expressions, and JSON embedded
+/// in strings. It reserves the memory for built values.
 ///
-/// A string that is exactly a JSON object or list is opened when a path goes through it, once an
-/// arena.
+/// A string that is exactly a JSON object or list is opened when a path goes through it, once per arena.
 #[derive(Default)]
 pub struct Arena {
     /// By the address of the string's bytes, which names it as long as its document lives.
@@ -74,8 +73,8 @@ impl Arena {
         Self::default()
     }
 
-    /// An arena without documents. What is built is charged to a memory, if there is one: what an evaluation
-    /// gives until the arena is dropped, and what it only built on the way until it ends.
+    /// An arena without documents. Built values are charged to a memory, if there is one: the outcome of an
+    /// evaluation until the arena is dropped, intermediate values until the evaluation ends.
     pub fn with_memory(memory: Option<Arc<dyn Memory>>) -> Self {
         Self {
             reservation: Reservation::new(memory),
@@ -83,7 +82,7 @@ impl Arena {
         }
     }
 
-    /// The memory that is reserved for what is built.
+    /// The memory reserved for built values.
     pub fn reservation(&self) -> &Reservation {
         &self.reservation
     }
@@ -93,13 +92,13 @@ impl Arena {
         self.expressions.push_get(expression)
     }
 
-    /// Bytes that are reserved for what expressions built.
+    /// The bytes reserved for values that expressions built.
     fn built(&self) -> usize {
         let used = self.reservation.used();
         used.saturating_sub(self.opened_bytes.get())
     }
 
-    /// Frees what was built since there were so many bytes of it, but for `kept`: nothing else refers to it.
+    /// Frees values built since this many bytes were reserved, except `kept`; nothing refers to the others.
     fn free(&self, before: usize, kept: Option<&View<'_>>) {
         let built = self.built().saturating_sub(before);
         if built > 0 && self.reservation.is_charged() {
@@ -108,13 +107,12 @@ impl Arena {
         }
     }
 
-    /// Number of values in all documents that were opened: a budget that is made after that covers
-    /// them.
+    /// The number of values in all opened documents, which later budgets cover.
     pub fn opened_values(&self) -> usize {
         self.opened_values.get()
     }
 
-    /// The object or list that `cursor`'s string is the text of; `None` for any other string.
+    /// The object or list whose JSON is the string at `cursor`; `None` for any other string.
     ///
     /// # Errors
     ///
@@ -142,7 +140,7 @@ impl Arena {
                         .reserve(raw.len().saturating_add(indexing))?;
                 }
                 let (document, values) = budget.untimed(raw.len(), || {
-                    // What is not valid JSON is kept all the same, so that it is not looked at again.
+                    // Invalid JSON is kept as well, so that it is not parsed again.
                     let text = cursor.as_str().filter(|_| is_json).unwrap_or_default();
                     let document = Document::new(text.into_owned());
                     let document = self.opened.insert(key, Box::new(document));
@@ -156,16 +154,16 @@ impl Arena {
                 document
             }
         };
-        // What is not valid JSON, or nests too deep to be looked into, stays a string.
+        // Invalid JSON, and JSON that nests too deep, stays a string.
         let root = document.root().ok();
         Ok(root.filter(|root| matches!(root.kind(), Kind::Array | Kind::Object)))
     }
 }
 
-/// Bytes of a string in which what it begins with is looked for before that is paid for.
+/// The first byte of a string is looked for in this many bytes before reading is paid for.
 const GLANCE: usize = 64;
 
-/// The first byte of a string that is not a blank, as it is written, behind the opening quote.
+/// The first byte of a raw string, after its opening quote, that is not a blank.
 fn first_inside(raw: &[u8]) -> Option<u8> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
     let inside = raw.strip_prefix(b"\"")?;
@@ -184,7 +182,7 @@ fn opens_json(byte: u8) -> bool {
 ///
 /// # Errors
 ///
-/// [`EvalError`] when a function is given what it cannot take, or the budget is used up.
+/// [`EvalError`] when a function gets an argument of the wrong type, or the budget is used up.
 ///
 /// ```
 /// use crossfeed_jmespath::{Arena, Budget, Expression, Limits, View, evaluate};
@@ -211,24 +209,24 @@ pub fn evaluate<'a>(
     outcome
 }
 
-/// Why a projection gave an empty list although there were items to go over.
+/// Why a projection over items gave an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyEmpty {
-    /// No item has what was asked of it: `items[*].titel`.
+    /// No item has the member: `items[*].titel`.
     NoItemHasField {
-        /// Number of items that were asked, so those that a filter let through.
+        /// The number of items that were examined, which passed any filter.
         items: usize,
     },
     /// The filter let no item through: `` items[?score > `9`] ``.
     FilterRefusedAll {
-        /// Number of items that were looked at.
+        /// The number of items that were examined.
         items: usize,
     },
 }
 
-/// Explains an empty list that `expression` gave on `value`; `None` where the list was empty to
-/// begin with, or the expression is not a projection.
+/// Explains an empty list that `expression` gave on `value`; `None` if its source was empty, or the
+/// expression is not a projection.
 ///
 /// # Errors
 ///
@@ -248,18 +246,18 @@ pub fn why_empty<'a>(
 pub(crate) struct Evaluator<'a, 'b> {
     arena: &'a Arena,
     budget: &'b Budget,
-    /// Where each field look-up of the program was answered last.
+    /// Where each field look-up of the program found its key last.
     predictions: Vec<Cell<Prediction>>,
 }
 
 pub(crate) type EvalResult<'a> = Result<View<'a>, EvalError>;
 
-/// What building one item of a list costs, in steps: it is memory until the evaluation ends.
+/// The steps of building one item of a list, which stays in memory until the evaluation ends.
 const ITEM_STEPS: u64 = 4;
 
 impl<'a, 'b> Evaluator<'a, 'b> {
     fn new(expression: &'a Expression, arena: &'a Arena, budget: &'b Budget) -> Self {
-        // A plain path looks each field up once: nothing to learn from.
+        // A plain path looks each field up once, so predictions do not help.
         let sites = if expression.is_plain_path() {
             0
         } else {
@@ -273,7 +271,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         }
     }
 
-    /// What [`evaluate`] gives.
+    /// Implements [`evaluate`].
     fn outcome(&self, root: &'a Node, value: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
         match root {
             Node::Path(path) => self.follow(path, value),
@@ -285,7 +283,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         }
     }
 
-    /// What [`why_empty`] gives.
+    /// Implements [`why_empty`].
     fn why_empty(
         &self,
         mut node: &'a Node,
@@ -346,8 +344,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         here.on_view(|view| self.eval_other(node, view))
     }
 
-    /// The place in a document that a path leads to, `Some(None)` where it is absent; `None` where it leads
-    /// through what was built.
+    /// The place in a document that a path leads to, `Some(None)` if it is absent; `None` if the path leads
+    /// through built values.
     #[inline]
     fn located(
         &self,
@@ -363,8 +361,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             .transpose()
     }
 
-    /// Evaluates any node. What has variables of its own stands in other functions, so that the
-    /// frame of this one, of which a deep expression needs many, stays small.
+    /// Evaluates any node. Code with variables is in other functions, to keep the frame of this one small: a
+    /// deep expression needs many.
     #[inline(never)]
     fn eval_other(&self, node: &'a Node, current: &View<'a>) -> EvalResult<'a> {
         if !matches!(node, Node::Path(_) | Node::List(_) | Node::Hash(_)) {
@@ -401,7 +399,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(value)
     }
 
-    /// Whether the value of a node is truthy, without the value: what filters ask of every item.
+    /// Whether the value of a node is truthy, without building it, for filters.
     pub(crate) fn test(&self, node: &'a Node, here: impl Here<'a>) -> Result<bool, EvalError> {
         match node {
             Node::Path(path) => {
@@ -424,7 +422,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         here.on_view(|view| Ok(self.eval_other(node, view)?.is_truthy()))
     }
 
-    /// [`Self::any`], without the value.
+    /// [`Self::any`], without building the value.
     fn test_any(
         &self,
         parts: &'a [Node],
@@ -467,14 +465,14 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         })
     }
 
-    /// Takes room for something of so many bytes that is about to be built.
+    /// Takes room for a value of this many bytes before it is built.
     #[inline]
     fn reserve(&self, bytes: usize) -> Result<(), Cost> {
         let bytes = bytes.saturating_add(BUILT_BYTES);
         self.arena.reservation.reserve(bytes)
     }
 
-    /// An empty list with room for so many items.
+    /// An empty list with room for this many items.
     #[inline]
     fn list_of(&self, items: usize) -> Result<Vec<View<'a>>, Cost> {
         self.reserve(items.saturating_mul(size_of::<View<'a>>()))?;
@@ -519,7 +517,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         }
     }
 
-    /// Follows a path from a value that was built.
+    /// Follows a path from a built value.
     #[inline(never)]
     fn follow_built(
         &self,
@@ -617,7 +615,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         let Some(at) = place(index, len).filter(|at| *at < len) else {
             return Ok(None);
         };
-        // The last is found without a walk.
+        // The last item is found without a walk.
         if at >= 16 && at + 1 < len {
             self.budget.spend(at as u64 / 16)?;
             let (tables, building) = (self.budget.tables(), self.budget.building());
@@ -626,7 +624,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(list.at(at))
     }
 
-    /// The view itself, or what a string holds that is the text of an object or list.
+    /// The view itself, or the object or list whose JSON is its string.
     #[inline]
     fn opened(&self, view: &View<'a>) -> Result<Option<Cursor<'a>>, Cost> {
         match view.as_cursor() {
@@ -656,7 +654,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         })
     }
 
-    /// Adds what a projection makes of one item.
+    /// Adds the value that a projection gives for one item.
     #[inline(never)]
     fn project_item(
         &self,
@@ -680,8 +678,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(())
     }
 
-    /// Hands each item that a projection goes over to `item`; false where the source is nothing
-    /// that can be gone over.
+    /// Calls `item` with each item of a projection; returns false if the source has no items.
     fn each(
         &self,
         projection: &'a Projection,
@@ -750,16 +747,15 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 }
 
-/// What a node is evaluated on: a value, or a row of a list with columns.
+/// The current value of a node: a view, or a row of a list with columns.
 pub(crate) trait Here<'a>: Copy {
-    /// Looks at the value.
+    /// Calls `look` with the value.
     fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T;
 
     /// Its place in a document, if it has one.
     fn cursor(self) -> Option<Cursor<'a>>;
 
-    /// The place that a path leads to, `Some(None)` where it is absent; `None` where there is no column that
-    /// tells.
+    /// The place that a path leads to, `Some(None)` if it is absent; `None` if no column holds it.
     fn cell(self, path: &Path) -> Option<Option<Cursor<'a>>>;
 
     /// The number that a path leads to, if it has been read.
@@ -798,7 +794,7 @@ fn place(index: i64, len: usize) -> Option<usize> {
 }
 
 fn literal(document: &Document) -> View<'_> {
-    // The parser has read the literal before; what it accepts, the index accepts.
+    // The parser accepted the literal, so the index accepts it as well.
     document.root().map_or_else(|_| View::null(), View::from)
 }
 
@@ -815,7 +811,7 @@ fn is_truthy(place: Cursor<'_>) -> bool {
 }
 
 impl View<'_> {
-    /// JMESPath's truth: everything but null, false and what is empty.
+    /// JMESPath's truth: everything but null, false and empty values.
     pub(crate) fn is_truthy(&self) -> bool {
         match &self.0 {
             Repr::Null => false,

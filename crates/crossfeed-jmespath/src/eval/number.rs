@@ -7,7 +7,7 @@ use crate::view::{Repr, View};
 use crossfeed_json::{compare_numbers, short_number as short};
 use std::cmp::Ordering;
 
-/// Decimals of at most this many digits are told apart by floats, and are exact as integers.
+/// Decimals of at most this many digits are distinct as floats, and exact as integers.
 const DIGITS: usize = 15;
 
 /// The order of two numbers.
@@ -31,7 +31,7 @@ fn order_digits(left: &View<'_>, right: &View<'_>) -> Ordering {
     compare_numbers(&left.unwrap_or_default(), &right.unwrap_or_default())
 }
 
-/// A number as a float, if floats tell it apart from all that this function gives for others.
+/// A number as a float, if that float differs from those of all other numbers that this function accepts.
 #[inline]
 pub(super) fn short_of(number: &View<'_>) -> Option<f64> {
     match &number.0 {

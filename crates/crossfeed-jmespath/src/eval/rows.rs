@@ -1,9 +1,8 @@
-//! Projections over rows: a list of which the paths that an expression follows are
-//! read from columns.
+//! Projections over rows: a list whose paths are read from columns.
 //!
-//! Gives what a walk over the items gives, for the same steps, taken in the same order; between two
-//! errors that an item may cause several steps are taken at once. Only the clock may tell: building
-//! columns takes time and no steps, half of what is left at most.
+//! The outcome and the steps equal those of a walk over the items, in the same order; between two possible
+//! errors of an item, several steps are taken at once. Only the time differs: building columns takes no
+//! steps, and at most half of the time left.
 
 use super::{
     Budget, Cost, EvalError, Evaluator, Here, ITEM_STEPS,
@@ -58,7 +57,7 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    /// What a projection makes of a list, by its columns; `None` where that does not pay.
+    /// The outcome of a projection over a list by its columns; `None` if that does not pay.
     #[inline(never)]
     pub(super) fn project_rows(
         &self,
@@ -109,12 +108,12 @@ impl<'a> Evaluator<'a, '_> {
     }
 }
 
-/// A list whose items each have a number under one path, all of them told apart by floats.
+/// A list whose items each have a number at one path, all of them distinct as floats.
 pub(super) struct NumberedRows<'a>(Rows<'a>);
 
 impl<'a> Evaluator<'a, '_> {
-    /// The rows of a list by the numbers that `by` gives on them, if it gives one on each; what
-    /// looking at each of them costs is paid.
+    /// The rows of a list with the number that `by` gives for each, if it gives one for every row. Pays for
+    /// reading them.
     pub(super) fn numbered(
         &self,
         list: &View<'a>,

@@ -1,6 +1,6 @@
-//! Slices: which places of a list `[start:stop:step]` means.
+//! Slices: the indexes of a list that `[start:stop:step]` takes.
 
-/// The places of a slice.
+/// The indexes of a slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     start: i64,
@@ -33,7 +33,7 @@ impl Range {
         self.step > 0
     }
 
-    /// The lowest place and the one behind the highest.
+    /// The lowest index, and the one after the highest.
     pub(super) fn bounds(&self) -> (usize, usize) {
         let (low, high) = if self.step > 0 {
             (self.start, self.stop)
@@ -44,7 +44,7 @@ impl Range {
         (low, usize::try_from(high).unwrap_or(0).max(low))
     }
 
-    /// Whether a place within the bounds is one of the slice.
+    /// Whether an index within the bounds is part of the slice.
     pub(super) fn contains(&self, at: usize) -> bool {
         let distance = (i64::try_from(at).unwrap_or(i64::MAX) - self.start).unsigned_abs();
         distance.is_multiple_of(self.step.unsigned_abs())

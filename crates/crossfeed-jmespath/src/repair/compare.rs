@@ -45,9 +45,9 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
     })
 }
 
-/// A literal whose content is a word and no JSON becomes a string; quotes inside its backticks go.
+/// A literal whose content is a word and not valid JSON becomes a string; quotes inside its backticks go.
 ///
-/// What sets out to be a JSON string, list or object is left alone.
+/// A literal that begins like a JSON string, list or object is left alone.
 pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Literal {
@@ -120,7 +120,7 @@ enum Side {
     Constant,
     /// A path, a call or another expression.
     Other,
-    /// Nothing that could be compared.
+    /// Not an operand of a comparison.
     Missing,
 }
 

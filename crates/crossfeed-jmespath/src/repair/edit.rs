@@ -4,7 +4,7 @@ use jmespath::Variable;
 
 use crate::token::{Enclosing, Tokens};
 
-/// What may stand between tokens.
+/// The blanks between tokens.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Collects replacements, which must come in the order of the text.
@@ -140,7 +140,7 @@ pub(super) fn quoted(name: &str) -> String {
     Variable::String(name.to_owned()).to_string()
 }
 
-/// What the raw string at `index` says.
+/// The content of the raw string at `index`.
 pub(super) fn raw_content(tokens: &Tokens<'_>, index: usize) -> Option<String> {
     Some(tokens.content(index)?.replace("\\'", "'"))
 }

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //!
-//! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal which is no JSON
-//!   becomes a string as a whole.
+//! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
+//!   valid JSON becomes a string as a whole.
 //! - A word with an opening parenthesis behind it is a call, and is not repaired.
 //! - Repairing a reading again, as its own first reading, changes nothing.
 //! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
@@ -29,7 +29,7 @@ pub const MAX_CANDIDATES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// What was repaired.
+    /// The rule that was applied.
     pub rule: Rule,
     /// The whole expression before.
     pub before: String,
@@ -37,12 +37,12 @@ pub struct Repair {
     pub after: String,
 }
 
-/// What a repair is about.
+/// The rule of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Rule {
-    /// What hints say of a value's type is not part of its path: `items[0].id[number]` is `items[0].id`.
+    /// The type that hints append is not part of the path: `items[0].id[number]` is `items[0].id`.
     TypeSuffix,
     /// jq maps over a pipe: `items[] | .name` is `items[].name`.
     JqPipe,
@@ -121,7 +121,7 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
     found
 }
 
-/// Which of several plausible readings a run of the rules takes, and what it may ask.
+/// Which of several plausible readings a run of the rules takes, and its queries on the value.
 struct Reading<'k> {
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,
@@ -134,10 +134,10 @@ struct Reading<'k> {
 const READINGS: [(bool, bool); MAX_CANDIDATES] =
     [(false, false), (true, false), (false, true), (true, true)];
 
-/// What one rule makes of the text; nothing where it has nothing to repair.
+/// One rule: the repaired text; `None` if there is nothing to repair.
 type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 
-/// The rules in their order: none makes work for an earlier one.
+/// The rules in order: no rule creates work for an earlier one.
 const RULES: [(Rule, Apply); 14] = [
     (Rule::TypeSuffix, path::type_suffix),
     (Rule::StringSubscript, path::string_subscript),

@@ -31,7 +31,7 @@ pub(super) fn type_suffix(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
     })
 }
 
-/// Whether a word is how hints say a type: `number`, `array-2-items`.
+/// Whether a word is a type as hints write it: `number`, `array-2-items`.
 fn is_type(word: &str) -> bool {
     let items = word.strip_prefix("array-");
     let items = items.and_then(|rest| rest.strip_suffix("-items"));
@@ -160,7 +160,7 @@ pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
     })
 }
 
-/// `items[] | .name` becomes `items[].name`: jq's pipe maps over what a list projection gives.
+/// `items[] | .name` becomes `items[].name`: jq's pipe maps over the values of a list projection.
 pub(super) fn jq_pipe(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     if !reading.jq_pipe {
         return None;
