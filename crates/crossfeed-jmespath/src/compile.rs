@@ -72,7 +72,7 @@ pub struct Projection {
     /// The source, evaluated on the current value.
     pub source: Node,
     /// Which of its values it takes.
-    pub over: Over,
+    pub elements: Elements,
     /// The expression for each of them; nulls are left out.
     pub each: Node,
     /// The paths that are followed from every item.
@@ -82,7 +82,7 @@ pub struct Projection {
 /// Which values a projection takes.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Over {
+pub enum Elements {
     /// `[*]`: each item of a list.
     Items,
     /// `*`: each value of an object.
@@ -252,44 +252,44 @@ impl Compiler<'_> {
     }
 
     fn projection(&mut self, lhs: Ast, rhs: Ast, depth: usize) -> Result<Node, ParseError> {
-        let (source, over) = match lhs {
-            Ast::Flatten { node, .. } => (self.node(*node, depth)?, Over::Flattened),
-            Ast::ObjectValues { node, .. } => (self.node(*node, depth)?, Over::Values),
+        let (source, elements) = match lhs {
+            Ast::Flatten { node, .. } => (self.node(*node, depth)?, Elements::Flattened),
+            Ast::ObjectValues { node, .. } => (self.node(*node, depth)?, Elements::Values),
             Ast::Slice {
                 start, stop, step, ..
             } => {
                 if step == 0 {
                     return Err(ParseError::ZeroStep);
                 }
-                let over = Over::Slice {
+                let elements = Elements::Slice {
                     start: start.map(i64::from),
                     stop: stop.map(i64::from),
                     step: step.into(),
                 };
-                (Node::Current, over)
+                (Node::Current, elements)
             }
-            other => (self.node(other, depth)?, Over::Items),
+            other => (self.node(other, depth)?, Elements::Items),
         };
-        let (mut over, mut each) = match (over, rhs) {
+        let (mut elements, mut each) = match (elements, rhs) {
             (
-                Over::Items,
+                Elements::Items,
                 Ast::Condition {
                     predicate, then, ..
                 },
             ) => {
                 let predicate = self.node(*predicate, depth)?;
-                (Over::Filtered(predicate), self.node(*then, depth)?)
+                (Elements::Filtered(predicate), self.node(*then, depth)?)
             }
-            (over, rhs) => (over, self.node(rhs, depth)?),
+            (elements, rhs) => (elements, self.node(rhs, depth)?),
         };
         let mut columns = Vec::new();
-        if let Over::Filtered(predicate) = &mut over {
+        if let Elements::Filtered(predicate) = &mut elements {
             predicate.ask_for_columns(true, &mut columns);
         }
         each.ask_for_columns(false, &mut columns);
         Ok(Node::Project(Box::new(Projection {
             source,
-            over,
+            elements,
             each,
             columns: columns.into(),
         })))
@@ -554,7 +554,7 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, Over};
+    use super::{Elements, Node};
     use crate::Expression;
 
     fn all(nodes: &[Node]) -> String {
@@ -568,13 +568,13 @@ mod tests {
             Node::Text(text) => format!("{text:?}"),
             Node::Chain(parts) => format!("Chain({})", all(parts)),
             Node::Project(projection) => {
-                let over = match &projection.over {
-                    Over::Filtered(predicate) => format!("Filtered({})", said(predicate)),
-                    Over::Slice { .. } => "Slice".to_owned(),
-                    over => format!("{over:?}"),
+                let elements = match &projection.elements {
+                    Elements::Filtered(predicate) => format!("Filtered({})", said(predicate)),
+                    Elements::Slice { .. } => "Slice".to_owned(),
+                    elements => format!("{elements:?}"),
                 };
                 format!(
-                    "{over} of {}: {}",
+                    "{elements} of {}: {}",
                     said(&projection.source),
                     said(&projection.each)
                 )

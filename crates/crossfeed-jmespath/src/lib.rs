@@ -27,7 +27,7 @@ mod token;
 mod view;
 
 pub use budget::{Budget, Cost, Limits};
-pub use compile::{Comparison, Hash, Node, Over, Path, Projection, SpineStep};
+pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep};
 pub use crossfeed_json::Tables;
 pub use error::ParseError;
 pub use eval::{Arena, EvalError, TypeMismatch, WhyEmpty, evaluate, why_empty};

@@ -1,7 +1,7 @@
 //! Equality and order of values: numbers by value, strings by code point.
 
 use super::{
-    Budget, Cost, EvalError, Evaluator, Here,
+    Budget, Cost, EvalError, Evaluator, Input,
     number::{order_numbers, order_short},
 };
 use crate::{
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a, '_> {
     pub(super) fn compare(
         &self,
         comparison: &'a Comparison,
-        here: impl Here<'a>,
+        here: impl Input<'a>,
     ) -> Result<Option<bool>, EvalError> {
         let (Node::Path(path), Some(constant)) = (&comparison.left, &comparison.constant) else {
             return here.on_view(|view| self.compare_values(comparison, view));

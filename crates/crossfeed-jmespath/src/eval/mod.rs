@@ -10,7 +10,7 @@ mod tests;
 
 use crate::{
     budget::{Budget, Cost},
-    compile::{Hash, Node, Over, Part, Path, Projection},
+    compile::{Elements, Hash, Node, Part, Path, Projection},
     expression::Expression,
     memory::{Memory, Reservation},
     view::{BUILT_BYTES, Repr, View},
@@ -311,8 +311,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                     let mut passed = 0;
                     self.each(projection, &source, |item| {
                         items += 1;
-                        passed += usize::from(match &projection.over {
-                            Over::Filtered(predicate) => self.test(predicate, &item)?,
+                        passed += usize::from(match &projection.elements {
+                            Elements::Filtered(predicate) => self.test(predicate, &item)?,
                             _ => true,
                         });
                         Ok(())
@@ -330,7 +330,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// Evaluates one node. Recursion is bounded by the nesting of the expression.
     #[inline]
-    pub(crate) fn eval(&self, node: &'a Node, here: impl Here<'a>) -> EvalResult<'a> {
+    pub(crate) fn eval(&self, node: &'a Node, here: impl Input<'a>) -> EvalResult<'a> {
         match node {
             Node::Path(path) => {
                 if let Some(place) = self.located(path, here)? {
@@ -350,7 +350,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     fn located(
         &self,
         path: &'a Path,
-        here: impl Here<'a>,
+        here: impl Input<'a>,
     ) -> Result<Option<Option<Cursor<'a>>>, Cost> {
         if let Some(place) = here.cell(path) {
             self.budget.spend(path.steps())?;
@@ -400,7 +400,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     /// Whether the value of a node is truthy, without building it, for filters.
-    pub(crate) fn test(&self, node: &'a Node, here: impl Here<'a>) -> Result<bool, EvalError> {
+    pub(crate) fn test(&self, node: &'a Node, here: impl Input<'a>) -> Result<bool, EvalError> {
         match node {
             Node::Path(path) => {
                 if let Some(place) = self.located(path, here)? {
@@ -426,7 +426,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     fn test_any(
         &self,
         parts: &'a [Node],
-        here: impl Here<'a>,
+        here: impl Input<'a>,
         wanted: bool,
     ) -> Result<bool, EvalError> {
         self.budget.spend(1)?;
@@ -452,13 +452,13 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     #[inline(never)]
-    fn list(&self, parts: &'a [Node], here: impl Here<'a>) -> EvalResult<'a> {
+    fn list(&self, parts: &'a [Node], here: impl Input<'a>) -> EvalResult<'a> {
         let values = self.all(parts, here)?;
         Ok(values.map_or(View::null(), View::list))
     }
 
     #[inline(never)]
-    fn hash(&self, hash: &'a Hash, here: impl Here<'a>) -> EvalResult<'a> {
+    fn hash(&self, hash: &'a Hash, here: impl Input<'a>) -> EvalResult<'a> {
         Ok(match self.all(&hash.values, here)? {
             Some(values) => View(Repr::Hash(hash, Rc::new(values))),
             None => View::null(),
@@ -492,7 +492,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     fn all(
         &self,
         nodes: &'a [Node],
-        here: impl Here<'a>,
+        here: impl Input<'a>,
     ) -> Result<Option<Vec<View<'a>>>, EvalError> {
         self.budget.spend(1)?;
         if here.on_view(View::is_null) {
@@ -636,7 +636,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     #[inline(never)]
     fn project(&self, projection: &'a Projection, current: &View<'a>) -> EvalResult<'a> {
         let source = self.eval(&projection.source, current)?;
-        if matches!(projection.over, Over::Items | Over::Filtered(_)) {
+        if matches!(projection.elements, Elements::Items | Elements::Filtered(_)) {
             let opened = self.opened(&source)?.map(View::from);
             let list = opened.as_ref().unwrap_or(&source);
             if let Some(out) = self.project_rows(projection, list)? {
@@ -659,10 +659,10 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     fn project_item(
         &self,
         projection: &'a Projection,
-        item: impl Here<'a>,
+        item: impl Input<'a>,
         out: &mut Vec<View<'a>>,
     ) -> Result<(), EvalError> {
-        if let Over::Filtered(predicate) = &projection.over
+        if let Elements::Filtered(predicate) = &projection.elements
             && !self.test(predicate, item)?
         {
             return Ok(());
@@ -687,21 +687,21 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     ) -> Result<bool, EvalError> {
         let opened = self.opened(source)?.map(View::from);
         let source = opened.as_ref().unwrap_or(source);
-        let wanted = match projection.over {
-            Over::Values => Kind::Object,
+        let wanted = match projection.elements {
+            Elements::Values => Kind::Object,
             _ => Kind::Array,
         };
         if source.kind() != wanted {
             return Ok(false);
         }
-        match &projection.over {
-            Over::Items | Over::Filtered(_) | Over::Values => {
+        match &projection.elements {
+            Elements::Items | Elements::Filtered(_) | Elements::Values => {
                 for value in source.all_within(wanted) {
                     self.budget.spend(1)?;
                     item(value)?;
                 }
             }
-            Over::Flattened => {
+            Elements::Flattened => {
                 for value in source.items() {
                     self.budget.spend(1)?;
                     if value.kind() == Kind::Array {
@@ -714,7 +714,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                     }
                 }
             }
-            Over::Slice { start, stop, step } => {
+            Elements::Slice { start, stop, step } => {
                 let len = source.len().unwrap_or_default();
                 let range = slice::Range::new(len, *start, *stop, *step);
                 self.slice(source, &range, item)?;
@@ -747,8 +747,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 }
 
-/// The current value of a node: a view, or a row of a list with columns.
-pub(crate) trait Here<'a>: Copy {
+/// The value that a node is evaluated on: a view, or a row of a list with columns.
+pub(crate) trait Input<'a>: Copy {
     /// Calls `look` with the value.
     fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T;
 
@@ -762,7 +762,7 @@ pub(crate) trait Here<'a>: Copy {
     fn number(self, path: &Path) -> Option<f64>;
 }
 
-impl<'a> Here<'a> for &View<'a> {
+impl<'a> Input<'a> for &View<'a> {
     #[inline]
     fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T {
         look(self)

@@ -5,12 +5,12 @@
 //! steps, and at most half of the time left.
 
 use super::{
-    Budget, Cost, EvalError, Evaluator, Here, ITEM_STEPS,
+    Budget, Cost, EvalError, Evaluator, ITEM_STEPS, Input,
     functions::{pay_sorting, sorted_places},
     number::order_short,
 };
 use crate::{
-    compile::{Node, Over, Path, Projection},
+    compile::{Elements, Node, Path, Projection},
     view::{Repr, View},
 };
 use crossfeed_json::{ColumnRequest, Cursor, Rows};
@@ -23,7 +23,7 @@ struct Row<'r, 'a> {
     at: usize,
 }
 
-impl<'a> Here<'a> for Row<'_, 'a> {
+impl<'a> Input<'a> for Row<'_, 'a> {
     #[inline]
     fn on_view<T>(self, look: impl FnOnce(&View<'a>) -> T) -> T {
         look(&View::from(self.rows.item(self.at)))
@@ -70,7 +70,7 @@ impl<'a> Evaluator<'a, '_> {
         let mut out = self.list_of(0)?;
         let mut row = Row { rows: &rows, at: 0 };
         while row.at < rows.len() {
-            row.at += self.skip(&projection.over, row)?;
+            row.at += self.skip(&projection.elements, row)?;
             if row.at == rows.len() {
                 break;
             }
@@ -84,8 +84,8 @@ impl<'a> Evaluator<'a, '_> {
     /// Number of rows from `row` on that a filter refuses for certain, as it compares a column's numbers, up
     /// to the first one that it does not; they are paid for.
     #[inline]
-    fn skip(&self, over: &Over, row: Row<'_, 'a>) -> Result<usize, Cost> {
-        let Over::Filtered(Node::Compare(comparison)) = over else {
+    fn skip(&self, elements: &Elements, row: Row<'_, 'a>) -> Result<usize, Cost> {
+        let Elements::Filtered(Node::Compare(comparison)) = elements else {
             return Ok(0);
         };
         let (Node::Path(path), Some(constant)) = (&comparison.left, &comparison.constant) else {

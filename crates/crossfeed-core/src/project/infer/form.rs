@@ -5,7 +5,7 @@ use super::{
     kinds::Kinds,
     schema::Inference,
 };
-use crossfeed_jmespath::{Node, Over, Path, SpineStep};
+use crossfeed_jmespath::{Elements, Node, Path, SpineStep};
 use crossfeed_output_schema::is_anything;
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ impl Inference<'_> {
             }
             Node::Project(projection) => {
                 let source = self.form(&projection.source, on)?;
-                self.projection(&source, &projection.over, &projection.each)?
+                self.projection(&source, &projection.elements, &projection.each)?
             }
             Node::Or(parts) => {
                 let mut all = self.each(parts, on)?;
@@ -151,9 +151,9 @@ impl Inference<'_> {
         found.map_or_else(|| self.nothing(), |found| found.schema)
     }
 
-    fn projection(&self, source: &ValueSchema, over: &Over, each: &Node) -> Option<ValueSchema> {
-        let inner = match over {
-            Over::Values => Child::Members,
+    fn projection(&self, source: &ValueSchema, of: &Elements, each: &Node) -> Option<ValueSchema> {
+        let inner = match of {
+            Elements::Values => Child::Members,
             _ => Child::Items,
         };
         let Some(mut item) = self.within(&source.schema, inner, true) else {
@@ -164,7 +164,7 @@ impl Inference<'_> {
                 self.null()
             });
         };
-        if matches!(over, Over::Flattened) {
+        if matches!(of, Elements::Flattened) {
             item.schema = self.flattened(item.schema)?;
         }
         let one = self.form(each, &ValueSchema::there(item.schema))?;
