@@ -1,8 +1,8 @@
-//! Builds the index ([`Tape`]) in one pass over the bytes, strict in grammar. The loop over values is
-//! iterative and keeps what it needs most in local variables.
+//! Builds the index ([`Tape`]) in one pass over the bytes, with strict grammar. The loop over values is
+//! iterative and keeps its hottest state in local variables.
 //!
-//! UTF-8 is checked last, and only if the scanner met a byte beyond ASCII: outside strings the
-//! grammar admits none, and within them the scanner sees every byte.
+//! UTF-8 is checked last, and only if the scanner met a byte beyond ASCII: the grammar admits such bytes only
+//! in strings, where the scanner sees every byte.
 
 mod members;
 
@@ -21,11 +21,11 @@ use bytes::Bytes;
 struct Frame {
     slot: u32,
     count: u32,
-    /// Of an object the last key, as long as all are known, or how the others are checked.
+    /// The last key of an object whose keys are all known, or how the keys are checked.
     node: Node,
 }
 
-/// Not a container: what surrounds the document's value.
+/// Not a container: the frame around the document's value.
 const OUTSIDE: Node = Node::MAX;
 
 /// A list, which has no keys.
@@ -62,7 +62,7 @@ struct Builder {
     far_larges_from: u32,
 }
 
-/// How far brackets may be from the last scalar within, blanks included, to be looked for there.
+/// The distance from the last scalar, blanks included, within which closing brackets are searched for.
 const MOST_BLANKS: usize = 512;
 
 /// Reads all bytes once.
@@ -111,22 +111,22 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
     Ok(tape)
 }
 
-/// Values to read before [`grow`] guesses how many a document holds.
+/// Values that are read before [`grow`] estimates the document's total.
 const SAMPLE: usize = 1024;
 
-/// Up to so many bytes a guess is taken at once: a table that moves is there twice.
+/// Up to this many bytes are allocated at once by an estimate, because a table that moves exists twice.
 const SURE: usize = 64 << 20;
 
-/// Gives memory back, if it is enough to matter: an allocator serves the next document from what
-/// this one frees only if both asked for as much.
+/// Gives memory back, if it is enough to matter: an allocator reuses freed memory for the next document only
+/// if the sizes match.
 fn fit<T>(table: &mut Vec<T>) {
     if table.capacity() - table.len() > table.len() / 8 {
         table.shrink_to_fit();
     }
 }
 
-/// Makes room for one element more: for as many as the rest of the document will need if it is like
-/// the part before `at`. Tables are so moved a few times, not again and again.
+/// Makes room for one more element, and for as many as the rest of the document needs if it is like the part
+/// before `at`, so that tables move only a few times.
 #[cold]
 #[inline(never)]
 fn grow<T>(table: &mut Vec<T>, at: usize, len: usize) {
@@ -134,8 +134,8 @@ fn grow<T>(table: &mut Vec<T>, at: usize, len: usize) {
     let left = (len - at) as u64;
     // Both factors are below 2^32.
     let guess = used * left / (at.max(1) as u64);
-    // The beginning may mislead: a dense one must not ask for gigabytes, a sparse one not move the
-    // table at every step. Beside each value stands a sign.
+    // The beginning may mislead: a dense one must not allocate gigabytes, and a sparse one must not move the
+    // table at every step. Each value takes at least two bytes, one of them punctuation.
     let most = if len <= SURE { left / 2 } else { used * 7 };
     let more = (guess + guess / 16).min(most).max(used / 4);
     table.reserve_exact(more as usize + 8);
@@ -154,7 +154,7 @@ impl Builder {
         let text = Text(&raw);
         let mut scanner = Scanner::new(&raw);
         let mut frame = OUTER;
-        // The bits of the next word that tell of its key.
+        // The bits of the next word that describe its key.
         let mut key = 0;
         let (mut byte, mut at) = text.token(0)?;
         'value: loop {
@@ -208,7 +208,7 @@ impl Builder {
                 self.push(&mut frame, word);
                 self.leaf_end = at;
             }
-            // Behind a value: a comma, or the ends of containers.
+            // After a value: a comma, or the ends of containers.
             loop {
                 (byte, at) = match text.token(at) {
                     Ok(token) => token,
@@ -242,7 +242,7 @@ impl Builder {
         }
     }
 
-    /// What the word of a scalar that comes next tells of its length.
+    /// The bits of the next scalar's word that hold its length.
     #[inline(always)]
     fn scalar_len(&mut self, start: usize, end: usize) -> u32 {
         let len = offset(end - start);
@@ -288,7 +288,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends the container `frame`; gives the one around it.
+    /// Ends the container `frame`; returns the one around it.
     #[inline(always)]
     fn close(&mut self, frame: Frame, end: usize) -> Frame {
         let next = offset(self.tape.words.len());

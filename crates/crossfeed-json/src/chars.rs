@@ -1,4 +1,4 @@
-//! How many characters a value has as JSON.
+//! The length of a value's JSON in characters.
 
 use crate::cursor::Cursor;
 
@@ -17,12 +17,12 @@ impl Cursor<'_> {
     }
 }
 
-/// How many characters some UTF-8 has: all of its bytes but those that continue one.
+/// The number of characters in UTF-8: all bytes but continuation bytes.
 pub fn count_chars(utf8: &[u8]) -> usize {
     count_bytes(utf8, |byte| (byte as i8) >= -0x40)
 }
 
-/// How many bytes are such.
+/// The number of bytes that satisfy the predicate.
 pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
     /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
     const CHUNK: usize = 128;
@@ -34,7 +34,7 @@ pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
 }
 
 /// The most bytes of memory that the index of some JSON takes while it is made: two words for each value and
-/// key, of which it keeps one. What only looks like JSON, within texts, counts as well.
+/// key, of which it keeps one. Text within strings that looks like JSON counts as well.
 ///
 /// ```
 /// assert!(crossfeed_json::indexing_bytes(b"[0,0,0]") > crossfeed_json::indexing_bytes(b"12345678"));

@@ -96,17 +96,17 @@ impl<'a> Cursor<'a> {
         self.word().start()
     }
 
-    /// A number that names this value within its document: its place in document order.
+    /// The number of this value in document order.
     pub fn ordinal(self) -> u32 {
         self.slot
     }
 
-    /// The value of the same document that `ordinal` names; `None` where there are not so many.
+    /// The value of the same document with this number; `None` if there are fewer.
     pub fn by_ordinal(self, ordinal: u32) -> Option<Self> {
         ((ordinal as usize) < self.tape.words.len()).then(|| self.with(ordinal))
     }
 
-    /// Number of values in this one, itself included: what a walk over it costs.
+    /// The number of values in this one, itself included: the cost of a walk over it.
     pub fn value_count(self) -> usize {
         (self.tape.next(self.slot) - self.slot) as usize
     }
@@ -122,8 +122,8 @@ impl<'a> Cursor<'a> {
         usize::from(self.tape.depth)
     }
 
-    /// Whether the whole document is ASCII and no string or key in it holds an escape, so that the
-    /// text of every string is what stands between its quotes, a byte for each character.
+    /// Whether the whole document is ASCII and no string or key in it holds an escape, so that the text of
+    /// every string is the bytes between its quotes, one for each character.
     pub fn document_is_plain(self) -> bool {
         self.tape.plain
     }
@@ -133,8 +133,8 @@ impl<'a> Cursor<'a> {
         usize::from(self.word().depth())
     }
 
-    /// Whether lists and objects nest deeper than `limit` within each other here. The depth of the
-    /// document mostly tells without a walk.
+    /// Whether lists and objects nest deeper than `limit` within each other here. The depth of the document
+    /// mostly decides without a walk.
     pub fn is_deeper(self, limit: usize) -> bool {
         if self.len().is_none() || self.document_depth() - self.depth() <= limit {
             return false;
@@ -214,7 +214,7 @@ impl<'a> Cursor<'a> {
         self.get_counted(key, prediction, &mut 0)
     }
 
-    /// [`Self::get_predicted`], with what it costs in looks at members added to `work`.
+    /// [`Self::get_predicted`], and adds its cost, in looks at members, to `work`.
     #[inline]
     pub(crate) fn get_counted(
         self,
@@ -254,7 +254,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// What a look at the key of this value costs, in looks at keys near their values.
+    /// The cost of a look at the key of this value, in looks at keys near their values.
     #[inline]
     pub(crate) fn key_work(self) -> usize {
         if self.word().key_listed() { LISTED } else { 1 }
@@ -270,8 +270,8 @@ impl<'a> Cursor<'a> {
         is_member.then(|| self.with(guess))
     }
 
-    /// The member `key` of an object, if it stands where `prediction` found it before. It costs the
-    /// same whatever the object and its keys are; `None` says nothing of other places.
+    /// The member `key` of an object, if it stands where `prediction` found it before. The cost does not
+    /// depend on the object and its keys; `None` says nothing about other places.
     #[inline]
     pub fn get_at(self, key: &str, prediction: Prediction) -> Option<Self> {
         let own = self.word();
@@ -283,8 +283,8 @@ impl<'a> Cursor<'a> {
         (near && member.has_key(key)).then_some(member)
     }
 
-    /// Whether some key of an object may begin with `_`; that none does is certain. Of a whole document
-    /// it is found out once, by a look at each key's first byte.
+    /// Whether some key of an object may begin with `_`; false is certain. For a whole document it is
+    /// computed once, from each key's first byte.
     pub fn may_have_underscored_key(self) -> bool {
         if self.kind() != Kind::Object {
             return false;
@@ -307,9 +307,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether this value is the member `key` of an object. What that costs depends on `key`, not on
-    /// how long the value's own key is; one with escapes, or far from its value, is searched among
-    /// all such keys of the document.
+    /// Whether this value is the member `key` of an object. The cost depends on `key`, not on the length of
+    /// the value's own key; a key with escapes, or far from its value, is searched among all such keys of the
+    /// document.
     #[inline]
     pub fn has_key(self, key: &str) -> bool {
         self.tape.has_key(self.slot, key.as_bytes())
@@ -416,7 +416,7 @@ pub struct WrittenMember<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     raw: &'a [u8],
-    /// There may be escapes.
+    /// Whether the key may hold escapes.
     escaped: bool,
 }
 
@@ -464,7 +464,7 @@ impl<'a> Iterator for Items<'a> {
             Walk::Siblings { tape, slot, left } => {
                 *left = left.checked_sub(1)?;
                 let here = *slot;
-                // The slot behind the last child is another value's: it is not looked at.
+                // The slot after the last child belongs to another value, so it is not read.
                 *slot = tape.next(here);
                 Some(Cursor { tape, slot: here })
             }

@@ -1,5 +1,5 @@
-//! How deep a `serde_json::Value` nests. A program can build one of any depth, and everything that
-//! recurses over it, its drop included, would overflow the stack: so it is judged before, here.
+//! The depth of a `serde_json::Value`. A program can build one of any depth, and any recursion over it, its
+//! drop included, would overflow the stack: so the depth is checked first.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub fn is_deeper(value: &Value, limit: usize) -> bool {
     false
 }
 
-/// Takes a value apart without recursion, so that data of any depth can be let go.
+/// Drops a value without recursion, so that its depth does not matter.
 pub fn dismantle(value: Value) {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {

@@ -4,29 +4,28 @@ use crate::{build, cursor::Cursor, index::Tape};
 use bytes::Bytes;
 use std::sync::OnceLock;
 
-/// How deeply data may nest, in open objects and lists. It is serde_json's own limit, so that what
-/// is accepted here can be read again wherever it is sent.
+/// How deeply data may nest, in open objects and lists. It is the limit of serde_json, so that accepted
+/// documents can be parsed wherever they are sent.
 pub const MAX_DEPTH: usize = 127;
 
 /// Why bytes are not a valid document, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]
 pub struct JsonError {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: JsonErrorKind,
     /// Offset of the first byte at fault.
     pub offset: usize,
 }
 
 impl JsonError {
-    /// Whether the bytes are JSON for all that was read, but beyond a limit: such bytes must not be
-    /// taken for text.
+    /// Whether the bytes read so far are JSON, but exceed a limit: such bytes must not be taken for text.
     pub fn is_limit(&self) -> bool {
         matches!(self.kind, JsonErrorKind::TooDeep | JsonErrorKind::TooLarge)
     }
 }
 
-/// What is wrong with bytes that are not a valid document.
+/// Why bytes are not a valid document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
@@ -97,7 +96,7 @@ impl Document {
         }
     }
 
-    /// Bytes held: the raw bytes, and the index if there is one.
+    /// The bytes in memory: the raw ones, and the index if there is one.
     pub fn resident_bytes(&self) -> usize {
         let index = match self.tape.get() {
             Some(Ok(tape)) => tape.resident_bytes(),

@@ -1,12 +1,10 @@
-//! Changes some bytes of a document and keeps all others: the one place where members and items of
-//! JSON are set and removed.
+//! Changes some bytes of a document and keeps all others: sets and removes members and items of JSON.
 
 use crate::{Cursor, Kind, WrittenMember, string::quoted};
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
-/// Changes to a document. Of changes that overlap the one that begins first counts, of those that begin
-/// together the longest; what is put at one place stands in the order in which it was put, before what
-/// is changed there.
+/// Changes to a document. Of overlapping changes the first one counts; of those with one start, the longest.
+/// Insertions at one offset keep their order, before any change there.
 #[derive(Debug)]
 pub struct Edits<'d> {
     raw: &'d [u8],
@@ -19,7 +17,7 @@ fn end(value: Cursor<'_>) -> usize {
 }
 
 impl<'d> Edits<'d> {
-    /// No changes of a document, which is given by its bytes.
+    /// An empty set of changes to a document with these bytes.
     pub fn new(raw: &'d [u8]) -> Self {
         Self {
             raw,
@@ -27,12 +25,12 @@ impl<'d> Edits<'d> {
         }
     }
 
-    /// The bytes as they are.
+    /// The original bytes.
     pub fn raw(&self) -> &'d [u8] {
         self.raw
     }
 
-    /// Other bytes in a value's place; the same bytes change nothing.
+    /// Replaces the bytes of a value; the same bytes change nothing.
     pub fn replace(&mut self, value: Cursor<'_>, with: impl Into<Vec<u8>>) {
         let with = with.into();
         if with != value.raw() {
@@ -40,13 +38,13 @@ impl<'d> Edits<'d> {
         }
     }
 
-    /// Takes bytes out.
+    /// Removes bytes.
     pub fn remove(&mut self, range: Range<usize>) {
         self.edits.push((range, Vec::new()));
     }
 
-    /// Removes the members of an object whose keys are `unwanted`, every occurrence of them, each with
-    /// one comma; whether members are left. What is not an object stays as it is.
+    /// Removes every member of an object whose key is `unwanted`, each with one comma; returns whether
+    /// members are left. Anything but an object stays as it is.
     ///
     /// ```
     /// use crossfeed_json::{Document, Edits};
@@ -69,7 +67,7 @@ impl<'d> Edits<'d> {
         removals.has_kept
     }
 
-    /// Removes the unwanted items of a list, each with one comma; whether items are left.
+    /// Removes the unwanted items of a list, each with one comma; returns whether items are left.
     pub fn remove_items<'c>(
         &mut self,
         list: Cursor<'c>,
@@ -82,12 +80,12 @@ impl<'d> Edits<'d> {
         removals.has_kept
     }
 
-    /// Bytes behind a value.
+    /// Inserts bytes after a value.
     pub fn insert_behind(&mut self, value: Cursor<'_>, what: impl Into<Vec<u8>>) {
         self.edits.push((end(value)..end(value), what.into()));
     }
 
-    /// Bytes behind the key of a member, within its quotes.
+    /// Appends bytes to the key of a member, within its quotes.
     pub fn extend_key(&mut self, member: &WrittenMember<'_>, what: impl Into<Vec<u8>>) {
         // Both are parts of the document.
         let key = member.key.raw();
@@ -103,8 +101,8 @@ impl<'d> Edits<'d> {
         self.set_members(object, &[(key, json)]);
     }
 
-    /// Sets members of an object: replaces the value where the key is there, the last one where it
-    /// occurs twice; else adds the member behind the last, in the order given. Each key is given once.
+    /// Sets members of an object: replaces the value of an existing key, the last one of duplicates; adds
+    /// other members after the last, in the order given. Each key may be given once.
     ///
     /// ```
     /// use crossfeed_json::{Document, Edits};
@@ -162,20 +160,20 @@ impl<'d> Edits<'d> {
     }
 }
 
-/// A walk over the items of a list, or the members of an object, that removes some of them, each with
-/// one comma: the one before it if something before stays, else the one behind. For a walk that makes
-/// other edits on its way; [`Edits::remove_members`] and [`Edits::remove_items`] do without.
+/// Removes some items of a list, or members of an object, during a walk that makes other edits as well;
+/// [`Edits::remove_members`] and [`Edits::remove_items`] are for other cases. Each goes with one comma: the
+/// one before it if something before stays, else the one after.
 #[derive(Debug)]
 pub struct Removals {
-    /// Behind the opening bracket or the value before the next one.
+    /// The offset after the opening bracket or the previous value.
     before: usize,
-    /// Behind the opening bracket or the comma before the next one.
+    /// The offset after the opening bracket or the last comma.
     from: usize,
     has_kept: bool,
 }
 
 impl Removals {
-    /// A walk that begins behind the bracket of an object or a list.
+    /// A walk that begins after the opening bracket of an object or a list.
     pub fn new(container: Cursor<'_>) -> Self {
         let open = container.offset() + 1;
         Self {
@@ -185,7 +183,7 @@ impl Removals {
         }
     }
 
-    /// Continues behind the next one, which ends at `end` and goes or stays.
+    /// Continues after the next one, which ends at `end` and goes or stays.
     pub fn next(&mut self, end: usize, goes: bool, edits: &mut Edits<'_>) {
         let rest = edits.raw().get(end..).unwrap_or_default();
         let next = rest.iter().position(|byte| !byte.is_ascii_whitespace());

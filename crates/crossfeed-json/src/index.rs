@@ -1,13 +1,13 @@
 //! The structural index: a flat tape of 8-byte words beside the bytes. [`crate::build`] fills it.
 //!
-//! Each value has one [`Word`], in document order: its slot is its number. The children of a
-//! container are the words behind its own, reached sibling by sibling. What a word has no room for
-//! stands in small lists beside the tape, or is found again from the bytes.
+//! Each value has one [`Word`], in document order: its slot is its number. The children of a container are
+//! the words behind its own, reached sibling by sibling. Data without room in a word is in small lists beside
+//! the tape, or is recomputed from the bytes.
 //!
 //! # Invariants
 //!
-//! - A slot within `(container, next)` whose depth is one more than the container's is a direct
-//!   child of it; look-ups that guess a slot rest on this.
+//! - A slot within `(container, next)` whose depth is one more than the container's is a direct child of it;
+//!   look-ups that guess a slot rely on this.
 //! - The last word before `next` is the container's own or that of its last descendant, a scalar or
 //!   an empty container: ends of containers are found from it.
 //! - Every span of a string or key lies on UTF-8 boundaries, quotes excluded for keys and included
@@ -22,12 +22,12 @@ use crate::{
 use bytes::Bytes;
 use std::{ops::Range, sync::OnceLock};
 
-/// More than the lists and objects that may be open at once; a power of two, so that a remainder
-/// spares a check.
+/// More than the lists and objects that may be open at once; a power of two, so that a remainder replaces a
+/// check.
 pub(crate) const MAX_OPEN: usize = 128;
 const _: () = assert!(MAX_DEPTH < MAX_OPEN);
 
-/// What a list or object has beside the tape if its word has no room for it.
+/// The numbers of a list or object that its word has no room for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LargeContainer {
     /// The offset behind the closing bracket.
@@ -40,8 +40,7 @@ pub(crate) struct LargeContainer {
     pub(crate) last: u32,
 }
 
-/// A key with escapes, which cannot be read backwards, or one so far from its value that a look-up
-/// should not.
+/// A key with escapes, which cannot be read backwards, or one too far from its value to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListedKey {
     /// The slot of the value.
@@ -56,7 +55,7 @@ pub(crate) struct ListedKey {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UniqueMembers {
     pub(crate) slot: u32,
-    /// Where its members begin in [`Tape::distinct_members`].
+    /// The index of its first member in [`Tape::distinct_members`].
     pub(crate) start: u32,
     /// Number of distinct members.
     pub(crate) count: u32,
@@ -76,7 +75,7 @@ pub(crate) struct Tape {
     pub(crate) larges: Vec<LargeContainer>,
     /// The numbers of large containers that have no room for them.
     pub(crate) far_larges: BySlot,
-    /// The offsets behind scalars that are longer than their words can tell.
+    /// The offsets after scalars that are too long for their words.
     pub(crate) long_ends: BySlot,
     /// Keys that are not found by reading backwards from their values, in ascending order of slots.
     pub(crate) keys: Vec<ListedKey>,
@@ -90,7 +89,7 @@ pub(crate) struct Tape {
     pub(crate) plain: bool,
     /// Whether a key of the whole object may begin with `_`, once a caller has asked.
     pub(crate) root_underscored: OnceLock<bool>,
-    /// Side tables, as they were found to pay.
+    /// The side tables that paid so far.
     pub(crate) built: tables::SideTables,
     /// The characters of all of it, each escape as one, once a caller has asked.
     pub(crate) root_chars: OnceLock<usize>,
@@ -125,7 +124,7 @@ impl Tape {
         self.words[slot as usize]
     }
 
-    /// What is beside the tape for the container `word` at `slot`, which is a large one.
+    /// The numbers of the large container `word` at `slot`.
     #[inline]
     fn large(&self, slot: u32, word: Word) -> &LargeContainer {
         let number = match word.large() {
@@ -164,7 +163,7 @@ impl Tape {
         }
     }
 
-    /// The same of the container `word` at `slot`.
+    /// The same for the container `word` at `slot`.
     #[inline]
     pub(crate) fn behind(&self, slot: u32, word: Word) -> u32 {
         match word.small() {
@@ -216,8 +215,8 @@ impl Tape {
         }
     }
 
-    /// The end of a small container: behind its last descendant come the brackets of all
-    /// containers that end with it.
+    /// The end of a small container: after its last descendant come the brackets of all containers that end
+    /// with it.
     #[inline]
     fn small_end(&self, slot: u32, word: Word, distance: u32) -> usize {
         let last_slot = slot + distance - 1;
@@ -306,13 +305,13 @@ impl Tape {
     #[cold]
     fn has_listed_key(&self, slot: u32, key: &[u8]) -> bool {
         let written = self.far_key(slot);
-        // An escape takes at most six bytes for one: what is longer is not read.
+        // An escape takes at most six bytes for one, so a longer key is not read.
         let may_be = key.len() <= written.len() && written.len() <= key.len().saturating_mul(6);
         may_be && string::is_key(written, key)
     }
 
-    /// Whether the value at `slot` is a member with this key. What that costs depends on `key`, not
-    /// on how long the value's own key is; where that is listed, a binary search comes on top.
+    /// Whether the value at `slot` is a member with this key. The cost depends on `key`, not on the length of
+    /// the value's own key; a listed key takes a binary search as well.
     #[inline]
     pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
         let word = self.word(slot);
@@ -325,8 +324,8 @@ impl Tape {
         let Some(quote) = end.checked_sub(key.len() + 1) else {
             return false;
         };
-        // Where the key begins is not known: a text that ends like it does, and begins with a
-        // quote, is all of it if no other quote is within.
+        // The start of the key is unknown: a text that ends like it, begins with a quote and holds no other
+        // quote is the whole key.
         self.raw[quote] == b'"' && string::is_unquoted(&self.raw[quote + 1..end], key)
     }
 }

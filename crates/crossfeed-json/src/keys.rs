@@ -1,6 +1,5 @@
-//! Are the keys of an object distinct? Answered from hashes, or from what was proven before.
-//! Different hashes prove different keys, so the answer never rests on a hash being good; a bad one
-//! only costs time.
+//! Proves that the keys of an object are distinct, by hashes or by earlier proofs. Different hashes prove
+//! different keys, so correctness does not depend on a good hash; a bad one only costs time.
 //!
 //! Objects in a list mostly have one of a few shapes. [`Shapes`] remembers lists of keys that were
 //! proven distinct, as a tree: a key that follows the keys before it as it did in some object before
@@ -16,24 +15,24 @@ const PAIRWISE: usize = 16;
 /// before it.
 const SHAPE: u8 = 32;
 
-/// From this many keys on they are tried to be in order: very many keys mostly are, if only because
-/// they count.
+/// From this many keys on, ascending order is tried: very many keys are mostly in order, for example
+/// numbered.
 pub(crate) const TRY_ORDER: u8 = 16;
 
 /// Up to this many hashes of a list are kept, to know them again.
 const LIST: usize = 256;
 
-/// Keys that are remembered. A document of more shapes is read without.
+/// The most keys that are remembered. A document of more shapes is read without.
 const MOST_NODES: usize = 4096;
 
-/// Keys that are remembered behind the same keys.
+/// The most keys that are remembered after the same keys.
 const MOST_CHILDREN: u8 = 8;
 
 /// Longer keys are not remembered.
 const MOST_BYTES: usize = 64;
 
-/// A key may be this far from its place in the table; someone who makes keys for one place gets
-/// the slow answer instead of slow probing.
+/// The most steps of probing: keys crafted for one slot of the table get the slow check instead of slow
+/// probing.
 const PROBES: usize = 32;
 
 /// An odd number without pattern; multiplying by it spreads bits upwards.
@@ -52,17 +51,17 @@ pub(crate) struct HashedKey {
 /// The number of a node; 0 for none.
 pub(crate) type Node = u32;
 
-/// A key behind certain others.
+/// A key after certain others.
 #[derive(Clone, Copy, Debug, Default)]
 struct KnownKey {
-    /// The first eight bytes of the key with its quotes and a colon, moved up so that what follows
-    /// them is not part of it.
+    /// The first eight bytes of the key with its quotes and a colon, shifted up so that following bytes drop
+    /// out.
     first: u64,
     /// The last eight bytes, if there are more than eight.
     last: u64,
     /// Number of bytes with quotes and colon.
     len: u8,
-    /// How far `first` is moved up.
+    /// The shift of `first`.
     shift: u8,
     escaped: bool,
     /// Number of keys up to here.
@@ -217,7 +216,7 @@ impl Shapes {
     }
 }
 
-/// So many of very many keys are checked first: where short keys repeat, some mostly do so by then.
+/// Of very many keys this many are checked first: short keys that repeat mostly do so by then.
 const BEGINNING: usize = 1024;
 
 /// Checks lists of hashes.
@@ -315,7 +314,7 @@ pub(crate) fn hash(bytes: &[u8], start: usize, end: usize) -> u64 {
     if key.is_empty() {
         return 0;
     }
-    // What stands behind the key is shifted out.
+    // Bytes after the key are shifted out.
     let word = scan::word(bytes, start).unwrap_or_else(|| short_word(key));
     mix((word << (64 - 8 * len)) ^ len, 0)
 }

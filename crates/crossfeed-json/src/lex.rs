@@ -1,4 +1,5 @@
-//! Single pieces of grammar (strings, numbers, words, blanks): where each ends, or why it is invalid.
+//! Reads single pieces of grammar (strings, numbers, words, blanks) to their ends, or says why they are
+//! invalid.
 
 use crate::{
     document::{JsonError, JsonErrorKind},

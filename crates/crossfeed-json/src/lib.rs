@@ -6,8 +6,8 @@
 //! - The bytes of a [`Document`] never change, and writing a value copies the bytes it came with.
 //! - A document is strict JSON (RFC 8259, UTF-8) or an error says at which byte it is not.
 //! - Reading is iterative or bounded by [`MAX_DEPTH`]; no input overflows the stack.
-//! - A key that occurs twice in an object has the place of the first and the value of the last
-//!   occurrence, in look-ups, in iteration and in what is written.
+//! - A key that occurs twice in an object has the place of the first and the value of the last occurrence, in
+//!   look-ups, in iteration and in output.
 
 mod build;
 mod chars;

@@ -34,7 +34,7 @@ pub fn is_number(text: &str) -> bool {
     end == Ok(text.len())
 }
 
-/// Decimals of at most this many digits are told apart by floats.
+/// Decimals of at most this many digits are distinct as floats.
 const SHORT_DIGITS: usize = 15;
 
 const FLOAT_POWERS: [f64; SHORT_DIGITS + 1] = [
@@ -145,7 +145,7 @@ impl<'a> Decimal<'a> {
     }
 }
 
-/// An exponent; beyond 10^30, where no document could tell, it counts as 10^30.
+/// An exponent, at most 10^30: no document is long enough for larger ones to matter.
 fn exponent_of(text: &str) -> i128 {
     const LIMIT: i128 = 1_000_000_000_000_000_000_000_000_000_000;
     let beyond = if text.starts_with('-') { -LIMIT } else { LIMIT };

@@ -1,5 +1,5 @@
-//! Leaves members and items out of a text of any depth; every other byte stays. A comma goes with what
-//! it separated, the one behind if something behind stays.
+//! Removes members and items from a text of any depth; every other byte stays. A comma goes with each removed
+//! value, the one after it if something after it stays.
 
 use crate::{
     document::JsonError,
@@ -7,9 +7,10 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Decides what goes. It does not see what is within a member or an item that goes.
+/// Decides which members and items go. It does not see the content of those that go.
 pub trait Prune {
-    /// Whether the member of this key goes. `depth` counts what is open around it: 1 at the top level.
+    /// Whether the member of this key goes. `depth` counts the lists and objects around it: 1 at the top
+    /// level.
     fn member(&mut self, key: RawString<'_>, depth: usize) -> bool;
 
     /// Whether the next item of the innermost list goes.
@@ -88,17 +89,16 @@ struct Pruner<'p, P> {
     outer_kept: Bits,
     /// The last bracket that opened, or comma.
     separator: usize,
-    /// The depth of what is going, or 0.
+    /// The depth of the value that goes, or 0.
     going: usize,
     /// Where the last value ended.
     value_end: usize,
-    /// Members or items that go one after the other: the separator before them, and the end of what
-    /// stands before that.
+    /// A run of members or items that go: the separator before them, and the end of the value before that.
     run: Option<(usize, usize)>,
 }
 
 impl<P: Prune> Pruner<'_, P> {
-    /// What comes next in the innermost container goes, or stays.
+    /// Begins the next member or item of the innermost container, which goes or stays.
     #[inline(always)]
     fn decide(&mut self, goes: bool) {
         if goes {

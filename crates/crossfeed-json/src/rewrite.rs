@@ -2,7 +2,7 @@
 
 use crate::cursor::{Cursor, Key};
 
-/// What becomes of a value in an object or a list.
+/// A change of one value in an object or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -18,15 +18,14 @@ pub enum Change {
 }
 
 impl From<Option<Vec<u8>>> for Change {
-    /// JSON in place of a value, where there is any.
+    /// Replaces a value if there is JSON, else keeps it.
     fn from(json: Option<Vec<u8>>) -> Self {
         json.map_or(Self::Keep, Self::Replace)
     }
 }
 
 impl<'d> Cursor<'d> {
-    /// An object with `change` done to each member, in their order; `None` where all stay, and of what is not an
-    /// object.
+    /// An object with `change` applied to each member, in order; `None` if all stay, or for any other value.
     ///
     /// ```
     /// use crossfeed_json::{Change, Document};
@@ -51,7 +50,7 @@ impl<'d> Cursor<'d> {
         rewritten(changes.collect(), [b'{', b'}'])
     }
 
-    /// A list with `change` done to each item, in their order; `None` where all stay, and of what is not a list.
+    /// A list with `change` applied to each item, in order; `None` if all stay, or for any other value.
     pub fn with_items<C: Into<Change>>(
         self,
         mut change: impl FnMut(Cursor<'d>) -> C,
@@ -61,7 +60,7 @@ impl<'d> Cursor<'d> {
     }
 }
 
-/// What changes make of a container's values; `None` where all stay.
+/// A container with changes applied to its values; `None` if all stay.
 fn rewritten(
     changes: Vec<(Option<Key<'_>>, Cursor<'_>, Change)>,
     [open, close]: [u8; 2],

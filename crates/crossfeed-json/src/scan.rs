@@ -1,8 +1,7 @@
-//! Scanning bytes many at a time: where a string ends, where digits end, where blanks end.
+//! Scans bytes many at a time, for the ends of strings, digits and blanks.
 //!
-//! A string's end is looked up in a bit mask of 64 bytes, so that neither its length nor that of
-//! the strings before it decides a branch: strings share the mask of the block they stand in, and
-//! the processor seldom guesses wrong.
+//! The end of a string is looked up in a bit mask of 64 bytes, so that branches depend on no string's length:
+//! strings share the mask of their block, and the processor seldom mispredicts.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -10,7 +9,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Bytes in a block: one for each bit of a mask.
 const BLOCK: usize = 64;
 
-/// What a block holds.
+/// The masks of a block.
 #[derive(Clone, Copy)]
 struct Masks {
     /// A bit for each quote, backslash or control character, the first byte lowest.
@@ -85,8 +84,7 @@ fn masks_at(bytes: &[u8], block: usize) -> Masks {
     }
 }
 
-/// What is missing from the last block counts as control characters, so that no string goes on
-/// behind the end.
+/// Bytes missing from the last block count as control characters, so that no string continues past the end.
 #[cold]
 #[inline(never)]
 fn last_masks(bytes: &[u8], block: usize) -> Masks {

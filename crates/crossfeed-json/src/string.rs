@@ -108,8 +108,8 @@ fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
     raw.get(at..)?.first_chunk()
 }
 
-/// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
-/// what is not an escape of JSON stands for anything.
+/// The text of the inside of a JSON string; a lone surrogate is U+FFFD. The string must be valid: an invalid
+/// escape may read as anything.
 pub fn unescape(raw: &str) -> Cow<'_, str> {
     if raw.contains('\\') {
         to_text(decode(raw.as_bytes(), true))
@@ -118,8 +118,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where in the inside of a JSON string something stands that stands somewhere else in its
-/// [unescaped](unescape) text.
+/// Maps offsets in the [unescaped](unescape) text of a JSON string to offsets in its raw inside.
 ///
 /// ```
 /// use crossfeed_json::{Origins, unescape};
@@ -135,12 +134,12 @@ pub struct Origins<'a> {
     raw: &'a [u8],
     scanner: Scanner,
     at: usize,
-    /// The offset in the text that `at` is the origin of.
+    /// The offset in the text that corresponds to `at`.
     text: usize,
 }
 
 impl<'a> Origins<'a> {
-    /// Of the inside of a JSON string.
+    /// The origins of the inside of a JSON string.
     pub fn new(raw: &'a str) -> Self {
         Self {
             raw: raw.as_bytes(),
@@ -150,8 +149,8 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// The offset of what stands at `offset` of the text, at a character's beginning or the end. Each
-    /// must be no smaller than the one asked for before.
+    /// The raw offset of the character at `offset` of the text, or of the end. Offsets must not decrease from
+    /// call to call.
     pub fn raw_offset(&mut self, offset: usize) -> usize {
         while self.text < offset {
             let plain = self.scanner.special(self.raw, self.at) - self.at;
@@ -180,8 +179,8 @@ pub(crate) fn decode_key(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(to_text(decode(raw, true)).into_owned().into_bytes())
 }
 
-/// Whether a checked key stands for `text`, as [`decode_key`] reads it; what follows the first
-/// difference is not read.
+/// Whether a checked key stands for `text`, as [`decode_key`] reads it; reading stops at the first
+/// difference.
 pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
     let mut rest = text;
     let mut at = 0;
@@ -268,7 +267,7 @@ fn replace_surrogates(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
-        // What is not UTF-8 here is a surrogate of three bytes, each of which is invalid alone.
+        // Bytes that are not UTF-8 are surrogates of three bytes, each of which is invalid alone.
         if chunk.invalid().first() == Some(&0xed) {
             out.push('\u{fffd}');
         }

@@ -1,6 +1,5 @@
-//! Reads JSON token by token, without an index. The grammar is that of a
-//! [`Document`](crate::Document), but nothing is too deep or too large: it remembers what is open with
-//! one bit a level.
+//! Reads JSON token by token, without an index. The grammar is that of a [`Document`](crate::Document), but
+//! without limits of depth and size: it needs one bit for each open level.
 
 use crate::{
     document::{JsonError, JsonErrorKind},
@@ -10,7 +9,7 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// A string as it is written.
+/// A string as it is written, with its escapes.
 #[derive(Clone, Copy, Debug)]
 pub struct RawString<'t> {
     pub(crate) raw: &'t str,
@@ -19,7 +18,7 @@ pub struct RawString<'t> {
 }
 
 impl<'t> RawString<'t> {
-    /// What stands between the quotes.
+    /// The bytes between the quotes.
     pub fn raw(self) -> &'t str {
         self.raw
     }
@@ -34,7 +33,7 @@ impl<'t> RawString<'t> {
         self.escaped
     }
 
-    /// What it stands for; a lone surrogate is U+FFFD.
+    /// Its text; a lone surrogate is U+FFFD.
     pub fn text(self) -> Cow<'t, str> {
         if self.escaped {
             string::unescape(self.raw)
@@ -44,7 +43,7 @@ impl<'t> RawString<'t> {
     }
 }
 
-/// Sees what [`read_tokens`] reads. Offsets are those of bytes in the text.
+/// Visits the tokens that [`read_tokens`] reads. Offsets count bytes in the text.
 pub trait TokenVisitor {
     /// An object or a list begins.
     fn open(&mut self, _at: usize) {}
@@ -58,8 +57,8 @@ pub trait TokenVisitor {
     /// A value that is a string.
     fn string(&mut self, _string: RawString<'_>) {}
 
-    /// A value ends before `end`: told of each string, number and word, and of each object and list
-    /// behind its [`close`](Self::close).
+    /// A value ends before `end`: called for each string, number and word, and for each object and list after
+    /// its [`close`](Self::close).
     fn value_end(&mut self, _end: usize) {}
 
     /// A comma between members or items.
@@ -69,8 +68,7 @@ pub trait TokenVisitor {
     fn close(&mut self, _at: usize) {}
 }
 
-/// Reads a text to its end, or to where it is not valid JSON. What the visitor saw until then may come from
-/// an invalid text.
+/// Reads a text to its end, or to the first error. The visitor may therefore see tokens of an invalid text.
 ///
 /// A byte order mark may stand before it. It does not recurse, and holds no more memory than one bit for
 /// each level of the text.
@@ -147,7 +145,7 @@ pub fn read_tokens(text: &str, visitor: &mut impl TokenVisitor) -> Result<(), Js
             }
             visitor.value_end(at);
         }
-        // Behind a value: a comma, or the ends of what is open.
+        // After a value: a comma, or closing brackets.
         loop {
             (byte, at) = match bytes.token(at) {
                 Ok(token) => token,
@@ -262,7 +260,7 @@ mod tests {
     };
     use proptest::{collection::vec, prelude::*, sample::Index};
 
-    /// Writes down what it is told.
+    /// Writes down the visited tokens.
     #[derive(Default)]
     struct Transcript(String);
 

@@ -1,4 +1,4 @@
-//! The edge to `serde_json::Value`.
+//! Converts values to `serde_json::Value`.
 
 use crate::cursor::{Cursor, Kind};
 use serde_json::{Map, Number, Value};
@@ -70,7 +70,7 @@ impl Cursor<'_> {
 ///
 /// # Errors
 ///
-/// [`NumberOutOfRange`] for a number such as `1e400`, and for what is not a number.
+/// [`NumberOutOfRange`] for a number such as `1e400`, and for text that is not a number.
 pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
     text.parse()
         .map_err(|_| NumberOutOfRange { digits: text.len() })

@@ -1,4 +1,4 @@
-//! One value of the index in eight bytes. What has no room stands in a list of the [`Tape`].
+//! One value of the index in eight bytes. Data without room in them is in a list of the [`Tape`].
 
 #[cfg(doc)]
 use crate::index::{LargeContainer, Tape};
@@ -32,7 +32,7 @@ pub(crate) mod kind {
 pub(crate) struct Word(u64);
 
 impl Word {
-    /// Something did not fit into the last field: it is in a list beside the tape.
+    /// The number does not fit into the last field: it is in a list beside the tape.
     pub(crate) const FULL: u32 = (1 << 20) - 1;
     const FIELD: u32 = 44;
     const FLAG: u64 = 1 << 35;
@@ -47,7 +47,7 @@ impl Word {
     /// Numbers of large containers from this one on do not fit.
     pub(crate) const MOST_LARGES: u32 = Self::LARGE - 1;
 
-    /// The bits that tell the depth. `depth` is at most 127.
+    /// The bits of the depth. `depth` is at most 127.
     #[inline(always)]
     pub(crate) fn level(depth: usize) -> u64 {
         (depth as u64) << Self::DEPTH

@@ -1,4 +1,4 @@
-//! Writing: a value is the copy of its bytes, unless its document holds a key twice.
+//! Writes values: by a copy of their bytes, unless their document holds a key twice.
 
 use crate::{
     cursor::{Cursor, Kind},
@@ -7,8 +7,8 @@ use crate::{
 use std::ops::Range;
 
 impl Cursor<'_> {
-    /// Appends the value as it came; of a key that occurs twice only the last value, at the place
-    /// of the first.
+    /// Appends the value's original bytes; for a duplicate key only the last value, at the place of the
+    /// first.
     pub fn write(self, out: &mut Vec<u8>) {
         if self.document_has_duplicates() {
             self.write_compact(out);
@@ -53,9 +53,9 @@ impl Cursor<'_> {
     fn write_without_blanks(self, out: &mut Vec<u8>) {
         let raw: &[u8] = &self.tape.raw;
         let end = self.offset() + self.raw().len();
-        // What stands before is written.
+        // The part before is written.
         let mut from = self.offset();
-        // Blanks are looked for behind a value and before the next.
+        // Blanks are only searched for between values.
         let mut at = from;
         for slot in self.ordinal()..self.tape.next(self.ordinal()) {
             let word = self.tape.word(slot);
@@ -71,8 +71,8 @@ impl Cursor<'_> {
     }
 }
 
-/// Looks for blanks in what stands between two values, beside the text of a key. If there are some,
-/// appends what stands before them, from `from` on; gives the offset up to which all is written.
+/// Searches the text between two values, except a key, for blanks. If there are some, appends the part before
+/// them, from `from` on; returns the offset up to which everything is written.
 #[inline]
 fn write_until(raw: &[u8], from: usize, between: Range<usize>, out: &mut Vec<u8>) -> usize {
     if raw[between.clone()].iter().any(|&byte| byte <= b' ') {
@@ -92,7 +92,7 @@ fn write_until_slow(
     let mut at = between.start;
     while at < between.end {
         match raw[at] {
-            // There is one key at most, and behind it no quote.
+            // There is at most one key, and no quote after it.
             b'"' => {
                 let key = &raw[at + 1..between.end];
                 let last = key.iter().rposition(|&byte| byte == b'"');

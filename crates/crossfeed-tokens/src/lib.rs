@@ -1,19 +1,18 @@
-//! Counting tokens: how much of a model's context a text takes.
+//! Counts tokens: the share of a model's context that a text takes.
 //!
-//! What comes in: a text. What goes out: a number of tokens. By default it is an estimate, a quarter
-//! of the characters; with the feature `o200k` there is an exact counter that needs no network.
-//! Deliberately not here: what is done about it.
+//! By default the number is an estimate, a quarter of the characters. The feature `o200k` adds an exact
+//! counter that needs no network. Limits on tokens are the callers' concern.
 
 use std::{fmt, sync::Arc};
 
-/// The most bytes of a text that an exact counter reads: a tokenizer takes some seconds for 100 MB,
-/// and what is that long is far beyond any limit however it is counted.
+/// The most bytes of a text that an exact counter reads: a tokenizer takes some seconds for 100 MB, and
+/// longer texts exceed any limit, however they are counted.
 const EXACT_BYTES: usize = 1 << 20;
 
-/// How characters make a token where nothing counts them: the usual measure of English text.
+/// The characters of a token in an estimate: the usual average of English text.
 const CHARS_A_TOKEN: usize = 4;
 
-/// How a host counts.
+/// A host's function that counts tokens.
 type Count = dyn Fn(&str) -> usize + Send + Sync;
 
 /// Counts the tokens of a text.
@@ -28,13 +27,13 @@ type Count = dyn Fn(&str) -> usize + Send + Sync;
 #[derive(Clone)]
 pub struct TokenCounter {
     name: Arc<str>,
-    /// Estimates where there is none.
+    /// `None` for an estimate.
     exact: Option<Arc<Count>>,
 }
 
 impl TokenCounter {
-    /// A counter of the host's own: its name, as reports say it, and how it counts. It is asked about
-    /// texts of up to 1 MiB; longer ones are estimated.
+    /// A counter of the host's own: its name in reports, and its function. It counts texts of up to 1 MiB;
+    /// longer ones are estimated.
     pub fn new(
         name: impl Into<Arc<str>>,
         count: impl Fn(&str) -> usize + Send + Sync + 'static,
@@ -53,14 +52,14 @@ impl TokenCounter {
         }
     }
 
-    /// Counts exactly as the tokenizer o200k does, which OpenAI's models since GPT-4o use. Other
-    /// providers publish none; theirs differ by some percent.
+    /// Counts with the tokenizer o200k, which OpenAI's models since GPT-4o use. Other providers publish none;
+    /// their counts differ by some percent.
     #[cfg(feature = "o200k")]
     pub fn o200k() -> Self {
         Self::new("o200k", |text| bpe_openai::o200k_base().count(text))
     }
 
-    /// What counts, as reports say it.
+    /// The name of the counter in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -73,8 +72,8 @@ impl TokenCounter {
         }
     }
 
-    /// The tokens of a text whose bytes are at hand: what is estimated is not held against UTF-8, so
-    /// that a large text takes one fast pass.
+    /// The tokens of a text, from its bytes. An estimate does not check UTF-8, so that a large text takes one
+    /// fast pass.
     pub fn count_bytes(&self, text: &[u8]) -> usize {
         if self.is_exact_for(text.len())
             && let Ok(text) = std::str::from_utf8(text)
@@ -84,7 +83,7 @@ impl TokenCounter {
         tokens_of_chars(count_chars(text))
     }
 
-    /// Whether a text of so many bytes is counted, and not estimated.
+    /// Whether a text of this many bytes is counted exactly, rather than estimated.
     pub fn is_exact_for(&self, bytes: usize) -> bool {
         self.exact.is_some() && bytes <= EXACT_BYTES
     }
@@ -102,12 +101,12 @@ impl fmt::Debug for TokenCounter {
     }
 }
 
-/// The tokens of a text where nothing counts them exactly: a quarter of its characters, rounded up.
+/// The estimated tokens of a text: a quarter of its characters, rounded up.
 pub fn estimated_tokens(text: &str) -> usize {
     tokens_of_chars(text.chars().count())
 }
 
-/// The characters of a text in UTF-8, without a look at whether it is.
+/// The number of characters in UTF-8, without checking the encoding.
 ///
 /// ```
 /// assert_eq!(crossfeed_tokens::count_chars("é…x".as_bytes()), 3);

@@ -1,4 +1,4 @@
-//! The stable error codes and the shape in which an error is written.
+//! The stable error codes, and the JSON of errors.
 
 use serde::Serialize;
 use std::fmt;
@@ -29,7 +29,7 @@ macro_rules! codes {
 codes! {
     /// Something that looks like a reference is not one: `{"$tool": 7}`.
     ReferenceMalformed = "reference.malformed",
-    /// No result of this call id was ever recorded in this session.
+    /// No result with this call id was ever recorded in this session.
     ResultUnknown = "result.unknown",
     /// The result was kept for its time to live and has gone.
     ResultExpired = "result.expired",
@@ -65,7 +65,7 @@ codes! {
     ToolUnknown = "tool.unknown",
     /// The tool's own schema is not a schema.
     SchemaInvalid = "schema.invalid",
-    /// A projection names something that is not there to name.
+    /// A projection names a field, view or preset that does not exist.
     ProjectionInvalid = "projection.invalid",
     /// The store cannot answer now.
     StoreUnavailable = "store.unavailable",
@@ -73,7 +73,7 @@ codes! {
     TelemetryInvalid = "telemetry.invalid",
     /// Telemetry could not be delivered.
     TelemetryUnavailable = "telemetry.unavailable",
-    /// A configuration cannot be read, or asks for what is not possible.
+    /// A configuration cannot be read, or cannot be applied.
     ConfigInvalid = "config.invalid",
     /// A configuration is not the one that was approved.
     ConfigChanged = "config.changed",
@@ -83,9 +83,9 @@ codes! {
     UpstreamUnavailable = "upstream.unavailable",
     /// A server did not answer a request that was sent: it may have run.
     UpstreamOutcomeUnknown = "upstream.outcome_unknown",
-    /// What a server behind the gateway sent is not a message of its protocol.
+    /// A server behind the gateway sent an invalid message.
     UpstreamInvalid = "upstream.invalid",
-    /// A rule forbids that this result goes to this tool.
+    /// A flow rule forbids passing this result to this tool.
     FlowRefused = "flow.refused",
     /// Data is larger or nests deeper than the limits allow.
     LimitExceeded = "limit.exceeded",
@@ -97,7 +97,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Who can act on an error, and so where it goes.
+/// Who can act on an error, which decides where it is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -118,7 +118,7 @@ pub enum Fault {
 pub struct ErrorBody {
     /// The stable word.
     pub code: &'static str,
-    /// One line that says what is wrong.
+    /// The error in one line.
     pub message: String,
     /// The `$tool` of the reference at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct ErrorBody {
     /// Where in the arguments, as a JSON Pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// What was there, then one next step.
+    /// What was found, then one next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }

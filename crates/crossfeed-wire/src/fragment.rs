@@ -1,8 +1,8 @@
 //! The percent-encoding of fragments of URIs, without their `#`. For JSON Pointers there is
 //! [`Pointer::from_fragment`](crate::Pointer::from_fragment).
 
-/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); an invalid encoding stays
-/// as it is. `None` where the outcome is not UTF-8.
+/// A fragment with its percent-encoding decoded (RFC 3986, section 2.1); an invalid encoding stays as it is.
+/// `None` if the outcome is not UTF-8.
 ///
 /// ```
 /// use crossfeed_wire::fragment::decoded;
@@ -30,7 +30,7 @@ pub fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A text as the fragment of a URI: what may not stand in one is percent-encoded.
+/// A text as the fragment of a URI: characters that a fragment may not hold are percent-encoded.
 ///
 /// ```
 /// use crossfeed_wire::fragment::encoded;

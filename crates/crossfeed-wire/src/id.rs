@@ -86,14 +86,14 @@ id! {
 pub struct ScopeError {
     /// Which part: `tenant`, `project` or `session`.
     pub part: &'static str,
-    /// What is wrong with it.
+    /// The fault.
     #[source]
     pub source: IdError,
 }
 
-/// Where call ids mean something: `(tenant, project, session)`.
+/// The scope of call ids: `(tenant, project, session)`.
 ///
-/// Two scopes are the same only if all three parts are.
+/// Two scopes are equal only if all three parts are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     tenant: Arc<str>,
@@ -123,17 +123,17 @@ impl Scope {
         })
     }
 
-    /// Who owns the data.
+    /// The owner of the data.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    /// Which of the tenant's projects.
+    /// The tenant's project.
     pub fn project(&self) -> &str {
         &self.project
     }
 
-    /// Which of the project's sessions.
+    /// The project's session.
     pub fn session(&self) -> &str {
         &self.session
     }

@@ -1,18 +1,18 @@
 //! The fields that the engine adds to a result for the model's use.
 //!
-//! They are not domain data: at the top level of a result they are absent from the canonical value
-//! and from what a reference passes on, while the stored bytes keep them. Every other key that
-//! begins with `_` is domain data (`_id`, `_source`, `_links`, `_meta`, …) and stays.
+//! They are not domain data: at the top level of a result the canonical value and values that references pass
+//! on lack them, while the stored bytes keep them. Every other key that begins with `_` is domain data
+//! (`_id`, `_source`, `_links`, `_meta`, …) and stays.
 
 /// The call id that the model writes into a reference.
 pub const TOOL_CALL_ID: &str = "_toolCallId";
 /// The selectors that work on a result, offered to the model beside it.
 pub const STRUCTURE_HINTS: &str = "_structureHints";
 
-/// What says that something of a result is withheld.
+/// The note that something of a result is withheld.
 pub const PREVIEW: &str = "_crossfeedPreview";
 
-/// What says how the parts of a tool result of MCP are referred to that are shown below it.
+/// The note on how to refer to the parts of a tool result of MCP that follow it.
 pub const PARTS: &str = "_crossfeedParts";
 
 /// Every internal field, in the order in which they are written.

@@ -36,8 +36,8 @@ impl Pointer {
         Some(Self(text.to_owned()))
     }
 
-    /// Reads a pointer as the fragment of a URI spells it (RFC 6901, section 6), with or without the
-    /// `#` in front: with its percent-encoding taken off.
+    /// Reads a pointer as the fragment of a URI spells it (RFC 6901, section 6), with or without the `#` in
+    /// front: with its percent-encoding decoded.
     ///
     /// ```
     /// use crossfeed_wire::Pointer;
@@ -93,7 +93,7 @@ impl Pointer {
         }
     }
 
-    /// What an escaped token means.
+    /// The text of an escaped token.
     pub fn unescaped(token: &str) -> String {
         token.replace("~1", "/").replace("~0", "~")
     }

@@ -21,13 +21,13 @@ const LITERAL: Sentinel = sentinel("$literal", "_literal");
 const REFS: Sentinel = sentinel("$refs", "_refs");
 const ALL: [Sentinel; 6] = [TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, REFS];
 
-/// The keys under which a reference says what is used when its selector matches nothing, the last
-/// of them in an entry of a list.
+/// The keys of a reference's default, used when its selector matches nothing; the last is that of an entry of
+/// a list.
 pub const DEFAULT_KEYS: [&str; 3] = [DEFAULT.dollar, DEFAULT.underscore, LISTED_DEFAULT];
 const LISTED_DEFAULT: &str = "default";
 
-/// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so who
-/// reads data of unknown depth bounds these first.
+/// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
+/// depth of these values first.
 pub const COPIED: [&str; 4] = [
     DEFAULT.dollar,
     DEFAULT.underscore,
@@ -50,23 +50,23 @@ pub fn is_sentinel(key: &str) -> bool {
     ALL.iter().any(|sentinel| sentinel.is(key))
 }
 
-/// A value that stands where a tool result should be put.
+/// A reference to a tool result, which replaces it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// The call whose result is meant (`$tool`).
+    /// The call whose result it names (`$tool`).
     pub call_id: CallId,
-    /// The artifact of that call, if one is meant (`$artifact`).
+    /// The artifact of that call, if it names one (`$artifact`).
     pub artifact_id: Option<ArtifactId>,
     /// The selector as it was written (`$select`).
     pub select: Option<String>,
-    /// What to use when the selector matches nothing (`$default`).
+    /// The value to use when the selector matches nothing (`$default`).
     pub default: Option<Value>,
-    /// Keys that stood beside the reference and mean nothing there.
+    /// Keys beside the reference that mean nothing there.
     pub ignored: Vec<String>,
 }
 
-/// What an object of the arguments is.
+/// The meaning of an object of the arguments.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -96,7 +96,7 @@ pub enum Malformed {
     NoString {
         /// The key at fault, as it was written.
         key: String,
-        /// The JSON type that stood there.
+        /// The JSON type of the value there.
         found: &'static str,
     },
     /// `{"$tool": ""}`.
@@ -104,7 +104,7 @@ pub enum Malformed {
     NoId {
         /// The key at fault, as it was written.
         key: String,
-        /// What is wrong with the id.
+        /// The fault of the id.
         source: IdError,
     },
     /// `{"$literal": 1, "$tool": "c"}`.
@@ -115,15 +115,15 @@ pub enum Malformed {
     NoMap {
         /// The key at fault, as it was written.
         key: &'static str,
-        /// The JSON type that stood there.
+        /// The JSON type of the value there.
         found: &'static str,
     },
     /// `{"$refs": {"url": 7}}`, `{"$refs": [7]}`.
     #[error("an entry of a references map must be {expected}, not {found}")]
     NoEntry {
-        /// What the entry should have been.
+        /// The expected form of the entry.
         expected: &'static str,
-        /// The JSON type that stood there.
+        /// The JSON type of the value there.
         found: &'static str,
     },
     /// `{"$refs": [{"tool": "c"}]}`, `{"$refs": [{"to": "", "tool": "c"}]}`.
@@ -183,7 +183,7 @@ impl<'a, D: Fn(&str) -> bool> Keys<'a, '_, D> {
         self.object.keys().all(|key| self.is_sentinel(key))
     }
 
-    /// Whether a string stands where the id of a call does.
+    /// Whether the key of the call's id holds a string.
     fn name_a_call(&self) -> bool {
         [TOOL.dollar, TOOL.underscore]
             .iter()
@@ -236,7 +236,7 @@ pub fn read_object<'a>(
     if !object.keys().any(|key| keys.is_sentinel(key)) {
         return Ok(Reading::Data);
     }
-    // A lone `{"$literal": null}` is the one null that is content and no absence.
+    // In a lone `{"$literal": null}`, null is content rather than absence.
     if object.len() == 1
         && let Some((_, content)) = object.iter().find(|(key, _)| LITERAL.is(key))
     {
@@ -330,7 +330,7 @@ pub fn read_string(
     }
 }
 
-/// Where an entry of a references map puts its value, relative to the object that holds the map.
+/// The place where an entry of a references map puts its value, relative to the object that holds the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a target is a name or a pointer")]
 pub enum Target {
@@ -354,9 +354,9 @@ impl Target {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Where the entry itself stands, relative to the object that holds the map.
+    /// The place of the entry itself, relative to the object that holds the map.
     pub at: Pointer,
-    /// Where the value goes and what it is, or why the entry is malformed.
+    /// The target and the reference, or why the entry is malformed.
     pub reading: Result<(Target, Reference), Malformed>,
 }
 
@@ -364,7 +364,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct References {
-    /// The key under which the map stands; it is removed after resolving.
+    /// The key of the map, which is removed after resolving.
     pub key: &'static str,
     /// The entries in the order in which they are applied; empty for `null` and empty maps.
     pub entries: Vec<Entry>,
@@ -451,7 +451,7 @@ fn read_map_entry(value: &Value) -> Result<Reference, Malformed> {
     }
 }
 
-/// The keys of a list entry, which needs no sigils: nothing else can stand there.
+/// The keys of a list entry, which need no sigils, because an entry holds nothing else.
 fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
     let Value::Object(object) = value else {
         return Err(Malformed::NoEntry {

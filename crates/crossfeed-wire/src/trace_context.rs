@@ -1,20 +1,20 @@
-//! The place of a call in a distributed trace, as W3C Trace Context spells it: `traceparent` and
+//! The place of a call in a distributed trace, in the headers of W3C Trace Context: `traceparent` and
 //! `tracestate`.
 
 use data_encoding::HEXLOWER;
 use std::{fmt, sync::Arc};
 
-/// The longest `tracestate` that is kept: what the recommendation asks every party to pass on.
+/// The longest `tracestate` that is kept: the recommendation requires passing on this much.
 const MAX_STATE: usize = 512;
 /// The most members of a `tracestate`, by the recommendation.
 const MAX_MEMBERS: usize = 32;
 /// The longest key or value of a member, by the recommendation.
 const MAX_PART: usize = 256;
 
-/// Where in a trace something happened: the span of a call, by its ids.
+/// The span of a call in a trace, by its ids.
 ///
-/// Written and read by [W3C Trace Context](https://www.w3.org/TR/trace-context/), version `00`; of a
-/// later version what version `00` knows is read.
+/// Written and read by [W3C Trace Context](https://www.w3.org/TR/trace-context/), version `00`; of a later
+/// version, the fields of version `00` are read.
 ///
 /// ```
 /// use crossfeed_wire::TraceContext;
@@ -35,7 +35,7 @@ pub struct TraceContext {
     state: Option<Arc<str>>,
 }
 
-/// Why something is not a place in a trace. A caller that has none goes on as if none had been sent.
+/// Why a `traceparent` is invalid. A caller goes on as if none had been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceContextError {
@@ -50,7 +50,7 @@ pub enum TraceContextError {
 }
 
 impl TraceContext {
-    /// The flag of what is recorded.
+    /// The flag of recorded traces.
     const SAMPLED: u8 = 1;
     /// The flags that have a meaning: sampled, and that the id of the trace is random.
     const KNOWN: u8 = 3;
@@ -72,8 +72,8 @@ impl TraceContext {
         })
     }
 
-    /// Reads both headers. A `tracestate` that cannot be one is left out, as the recommendation says:
-    /// it does not spoil the `traceparent`.
+    /// Reads both headers. An invalid `tracestate` is left out, as the recommendation says, without affecting
+    /// the `traceparent`.
     ///
     /// # Errors
     ///
@@ -93,9 +93,8 @@ impl TraceContext {
         Ok(context.with_tracestate(tracestate.unwrap_or_default()))
     }
 
-    /// The context with what vendors say beside it. What is empty, longer than 512 characters, or no
-    /// list of at most 32 `key=value` with different keys, as the recommendation spells them, is left
-    /// out.
+    /// The context with a `tracestate` of vendors. It is left out if it is empty, longer than 512 characters,
+    /// or not a list of at most 32 `key=value` with different keys, as the recommendation defines them.
     pub fn with_tracestate(mut self, state: &str) -> Self {
         let state = state.trim_matches([' ', '\t']);
         self.state = is_state(state).then(|| state.into());
@@ -112,7 +111,7 @@ impl TraceContext {
         self.span_id
     }
 
-    /// The flags as they came; those without a meaning are not sent on.
+    /// The flags as received; unknown ones are not sent on.
     pub fn flags(&self) -> u8 {
         self.flags
     }
@@ -212,7 +211,7 @@ mod tests {
         );
         // What has no meaning is not sent on.
         check(&WRITTEN.replace("-01", "-fd"), Ok(WRITTEN));
-        // Of a later version, what is known of it.
+        // Of a later version, the known fields.
         check(&WRITTEN.replacen("00", "cc", 1), Ok(WRITTEN));
         check(
             &format!("{}-more", WRITTEN.replacen("00", "cc", 1)),

@@ -1,7 +1,7 @@
-//! The members of objects: reads a key, and proves that it differs from the object's others.
+//! The members of objects: reads keys, and proves that they are distinct.
 //!
-//! [`crate::keys`] describes how keys are proven distinct; this module decides which way an object takes. It begins in
-//! the tree of known shapes, and leaves it where a key is not known and cannot be added. Then keys are either in
+//! [`crate::keys`] describes how keys are proven distinct; this module chooses the method for an object. It begins in
+//! the tree of known shapes, and leaves it at a key that is unknown and cannot be added. Then keys are either in
 //! ascending order, each greater than the last, or listed and checked when the object ends.
 
 use super::{ASCENDING, Builder, Frame, LISTED, SAMPLE, grow, offset};
@@ -59,7 +59,7 @@ impl Builder {
         Ok((byte, at, bits))
     }
 
-    /// Does what is needed to know later whether the key differs from the object's others.
+    /// Records the key, to check later that it differs from the object's others.
     #[inline(always)]
     fn check_key(&mut self, frame: &mut Frame, start: usize, end: usize, escaped: bool) {
         if frame.node == ASCENDING {
@@ -172,7 +172,7 @@ impl Builder {
             frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]);
         self.keys.truncate(outer);
         if may_repeat {
-            // They are read again, and what is to be found takes room itself.
+            // The keys are read again, and the duplicates found take room themselves.
             self.keys.shrink_to(MAX_OPEN);
             self.find_duplicates(frame);
         }
@@ -181,7 +181,7 @@ impl Builder {
     /// Compares the keys of an object that has just ended.
     #[cold]
     fn find_duplicates(&mut self, frame: &Frame) {
-        /// The part of a word that is a place; the rest is of a hash.
+        /// The part of a word that is a position; the rest is of a hash.
         const PLACE: u64 = u32::MAX as u64;
         let tape = &self.tape;
         let count = frame.count as usize;
@@ -201,7 +201,7 @@ impl Builder {
         });
         let mut by_hash: Vec<u64> = by_hash.collect();
         by_hash.sort_unstable();
-        // Keys are compared only where their hashes do not tell them apart.
+        // Keys are compared only if their hashes are equal.
         let alike = by_hash.chunk_by_mut(|a, b| a & !PLACE == b & !PLACE);
         for alike in alike.filter(|alike| alike.len() > 1) {
             let member = |word: u64| list[(word & PLACE) as usize];
@@ -214,7 +214,7 @@ impl Builder {
                 let place = (word & PLACE) as usize;
                 let member = list[place];
                 match before {
-                    // The last occurrence stands where the first does; no member has slot 0.
+                    // The last occurrence takes the place of the first; no member has slot 0.
                     Some((first, last)) if key(last) == key(member) => {
                         list[place] = 0;
                         list[first] = member;

@@ -20,7 +20,7 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// `None` if making it is stopped.
+    /// `None` if building it is stopped.
     fn build(object: Cursor<'_>, go_on: impl FnMut() -> bool) -> Option<Self> {
         let mut pace = Pace::new(go_on);
         let state = RandomState::new();
@@ -88,7 +88,7 @@ fn bucket(hash: u32, count: usize) -> usize {
 /// Members from which on an object is wide.
 const WIDE: usize = 256;
 
-/// Members beyond which a table would take too long to make, and too much of the memory.
+/// Members beyond which a table would take too long to build, and too much memory.
 const WIDEST: usize = 1 << 22;
 
 /// Bytes of a key that are hashed in the time of a look at a short one.
@@ -101,9 +101,9 @@ impl<'a> Cursor<'a> {
         self.kind() == Kind::Object && self.len().is_some_and(|len| len >= WIDE)
     }
 
-    /// The member `key` of an object by a table of its keys, which is built at the second call;
-    /// the outer `None` says that there is no table (yet), and nothing of the member. Building asks
-    /// `go_on` now and then whether it may: if not, there is no table from then on.
+    /// The member `key` of an object by a table of its keys, which is built at the second call; the outer
+    /// `None` says that there is no table (yet), and nothing of the member. Building calls `go_on` now and
+    /// then: if that returns false, there is no table from then on.
     ///
     /// ```
     /// use crossfeed_json::{Document, Tables};

@@ -1,12 +1,12 @@
-//! Side tables: what repeated selections would otherwise find out again. They are built when they
-//! pay, beside the index, and shared by all readers.
+//! Side tables: results that repeated selections would otherwise compute again. They are built beside the
+//! index when they pay, and shared by all readers.
 //!
 //! # Invariants
 //!
-//! - A table only says sooner what the document says anyway: no answer depends on whether there is
-//!   one. While one is made, is not worth making or was stopped, a walk says it.
-//! - Making a table is work that is counted; every few thousand looks at keys the caller says whether
-//!   it may go on. What was stopped is not tried again, nor is a column whose look-ups find little.
+//! - A table only speeds up an answer that the document gives anyway: no answer depends on whether there is
+//!   one. While a table is being built, does not pay or was stopped, a walk answers.
+//! - Building a table is counted work; every few thousand looks at keys the caller decides whether it may go
+//!   on. A stopped table is not tried again, nor is a column whose look-ups find little.
 //! - One thread makes an index of keys or places; several may make columns of one list, of which one
 //!   is kept and counted.
 //! - Rows and columns together take at most a quarter of the raw bytes. An index of keys takes
@@ -29,7 +29,7 @@ use std::{
     },
 };
 
-/// When side tables are built. What an evaluation gives, and what it costs, is the same with each.
+/// When side tables are built. The outcome and the cost of an evaluation are the same with each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tables {
@@ -38,7 +38,7 @@ pub enum Tables {
     WherePaying,
     /// Wherever they could be used, however small the value.
     Always,
-    /// Never; those that are there are not used either.
+    /// Never; existing ones are not used either.
     Never,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct SideTables {
 /// numbers and two others over records of a hundred bytes.
 const ROWS_PART: usize = 4;
 
-/// What an entry counts for beside its content.
+/// The bytes that an entry counts for besides its content.
 const ENTRY: usize = 128;
 
 impl SideTables {
@@ -67,8 +67,8 @@ impl SideTables {
         self.bytes.load(Ordering::Relaxed) + self.row_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes for rows or columns of a list; false where that would be too many. Lists within
-    /// others leave some for the list that is most of the document.
+    /// Takes bytes for rows or columns of a list; false if that would be too many. Nested lists leave some
+    /// for the list that is most of the document.
     fn reserve_rows(&self, list: Cursor<'_>, tables: Tables, bytes: usize) -> bool {
         let raw = list.tape.raw.len();
         let most = match tables {
@@ -88,7 +88,7 @@ impl SideTables {
         self.row_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The place for the table of a slot, and whether it was asked for before.
+    /// The entry for the table of a slot, and whether it was requested before.
     fn place<T>(&self, tables: &BySlot<LazyTable<T>>, slot: u32) -> (Arc<LazyTable<T>>, bool) {
         if let Some(table) = tables.read().get(&slot) {
             return (Arc::clone(table), true);
@@ -111,7 +111,7 @@ impl SideTables {
     }
 }
 
-/// A table that is made once, by the caller that claims it; until then others find none.
+/// A table that is built once, by the caller that claims it; until then others find none.
 #[derive(Debug)]
 struct LazyTable<T> {
     claimed: AtomicBool,
@@ -119,7 +119,7 @@ struct LazyTable<T> {
 }
 
 impl<T> LazyTable<T> {
-    /// The table, made by the first call; none if that one gives none, and until it gives one.
+    /// The table, built by the first call; `None` until then, or if that call gives none.
     fn get_or_make(&self, make: impl FnOnce() -> Option<T>) -> Option<&T> {
         let made = self.made.get();
         if made.is_some() || self.claimed.swap(true, Ordering::Relaxed) {
@@ -130,10 +130,10 @@ impl<T> LazyTable<T> {
     }
 }
 
-/// Work between two questions whether it may go on, in looks at keys: some tens of microseconds.
+/// The work between two checks whether building may go on, in looks at keys: some tens of microseconds.
 const UNASKED: usize = 4096;
 
-/// The work of making a table, which the caller may stop.
+/// The work of building a table, which the caller may stop.
 struct Pace<F> {
     unasked: usize,
     go_on: F,
@@ -147,7 +147,7 @@ impl<F: FnMut() -> bool> Pace<F> {
         }
     }
 
-    /// Does some work; false if it is to be the last.
+    /// Counts some work; false if building must stop.
     #[inline]
     fn go_on(&mut self, work: usize) -> bool {
         if let Some(unasked) = self.unasked.checked_sub(work) {

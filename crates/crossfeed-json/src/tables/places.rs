@@ -10,8 +10,8 @@ const STRIDE: usize = 16;
 const LONG: usize = 256;
 
 impl<'a> Cursor<'a> {
-    /// The items of a list from `first` on, found by a table if the list is long. The first call
-    /// builds it, and asks `go_on` now and then whether it may: if not, there is none from then on.
+    /// The items of a list from `first` on, found by a table if the list is long. The first call builds it,
+    /// and calls `go_on` now and then: if that returns false, there is no table from then on.
     ///
     /// ```
     /// use crossfeed_json::{Document, Tables};
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
         skip(self.items(), first)
     }
 
-    /// The slots of every sixteenth item; `None` if that is stopped.
+    /// The slots of every sixteenth item; `None` if building is stopped.
     fn find_places(self, len: usize, go_on: impl FnMut() -> bool) -> Option<Box<[u32]>> {
         let mut pace = Pace::new(go_on);
         let mut places = Vec::with_capacity(len.div_ceil(STRIDE));

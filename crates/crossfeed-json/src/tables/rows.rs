@@ -17,29 +17,29 @@ const LEAST_ROWS: usize = 16;
 /// Columns of one list.
 const MOST_COLUMNS: usize = 64;
 
-/// Looks at keys that a name of a path may cost in each row; beyond that, and what is granted at the
-/// beginning, its column is given up: a walk is for certain no slower.
+/// The looks at keys that a name of a path may cost per row. Beyond that, and an initial allowance, its
+/// column is given up, because a walk is certainly no slower.
 const MOST_WORK: usize = 32;
 const GRANTED_WORK: isize = 4096;
 
 /// Where a path leads nowhere.
 const ABSENT: u32 = u32::MAX;
 
-/// Where a path comes to a string, which may hold JSON, or to a wide object, in which look-ups cost
-/// more: that is not for columns to say.
+/// A path that comes to a string, which may hold JSON, or to a wide object, in which look-ups cost more:
+/// columns do not cover these.
 const ODD: u32 = u32::MAX - 1;
 
-/// The rows of one list, and what has been asked for of them.
+/// The rows of one list, and the columns that were requested.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     /// The slots of the items.
     items: OnceLock<Box<[u32]>>,
-    /// Building took too long: what is missing stays so.
+    /// Building took too long: missing columns stay missing.
     stopped: AtomicBool,
     columns: RwLock<Vec<Arc<Column>>>,
 }
 
-/// For each row, where a path of fields leads in it.
+/// The target of a path of fields in each row.
 #[derive(Debug, Default)]
 struct Column {
     path: Box<[Box<str>]>,
@@ -56,8 +56,7 @@ struct Column {
 pub struct ColumnRequest {
     /// The names of the fields; at least one.
     pub path: Box<[Box<str>]>,
-    /// Whether it is followed from every item for certain. If not, it becomes a column when it is
-    /// wanted once more.
+    /// Whether it is certainly followed from every item. If not, it becomes a column at the second request.
     pub at_once: bool,
     /// Whether the numbers that it leads to are compared.
     pub numbers: bool,
@@ -89,13 +88,12 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The items of a list by number, with columns for what is wanted of them. `None` where the
-    /// list is short, or nothing is wanted at once or for the second time.
+    /// The items of a list by number, with the requested columns. `None` if the list is short, or no column
+    /// is wanted at once or for the second time.
     ///
-    /// A column may be missing where tables of the document take enough memory already, or where
-    /// it takes more than a few looks at members to follow its path in a row. What is missing is
-    /// built, and `go_on` asked now and then whether it may be: if not, nothing more is built for
-    /// this list.
+    /// A column may be missing if tables of the document take enough memory already, or if following its path
+    /// takes more than a few looks at members per row. Missing columns are built, with calls of `go_on` now
+    /// and then: if that returns false, nothing more is built for this list.
     pub fn rows(
         self,
         wanted: &[ColumnRequest],
@@ -146,8 +144,7 @@ impl<'a> Cursor<'a> {
 }
 
 impl Table {
-    /// The column of a path, built or to be built; `None` if it is for later, given up, or one too
-    /// many.
+    /// The column of a path, built or to be built; `None` if it is postponed, given up, or one too many.
     fn column(
         &self,
         wanted: &ColumnRequest,
@@ -190,19 +187,19 @@ impl Table {
 /// A column in the making.
 struct ColumnBuilder<'c> {
     column: &'c Column,
-    /// `None` if they are there already.
+    /// `None` if they exist already.
     cells: Option<Vec<u32>>,
     numbers: Option<Vec<f64>>,
     predictions: Vec<Prediction>,
     bytes: usize,
     /// The looks at keys that may still be taken; below 0 it is given up.
     work_left: isize,
-    /// By how many these grow with each row.
+    /// The looks that each row adds.
     work_each: isize,
 }
 
-/// Builds what is missing of a table, in one walk over the list, unless it is stopped. What there is
-/// no memory for, and a column that is too much work, stays missing.
+/// Builds the missing columns of a table in one walk over the list, unless it is stopped. Columns that need
+/// too much memory or work stay missing.
 fn build(
     list: Cursor<'_>,
     table: &Table,
@@ -231,7 +228,7 @@ fn build(
             len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>())
         };
         let reserve = |numbers| built.reserve_rows(list, tables, bytes(numbers));
-        // Without its numbers a column is still worth something.
+        // A column is useful even without its numbers.
         if !reserve(numbers) {
             if !numbers || !reserve(false) {
                 continue;
@@ -255,7 +252,7 @@ fn build(
         return;
     }
     let mut pace = Pace::new(go_on);
-    // False where it is stopped, or no column is left.
+    // False if it is stopped, or no column is left.
     let mut add = |row: usize, slot: u32| {
         let mut is_worth_it = false;
         for column in &mut making {
@@ -299,7 +296,7 @@ fn build(
     }
 }
 
-/// Keeps what was built, unless another thread was quicker.
+/// Keeps the built columns, unless another thread was quicker.
 fn keep<T>(place: &OnceLock<T>, value: T, built: &SideTables, bytes: usize) {
     if place.set(value).is_err() {
         built.release_rows(bytes);
@@ -307,14 +304,14 @@ fn keep<T>(place: &OnceLock<T>, value: T, built: &SideTables, bytes: usize) {
 }
 
 impl ColumnBuilder<'_> {
-    /// Adds the cell of a row; gives the work that was, none once the column is given up.
+    /// Adds the cell of a row; returns the work it took, `None` once the column is given up.
     #[inline]
     fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) -> usize {
         if self.work_left < 0 {
             return 0;
         }
         let known = match self.cells {
-            // Another thread may have made them in the meantime: what is made here is made whole.
+            // Another thread may have built them in the meantime: columns are only added complete.
             Some(_) => None,
             None => self.column.cells.get(),
         };
@@ -338,7 +335,7 @@ impl ColumnBuilder<'_> {
         work
     }
 
-    /// Where the path leads from an item.
+    /// The target of the path from an item.
     #[inline]
     fn find(&mut self, item: Cursor<'_>, work: &mut usize) -> u32 {
         let mut here = item;
@@ -346,7 +343,7 @@ impl ColumnBuilder<'_> {
             if here.is_wide() {
                 return ODD;
             }
-            // Most are where they were in the row before.
+            // Most targets are at the same place as in the row before.
             if let Some(next) = here.get_at(name, *prediction) {
                 *work += 1;
                 here = next;
@@ -390,9 +387,8 @@ impl<'a> Rows<'a> {
         self.list.with(self.items()[row])
     }
 
-    /// Where a path leads in a row, the path being one of those that were wanted; `Some(None)` if nowhere.
-    /// `None` if it has no column, or comes to a string in which fields were looked for, which may hold JSON,
-    /// or to a wide object, see [`Cursor::is_wide`].
+    /// The target of a requested path in a row; `Some(None)` if it leads nowhere. `None` if it has no column,
+    /// or goes through a string, which may hold JSON, or through a wide object, see [`Cursor::is_wide`].
     #[inline]
     pub fn cell(&self, wanted: usize, row: usize) -> Option<Option<Cursor<'a>>> {
         let cells = self.columns.get(wanted)?.as_ref()?.cells.get()?;
@@ -403,9 +399,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// For each row the number that a path leads to, if floats tell it apart, see
-    /// [`crate::short_number`]; NaN where there is no number, or another. `None` if they have not
-    /// been read.
+    /// The number at the target of a path in each row, if it is distinct as a float, see
+    /// [`crate::short_number`]; NaN for any other value. `None` if they have not been read.
     #[inline]
     pub fn numbers(&self, wanted: usize) -> Option<&[f64]> {
         let column = self.columns.get(wanted)?.as_ref()?;
