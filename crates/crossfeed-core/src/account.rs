@@ -39,10 +39,10 @@ const READ_BYTES: usize = 64 << 10;
 #[non_exhaustive]
 pub struct TokenUsage {
     /// Shown of results and artifacts: whole ones, previews, hints, summaries, parts brought into the context, and
-    /// what the host adds itself, each time it was shown.
+    /// text that the host adds itself, each time it was shown.
     pub shown: u64,
-    /// What the shown results would have taken as a whole, each once. Binary data counts only as its description;
-    /// artifacts, which are made from results, do not count.
+    /// The tokens that the shown results would have taken as a whole, each once. Binary data counts only as its
+    /// description; artifacts, which are made from results, do not count.
     pub whole: u64,
     /// The references, as the model wrote them.
     pub references: u64,
@@ -323,7 +323,7 @@ mod tests {
         StoredItem::Result(Arc::new(StoredResult::new(Document::new(bytes), kind)))
     }
 
-    /// Judges whether two contents of one id are told apart.
+    /// Checks whether the fingerprints of two contents differ.
     fn check(one: (ResultKind, Vec<u8>), other: (ResultKind, Vec<u8>), are_same: bool) {
         let account = account();
         let [one, other] = [one, other].map(|(kind, bytes)| account.mark(&stored(kind, bytes)));

@@ -15,7 +15,7 @@ use std::{borrow::Cow, sync::Arc};
 /// The media type of bytes of an unknown kind.
 pub(crate) const UNKNOWN_MEDIA: &str = "application/octet-stream";
 
-/// What a reference can refer to: a result, or an artifact of one.
+/// A stored result, or an artifact of one: the target of a reference.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredItem {
     Result(Arc<StoredResult>),
@@ -79,9 +79,9 @@ impl StoredItem {
 /// The views of one result.
 #[derive(Clone, Debug)]
 pub(crate) struct Views<'a> {
-    /// What hints describe and selectors run on: JSON in a text is opened.
+    /// The value for hints and selectors: JSON in a text is opened.
     pub(crate) canonical: View<'a>,
-    /// What a reference without a selector passes on: text stays text.
+    /// The value that a reference without a selector passes on: text stays text.
     pub(crate) bare: View<'a>,
     /// The envelope around the canonical value, if there is one.
     pub(crate) envelope: Option<View<'a>>,

@@ -4,17 +4,17 @@
 //!
 //! | stage | in -> out |
 //! |---|---|
-//! | [`ToolResult`] | what a tool returned -> a stored result, bytes untouched |
-//! | flight | calls that were begun -> their results, waited for |
+//! | [`ToolResult`] | a tool's result -> a stored result, bytes untouched |
+//! | flight | calls in flight -> their results, once they return |
 //! | resolve | arguments and looked-up results -> arguments without references |
-//! | select | a result's views and an expression -> a value, or what is there instead |
+//! | select | a result's views and an expression -> a value, or the nearest selectors |
 //! | validate | resolved arguments and the tool's schema -> the same, or why not |
-//! | suggest | a result and what fits -> selectors that were evaluated |
+//! | suggest | a result and a parameter -> selectors whose values fit it |
 //! | hint | a result -> selectors that work on it |
-//! | render | a result -> what the model is shown, within a budget of tokens |
-//! | reveal | a result -> the same without what may never be revealed |
-//! | project | a result and what is asked for -> that, as bytes, and its schema |
-//! | trace | what a stage did -> spans, links and figures, without payload |
+//! | render | a result -> the output for the model, within a budget of tokens |
+//! | reveal | a result -> the same without its never-revealed parts |
+//! | project | a result and a request -> the requested part as bytes, and its schema |
+//! | trace | the work of a stage -> spans, links and figures, without payload |
 //! | artifact | a result and selectors -> full data and a summary that outlive it |
 
 mod account;

@@ -3,8 +3,8 @@
 use crate::cursor::Cursor;
 
 impl Cursor<'_> {
-    /// The characters of the value's JSON as it came, but for each escape the one character that it
-    /// stands for. Of a whole document they are counted once, and of a plain one never.
+    /// The characters of the value's original JSON, each escape counted as one. For a whole document they are
+    /// counted once, and never for a plain one.
     pub fn decoded_chars(self) -> usize {
         let raw = self.raw();
         if self.document_is_plain() {

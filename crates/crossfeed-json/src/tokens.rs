@@ -235,7 +235,7 @@ impl Bits {
         self.count += 1;
     }
 
-    /// The bit that was pushed last; `false` where there is none.
+    /// The bit that was pushed last; `false` if the stack is empty.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> bool {
         if self.count == 0 {

@@ -122,7 +122,7 @@ pub fn count_chars(text: &[u8]) -> usize {
     counted.sum::<usize>() + count(rest)
 }
 
-/// The estimated tokens of so many characters.
+/// The estimated tokens of this many characters.
 pub fn tokens_of_chars(chars: usize) -> usize {
     chars.div_ceil(CHARS_A_TOKEN)
 }

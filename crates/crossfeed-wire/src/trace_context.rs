@@ -143,7 +143,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// So many bytes in lower-case hexadecimal digits, and no more.
+/// Exactly this many bytes, in lower-case hexadecimal digits.
 fn hex<const N: usize>(digits: &str) -> Result<[u8; N], TraceContextError> {
     if digits.len() != 2 * N {
         return Err(TraceContextError::Form);
@@ -209,7 +209,7 @@ mod tests {
             &WRITTEN.replace("-01", "-03"),
             Ok(&WRITTEN.replace("-01", "-03")),
         );
-        // What has no meaning is not sent on.
+        // Unknown flags are not sent on.
         check(&WRITTEN.replace("-01", "-fd"), Ok(WRITTEN));
         // Of a later version, the known fields.
         check(&WRITTEN.replacen("00", "cc", 1), Ok(WRITTEN));

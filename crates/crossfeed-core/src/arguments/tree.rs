@@ -40,7 +40,7 @@ pub(crate) trait Tree<'a>: Clone {
     }
 }
 
-/// What a value can hold.
+/// The children that a value can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inside {
     /// The members of an object.

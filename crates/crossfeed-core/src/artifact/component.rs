@@ -31,7 +31,7 @@ use std::{fmt, sync::Arc};
 #[derive(Clone)]
 pub struct Component {
     schema: InputSchema,
-    /// The place in the schema that describes the object: its root, or what that refers to.
+    /// The place in the schema that describes the object: its root, or the target of a reference there.
     object: Pointer,
     /// Their names, and whether they are preview fields.
     properties: Arc<[(String, bool)]>,
@@ -160,7 +160,7 @@ impl Component {
         names.filter_map(Value::as_str)
     }
 
-    /// What a property expects, in a word: its type if it names one.
+    /// The expected value of a property, in a word: its type if it names one.
     pub(super) fn expected(&self, name: &str) -> String {
         let schema = self.schema.as_value();
         let property = schema.pointer(self.place(name).as_str());

@@ -28,14 +28,14 @@ const MAX_EXPLAINED: usize = 3;
 pub(crate) struct ArtifactBuilder<'m> {
     inner: &'m Inner,
     limits: FillLimits<'m>,
-    /// What selectors build is charged to it.
+    /// Charged for values that selectors build.
     memory: Option<Arc<dyn Memory>>,
 }
 
 /// Each selector as it was written, and how it was understood: the base first.
 type Reports = Vec<(String, SelectReport)>;
 
-/// What is picked by name, in order.
+/// The picked values by name, in order.
 type Members<'a> = Vec<(Cow<'a, str>, View<'a>)>;
 
 impl<'m> ArtifactBuilder<'m> {
@@ -68,7 +68,7 @@ impl<'m> ArtifactBuilder<'m> {
             None if wanted.base.is_none() && whole.hides_from(stored) => {
                 let all = self.base(whole.as_stored(), wanted, &mut reports)?;
                 let reveal = &self.inner.options.reveal;
-                // Without its envelope less may be known of its content.
+                // Without its envelope, its content may be harder to judge.
                 if reveal.shows_as(stored.tool(), &all, &base) {
                     all
                 } else {

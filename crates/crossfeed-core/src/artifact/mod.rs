@@ -41,7 +41,7 @@ pub struct NewArtifact {
     pub call_id: CallId,
     /// The selector that picks the full data; without one it is the whole canonical value.
     pub base: Option<String>,
-    /// The details: each a name and a selector on what the base picked. Of one name the last counts.
+    /// The details: each a name and a selector on the base's value. Of details with one name the last counts.
     #[setters(skip)]
     pub details: Vec<(String, String)>,
     /// The component it is made for: its properties are the full data, its preview fields the summary.
@@ -88,7 +88,7 @@ impl fmt::Debug for NewArtifact {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CreatedArtifact {
-    /// What is stored.
+    /// The stored artifact.
     pub artifact: Arc<StoredArtifact>,
     /// Whether it is new, or was stored before.
     pub recorded: Recorded,

@@ -9,7 +9,7 @@ use crossfeed_wire::CallId;
 #[error("expected {expected}, found {found}")]
 #[non_exhaustive]
 pub struct ArgumentError {
-    /// What the schema asks for.
+    /// The schema's demand, in words.
     pub expected: String,
     /// The shape of the value.
     pub found: Shape,

@@ -13,7 +13,7 @@ const MAX_LISTED: usize = 5;
 pub struct ComponentMismatch {
     /// The place in the full data.
     pub at: Pointer,
-    /// What the schema asks for.
+    /// The schema's demand, in words.
     pub expected: String,
     /// The shape of the value there; `None` for a missing property.
     pub found: Option<Shape>,

@@ -14,7 +14,7 @@ pub enum LookupError {
     Unknown {
         /// The call.
         call_id: CallId,
-        /// The calls whose results are there.
+        /// The calls that have results.
         offer: Alternatives,
     },
     /// The result was kept for its time to live.
@@ -78,7 +78,7 @@ pub enum LookupError {
         artifact_id: ArtifactId,
         /// The call.
         call_id: CallId,
-        /// The artifacts that are there.
+        /// The artifacts of the session.
         offer: Alternatives,
     },
     /// The artifact was kept for its time to live.

@@ -229,17 +229,12 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn check_length(&self, written: &str, text: &str) -> Result<(), SelectError> {
         let limit = self.options.max_chars;
         // A text has at most as many characters as bytes, so most need no counting.
-        if text.len() <= limit {
+        if text.len() <= limit || text.chars().count() <= limit {
             return Ok(());
         }
-        let chars = text.chars().count();
-        if chars <= limit {
-            return Ok(());
-        }
-        let start = written.trim().chars().take(40).collect();
         Err(SelectError::TooLong {
-            start,
-            chars,
+            start: written.trim().chars().take(40).collect(),
+            chars: text.chars().count(),
             limit,
         })
     }

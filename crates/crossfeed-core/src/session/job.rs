@@ -34,7 +34,7 @@ pub(super) struct ResolveJob {
     pub(super) schema: Option<InputSchema>,
     /// Whether it runs on the async thread.
     pub(super) small: bool,
-    /// What selectors build is charged to it.
+    /// Charged for values that selectors build.
     pub(super) memory: Option<Arc<dyn Memory>>,
 }
 

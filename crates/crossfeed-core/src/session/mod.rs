@@ -131,7 +131,7 @@ impl<A> Resolved<A> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Selected {
-    /// The value as JSON; what was copied from the result is as it came.
+    /// The value as JSON, with the original bytes of parts of the result.
     pub json: Vec<u8>,
     /// How it was found.
     pub report: SelectReport,

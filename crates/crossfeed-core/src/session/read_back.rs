@@ -30,8 +30,8 @@ pub(super) struct RestoredArguments {
 ///
 /// # Errors
 ///
-/// What cannot be read back; [`LimitError::ArgumentsTooLarge`] if that takes more than `limit` bytes, and
-/// [`LimitError::WrittenNumber`] if a number beyond 64-bit floats would change.
+/// The part that cannot be read back; [`LimitError::ArgumentsTooLarge`] if that takes more than `limit`
+/// bytes, and [`LimitError::WrittenNumber`] if a number beyond 64-bit floats would change.
 pub(super) fn read_back(
     listed: &ListedTool,
     document: Document,

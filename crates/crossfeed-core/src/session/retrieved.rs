@@ -11,7 +11,7 @@ pub enum Retrieved {
     /// The result or artifact, or the selected part.
     #[non_exhaustive]
     Data {
-        /// The value as JSON; what was copied from the result is as it came.
+        /// The value as JSON, with the original bytes of parts of the result.
         json: Vec<u8>,
         /// Its tokens.
         tokens: usize,

@@ -139,7 +139,7 @@ impl ParameterSchema {
     ///
     /// # Errors
     ///
-    /// [`ParameterError::Nowhere`] names the parameters that are there.
+    /// [`ParameterError::Nowhere`] names the parameters of the schema.
     pub fn at(document: &Value, at: &Pointer) -> Result<Self, ParameterError> {
         if crossfeed_json::is_deeper(document, crossfeed_json::MAX_DEPTH) {
             return Err(SchemaError::TooDeep.into());

@@ -5,7 +5,7 @@ use crossfeed_wire::{Pointer, fragment::decoded};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How many schemas are followed for one step: references and combinators fan out.
+/// The most schemas that are followed for one step: references and combinators fan out.
 const MAX_FOLLOWED: usize = 1000;
 /// The most parameters that an error names.
 const MAX_NAMED: usize = 20;

@@ -23,7 +23,7 @@ pub(super) fn is_type(error: &ValidationError<'_>) -> bool {
     )
 }
 
-/// What was expected.
+/// The expected value.
 pub(super) fn expected(error: &ValidationError<'_>) -> String {
     let text = match error.kind() {
         Kind::Type { kind } => types(kind),

@@ -559,7 +559,7 @@ impl<'a> Extreme<'a> {
     }
 }
 
-/// Takes the steps for sorting so many items.
+/// Takes the steps for sorting this many items.
 pub(super) fn pay_sorting(items: usize, budget: &Budget) -> Result<(), Cost> {
     let count = items as u64;
     budget.spend(count * rounds(items))?;

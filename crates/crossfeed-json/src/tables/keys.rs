@@ -95,7 +95,7 @@ const WIDEST: usize = 1 << 22;
 const HASHED: usize = 16;
 
 impl<'a> Cursor<'a> {
-    /// Whether the value is an object of so many members that a look-up by a table pays.
+    /// Whether the value is an object with enough members for a table to pay.
     #[inline]
     pub fn is_wide(self) -> bool {
         self.kind() == Kind::Object && self.len().is_some_and(|len| len >= WIDE)

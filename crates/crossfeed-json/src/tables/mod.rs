@@ -55,8 +55,8 @@ pub(crate) struct SideTables {
     row_bytes: AtomicUsize,
 }
 
-/// Rows and columns take at most one part in so many of the raw bytes: enough for one column of
-/// numbers and two others over records of a hundred bytes.
+/// Rows and columns take at most the raw bytes divided by this: enough for one column of numbers and two
+/// others over records of a hundred bytes.
 const ROWS_PART: usize = 4;
 
 /// The bytes that an entry counts for besides its content.
