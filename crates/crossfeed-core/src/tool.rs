@@ -1,7 +1,7 @@
-//! A tool ready to be called: restores the arguments that the tool's own schema expects, and judges by it.
+//! A tool ready to be called: restores the arguments that the tool's own schema expects, and validates them.
 //!
-//! A tool with an invalid schema can be called as well, but not with references, since nothing could judge the
-//! values that they bring in.
+//! A tool with an invalid schema can be called as well, but not with references, since nothing could validate
+//! the values that they bring in.
 
 use crate::{
     engine::Engine,

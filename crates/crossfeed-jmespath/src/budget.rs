@@ -17,7 +17,7 @@ pub struct Limits {
     /// Further steps for each value of the document: 50, enough for a filter with several
     /// comparisons and a multiselect over every record.
     pub steps_per_value: u64,
-    /// Bytes of output, and of text built on the way: 64 MiB.
+    /// Bytes of output, and of intermediate text: 64 MiB.
     pub output_bytes: usize,
     /// Time for all readings of a selection: 1 s.
     pub time: Duration,
@@ -48,7 +48,7 @@ pub enum Cost {
         /// The steps it could have taken.
         limit: u64,
     },
-    /// More text built on the way than allowed.
+    /// More intermediate text than allowed.
     #[error("the evaluation builds more than {limit} bytes of text")]
     Text {
         /// The bytes it could have built.

@@ -130,7 +130,7 @@ impl Depth {
         Expect::Projected
     }
 
-    /// The path behind a projection's dot, which ends where the projection does.
+    /// The path after a projection's dot, which ends where the projection does.
     fn go_on(&mut self) -> Expect {
         if let Some(level @ Level::Operand(_)) = self.levels.last().copied() {
             self.push(level);

@@ -4,8 +4,8 @@
 //! A word where JMESPath reads a key is taken for a key, and keys are shown unless they look like data
 //! (objects are also maps by ids, addresses and names of people): names in quotes and words that are
 //! long or mostly a number are masked. Models also write words where they mean text, which the expression
-//! alone does not tell apart; so words are masked where that is usual: beside a comparison, behind `||`
-//! and behind the first argument of a function.
+//! alone does not tell apart; so words are masked where that is usual: beside a comparison, after `||`
+//! and after the first argument of a function.
 
 use crate::{
     expression::Expression,
@@ -99,7 +99,7 @@ impl Masker<'_> {
     }
 
     /// The arguments of a function, the first of which begins at `begin`. A name in quotes is often
-    /// meant as a text there, and so is any word behind the first, unless it is a lone `&key`.
+    /// meant as a text there, and so is any word after the first, unless it is a lone `&key`.
     fn call(&mut self, begin: usize) {
         let mut from = begin;
         loop {

@@ -77,7 +77,7 @@ pub(crate) enum Kind {
     At,
     /// Any other character.
     Unknown,
-    /// Before the first and behind the last token; never in the list.
+    /// Before the first and after the last token; never in the list.
     Edge,
 }
 
@@ -103,7 +103,7 @@ impl Kind {
         matches!(self, Self::Word | Self::Loose | Self::Quoted)
     }
 
-    /// Text that stands between quotes or backticks.
+    /// Text between quotes or backticks.
     pub(crate) fn is_delimited(self) -> bool {
         matches!(self, Self::Quoted | Self::Raw | Self::Literal)
     }
@@ -125,7 +125,7 @@ impl Kind {
             )
     }
 
-    /// Whether a whole expression begins behind this token.
+    /// Whether a whole expression begins after this token.
     pub(crate) fn opens_expression(self) -> bool {
         self.separates()
             || (self.is_opener() && self != Self::LBrace)
@@ -167,7 +167,7 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
     /// Offset of its first byte.
     pub(crate) start: usize,
-    /// Offset behind its last byte.
+    /// Offset after its last byte.
     pub(crate) end: usize,
     /// False for a quoted identifier, raw string or literal that runs to the end of the text.
     pub(crate) closed: bool,
@@ -240,7 +240,7 @@ impl<'a> Tokens<'a> {
         self.text.get(token.start + 1..token.end.checked_sub(1)?)
     }
 
-    /// Whether no blank stands between the token at `index` and the next one.
+    /// Whether the token at `index` and the next one are adjacent.
     pub(crate) fn touches_next(&self, index: usize) -> bool {
         match (self.get(index), self.get(index + 1)) {
             (Some(here), Some(next)) => here.end == next.start,
@@ -248,7 +248,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Whether the token at `index` is a word with an opening parenthesis behind it.
+    /// Whether the token at `index` is a word with an opening parenthesis after it.
     pub(crate) fn is_call(&self, index: usize) -> bool {
         self.kind(index) == Kind::Word && self.kind(index + 1) == Kind::LParen
     }
@@ -272,7 +272,7 @@ impl Enclosing {
         }
     }
 
-    /// Whether a filter `[? … ]` stands around this place, directly or further out.
+    /// Whether this position is within a filter `[? … ]`, directly or further out.
     pub(crate) fn in_filter(&self) -> bool {
         self.filters > 0
     }
@@ -385,7 +385,7 @@ fn run_end(text: &str, start: usize) -> usize {
     start + rest.find(|c| !is_word_char(c)).unwrap_or(rest.len())
 }
 
-/// Whether a hyphen with a word character behind it stands at `at`.
+/// Whether there is a hyphen with a word character after it at `at`.
 fn hyphen_joins(text: &str, at: usize) -> bool {
     text.get(at..)
         .and_then(|rest| rest.strip_prefix('-'))

@@ -48,7 +48,7 @@ struct Builder {
     /// The containers around the innermost one, outermost first; `depth` of them.
     stack: [Frame; MAX_OPEN],
     depth: usize,
-    /// The offset behind the last scalar or opening bracket.
+    /// The offset after the last scalar or opening bracket.
     leaf_end: usize,
     /// The slot of the container that ended last.
     closed: u32,
@@ -58,7 +58,7 @@ struct Builder {
     outer_keys: Vec<u32>,
     shapes: Shapes,
     distinct: DistinctKeys,
-    /// Large containers whose numbers are not below stand beside the tape.
+    /// The numbers of large containers from this one on are beside the tape.
     far_larges_from: u32,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
     build_with(raw, Word::MOST_LARGES)
 }
 
-/// As [`build`], with fewer large containers whose numbers stand in their words.
+/// As [`build`], with fewer numbers of large containers in their words.
 pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonError> {
     if raw.len() >= u32::MAX as usize {
         return fail(JsonErrorKind::TooLarge, u32::MAX as usize);
@@ -329,7 +329,7 @@ impl Builder {
         if number < self.far_larges_from {
             return word.with_large(number);
         }
-        // Containers end behind those within them; look-ups go on while the index is built.
+        // Containers end after those within them; look-ups go on while the index is built.
         let far = &mut self.tape.far_larges;
         let place = far.partition_point(|&(slot, _)| slot < frame.slot);
         far.insert(place, (frame.slot, number));

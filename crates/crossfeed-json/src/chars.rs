@@ -45,7 +45,7 @@ pub fn indexing_bytes(json: &[u8]) -> usize {
     2 * size_of::<u64>() * (count_bytes(json, begins_value) + 1)
 }
 
-/// The characters of JSON, each escape as the one character that it stands for.
+/// The characters of JSON, each escape counted as one.
 fn decoded_chars(json: &[u8]) -> usize {
     let mut chars = count_chars(json);
     let mut rest = json;

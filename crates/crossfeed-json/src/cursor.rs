@@ -270,8 +270,8 @@ impl<'a> Cursor<'a> {
         is_member.then(|| self.with(guess))
     }
 
-    /// The member `key` of an object, if it stands where `prediction` found it before. The cost does not
-    /// depend on the object and its keys; `None` says nothing about other places.
+    /// The member `key` of an object, if it is where `prediction` found it before. The cost does not depend
+    /// on the object and its keys; `None` says nothing about other places.
     #[inline]
     pub fn get_at(self, key: &str, prediction: Prediction) -> Option<Self> {
         let own = self.word();
@@ -300,7 +300,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where `member`, one of this object's, stands, as a guess for the next object.
+    /// The position of `member` in this object, as a guess for the next object.
     pub fn prediction(self, member: Self) -> Prediction {
         Prediction {
             distance: member.slot.saturating_sub(self.slot),
@@ -358,7 +358,7 @@ impl<'a> Cursor<'a> {
         self.siblings(self.slot + 1, self.tape.count(self.slot))
     }
 
-    /// The value at `slot`, a child of this one, and those behind it, `left` in all.
+    /// The value at `slot`, a child of this one, and those after it, `left` in all.
     #[inline]
     pub(crate) fn siblings(self, slot: u32, left: u32) -> Items<'a> {
         Items(Walk::Siblings {
@@ -389,7 +389,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The key under which this value stands; empty outside objects.
+    /// The key of this value; empty outside objects.
     #[inline]
     pub fn key(self) -> Key<'a> {
         let word = self.word();
@@ -408,7 +408,7 @@ pub struct WrittenMember<'a> {
     pub key: Key<'a>,
     /// The value.
     pub value: Cursor<'a>,
-    /// Offset behind the value's last byte.
+    /// Offset after the value's last byte.
     pub end: usize,
 }
 

@@ -11,7 +11,7 @@ pub struct Edits<'d> {
     edits: Vec<(Range<usize>, Vec<u8>)>,
 }
 
-/// Offset behind a value.
+/// Offset after a value.
 fn end(value: Cursor<'_>) -> usize {
     value.offset() + value.raw().len()
 }

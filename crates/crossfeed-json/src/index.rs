@@ -1,7 +1,7 @@
 //! The structural index: a flat tape of 8-byte words beside the bytes. [`crate::build`] fills it.
 //!
 //! Each value has one [`Word`], in document order: its slot is its number. The children of a container are
-//! the words behind its own, reached sibling by sibling. Data without room in a word is in small lists beside
+//! the words after its own, reached sibling by sibling. Data without room in a word is in small lists beside
 //! the tape, or is recomputed from the bytes.
 //!
 //! # Invariants
@@ -30,9 +30,9 @@ const _: () = assert!(MAX_DEPTH < MAX_OPEN);
 /// The numbers of a list or object that its word has no room for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LargeContainer {
-    /// The offset behind the closing bracket.
+    /// The offset after the closing bracket.
     pub(crate) end: u32,
-    /// The first slot behind the container's last descendant.
+    /// The first slot after the container's last descendant.
     pub(crate) next: u32,
     /// Number of items, or of members with duplicates counted.
     pub(crate) count: u32,
@@ -45,7 +45,7 @@ pub(crate) struct LargeContainer {
 pub(crate) struct ListedKey {
     /// The slot of the value.
     pub(crate) slot: u32,
-    /// Offset of the first byte behind the quote.
+    /// Offset of the first byte after the quote.
     pub(crate) start: u32,
     /// Offset of the closing quote.
     pub(crate) end: u32,
@@ -152,7 +152,7 @@ impl Tape {
         first.is_some_and(|object| object.slot < self.next(slot))
     }
 
-    /// The slot behind `slot` and all of its descendants.
+    /// The slot after `slot` and all of its descendants.
     #[inline]
     pub(crate) fn next(&self, slot: u32) -> u32 {
         let word = self.word(slot);
@@ -194,7 +194,7 @@ impl Tape {
         }
     }
 
-    /// The offset behind a value.
+    /// The offset after a value.
     #[inline]
     pub(crate) fn end(&self, slot: u32) -> usize {
         let word = self.word(slot);
@@ -239,7 +239,7 @@ impl Tape {
         end
     }
 
-    /// The offset of the quote behind the key of the value at `start`; `None` outside objects.
+    /// The offset of the quote after the key of the value at `start`; `None` outside objects.
     #[inline]
     pub(crate) fn key_end(&self, start: usize) -> Option<usize> {
         let raw: &[u8] = &self.raw;
@@ -279,7 +279,7 @@ impl Tape {
         &self.raw[self.key_place(slot)]
     }
 
-    /// Where the key of a member stands.
+    /// The position of a member's key.
     pub(crate) fn key_place(&self, slot: u32) -> Range<usize> {
         let word = self.word(slot);
         if word.key_listed() {

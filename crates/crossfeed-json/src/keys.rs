@@ -42,7 +42,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HashedKey {
     pub(crate) hash: u64,
-    /// Offset of the first byte behind the quote.
+    /// Offset of the first byte after the quote.
     pub(crate) start: u32,
     /// Offset of the closing quote.
     pub(crate) end: u32,
@@ -67,9 +67,9 @@ struct KnownKey {
     /// Number of keys up to here.
     place: u8,
     children: u8,
-    /// The key that was remembered last behind this one.
+    /// The key that was remembered last after this one.
     child: Node,
-    /// Another one behind the same keys.
+    /// Another one after the same keys.
     sibling: Node,
     /// The key before this one.
     parent: Node,
@@ -77,7 +77,7 @@ struct KnownKey {
 }
 
 impl KnownKey {
-    /// Whether this key stands at `at`; gives the offset behind its colon.
+    /// Whether this key is at `at`; returns the offset after its colon.
     #[inline(always)]
     fn behind(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let len = usize::from(self.len);
@@ -135,7 +135,7 @@ impl Shapes {
         root
     }
 
-    /// The node of the key at `at`, if it is known behind `node`, and the offset behind its colon.
+    /// The node of the key at `at`, if it is known after `node`, and the offset after its colon.
     #[inline(always)]
     pub(crate) fn step(&self, node: Node, bytes: &[u8], at: usize) -> Option<(Node, usize)> {
         let mut next = self.nodes[node as usize].child;

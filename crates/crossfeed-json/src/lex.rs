@@ -39,7 +39,7 @@ impl Text<'_> {
         }
     }
 
-    /// Reads `true`, `false` or `null`; gives the offset behind it.
+    /// Reads `true`, `false` or `null`; returns the offset after it.
     #[inline(always)]
     pub(crate) fn word(self, at: usize, word: &[u8]) -> Result<usize, JsonError> {
         let rest = &self.0[at..];
@@ -52,7 +52,7 @@ impl Text<'_> {
         fail(JsonErrorKind::Syntax, at)
     }
 
-    /// Reads a string from behind its opening quote; gives the offset behind its closing quote, and
+    /// Reads a string after its opening quote; returns the offset after its closing quote, and
     /// whether it holds escapes.
     #[inline(always)]
     pub(crate) fn string(
@@ -92,7 +92,7 @@ impl Text<'_> {
         (scanner, outcome)
     }
 
-    /// Reads an escape from behind its backslash.
+    /// Reads an escape after its backslash.
     #[inline(always)]
     fn escape(self, at: usize) -> Result<usize, JsonError> {
         match self.byte(at)? {
@@ -109,7 +109,7 @@ impl Text<'_> {
         }
     }
 
-    /// Reads a number; gives the offset behind it.
+    /// Reads a number; returns the offset after it.
     #[inline(always)]
     pub(crate) fn number(self, byte: u8, start: usize) -> Result<usize, JsonError> {
         let first = start + usize::from(byte == b'-');

@@ -28,8 +28,8 @@ pub trait Prune {
     fn close(&mut self) {}
 }
 
-/// The bytes of a text that go, in their order; without them it is JSON again. A byte order mark may
-/// stand before it, and it may nest as deep as it will.
+/// The bytes of a text that go, in their order; without them it is JSON again. A byte order mark may precede
+/// it, and it may nest to any depth.
 ///
 /// ```
 /// use crossfeed_json::{Prune, RawString, cuts, without};

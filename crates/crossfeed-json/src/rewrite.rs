@@ -13,7 +13,7 @@ pub enum Change {
     Keep,
     /// It goes.
     Remove,
-    /// This JSON stands in its place.
+    /// This JSON replaces it.
     Replace(Vec<u8>),
 }
 

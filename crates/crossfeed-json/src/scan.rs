@@ -27,9 +27,9 @@ pub(crate) struct Scanner {
     /// Where the block begins, a multiple of [`BLOCK`].
     block: usize,
     special: u64,
-    /// The mask of the block behind it: made before it is needed, so that nothing waits for it.
+    /// The mask of the block after it: made before it is needed, so that nothing waits for it.
     ahead: u64,
-    /// Not 0 when a byte that is not ASCII stands in a block that was looked at.
+    /// Not 0 when a scanned block holds a byte that is not ASCII.
     pub(crate) non_ascii: u64,
     /// Whether a string was found to hold an escape.
     pub(crate) escapes: bool,
@@ -109,7 +109,7 @@ fn masks(bytes: &[u8; BLOCK]) -> Masks {
     };
     let mut stops = [0; BLOCK];
     for ((stop, &byte), bit) in stops.iter_mut().zip(bytes).zip(WORD_BIT) {
-        // The controls change places among themselves; the quote comes right behind them.
+        // The controls change places among themselves; the quote comes right after them.
         let special = ((byte ^ 2) < 0x21) | (byte == b'\\');
         *stop = u8::from(special).wrapping_neg() & bit;
     }
@@ -176,7 +176,7 @@ pub(crate) fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
 pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\t' | b'\r')) {
         at += 1;
-        // A single blank behind a colon or a comma.
+        // A single blank after a colon or a comma.
         if bytes.get(at).is_some_and(|&byte| byte > b' ') {
             break;
         }
@@ -192,7 +192,7 @@ pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Offset behind the last byte before `at` that is not a blank.
+/// Offset after the last byte before `at` that is not a blank.
 #[inline]
 pub(crate) fn skip_blanks_back(bytes: &[u8], mut at: usize) -> usize {
     while at > 0 && matches!(bytes[at - 1], b' ' | b'\n' | b'\t' | b'\r') {

@@ -57,8 +57,8 @@ pub(crate) fn is_unquoted(a: &[u8], b: &[u8]) -> bool {
     pairs.fold(true, |same, (a, b)| same & (a == b) & (*a != b'"'))
 }
 
-/// The bytes that a checked string stands for. A lone surrogate gives its three bytes in the
-/// generalised UTF-8 of WTF-8, so that different strings stay different.
+/// The decoded bytes of a checked string. A lone surrogate gives its three bytes in the generalised UTF-8 of
+/// WTF-8, so that different strings stay different.
 pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);
@@ -85,8 +85,8 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The bytes that the special byte at `at` stands for, or the escape that begins there, how many these are, and
-/// the offset behind it; `None` at the end.
+/// The decoded bytes of the special byte or escape at `at`, their number, and the offset after it; `None` at
+/// the end.
 #[inline(always)]
 fn special(raw: &[u8], at: usize) -> Option<([u8; 4], usize, usize)> {
     Some(match (raw.get(at)?, raw.get(at + 1)) {
@@ -170,8 +170,8 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// The bytes that the key of a member stands for: the UTF-8 of its text. Keys that read as the same
-/// text are one key, so a lone surrogate is U+FFFD here.
+/// The decoded bytes of a member's key: the UTF-8 of its text. Keys that read as the same text are one key,
+/// so a lone surrogate is U+FFFD here.
 pub(crate) fn decode_key(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);
@@ -179,8 +179,7 @@ pub(crate) fn decode_key(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(to_text(decode(raw, true)).into_owned().into_bytes())
 }
 
-/// Whether a checked key stands for `text`, as [`decode_key`] reads it; reading stops at the first
-/// difference.
+/// Whether a checked key reads as `text`, as [`decode_key`] reads it; reading stops at the first difference.
 pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
     let mut rest = text;
     let mut at = 0;
@@ -203,7 +202,7 @@ pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// The code point that the escape at `at` stands for, and the offset behind it.
+/// The code point of the escape at `at`, and the offset after it.
 fn escape(raw: &[u8], at: usize) -> (u32, usize) {
     let letter = raw.get(at + 1).copied().unwrap_or(b'\\');
     let at = at + 2;

@@ -70,8 +70,8 @@ pub trait TokenVisitor {
 
 /// Reads a text to its end, or to the first error. The visitor may therefore see tokens of an invalid text.
 ///
-/// A byte order mark may stand before it. It does not recurse, and holds no more memory than one bit for
-/// each level of the text.
+/// A byte order mark may precede it. It does not recurse, and holds no more memory than one bit for each
+/// level of the text.
 ///
 /// ```
 /// use crossfeed_json::{RawString, TokenVisitor, read_tokens};
@@ -180,7 +180,7 @@ pub fn read_tokens(text: &str, visitor: &mut impl TokenVisitor) -> Result<(), Js
     }
 }
 
-/// Reads `"key" :`; gives the first byte of the value, and its offset.
+/// Reads `"key" :`; returns the first byte of the value, and its offset.
 #[inline(always)]
 fn key(
     text: &str,
@@ -202,7 +202,7 @@ fn key(
     bytes.token(at + 1)
 }
 
-/// The string that begins behind a quote at `start` and ends with one before `behind`.
+/// The string that begins after a quote at `start` and ends with one before `behind`.
 #[inline(always)]
 fn raw_string(text: &str, start: usize, behind: usize, escaped: bool) -> RawString<'_> {
     // Quotes are ASCII, so that these are boundaries of characters.

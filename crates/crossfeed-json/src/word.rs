@@ -116,7 +116,7 @@ impl Word {
         (self.0 >> Self::FIELD) as u32
     }
 
-    /// The number of a large container's [`LargeContainer`], unless it stands beside the tape.
+    /// The number of a large container's [`LargeContainer`], unless it is beside the tape.
     #[inline(always)]
     pub(crate) fn large(self) -> Option<u32> {
         (self.field() != Self::FULL).then(|| self.field() - Self::LARGE)

@@ -75,7 +75,7 @@ pub struct Reference {
 pub enum Reading<'a> {
     /// Domain data; its members are read in their turn.
     Data,
-    /// `{"$literal": …}`: stands for its content, which is not read.
+    /// `{"$literal": …}`: its content, which is not read, replaces it.
     Literal(&'a Value),
     /// A reference.
     Reference(Reference),
@@ -360,7 +360,7 @@ pub struct Entry {
     pub reading: Result<(Target, Reference), Malformed>,
 }
 
-/// A references map that stands on an object.
+/// A references map of an object.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct References {
@@ -375,8 +375,8 @@ pub struct References {
 ///
 /// # Errors
 ///
-/// [`Malformed`] with its place when the map is neither object nor list, or stands in both
-/// spellings. An entry's own fault is in [`Entry::reading`], so that all are reported together.
+/// [`Malformed`] with its place when the map is neither object nor list, or has both spellings. An entry's
+/// own fault is in [`Entry::reading`], so that all are reported together.
 pub fn read_references(
     object: &Map<String, Value>,
     declared: &impl Fn(&str) -> bool,

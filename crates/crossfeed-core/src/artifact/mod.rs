@@ -60,7 +60,7 @@ impl NewArtifact {
         }
     }
 
-    /// Adds a detail; one of the same name is replaced where it stands.
+    /// Adds a detail; replaces one of the same name in place.
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
         let (name, selector) = (name.into(), selector.into());
         match self.details.iter_mut().find(|(known, _)| *known == name) {

@@ -53,7 +53,7 @@ impl MalformedReference {
 
 fn corrected(malformed: &Malformed, written: &Value) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
-        // The id of a call stands where a reference to it should.
+        // The id of a call is in place of a reference to it.
         let call_id = written.as_str().filter(|id| is_like_an_id(id))?;
         let is_reference = expected.starts_with("a reference");
         return is_reference.then(|| format!("{{\"$tool\":{}}}", Value::from(call_id)));
@@ -111,7 +111,7 @@ fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<St
     Some(Value::Object(object).to_string())
 }
 
-/// The text that a value of another type stands for.
+/// The text of a value of another type.
 fn meant(value: &Value) -> Option<String> {
     match (value, value.as_array().map(Vec::as_slice)) {
         (Value::Number(number), _) => Some(number.to_string()),

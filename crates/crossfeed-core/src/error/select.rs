@@ -51,7 +51,7 @@ pub enum SelectError {
     Forbidden {
         /// The expression as it was written.
         expression: String,
-        /// The pattern, and where it stands.
+        /// The pattern, and its place.
         source: Forbidden,
     },
     /// Nothing is there: `items[0].titel`.

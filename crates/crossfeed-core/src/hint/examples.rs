@@ -68,9 +68,8 @@ impl Lists<'_, '_> {
         }
         let is_member = |path: &&Path| matches!(path.step, Some(Step::Name(_)));
         let members = self.by_depth(|path| Some(path).filter(is_member)?.object);
-        let members = members.iter().take(4 * most);
-        let members = members.filter(|spot| !self.path(spot.path).children.is_empty());
-        let members: Vec<&Spot> = members.collect();
+        let is_full = |spot: &&Spot| !self.path(spot.path).children.is_empty();
+        let members: Vec<_> = members.iter().take(4 * most).filter(is_full).collect();
         for spot in members.into_iter().chain(rest.iter().take(most)) {
             if bases.len() < most {
                 add_new(&mut bases, self.offers.place(spot.place));

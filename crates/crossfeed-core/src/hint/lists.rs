@@ -210,7 +210,7 @@ impl<'a, 'v> Lists<'a, 'v> {
         named.take(most).collect()
     }
 
-    /// The deepest paths, without those on the way to others.
+    /// The deepest paths, without those that others continue.
     pub(super) fn deep(&mut self, most: usize) -> Vec<String> {
         let paths = self.walk.paths.iter();
         let mut deepest: Vec<&Path> = paths

@@ -12,7 +12,7 @@ const WALK_DEPTH: usize = 12;
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<'a> {
     pub(crate) selector: String,
-    /// The names of the members on the way.
+    /// The names of the members on its path.
     pub(crate) names: Vec<String>,
     /// The selector that reaches this place in each item of the list around it, if there is one.
     pub(crate) in_each: Option<String>,

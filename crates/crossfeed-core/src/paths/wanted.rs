@@ -69,7 +69,7 @@ fn is_moment(word: &str) -> bool {
     is_change || matches!(word, "publish" | "published" | "start" | "end" | "date")
 }
 
-/// The most characters of a name that are read where it is compared, and that are compared.
+/// The most characters of a name that are read to compare it, and the most that are compared.
 const MAX_READ_CHARS: usize = 256;
 const MAX_COMPARED_CHARS: usize = 64;
 

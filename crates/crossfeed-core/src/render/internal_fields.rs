@@ -13,7 +13,7 @@ const WITHHELD: &str = r#"{"withheld":"some of it, by a rule of the host"}"#;
 pub(super) struct InternalFields {
     /// The call id.
     pub(super) id: String,
-    /// All that stand at the end of the result.
+    /// All fields at the end of the result.
     pub(super) all: String,
     /// A text part of a tool result with all of them.
     pub(super) part: String,

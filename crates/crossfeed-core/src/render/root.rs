@@ -104,7 +104,7 @@ impl<'a> Plan<'a, '_> {
         id
     }
 
-    /// Adds the only part of a result, which stands for all of it.
+    /// Adds the only part of a result, in place of all of it.
     fn single(&mut self, part: Cursor<'a>) -> Id {
         let whole = PathStep::whole();
         if let Some(description) = description(part, 0, self.around, self.known) {

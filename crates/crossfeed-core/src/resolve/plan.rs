@@ -41,7 +41,7 @@ pub(crate) struct PlannedReference {
     order: usize,
 }
 
-/// A malformed reference, and where it stands.
+/// A malformed reference, and its place.
 #[derive(Debug)]
 pub(crate) struct MalformedAt {
     pub(crate) at: Pointer,

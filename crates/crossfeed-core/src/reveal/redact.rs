@@ -1,4 +1,4 @@
-//! A result without what the host's rules withhold. Its kind is judged on the whole result: what remains after
+//! Redacts results by the host's rules. The kind of a result is that of the whole one: the rest after
 //! redaction never becomes an envelope.
 
 use crate::{

@@ -2,8 +2,8 @@
 
 use crossfeed_json::{RawString, TokenVisitor, read_tokens};
 
-/// The most bytes of one value: its words in two indexes, its place in the value that is read, in the one that the
-/// tool's schema judges, and in a copy of either while names are read back.
+/// The most bytes of one value: its words in two indexes, its place in the value that is read, in the one that is
+/// validated, and in a copy of either while names are read back.
 const VALUE_BYTES: usize = 640;
 /// The most bytes of a member beside its value: keys, and places in hash tables.
 const MEMBER_BYTES: usize = 384;

@@ -130,7 +130,7 @@ struct NumberPreservingWriter<'n, 'd> {
     outline: &'n Outline<'d>,
     chunks: Vec<Bytes>,
     open: Vec<u8>,
-    /// Whether it wrote the largest float, which also stands for numbers beyond, from an unknown source.
+    /// Whether it wrote the largest float, which also replaces larger numbers, from an unknown source.
     has_largest: bool,
 }
 

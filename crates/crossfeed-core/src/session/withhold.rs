@@ -112,7 +112,7 @@ fn is_bare(link: &LineageEntry) -> bool {
     link.source.select.is_none() && !link.source.used_default
 }
 
-/// A text parsed, if it stood for a list or an object.
+/// The parsed text, if it is the JSON of a list or an object.
 fn as_repaired(shown: Value, place: &Value) -> Value {
     match &shown {
         Value::String(text) if place.is_array() || place.is_object() => {

@@ -63,9 +63,9 @@ impl ParameterIntent {
             .collect();
         // Older dialects ignore keywords beside a reference.
         let demanded = here.iter().filter(|place| place.always);
-        let demanded = demanded.filter_map(schema_at);
-        let demanded = demanded.filter(|schema| schema.get("$ref").is_none());
         let kinds = demanded
+            .filter_map(schema_at)
+            .filter(|schema| schema.get("$ref").is_none())
             .filter_map(|schema| kinds_of(schema.get("type")?))
             .reduce(|mut known, own| {
                 known.retain(|kind| own.contains(kind));

@@ -65,9 +65,9 @@ impl ResolutionTrace {
                 let hit = [("crossfeed.cache.hit", AttributeValue::Flag(true))];
                 telemetry.measure(Instrument::References, lineage.len() as f64, &hit);
                 let moved = lineage.iter().filter(|link| !link.source.used_default);
-                let moved = moved.map(|link| link.source.bytes_out);
-                let moved = moved.fold(0, usize::saturating_add);
-                telemetry.measure(Instrument::BytesMoved, moved as f64, &[]);
+                let sizes = moved.map(|link| link.source.bytes_out);
+                let bytes = sizes.fold(0, usize::saturating_add) as f64;
+                telemetry.measure(Instrument::BytesMoved, bytes, &[]);
             }
         }
         let Some(consumer) = self.consumer() else {

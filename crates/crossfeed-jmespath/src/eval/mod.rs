@@ -580,7 +580,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(Some(here))
     }
 
-    /// A member of an object, looked for first where it stood in the object before.
+    /// A member of an object, looked up first at its position in the previous object.
     #[inline(never)]
     fn member(
         &self,
@@ -784,7 +784,7 @@ impl<'a> Input<'a> for &View<'a> {
     }
 }
 
-/// The place that an index means in a list of `len` items, from the end if it is negative.
+/// The position of an index in a list of `len` items, from the end if it is negative.
 fn place(index: i64, len: usize) -> Option<usize> {
     if index < 0 {
         let back = usize::try_from(index.unsigned_abs()).ok()?;

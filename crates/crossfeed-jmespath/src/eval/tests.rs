@@ -233,7 +233,7 @@ fn tables_are_built_where_they_pay() {
         assert_eq!(found, at, "{text}");
     };
     grows("l[?a > `3`].id", &[true, true, false]);
-    // What is behind the first is for later, unless a walk would look at it anyway.
+    // What is after the first is for later, unless a walk would look at it anyway.
     grows("l[?z && id]", &[true, true, false]);
     grows("l[?z || !(id && a)]", &[true, true, false]);
     grows("l[?(z && id) && a > `3`].a", &[true, true, false]);

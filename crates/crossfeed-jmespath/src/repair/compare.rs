@@ -136,7 +136,8 @@ struct Word {
 }
 
 impl Word {
-    /// How much speaks for a string. The value's keys say most, then what cannot be a field as it stands, then the quotes.
+    /// The evidence for a string. The value's keys count most, then whether the word is a valid field name,
+    /// then its quotes.
     fn claim(&self) -> u8 {
         match (self.key, self.bare, self.identifier) {
             (false, false, _) | (false, true, false) => 5,

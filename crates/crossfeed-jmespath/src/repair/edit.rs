@@ -23,7 +23,7 @@ impl<'t, 'a> Edit<'t, 'a> {
         }
     }
 
-    /// Replaces the tokens from `first` to `last`, both included, and what stands between them.
+    /// Replaces the tokens from `first` to `last`, both included, and the text between them.
     pub(super) fn replace(&mut self, first: usize, last: usize, with: &str) {
         let (Some(from), Some(to)) = (self.tokens.get(first), self.tokens.get(last)) else {
             return;
@@ -97,7 +97,7 @@ pub(super) fn walk<'a>(
     edit.finish()
 }
 
-/// Whether two characters that come to stand side by side may be read as one token.
+/// Whether two characters that become adjacent may be read as one token.
 fn fuses(before: char, after: char) -> bool {
     let is_word = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
     if is_word(before) || is_word(after) {

@@ -8,7 +8,7 @@ use super::{
 use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
 
 /// `items[0].id[number]` becomes `items[0].id`, and `items[array-2-items]` becomes `items`: hints say the type of a value
-/// behind its path. Only where no list can stand, as for [`string_subscript`].
+/// after its path. Only where no list can stand, as for [`string_subscript`].
 pub(super) fn type_suffix(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let mut suffix_at = None;
     walk(tokens, |edit, _, index| {
@@ -43,7 +43,7 @@ fn is_type(word: &str) -> bool {
 
 /// `headers['x-id']` and `headers["x-id"]` become `headers."x-id"`.
 ///
-/// Only where no list can stand: behind a name or an index. Behind a list projection, `["a"]` is a list of fields.
+/// Only where no list can stand: after a name or an index. Behind a list projection, `["a"]` is a list of fields.
 pub(super) fn string_subscript(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let mut subscript_at = None;
     walk(tokens, |edit, _, index| {
@@ -63,7 +63,7 @@ pub(super) fn string_subscript(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<S
     })
 }
 
-/// Whether a bracket at `index` is behind a name, a root sign, an index of such a kind, or a subscript that ended
+/// Whether a bracket at `index` is after a name, a root sign, an index of such a kind, or a subscript that ended
 /// at `last` and goes.
 fn follows_value(tokens: &Tokens<'_>, index: usize, last: Option<usize>, kinds: &[Kind]) -> bool {
     match tokens.behind(index, 1) {
@@ -118,7 +118,8 @@ pub(super) fn root_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> 
     edit.finish()
 }
 
-/// Whether the sign from `first` on is what tells the lone name behind it from a string, in a comparison of a filter.
+/// Whether the sign at `first` marks the lone name after it as a field rather than a string, in a comparison
+/// of a filter.
 fn stays_path(tokens: &Tokens<'_>, enclosing: &Enclosing, first: usize, name: usize) -> bool {
     let next = tokens.kind(name + 1);
     let is_right = tokens.behind(first, 1).is_comparator() && next.closes_operand();
@@ -126,7 +127,7 @@ fn stays_path(tokens: &Tokens<'_>, enclosing: &Enclosing, first: usize, name: us
     enclosing.in_filter() && tokens.kind(name).is_name() && (is_right || is_left)
 }
 
-/// Whether a path can go on behind a dot with this token.
+/// Whether a path can go on after a dot with this token.
 fn goes_on(kind: Kind) -> bool {
     kind.is_name() || is_subscript(kind) || matches!(kind, Kind::Star | Kind::LBrace | Kind::Dollar)
 }

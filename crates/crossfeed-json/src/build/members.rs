@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Builder {
-    /// Reads `"key" :` where `byte` at `at` is the first; gives the first byte of the value, its
+    /// Reads `"key" :` where `byte` at `at` is the first; returns the first byte of the value, its
     /// offset and what its word tells of the key.
     #[inline(always)]
     pub(super) fn member(
@@ -127,7 +127,7 @@ impl Builder {
         frame.node = LISTED;
     }
 
-    /// Lists known keys and the one behind them.
+    /// Lists known keys and the one after them.
     fn list_known(&mut self, node: Node, key: HashedKey) {
         let before = self.keys.len();
         self.keys.extend(self.shapes.before(node));
@@ -228,7 +228,7 @@ impl Builder {
         if list.len() < count {
             let word = &mut self.tape.words[frame.slot as usize];
             *word = word.with_flag();
-            // Objects end behind those within them.
+            // Objects end after those within them.
             let objects = &mut self.tape.duplicates;
             let place = objects.partition_point(|object| object.slot < frame.slot);
             let object = UniqueMembers {

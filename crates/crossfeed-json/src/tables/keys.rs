@@ -15,7 +15,7 @@ pub(super) struct Members {
     /// Where each bucket begins in `slots`, and where the last one ends.
     begins: Box<[u32]>,
     slots: Box<[u32]>,
-    /// Some bits of each member's hash, so that few other keys are looked at.
+    /// Some bits of each member's hash, so that few other keys are read.
     marks: Box<[u8]>,
 }
 

@@ -237,7 +237,7 @@ fn duplicates_among_many_shapes() {
             objects.push(object(&keys));
             keys[to] = keys[from].replacen('k', "\\u006b", 1);
             objects.push(object(&keys));
-            // One more behind them.
+            // One more after them.
             keys.push(keys[to].clone());
             keys.push("last".to_owned());
             objects.push(object(&keys));
@@ -250,7 +250,7 @@ fn duplicates_among_many_shapes() {
     check(&format!("[{}]", objects.join(",")));
     objects.reverse();
     check(&format!("[{0},{0}]", objects.join(",")));
-    // Many keys behind the same ones, and more shapes than are remembered.
+    // Many keys after the same ones, and more shapes than are remembered.
     let many: Vec<_> = (0..3000)
         .map(|n| format!("{{\"a\":0,\"b{n}\":1,\"c\":2,\"a\":3}}"))
         .collect();

@@ -229,8 +229,8 @@ impl<'a> Walk<'a> {
             ((!is_long).then(|| key.text()), View::from(value))
         });
         let built = Some(&place.view).filter(|_| cursor.is_none()).into_iter();
-        let built = built.flat_map(View::members);
-        let built = built.map(|(key, value)| (Some(key), value));
+        let members = built.flat_map(View::members);
+        let built = members.map(|(key, value)| (Some(key), value));
         for (key, value) in written.chain(built).take(most) {
             self.spend(place.whole, budget)?;
             let is_short = |key: &Cow<'_, str>| key.chars().nth(SELECTOR_CHARS).is_none();
