@@ -46,7 +46,7 @@ impl ResolveJob {
             let mut fits =
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
-                let fitting = trial.fitting(nearest, &mut fits);
+                let fitting = trial.filter(nearest, &mut fits);
                 if fitting.is_empty() {
                     offer(trial, &parameter.intent, &mut fits)
                 } else {

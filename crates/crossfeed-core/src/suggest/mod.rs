@@ -131,7 +131,7 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// The selectors among those given whose values fit.
-    pub(crate) fn fitting(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
+    pub(crate) fn filter(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
             self.value_of(selector, &mut left)
