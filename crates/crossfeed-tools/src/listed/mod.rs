@@ -354,9 +354,9 @@ impl ListedTool {
         &self.shown.reflected
     }
 
-    /// Takes the added parameters out of arguments. Call it before looking for references, which use
-    /// `_select`, too. [`Self::read`] also takes them out, but drops their values. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
-    /// which [`Self::read`] refuses.
+    /// Takes the added parameters out of arguments. Call it before looking for references, which use `_select`,
+    /// too. [`Self::read`] also takes them out, but drops their values. A parameter of the tool's own stays,
+    /// and so does a `_whole` that is not a boolean, which [`Self::read`] refuses.
     pub fn take_projection(&self, arguments: &mut Value) -> TakenProjection {
         reflect::take(self.reflected(), self.shown_schema(), arguments)
     }
