@@ -7,9 +7,9 @@ use crate::{
     retrieve, select,
 };
 use crossfeed::{
-    Component, Engine, EngineOptions, NewArtifact, Session,
-    store::{ListedArtifact, MemoryLimits},
-    store_sqlite::{SqliteOptions, SqliteStore},
+    Engine, EngineOptions, Session,
+    artifact::{Component, ListedArtifact, NewArtifact},
+    store::{MemoryLimits, SqliteOptions, SqliteStore},
 };
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};

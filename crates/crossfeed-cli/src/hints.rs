@@ -6,7 +6,9 @@ use crate::{
     retrieve,
 };
 use crossfeed::{
-    HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session, ShownHints, StripPolicy,
+    Pointer, RenderOptions, Rendered, Session,
+    render::{HintDetail, ShownHints, StripPolicy},
+    select::ParameterSchema,
 };
 use std::{
     ffi::OsStr,

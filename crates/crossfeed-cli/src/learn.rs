@@ -9,9 +9,10 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed::{
-    CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
+    CallId, Engine, EngineOptions, ErrorCode,
     json::Document,
-    output_schema::{Drift, DriftKind},
+    project::RevealPolicy,
+    schema::{Drift, DriftKind},
 };
 use serde_json::{Value, json};
 

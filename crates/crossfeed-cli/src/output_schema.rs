@@ -8,9 +8,8 @@ use crate::{
 };
 use crossfeed::{
     ErrorCode,
-    output_schema::{Descriptor, INSPECTOR, InspectRequest, OutputSchema, descriptors},
-    projection::RevealRules,
-    schema::check,
+    project::RevealRules,
+    schema::{Descriptor, INSPECTOR, InspectRequest, OutputSchema, check, descriptors},
     tools::ToolList,
 };
 use serde_json::{Value, json};

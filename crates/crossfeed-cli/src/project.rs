@@ -8,12 +8,12 @@ use crate::{
     unmatched::{self, Unmatched},
 };
 use crossfeed::{
-    CallId, Engine, EngineOptions, ErrorCode, ProjectOptions, Projected, RevealPolicy,
+    CallId, Engine, EngineOptions, ErrorCode,
     json::Document,
     mcp::{Annotation, Capability, KEY, Projector, Tool},
-    projection::{
-        DiagnosticKind, FieldsValue, Path, ProjectionError, ProjectionRequest, ResourceType,
-        ResourceTypes, RevealRules, Views,
+    project::{
+        DiagnosticKind, FieldsValue, Path, ProjectOptions, Projected, ProjectionError,
+        ProjectionRequest, ResourceType, ResourceTypes, RevealPolicy, RevealRules, Views,
     },
 };
 use serde_json::{Value, json};

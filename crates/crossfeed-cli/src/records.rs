@@ -10,10 +10,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use clap::ValueEnum;
 use crossfeed::{
-    ArtifactId, CallId, Engine, EngineOptions, Scope, Session, ToolResult,
+    CallId, Engine, EngineOptions, Scope, Session, ToolResult,
+    artifact::{ArtifactId, StoredArtifact},
+    error::ScopeError,
     json::Document,
-    store::{MemoryLimits, MemoryStore, StoredArtifact},
-    wire::ScopeError,
+    store::{MemoryLimits, MemoryStore},
 };
 use serde_json::value::RawValue;
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};

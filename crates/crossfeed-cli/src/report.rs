@@ -1,8 +1,9 @@
 //! Writes the output of commands: the answer to standard output, remarks to standard error, and why the command stopped.
 
 use crossfeed::{
-    Error, ErrorBody, ErrorCode, ErrorReport, Failure, LookupError, ResolveError,
-    store::StoreError, wire::IdError,
+    Error, ErrorCode,
+    error::{ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError},
+    store::StoreError,
 };
 use std::{
     fmt::Display,

@@ -7,8 +7,9 @@ use crate::{
     rewrite, select,
 };
 use crossfeed::{
-    Engine, EngineOptions, ErrorCode, InputSchema, LineageEntry, Pointer, Scope, TypeRepair,
+    Engine, EngineOptions, ErrorCode, InputSchema, Pointer, Scope,
     json::Document,
+    resolve::{LineageEntry, TypeRepair},
     schema::SchemaError,
     store::ResultStore,
     tools::{ListOptions, ListedTool},

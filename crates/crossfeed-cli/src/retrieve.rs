@@ -4,7 +4,10 @@ use crate::{
     cli, records,
     report::{CommandError, Result, Streams},
 };
-use crossfeed::{ContextOptions, EngineOptions, Error, Retrieved, TokenCounter};
+use crossfeed::{
+    EngineOptions, Error, TokenCounter,
+    render::{ContextOptions, Retrieved},
+};
 
 pub(crate) async fn run(args: &cli::Retrieve, io: &mut Streams<'_>) -> Result {
     let options = engine(&args.context)?;

@@ -9,7 +9,8 @@ use crate::{
     schema_file,
 };
 use crossfeed::{
-    ErrorBody, ErrorCode,
+    ErrorCode,
+    error::ErrorBody,
     json::{Document, JsonError, JsonErrorKind},
     schema::SchemaError,
     tools::{

@@ -12,11 +12,11 @@ use bytes::Bytes;
 use crossfeed::{
     ErrorCode,
     json::Document,
-    otel::{
+    project::{Path, Step},
+    telemetry::{
         HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Policy, Redaction, StreamPosition,
         sanitize_json,
     },
-    projection::{Path, Step},
 };
 use std::io::{ErrorKind, Write};
 

@@ -4,7 +4,11 @@ use crate::{
     cli, records,
     report::{Result, Streams},
 };
-use crossfeed::{CallId, EngineOptions, Error, ErrorBody, Failure, LookupError, SelectReport};
+use crossfeed::{
+    CallId, EngineOptions, Error,
+    error::{ErrorBody, Failure, LookupError},
+    select::SelectReport,
+};
 
 /// The id of a document without a call. No message shows it.
 const UNNAMED: &str = "document";

@@ -1,7 +1,7 @@
 //! `crossfeed strip`: removes the fields that the engine added to a result.
 
 use crate::{cli, document, report::Result};
-use crossfeed::{StripPolicy, strip};
+use crossfeed::render::{StripPolicy, strip};
 use std::io::Write;
 
 pub(crate) fn run(args: &cli::Strip, out: &mut dyn Write) -> Result {

@@ -5,7 +5,7 @@ use crate::{
     otlp::{Delivery, Endpoint},
     report::Result,
 };
-use crossfeed::{Telemetry, otel::EngineTelemetry};
+use crossfeed::telemetry::{EngineTelemetry, Telemetry};
 use opentelemetry::{metrics::MeterProvider as _, trace::TracerProvider as _};
 use opentelemetry_sdk::{
     Resource,

@@ -3,9 +3,10 @@
 use crate::report::{CommandError, Result, Streams};
 
 use crossfeed::{
-    ErrorBody, ErrorCode,
+    ErrorCode,
+    error::ErrorBody,
     json::{Cursor, Document, Kind},
-    projection::{Path, Step, nearest},
+    project::{Path, Step, nearest},
 };
 use std::collections::BTreeSet;
 

@@ -16,7 +16,7 @@
 
 use crossfeed::{
     CallId, Engine, EngineOptions, RenderOptions, Scope, ToolResult,
-    otel::{EngineTelemetry, Policy, SanitizingSpanExporter},
+    telemetry::{EngineTelemetry, Policy, SanitizingSpanExporter},
 };
 use opentelemetry::{KeyValue, SpanId, global, trace::TracerProvider as _};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};

@@ -26,47 +26,60 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What the model reads of a result is a rendering: `Session::render` shows a small one whole and of
-//! a large one a preview, within a budget of tokens, with selectors that were tried on the data.
+//! The root holds what a first program needs; each module holds the rest of one topic and begins with
+//! an example. Examples on single items name the crate that defines the item, such as `crossfeed_core`.
 //!
-//! Callers ask for parts of results in whichever spelling they know: `Session::project` cuts a stored
-//! one, and `Session::respond` gives a `Response` that shows its observers everything and is cut last.
+//! # What to do, and where
+//!
+//! - Show a result to the model within a budget of tokens: [`Session::render`], [`render`].
+//! - Pass parts of results to the next tool: [`Session::resolve`], [`resolve`].
+//! - Read one value of a result: [`Session::select`], [`mod@select`].
+//! - Cut a result to what a caller asked for, and withhold what rules forbid: [`Session::project`],
+//!   [`project`].
+//! - Keep data beyond the session: [`Session::create_artifact`], [`artifact`].
+//! - Refer to calls that still run: [`Session::begin`], [`InFlight`].
+//! - Rewrite a tool list for references and for a provider: [`tools`].
+//! - Store results elsewhere: [`Engine::new`], [`store`].
+//! - Export spans and metrics, without data that must stay inside: [`telemetry`].
 //!
 //! # Features
 //!
-//! - `sqlite`: `store_sqlite::SqliteStore`, whose artifacts survive a restart.
-//! - `otel`: OpenTelemetry, `otel::Policy` and what strips by it, and the engine's own spans and metrics.
-//! - `o200k`: `TokenCounter::o200k`, an exact counter of tokens; 28 MB in a binary.
+//! None is on by default.
 //!
-//! This crate has no logic of its own; it is the one public place of what the other crates offer.
-//! `examples/orchestrator.rs` is a whole agent loop to copy from.
+//! - `sqlite`: `store::SqliteStore`, which keeps artifacts across restarts.
+//! - `otel`: OpenTelemetry in [`telemetry`]: processors that strip spans and logs, and the engine's own
+//!   links and metrics.
+//! - `o200k`: `TokenCounter::o200k`, an exact counter of tokens; adds 28 MB to a binary.
+//!
+//! # Examples
+//!
+//! Programs to copy from, in `examples/`; run one with `cargo run -p crossfeed --example NAME`:
+//!
+//! - `orchestrator`: an agent loop
+//! - `rewrite`: a tool list rewritten and calls read back, without an engine
+//! - `sqlite`: artifacts that outlive the process (`--features sqlite`)
+//! - `custom_store`: a store of your own
+//! - `telemetry`: what one call reports (`--features otel`)
+//! - `export`: a pipeline that sends sanitized spans over OTLP (`--features otel`)
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod artifact;
+pub mod error;
+pub mod json;
+pub mod mcp;
+pub mod project;
+pub mod render;
+pub mod resolve;
+pub mod schema;
+pub mod select;
+pub mod store;
+pub mod telemetry;
+pub mod tools;
 
 pub use crossfeed_core::{
-    Alternatives, AnsweringView, ArgumentError, ArtifactError, Attribute, AttributeValue,
-    BeginError, Component, ComponentError, ComponentMismatch, ContextOptions, CreatedArtifact,
-    Engine, EngineOptions, Error, Failure, HintDetail, InFlight, InputSchema, Instrument,
-    LimitError, LineageEntry, LookupError, MalformedReference, Memory, NewArtifact, NotJson,
-    Notice, Outline, Oversized, ParameterError, ParameterSchema, PreparedTool, ProjectOptions,
-    Projected, ReferenceSource, RenderError, RenderOptions, Rendered, RepairScope, ResolveError,
-    Resolved, ResolvedJson, Response, Retrieved, RevealError, RevealPolicy, SchemaError,
-    SelectError, SelectOptions, SelectReport, Selected, Session, Shape, ShownHints, SplicedJson,
-    StripPolicy, StructureHints, Suggestion, Telemetry, TokenUsage, ToolResult, TypeRepair,
-    ValidationCost, infer_schema, strip,
+    Engine, EngineOptions, Error, InFlight, InputSchema, PreparedTool, RenderOptions, Rendered,
+    Resolved, Session, ToolResult,
 };
-pub use crossfeed_jmespath as jmespath;
-pub use crossfeed_json as json;
-pub use crossfeed_mcp as mcp;
-#[cfg(feature = "otel")]
-pub use crossfeed_otel as otel;
-pub use crossfeed_output_schema as output_schema;
-pub use crossfeed_projection as projection;
-pub use crossfeed_schema as schema;
-pub use crossfeed_store as store;
-#[cfg(feature = "sqlite")]
-pub use crossfeed_store_sqlite as store_sqlite;
-pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
-pub use crossfeed_tools as tools;
-pub use crossfeed_wire::{
-    self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
-    TraceContext, View,
-};
+pub use crossfeed_tokens::TokenCounter;
+pub use crossfeed_wire::{CallId, ErrorCode, Fault, Pointer, Scope};

@@ -16,7 +16,8 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use crossfeed::{
-    ArtifactId, CallId,
+    CallId,
+    artifact::ArtifactId,
     tools::{Profile, Shape, Style},
 };
 use std::{ffi::OsString, path::PathBuf, str::FromStr};

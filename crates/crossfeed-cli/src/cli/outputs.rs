@@ -2,7 +2,7 @@
 
 use super::{Kind, word};
 use clap::Args;
-use crossfeed::projection::Operation;
+use crossfeed::project::Operation;
 use std::{ffi::OsString, path::PathBuf};
 
 /// Keep only the requested fields of a result

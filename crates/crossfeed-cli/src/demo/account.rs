@@ -1,7 +1,7 @@
 //! Prints a table of what entered the model's context with crossfeed, and what would have without it. It counts the strings
 //! that were written, shown and sent.
 
-use crossfeed::{TokenUsage, estimated_tokens};
+use crossfeed::{TokenCounter, render::TokenUsage};
 use std::{
     io::{self, Write},
     ops::Add,
@@ -22,7 +22,7 @@ impl Size {
     pub(super) fn of(text: &str) -> Self {
         Self {
             bytes: text.len(),
-            tokens: estimated_tokens(text),
+            tokens: TokenCounter::estimate().count(text),
         }
     }
 }

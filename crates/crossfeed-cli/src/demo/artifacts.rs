@@ -6,7 +6,11 @@ use crate::{
     artifact,
     report::{CommandError, Result, bail},
 };
-use crossfeed::{ArtifactId, CallId, NewArtifact, Retrieved, Session, store::ListedArtifact};
+use crossfeed::{
+    CallId, Session,
+    artifact::{ArtifactId, ListedArtifact, NewArtifact},
+    render::Retrieved,
+};
 use serde_json::{Map, Value};
 
 /// The answer to a call of these tools, as the model sees it.

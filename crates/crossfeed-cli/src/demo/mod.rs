@@ -21,7 +21,7 @@ use crate::{
 use account::{Entry, Size, Without};
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, Fault, InFlight, RenderOptions, Resolved, Session,
-    Shape,
+    select::Shape,
     store::{ManualClock, MemoryLimits, MemoryStore},
 };
 use futures_util::future::try_join_all;

@@ -5,8 +5,10 @@ use crate::{
     report::{CommandError, Result, bail},
 };
 use crossfeed::{
-    ContextOptions, Engine, EngineOptions, ErrorCode, Telemetry,
+    Engine, EngineOptions, ErrorCode,
+    render::ContextOptions,
     store::{MemoryLimits, MemoryStore},
+    telemetry::Telemetry,
 };
 use crossfeed_gateway::{
     config::{

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::report::{self, CommandError, Result, count};
 use bytes::Bytes;
-use crossfeed::{estimated_tokens, json::Document};
+use crossfeed::{TokenCounter, json::Document};
 use crossfeed_gateway::{
     Revision,
     config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
@@ -228,7 +228,7 @@ fn definitions(pages: &[Bytes]) -> BTreeMap<String, Bytes> {
 }
 
 fn tokens(tool: &Bytes) -> usize {
-    estimated_tokens(&String::from_utf8_lossy(tool))
+    TokenCounter::estimate().count(&String::from_utf8_lossy(tool))
 }
 
 fn sums(checked: &[Checked<'_>]) -> (usize, usize, usize) {

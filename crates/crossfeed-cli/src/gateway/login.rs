@@ -2,7 +2,7 @@
 //! server. Tokens are never shown.
 
 use crate::report::{Result, bail};
-use crossfeed::{ErrorBody, ErrorCode};
+use crossfeed::{ErrorCode, error::ErrorBody};
 use crossfeed_gateway::{
     config::GatewayConfig,
     upstream::auth::{self, Browser},

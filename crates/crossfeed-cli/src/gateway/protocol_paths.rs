@@ -1,7 +1,7 @@
 //! Finds paths of `never` that are probably meant for messages of the protocol, although paths name fields of data.
 
 use bytes::Bytes;
-use crossfeed::{json::Document, projection::Step};
+use crossfeed::{json::Document, project::Step};
 use crossfeed_gateway::config::ServerConfig;
 
 /// Members of the protocol's messages that surround data.

@@ -2,7 +2,7 @@
 
 use super::{assemble, signals::Signals};
 use crate::report::{CommandError, Result};
-use crossfeed::Telemetry;
+use crossfeed::telemetry::Telemetry;
 use crossfeed_gateway::{
     config::{GatewayConfig, ListenConfig},
     downstream::{http::Http, stdio},

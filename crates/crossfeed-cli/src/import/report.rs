@@ -1,7 +1,10 @@
 //! Reports the outcome for each file, for people or as JSON, after everything is done.
 
 use crate::report::{self, CommandError, Result, printable};
-use crossfeed::{ErrorBody, ErrorCode, ErrorReport};
+use crossfeed::{
+    ErrorCode,
+    error::{ErrorBody, ErrorReport},
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{

@@ -3,7 +3,7 @@
 use crate::report::{CommandError, Result};
 use crossfeed::{
     ErrorCode,
-    otel::{Policy, SanitizingSpanExporter},
+    telemetry::{Policy, SanitizingSpanExporter},
 };
 use fluent_uri::Uri;
 use opentelemetry_otlp::{ExporterBuildError, MetricExporter, Protocol, WithExportConfig};

@@ -10,10 +10,7 @@ use crate::{
     report::{CommandError, Result},
     telemetry::Pipeline,
 };
-use crossfeed::{
-    Telemetry,
-    otel::{Policy, SanitizingSpanExporter},
-};
+use crossfeed::telemetry::{Policy, SanitizingSpanExporter, Telemetry};
 use opentelemetry_sdk::{
     error::OTelSdkResult,
     trace::{SpanData, SpanExporter},
