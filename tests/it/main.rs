@@ -14,6 +14,7 @@ mod costs;
 mod dependencies;
 mod differential;
 mod engine_traces;
+mod facade;
 mod hostile;
 mod introspection;
 mod javascript;

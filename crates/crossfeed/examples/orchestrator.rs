@@ -235,7 +235,7 @@ fn model(turn: usize) -> &'static [Call] {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), HostError> {
+pub(crate) async fn main() -> Result<(), HostError> {
     let engine = Engine::in_memory(EngineOptions::default());
     // One session a conversation: its call ids mean nothing in another.
     let session = engine.session(Scope::parse("tenant", "project", "conversation-1")?);

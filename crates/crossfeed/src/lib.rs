@@ -59,7 +59,7 @@
 //! - `rewrite`: a tool list rewritten and calls read back, without an engine
 //! - `sqlite`: artifacts that outlive the process (`--features sqlite`)
 //! - `custom_store`: a store of your own
-//! - `telemetry`: what one call reports (`--features otel`)
+//! - `telemetry`: what the engine measures of one call
 //! - `export`: a pipeline that sends sanitized spans over OTLP (`--features otel`)
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -28,7 +28,7 @@
 //! let engine = Engine::in_memory(EngineOptions::default().with_telemetry(references.clone()));
 //! ```
 //!
-//! `examples/telemetry.rs` shows what one call reports, `examples/export.rs` a whole pipeline.
+//! `examples/telemetry.rs` shows what the engine measures of one call, `examples/export.rs` a whole pipeline.
 
 pub use crossfeed_core::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 #[cfg(feature = "otel")]
