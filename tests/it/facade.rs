@@ -1,6 +1,7 @@
 //! The public face of the crate `crossfeed`: few names at the root, one path for each item, and examples.
 //!
-//! Reads the sources of the facade as text.
+//! Reads the sources as text. An example counts if it stands in the documentation of an item, of its
+//! methods, or of the module of the facade that exports it. Links are not followed.
 
 use crossfeed_tests::workspace_root;
 use std::{
@@ -125,10 +126,113 @@ fn each_module_begins_with_an_example() {
     }
 }
 
+/// The Rust sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Whether a line begins the definition of what has this name.
+fn defines(line: &str, kind: &str, name: &str) -> bool {
+    let rest = line
+        .strip_prefix(kind)
+        .and_then(|rest| rest.strip_prefix(name));
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+}
+
+/// The item that begins at a line, as rustfmt sets it: up to a line that begins with a brace, or to a semicolon.
+fn item<'t>(lines: &'t [&'t str]) -> impl Iterator<Item = &'t &'t str> {
+    let ends = |line: &&str| !line.starts_with(' ') && line.ends_with(['}', ';']);
+    let end = lines.iter().position(ends).unwrap_or(lines.len());
+    lines.iter().take(end + 1)
+}
+
+/// Whether the documentation of an item or of its methods has an example; `None` for what is not defined by one of `kinds`.
+fn has_example(kinds: &[&str], name: &str, sources: &[String]) -> Option<bool> {
+    let mut has = None;
+    for text in sources {
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            if kinds.iter().any(|kind| defines(line, kind, name)) {
+                let above = lines[..at].iter().rev();
+                let documents = |line: &&&str| {
+                    line.starts_with("///") || line.starts_with('#') || line.starts_with(' ')
+                };
+                let own = above.take_while(documents).chain(item(&lines[at..]));
+                let own = own.copied().any(|line| line.contains("/// ```"));
+                has = Some(has.unwrap_or(false) || own);
+            }
+            let is_methods = ["impl ", "impl<'a> ", "impl<T> "].iter();
+            if is_methods.clone().any(|start| defines(line, start, name)) {
+                let own = item(&lines[at..]).any(|line| line.contains("/// ```"));
+                has = has.map(|has| has || own).or(own.then_some(true));
+            }
+        }
+    }
+    has
+}
+
+/// What a program calls, implements or sets has an example of its own; types that answer or fail are shown where they come from.
+#[test]
+fn each_function_trait_and_options_type_has_an_example_of_its_own() {
+    let mut of_crates = BTreeMap::new();
+    let mut missing = Vec::new();
+    for Export { module, from, name } in all_exports() {
+        let sources = of_crates.entry(from.clone()).or_insert_with(|| {
+            let folder = format!("crates/{}/src", from.replace('_', "-"));
+            let mut found = Vec::new();
+            sources(&workspace_root().join(folder), &mut found);
+            found
+        });
+        let mut kinds = vec!["pub fn ", "pub trait "];
+        kinds.extend(name.ends_with("Options").then_some("pub struct "));
+        if has_example(&kinds, &name, sources) == Some(false) {
+            missing.push(format!("{from}::{name}, exported by {module}"));
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "no example:\n- {}",
+        missing.join("\n- ")
+    );
+}
+
 #[test]
 fn exports_are_read() {
     let text = "//! pub use a::B;\npub use a::{B, c::{D, e}};\n#[cfg(x)]\npub use f::G;";
     let found = exports("m", text);
     let found: Vec<_> = found.iter().map(|it| (&*it.from, &*it.name)).collect();
     assert_eq!(found, [("a", "B"), ("a", "D"), ("a", "e"), ("f", "G")]);
+}
+
+#[test]
+fn examples_are_found() {
+    let check = |text: &str, expected| {
+        let kinds = ["pub fn ", "pub struct "];
+        assert_eq!(
+            has_example(&kinds, "a", &[text.to_owned()]),
+            expected,
+            "{text}"
+        );
+    };
+    check("/// ```\n/// ```\npub fn a() {}", Some(true));
+    check(
+        "/// Text.\npub fn a() {}\n/// ```\npub fn ab() {}",
+        Some(false),
+    );
+    check(
+        "/// ```\n\n/// Text.\n#[must_use]\npub struct a;",
+        Some(false),
+    );
+    check(
+        "pub struct a;\nimpl a {\n    /// ```\n    pub fn b() {}\n}",
+        Some(true),
+    );
+    check("pub enum a {}", None);
 }

@@ -13,6 +13,14 @@ const MAX_NAMES: usize = 10;
 const MAX_NAME_CHARS: usize = 40;
 
 /// The context of the model that a session works for.
+///
+/// ```
+/// use crossfeed_core::ContextOptions;
+///
+/// // One retrieval takes at most a tenth of a context of 128,000 tokens.
+/// let options = ContextOptions::default().with_window(128_000).with_share(10);
+/// assert_eq!(options.limit(), 12_800);
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

@@ -35,6 +35,16 @@ const SCHEMAS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 const LEARNED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
 /// How an engine works; the defaults are those of the specification.
+///
+/// ```
+/// use crossfeed_core::{EngineOptions, RepairScope};
+/// use std::time::Duration;
+///
+/// // Never changes a type, and waits at most 10 seconds for calls in flight.
+/// let options = EngineOptions::default()
+///     .with_repairs(RepairScope::Off)
+///     .with_wait(Duration::from_secs(10));
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

@@ -52,6 +52,32 @@ pub enum Instrument {
 ///
 /// The engine calls the methods from its own threads, some with the span entered; they must neither block nor
 /// panic.
+///
+/// ```
+/// use crossfeed_core::{Attribute, Engine, EngineOptions, Instrument, Telemetry};
+/// use crossfeed_wire::TraceContext;
+/// use std::sync::Arc;
+/// use tracing::Span;
+///
+/// /// Prints measurements, and has no traces.
+/// #[derive(Debug)]
+/// struct Printed;
+///
+/// impl Telemetry for Printed {
+///     fn context(&self, _: &Span) -> Option<TraceContext> {
+///         None
+///     }
+///     fn adopt(&self, _: &Span, _: &TraceContext) {}
+///     fn link(&self, _: &Span, _: &TraceContext, _: &[Attribute<'_>]) -> bool {
+///         false
+///     }
+///     fn measure(&self, instrument: Instrument, value: f64, _: &[Attribute<'_>]) {
+///         println!("{instrument:?}: {value}");
+///     }
+/// }
+///
+/// let engine = Engine::in_memory(EngineOptions::default().with_telemetry(Arc::new(Printed)));
+/// ```
 pub trait Telemetry: Send + Sync + fmt::Debug {
     /// The context of a span in its trace, which is passed on even if the trace is not sampled; `None` if no
     /// exporter knows the span. For [`Span::none`] it is the context that the host has made current, if any.

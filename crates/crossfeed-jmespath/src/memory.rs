@@ -11,6 +11,33 @@ use std::{cell::Cell, fmt, sync::Arc};
 /// A host's memory, to which all values built by selectors are charged.
 ///
 /// All bytes taken are given back. Both methods may be called from any thread.
+///
+/// ```
+/// use crossfeed_jmespath::Memory;
+/// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+///
+/// /// The bytes that are left.
+/// #[derive(Debug)]
+/// struct Left(AtomicUsize);
+///
+/// impl Memory for Left {
+///     fn take(&self, needed: usize, wanted: usize) -> Option<usize> {
+///         let take = |left, bytes| usize::checked_sub(left, bytes);
+///         let all = self.0.fetch_update(Relaxed, Relaxed, |left| take(left, wanted));
+///         let least = || self.0.fetch_update(Relaxed, Relaxed, |left| take(left, needed));
+///         all.map(|_| wanted).or_else(|_| least().map(|_| needed)).ok()
+///     }
+///
+///     fn give_back(&self, bytes: usize) {
+///         self.0.fetch_add(bytes, Relaxed);
+///     }
+/// }
+///
+/// let left = Left(AtomicUsize::new(100));
+/// assert_eq!(left.take(10, 80), Some(80));
+/// assert_eq!(left.take(10, 80), Some(10));
+/// assert_eq!(left.take(11, 80), None);
+/// ```
 pub trait Memory: fmt::Debug + Send + Sync {
     /// Takes `wanted` bytes, or at least the `needed` ones. Returns how many it took; `None` if there are too
     /// few.

@@ -120,6 +120,15 @@ impl Descriptor {
 
 /// These tools with the inspector first, whatever was searched for; once, also where it is among
 /// them.
+///
+/// ```
+/// use crossfeed_output_schema::{Descriptor, INSPECTOR, descriptors};
+/// use serde_json::json;
+///
+/// let fetch = Descriptor::new("fetch", None, &json!({"type": "object"}), None);
+/// let all = descriptors([fetch]);
+/// assert_eq!((&*all[0].id, &*all[1].id), (INSPECTOR, "fetch"));
+/// ```
 pub fn descriptors(tools: impl IntoIterator<Item = Descriptor>) -> Vec<Descriptor> {
     let others = tools.into_iter().filter(|tool| tool.id != INSPECTOR);
     std::iter::once(Descriptor::inspector())

@@ -5,6 +5,13 @@ use derive_setters::Setters;
 use std::time::Duration;
 
 /// The options of a [`SqliteStore`](crate::SqliteStore).
+///
+/// ```
+/// use crossfeed_store_sqlite::SqliteOptions;
+///
+/// // For a command that only looks: the store must exist, and is not written.
+/// let options = SqliteOptions::default().with_must_exist(true).with_read_only(true);
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

@@ -6,6 +6,16 @@ use std::{
 };
 
 /// Time since an arbitrary start. It never goes back.
+///
+/// ```
+/// use crossfeed_store::{Clock, ManualClock, MemoryLimits, MemoryStore};
+/// use std::sync::Arc;
+///
+/// // A store whose results expire as the test says.
+/// let clock = Arc::new(ManualClock::new());
+/// let store = MemoryStore::with_clock(MemoryLimits::default(), Arc::clone(&clock) as Arc<dyn Clock>);
+/// clock.advance(MemoryLimits::default().time_to_live);
+/// ```
 pub trait Clock: Send + Sync {
     /// The time now. Called often, so it should be quick; it must not call the store.
     fn now(&self) -> Duration;

@@ -66,6 +66,28 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// [`ArtifactMissing::Expired`]: crate::ArtifactMissing::Expired
 /// [`Missing::Unknown`]: crate::Missing::Unknown
 /// [`Tombstone`]: crate::Tombstone
+///
+/// ```
+/// use crossfeed_json::Document;
+/// use crossfeed_store::{Lookup, MemoryLimits, MemoryStore, Recorded, ResultKind, ResultStore, StoredResult};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let store = MemoryStore::new(MemoryLimits::default());
+/// let scope = Scope::parse("acme", "support", "conversation-42")?;
+/// let call = CallId::parse("call_1")?;
+/// let result = || StoredResult::new(Document::new("[1, 2]"), ResultKind::Json);
+/// assert_eq!(store.put(&scope, &call, result()).await?, Recorded::New);
+/// assert_eq!(store.put(&scope, &call, result()).await?, Recorded::Unchanged);
+///
+/// // Another session does not have it.
+/// let other = Scope::parse("acme", "support", "conversation-43")?;
+/// assert!(matches!(store.get(&scope, &call).await?, Lookup::Found(_)));
+/// assert!(!matches!(store.get(&other, &call).await?, Lookup::Found(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[async_trait]
 pub trait ResultStore: Send + Sync {
     /// Records the result of a call, making room for it if need be.

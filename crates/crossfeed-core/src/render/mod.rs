@@ -38,6 +38,13 @@ use std::{borrow::Cow, fmt};
 
 /// How a result is shown. However large the budgets are, the output takes no more than
 /// [`ContextOptions::limit`](crate::ContextOptions::limit).
+///
+/// ```
+/// use crossfeed_core::{RenderOptions, ShownHints};
+///
+/// // At most 300 tokens, and no hints.
+/// let options = RenderOptions::default().with_budget(300).with_hints(ShownHints::Never);
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]

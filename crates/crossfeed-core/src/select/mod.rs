@@ -32,6 +32,13 @@ use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
 
 /// The limits of selectors: their text and their cost.
+///
+/// ```
+/// use crossfeed_core::{EngineOptions, SelectOptions};
+///
+/// let select = SelectOptions::default().with_max_chars(200);
+/// let options = EngineOptions::default().with_select(select);
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

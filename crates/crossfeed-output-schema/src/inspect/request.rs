@@ -98,6 +98,15 @@ fn whole(value: &Value) -> Option<usize> {
 }
 
 /// The inspector as a tool, in the shape of MCP's `tools/list`.
+///
+/// ```
+/// use crossfeed_output_schema::{INSPECTOR, inspector};
+/// use serde_json::json;
+///
+/// let tool = inspector();
+/// assert_eq!(tool["name"], INSPECTOR);
+/// assert_eq!(tool["inputSchema"]["required"], json!(["tool_id", "field_path"]));
+/// ```
 pub fn inspector() -> Value {
     json!({
         "name": INSPECTOR,

@@ -37,6 +37,13 @@ use place::ObservedPlace;
 use serde_json::Value;
 
 /// Limits of learning.
+///
+/// ```
+/// use crossfeed_output_schema::{LearnOptions, LearnedSchema};
+///
+/// let options = LearnOptions::default().with_max_depth(4);
+/// let learned = LearnedSchema::new(options);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]

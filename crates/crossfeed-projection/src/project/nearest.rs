@@ -10,6 +10,12 @@ const LONGEST: usize = 128;
 
 /// Up to three of `names` that are close to `name`: those that a few edits make of it, one for each
 /// three characters, whatever their case. The closest come first, of equal ones the first.
+///
+/// ```
+/// use crossfeed_projection::nearest;
+///
+/// assert_eq!(nearest("titel", ["id", "title", "url"]), ["title"]);
+/// ```
 pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let Some((wanted, len)) = comparable(name) else {
         return Vec::new();

@@ -34,6 +34,13 @@ pub(super) enum Choice {
 }
 
 /// How a list is rewritten. The default is the profile `mcp`, which every client takes.
+///
+/// ```
+/// use crossfeed_tools::{ListOptions, Profile};
+///
+/// // For OpenAI, with schemas that grow by at most 500 tokens in all.
+/// let options = ListOptions::profile(Profile::OpenAi).with_max_added_tokens(500);
+/// ```
 #[derive(Clone, Debug, Setters)]
 #[setters(prefix = "with_", strip_option)]
 #[non_exhaustive]
