@@ -253,7 +253,9 @@ fn arguments_that_are_too_deep_once_they_are_read_back_are_refused() {
             let session = engine.session(scope("s"));
             let recorded = ToolResult::json("7");
             session.record(&call("c"), recorded).await.unwrap();
-            let resolved = session.resolve_call_unjudged_json(&tool, arguments).await;
+            let resolved = session
+                .resolve_call_json(&tool.without_validation(), arguments)
+                .await;
             resolved.map(|resolved| String::from_utf8(resolved.arguments.to_vec()).unwrap())
         })
     };

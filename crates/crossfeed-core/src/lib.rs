@@ -67,7 +67,8 @@ pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_
 pub use reveal::RevealPolicy;
 pub use select::{AnsweringView, Notice, SelectOptions, SelectReport};
 pub use session::{
-    InFlight, Resolved, ResolvedJson, Response, Retrieved, Selected, Session, arguments_cost,
+    InFlight, Resolved, ResolvedJson, Response, Retrieval, Retrieved, Selected, Session,
+    arguments_cost,
 };
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};

@@ -19,7 +19,10 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Its own schema is compiled when it is first needed: of a long list few tools are ever called.
 #[derive(Clone, Debug)]
-pub struct PreparedTool(Arc<ToolState>);
+pub struct PreparedTool {
+    state: Arc<ToolState>,
+    is_judged: bool,
+}
 
 #[derive(Debug)]
 struct ToolState {
@@ -33,23 +36,37 @@ impl Engine {
     /// call compiles its own schema.
     pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
         let invalid = tool.error().cloned().map(Err);
-        PreparedTool(Arc::new(ToolState {
+        let state = ToolState {
             schema: invalid.map_or_else(OnceLock::new, OnceLock::from),
             listed: tool,
             engine: self.clone(),
-        }))
+        };
+        PreparedTool {
+            state: Arc::new(state),
+            is_judged: true,
+        }
     }
 }
 
 impl PreparedTool {
-    /// Whether the tool's own schema was compiled, or is known to be invalid.
+    /// The same tool without validation: resolving its calls fails only for a reference, or for arguments that
+    /// cannot be read back.
+    pub fn without_validation(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            is_judged: false,
+        }
+    }
+
+    /// Whether resolving a call compiles nothing: the tool's own schema was compiled, is known to be invalid, or
+    /// does not judge.
     pub(crate) fn is_compiled(&self) -> bool {
-        self.0.schema.get().is_some()
+        !self.is_judged || self.state.schema.get().is_some()
     }
 
     /// The tool as it is listed: its names, its schemas, and how it was rewritten.
     pub fn listed(&self) -> &ListedTool {
-        &self.0.listed
+        &self.state.listed
     }
 
     /// The tool's own schema, compiled now if it was not before.
@@ -59,8 +76,8 @@ impl PreparedTool {
     /// [`SchemaError`] says why the schema is invalid.
     pub fn input_schema(&self) -> Result<&InputSchema, &SchemaError> {
         let schema = self.listed().input_schema();
-        let compile = || self.0.engine.input_schema(schema);
-        self.0.schema.get_or_init(compile).as_ref()
+        let compile = || self.state.engine.input_schema(schema);
+        self.state.schema.get_or_init(compile).as_ref()
     }
 
     /// The arguments for the tool's own schema, with references, and that schema; without it if it is invalid and
@@ -85,6 +102,9 @@ impl PreparedTool {
         &self,
         refers: impl FnOnce() -> Result<bool, LimitError>,
     ) -> Result<Option<&InputSchema>, ResolveError> {
+        if !self.is_judged {
+            return Ok(None);
+        }
         match self.input_schema() {
             Ok(schema) => Ok(Some(schema)),
             Err(error) if refers()? => Err(error.clone().into()),

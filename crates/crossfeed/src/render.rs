@@ -26,7 +26,7 @@
 //! ```
 
 pub use crossfeed_core::{
-    ContextOptions, HintDetail, Outline, Oversized, Retrieved, ShownHints, StripPolicy,
+    ContextOptions, HintDetail, Outline, Oversized, Retrieval, Retrieved, ShownHints, StripPolicy,
     StructureHints, TokenUsage, strip,
 };
 pub use crossfeed_wire::{UnknownView, View};

@@ -1,7 +1,7 @@
 //! A session's artifacts: creates, lists and finds them, and brings them into the context.
 
 use super::{
-    Retrieved, Session,
+    Retrieval, Retrieved, Session,
     offload::{SMALL_BYTES, is_plain_path, run_or_spawn},
 };
 use crate::{
@@ -167,9 +167,9 @@ impl Session {
         &self,
         artifact_id: &ArtifactId,
         call_id: &CallId,
-        select: Option<&str>,
+        what: impl Into<Retrieval<'_>>,
     ) -> Result<Retrieved, Failure> {
-        let what = LookupKey::new(call_id, Some(artifact_id));
-        self.retrieve_what(what, select, false).await
+        let key = LookupKey::new(call_id, Some(artifact_id));
+        self.retrieve_from(key, what.into()).await
     }
 }

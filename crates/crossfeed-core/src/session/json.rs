@@ -157,21 +157,7 @@ impl Session {
         tool: &PreparedTool,
         arguments: impl Into<Bytes>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolving = pin!(self.resolved_call_json(tool, arguments.into(), true));
-        self.traced(Some(tool.listed().name()), resolving).await
-    }
-
-    /// [`Self::resolve_call_json`] without validation: only a reference, or reading back, can fail.
-    ///
-    /// # Errors
-    ///
-    /// [`ResolveError`], as for [`Self::resolve_call_json`].
-    pub async fn resolve_call_unjudged_json(
-        &self,
-        tool: &PreparedTool,
-        arguments: impl Into<Bytes>,
-    ) -> Result<ResolvedJson, ResolveError> {
-        let resolving = pin!(self.resolved_call_json(tool, arguments.into(), false));
+        let resolving = pin!(self.resolved_call_json(tool, arguments.into()));
         self.traced(Some(tool.listed().name()), resolving).await
     }
 
@@ -202,16 +188,15 @@ impl Session {
         &self,
         tool: &PreparedTool,
         arguments: Bytes,
-        is_judged: bool,
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
-        let is_small = arguments.len() <= SMALL_BYTES && (!is_judged || tool.is_compiled());
+        let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
         let tool = tool.clone();
         let reading = run_or_spawn(is_small, move || {
             let (written, asked) = WrittenArguments::read_back(tool.listed(), arguments, limit)?;
             let refers = || Ok(!written.plan(None)?.0.is_empty());
-            let schema = is_judged.then(|| tool.schema_for(refers)).transpose()?;
-            Ok::<_, ResolveError>((written, asked, schema.flatten().cloned()))
+            let schema = tool.schema_for(refers)?.cloned();
+            Ok::<_, ResolveError>((written, asked, schema))
         });
         let (written, asked, schema) = reading.await?;
         let resolved = self.resolved_written(written, schema.as_ref()).await?;

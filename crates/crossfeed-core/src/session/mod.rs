@@ -35,6 +35,7 @@ pub use cost::arguments_cost;
 pub use flight::InFlight;
 pub use json::ResolvedJson;
 pub use respond::Response;
+pub use retrieve::Retrieval;
 pub use retrieved::Retrieved;
 
 use self::{

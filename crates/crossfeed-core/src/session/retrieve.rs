@@ -38,6 +38,62 @@ fn note(span: &Span, retrieved: &Retrieved) {
     span.record("crossfeed.outcome", outcome);
 }
 
+/// What a host brings into the context of a result or artifact: all of it, or what a selector picks.
+///
+/// Converts from a selector, and from an `Option` of one.
+///
+/// ```
+/// use crossfeed_core::{Engine, EngineOptions, Retrieval, Retrieved, ToolResult};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let engine = Engine::in_memory(EngineOptions::default());
+/// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+/// let call = CallId::parse("call_1")?;
+/// session.record(&call, ToolResult::json("[1, 2]")).await?;
+///
+/// session.retrieve(&call, None).await?;
+/// let again = session.retrieve(&call, None).await?;
+/// assert!(matches!(again, Retrieved::AlreadyShown));
+///
+/// // The host has shortened the conversation since.
+/// let again = session.retrieve(&call, Retrieval::again()).await?;
+/// assert!(matches!(again, Retrieved::Data { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retrieval<'s> {
+    select: Option<&'s str>,
+    again: bool,
+}
+
+impl Retrieval<'_> {
+    /// All of it, even if all of it was shown before: for a host that has shortened the conversation since.
+    pub fn again() -> Self {
+        Self {
+            select: None,
+            again: true,
+        }
+    }
+}
+
+impl<'s> From<&'s str> for Retrieval<'s> {
+    fn from(select: &'s str) -> Self {
+        Some(select).into()
+    }
+}
+
+impl<'s> From<Option<&'s str>> for Retrieval<'s> {
+    fn from(select: Option<&'s str>) -> Self {
+        Self {
+            select,
+            again: false,
+        }
+    }
+}
+
 impl Session {
     /// Brings a result's canonical value, or what a selector picks of it, into the context.
     ///
@@ -68,62 +124,35 @@ impl Session {
     pub async fn retrieve(
         &self,
         call_id: &CallId,
-        select: Option<&str>,
+        what: impl Into<Retrieval<'_>>,
     ) -> Result<Retrieved, Failure> {
-        self.retrieve_what(LookupKey::new(call_id, None), select, false)
+        self.retrieve_from(LookupKey::new(call_id, None), what.into())
             .await
     }
 
-    /// Brings a result's canonical value into the context, even if all of it was shown before: for a host that has
-    /// shortened the conversation since.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::retrieve`].
-    pub async fn retrieve_again(&self, call_id: &CallId) -> Result<Retrieved, Failure> {
-        self.retrieve_what(LookupKey::new(call_id, None), None, true)
-            .await
-    }
-
-    /// Brings an artifact's full data into the context, even if all of it was shown before: for a host that has
-    /// shortened the conversation since.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::retrieve_artifact`].
-    pub async fn retrieve_artifact_again(
+    /// Brings a result or artifact into the context, if it exists.
+    pub(super) async fn retrieve_from(
         &self,
-        artifact_id: &ArtifactId,
-        call_id: &CallId,
-    ) -> Result<Retrieved, Failure> {
-        let what = LookupKey::new(call_id, Some(artifact_id));
-        self.retrieve_what(what, None, true).await
-    }
-
-    /// Brings a result or artifact into the context, if it exists; `again`, even if all of it was shown before.
-    pub(super) async fn retrieve_what(
-        &self,
-        what: LookupKey,
-        select: Option<&str>,
-        again: bool,
+        key: LookupKey,
+        Retrieval { select, again }: Retrieval<'_>,
     ) -> Result<Retrieved, Failure> {
         let span = stage!(
             "crossfeed::retrieve",
             "crossfeed.retrieve",
-            "gen_ai.tool.call.id" = what.call_id.as_str(),
-            "crossfeed.artifact.id" = what.artifact_id.as_ref().map(ArtifactId::as_str),
+            "gen_ai.tool.call.id" = key.call_id.as_str(),
+            "crossfeed.artifact.id" = key.artifact_id.as_ref().map(ArtifactId::as_str),
             "crossfeed.outcome" = tracing::field::Empty,
             "crossfeed.bytes.out" = tracing::field::Empty,
             "crossfeed.tokens" = tracing::field::Empty,
         );
         let (text, small) = (select.map(str::to_owned), select.is_none_or(is_plain_path));
         let retrieving = async {
-            let stored = match self.look_up(&what).await {
+            let stored = match self.look_up(&key).await {
                 Ok(stored) => stored,
                 Err(error) => return Ok(Retrieved::Missing(error)),
             };
             let account = (!again && select.is_none()).then(|| self.account());
-            let fetching = self.show(&what, stored, small, move |on| {
+            let fetching = self.show(&key, stored, small, move |on| {
                 if let Err(error) = on.succeeded() {
                     return Ok((Retrieved::Missing(error), None));
                 }

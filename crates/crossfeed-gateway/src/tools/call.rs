@@ -421,7 +421,8 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<R
 /// Arguments without references as the tool gets them; none where there are references.
 async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
     let session = shared.session();
-    let resolved = session.resolve_call_unjudged_json(&offered.prepared, written.clone());
+    let unjudged = offered.prepared.without_validation();
+    let resolved = session.resolve_call_json(&unjudged, written.clone());
     // With nothing to judge by, what fails here is a reference.
     without_references(resolved.await.ok()?, written).await
 }

@@ -37,7 +37,8 @@ async fn failures(tool: &PreparedTool, arguments: &Value) -> Vec<Failure> {
     let session = session();
     let values = session.resolve_call(tool, arguments.clone()).await;
     let bytes = session.resolve_call_json(tool, arguments.to_string()).await;
-    let unjudged = session.resolve_call_unjudged_json(tool, arguments.to_string());
+    let unjudged = tool.without_validation();
+    let unjudged = session.resolve_call_json(&unjudged, arguments.to_string());
     assert_eq!(unjudged.await.is_ok(), values.is_ok(), "{arguments}");
     let text = |failures: &[Failure]| failures.iter().map(Failure::to_string).collect::<Vec<_>>();
     match (values, bytes) {
@@ -299,7 +300,8 @@ fn the_whole_result_is_asked_for() {
                         .await;
                     assert_eq!(bytes.unwrap().whole, whole);
                     let session = session();
-                    let unjudged = session.resolve_call_unjudged_json(&tool, arguments.to_string());
+                    let unjudged = tool.without_validation();
+                    let unjudged = session.resolve_call_json(&unjudged, arguments.to_string());
                     assert_eq!(unjudged.await.unwrap().whole, whole);
                 }
                 let silent = session().resolve_call(&tool, json!({})).await.unwrap();
@@ -341,7 +343,7 @@ fn what_is_asked_is_heard_without_judging() {
             let arguments = r#"{"q":7,"_select":["next"],"_whole":true}"#;
             let session = session();
             let resolved = session
-                .resolve_call_unjudged_json(&tool, arguments)
+                .resolve_call_json(&tool.without_validation(), arguments)
                 .await
                 .unwrap();
             assert_eq!(resolved.arguments.into_bytes(), r#"{"q":7}"#);

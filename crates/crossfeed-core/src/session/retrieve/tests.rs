@@ -2,7 +2,7 @@
 
 use crate::{
     ContextOptions, Engine, EngineOptions, HintDetail, NewArtifact, ParameterSchema, RenderOptions,
-    Retrieved, Session, ToolResult,
+    Retrieval, Retrieved, Session, ToolResult,
 };
 use crossfeed_json::Document;
 use crossfeed_store::StoredArtifact;
@@ -70,7 +70,11 @@ fn what_was_shown_whole_is_not_brought_again_unless_asked() {
     assert_eq!(retrieve(&session, &id, None).status(), "data");
     assert_eq!(retrieve(&session, &id, None).status(), "already_shown");
     assert_eq!(retrieve(&session, &id, Some("a")).status(), "data");
-    let again = session.retrieve_again(&id).now_or_never().unwrap().unwrap();
+    let again = session
+        .retrieve(&id, Retrieval::again())
+        .now_or_never()
+        .unwrap()
+        .unwrap();
     assert_eq!(again.status(), "data");
     assert!(again.error_body().is_none());
     // A rendering that is whole counts as well, one that describes does not.
@@ -243,7 +247,7 @@ fn check_blocked(data: &str, select: Option<&str>, expected: &str) {
         }
     }
     assert_eq!(retrieved.status(), expected, "{select:?}");
-    let again = session.retrieve_artifact_again(&artifact_id, &id);
+    let again = session.retrieve_artifact(&artifact_id, &id, Retrieval::again());
     assert_eq!(again.now_or_never().unwrap().unwrap().status(), "oversized");
 }
 
@@ -290,7 +294,7 @@ fn an_artifact_that_was_shown_can_be_brought_again() {
     for (again, expected) in [(false, "data"), (false, "already_shown"), (true, "data")] {
         let retrieved = if again {
             session
-                .retrieve_artifact_again(&artifact_id, &id)
+                .retrieve_artifact(&artifact_id, &id, Retrieval::again())
                 .now_or_never()
         } else {
             session
@@ -301,7 +305,9 @@ fn an_artifact_that_was_shown_can_be_brought_again() {
     }
     assert_eq!(session.usage().whole, 0);
     let other = ArtifactId::parse("b").unwrap();
-    let missing = session.retrieve_artifact_again(&other, &id).now_or_never();
+    let missing = session
+        .retrieve_artifact(&other, &id, Retrieval::again())
+        .now_or_never();
     assert_eq!(missing.unwrap().unwrap().status(), "unknown");
 }
 
