@@ -24,6 +24,13 @@ test *args:
 suite name='':
     cargo test --package crossfeed-tests --test it -- {{ name }}
 
+# write what commands print now into the README and the guide, and draw its picture
+bless:
+    CROSSFEED_BLESS=1 cargo test --package crossfeed-cli --test cli -- pages
+    CROSSFEED_BLESS=1 cargo test --package crossfeed --features otel,sqlite --test guide
+    docs/picture > docs/picture.svg
+    CROSSFEED_BLESS=1 tests/peers/run pages
+
 # the benches, or those whose name matches, e.g. `just bench select`
 bench name='':
     cargo bench --package crossfeed-benches -- {{ name }}

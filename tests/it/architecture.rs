@@ -128,7 +128,8 @@ fn every_crate_takes_lints_and_metadata_from_the_workspace() {
 fn every_relative_link_leads_somewhere() {
     let root = workspace_root();
     let mut pages: Vec<PathBuf> = PAGES_WITH_LINKS.iter().map(PathBuf::from).collect();
-    pages.extend(specs(&root));
+    pages.extend(pages_below(&root, "docs"));
+    pages.extend(pages_below(&root, "specs"));
     let mut problems = Vec::new();
     for page in pages {
         match tree::read(&root, &page) {
@@ -146,7 +147,7 @@ fn every_relative_link_leads_somewhere() {
 fn every_rule_of_a_specification_has_a_number() {
     let root = workspace_root();
     let mut problems = Vec::new();
-    for page in specs(&root) {
+    for page in pages_below(&root, "specs") {
         // The index, and the decisions, hold no rules.
         if page.parent() != Some(Path::new("specs")) || page.ends_with("README.md") {
             continue;
@@ -161,11 +162,11 @@ fn every_rule_of_a_specification_has_a_number() {
     report("rules are numbered within their section:", &problems);
 }
 
-/// The pages below `specs/`.
-fn specs(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+/// The pages below a folder.
+fn pages_below(root: &Path, folder: &'static str) -> impl Iterator<Item = PathBuf> + use<> {
     let files = tree::files(root).unwrap();
-    files.into_iter().filter(|path| {
-        path.starts_with("specs") && path.extension().is_some_and(|extension| extension == "md")
+    files.into_iter().filter(move |path| {
+        path.starts_with(folder) && path.extension().is_some_and(|extension| extension == "md")
     })
 }
 

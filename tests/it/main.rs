@@ -13,6 +13,7 @@ mod client_specs;
 mod costs;
 mod dependencies;
 mod differential;
+mod docs;
 mod engine_traces;
 mod facade;
 mod hostile;

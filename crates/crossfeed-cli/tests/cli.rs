@@ -19,6 +19,9 @@ mod import;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[cfg(unix)]
+#[path = "cli/pages.rs"]
+mod pages;
+#[cfg(unix)]
 #[path = "cli/places.rs"]
 mod places;
 #[path = "cli/schemas.rs"]
@@ -1083,81 +1086,13 @@ fn the_demo_is_the_same_every_time() {
     }
 }
 
-/// The README, and its blocks of one kind.
-fn readme_blocks(kind: &str) -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let text = fs::read_to_string(path).unwrap();
-    text.split(&format!("```{kind}\n"))
-        .skip(1)
-        .map(|rest| rest.split_once("```").unwrap().0.to_owned())
-        .collect()
-}
-
-#[test]
-fn the_readme_shows_what_the_demo_prints() {
-    let demo = run(&["demo"], "");
-    let blocks = readme_blocks("text");
-    assert_eq!(blocks.len(), 7);
-    for block in blocks {
-        assert!(
-            demo.out.contains(&block),
-            "the demo does not print:\n{block}"
-        );
-    }
-}
-
-#[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the README's commands are run as a reader would, by a shell"
-)]
-fn the_readme_shows_what_the_commands_print() {
-    let folder = std::env::temp_dir().join(format!("crossfeed-readme-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
-    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
-    let blocks = readme_blocks("console");
-    assert_eq!(blocks.len(), 7);
-    for step in blocks.iter().flat_map(|block| block.split("$ ").skip(1)) {
-        let (command, expected) = step.split_once('\n').unwrap();
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(&folder)
-            .env("PATH", &path)
-            .output()
-            .unwrap();
-        let printed = [output.stdout, output.stderr].concat();
-        assert_eq!(String::from_utf8(printed).unwrap(), expected, "{command}");
-    }
-    fs::remove_dir_all(&folder).unwrap();
-}
-
 /// What a configuration that is shown to readers means.
+#[cfg(unix)]
 fn configured(text: &str) -> crossfeed_gateway::config::GatewayConfig {
     use crossfeed_gateway::config::{Format, GatewayConfig, Sources};
     let token = ["TRACKER_TOKEN", "ISSUES_TOKEN"].map(|name| (name.to_owned(), "x".to_owned()));
     let sources = Sources::default().with_environment(token.into());
     GatewayConfig::parse(text, Format::Toml, &sources).unwrap()
-}
-
-#[test]
-fn configurations_that_are_shown_are_valid() {
-    let blocks = readme_blocks("toml");
-    assert_eq!(blocks.len(), 1);
-    let config = configured(&blocks[0]);
-    let names: Vec<_> = config.servers.iter().map(|server| &server.name).collect();
-    assert_eq!(names, ["files", "tracker"]);
-    assert_eq!(config.servers[1].deny, ["delete_*"]);
-    assert_eq!(config.flows[0].from, "files/*");
-    assert!(config.listen.is_some());
-
-    let help = run(&["gateway", "--help"], "").out;
-    let (_, shown) = help
-        .split_once("A configuration, as TOML or JSON:\n")
-        .unwrap();
-    let (shown, _) = shown.split_once("\n\n").unwrap();
-    let config = configured(shown);
-    assert_eq!((config.servers.len(), config.flows.len()), (2, 1));
 }
 
 #[test]

@@ -20,6 +20,6 @@ async function call(name, args) {
 await call('directory_tree', { path: directory });
 await call('get_file_info', {
     path: null,
-    _refs: { path: { _tool: 'call_1', _select: `join('/', ['${directory}', content[0].name, 'Cargo.toml'])` } },
+    _refs: { path: { _tool: 'call_1', _select: `join('/', ['${directory}', content[0].name, content[0].children[0].name])` } },
 });
 await client.close();

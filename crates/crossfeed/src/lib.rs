@@ -83,3 +83,8 @@ pub use crossfeed_core::{
 };
 pub use crossfeed_tokens::TokenCounter;
 pub use crossfeed_wire::{CallId, ErrorCode, Fault, Pointer, Scope};
+
+/// Its program is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
