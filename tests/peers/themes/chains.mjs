@@ -22,7 +22,7 @@ export const received = (result) => JSON.parse(result.content[0].text).params.ar
 
 const repository = (path) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** What the example of the README prints, run as it stands on a folder. */
+/** What the example of the guide prints, run as it stands on a folder. */
 async function example(folder) {
   // What it imports, and what `npx` starts, is looked for where it stands.
   const installed = join(process.env.CROSSFEED_PEERS_CACHE, 'node');
@@ -39,7 +39,7 @@ const hash = (value) => createHash('sha256').update(value).digest('hex').slice(0
 
 export default async function chains(t) {
   if (t.direct) return;
-  await t.check('the example of the README takes a path out of a large tree', async () => {
+  await t.check('the example of the guide takes a path out of a large tree', async () => {
     const said = await example(repository('crates'));
     assert.match(said, /^\[crossfeed preview of call_1: cut, not the data; /m);
     assert.match(said, /^size: \d+\n[^]*isFile: true\n[^]*"_toolCallId":"call_2"/m);
