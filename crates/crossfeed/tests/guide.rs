@@ -119,7 +119,7 @@ async fn project() -> Outcome {
     let tool_output = FOUND;
     let mut audited = 0;
     // docs: project
-    use crossfeed::{ProjectOptions, projection::ProjectionRequest};
+    use crossfeed::project::{ProjectOptions, ProjectionRequest};
 
     let call = CallId::parse("call_2")?;
     let result = ToolResult::json(tool_output);
@@ -163,8 +163,8 @@ async fn artifacts() -> Outcome {
     let directory = std::env::temp_dir().join(format!("crossfeed-guide-{}", std::process::id()));
     // docs: artifacts
     use crossfeed::{
-        ArtifactId, NewArtifact,
-        store_sqlite::{SqliteOptions, SqliteStore},
+        artifact::{ArtifactId, NewArtifact},
+        store::{SqliteOptions, SqliteStore},
     };
     use std::sync::Arc;
 
@@ -237,7 +237,7 @@ fn telemetry() -> Outcome {
 
     let exporter = Exporter;
     // docs: pipeline
-    use crossfeed::otel::{Policy, SanitizingSpanExporter};
+    use crossfeed::telemetry::{Policy, SanitizingSpanExporter};
     use opentelemetry_sdk::trace::SdkTracerProvider;
 
     let exporter = SanitizingSpanExporter::new(exporter, Policy::default()); // the line to add
@@ -247,7 +247,7 @@ fn telemetry() -> Outcome {
     // end
     provider.shutdown()?;
     // docs: telemetry
-    use crossfeed::otel::EngineTelemetry;
+    use crossfeed::telemetry::EngineTelemetry;
     use std::sync::Arc;
 
     let telemetry = EngineTelemetry::new(&opentelemetry::global::meter("crossfeed"));

@@ -34,8 +34,8 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 7] = [
     ),
     (
         "cargo run -p crossfeed --example orchestrator",
-        ".ci/run",
-        "debug/examples/orchestrator\"",
+        "crates/crossfeed/tests/examples.rs",
+        "orchestrator::main()",
     ),
     (
         "cargo run -p crossfeed --features otel --example export -- --print",
