@@ -10,7 +10,7 @@
 //! let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
 //! session.record(&CallId::parse("call_1")?, ToolResult::json(r#"{"total": "2"}"#)).await?;
 //!
-//! // The tool wants an integer; the result has its text.
+//! // The tool wants a number; the result has its text.
 //! let schema = engine.input_schema(&json!({"properties": {"count": {"type": "integer"}}}))?;
 //! let arguments = json!({"count": {"$tool": "call_1", "$select": "total"}});
 //! let resolved = session.resolve(arguments, Some(&schema)).await?;
@@ -19,7 +19,7 @@
 //! let [TypeRepair { at, from, to, .. }] = &resolved.repairs[..] else {
 //!     return Err("one value was repaired".into());
 //! };
-//! assert_eq!((at.to_string().as_str(), *from, *to), ("/count", "string", "integer"));
+//! assert_eq!((at.to_string().as_str(), *from, *to), ("/count", "string", "number"));
 //! assert_eq!(resolved.lineage[0].source.call_id.as_str(), "call_1");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
