@@ -298,7 +298,7 @@ impl Charge {
         if self.bytes == 0 {
             return bytes;
         }
-        Bytes::from_owner(Held {
+        Bytes::from_owner(ChargedBytes {
             bytes,
             _charge: self,
         })
@@ -311,12 +311,12 @@ impl Drop for Charge {
     }
 }
 
-struct Held {
+struct ChargedBytes {
     bytes: Bytes,
     _charge: Charge,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

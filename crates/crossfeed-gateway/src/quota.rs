@@ -65,37 +65,40 @@ pub struct Quotas {
     total: Needs,
     /// The most for one principal.
     share: Needs,
-    used: Mutex<Used>,
+    used: Mutex<Usage>,
     /// Woken when permits come back.
     freed: Notify,
 }
 
 /// What the permits take: in total, and by principal.
 #[derive(Debug, Default)]
-struct Used {
-    all: Held,
-    of: HashMap<Principal, Held>,
+struct Usage {
+    all: Tally,
+    by_principal: HashMap<Principal, Tally>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct Tally {
     taken: Needs,
     /// The part of it whose holders are ending.
     ending: Needs,
 }
 
-impl Used {
-    fn of(&self, principal: &Principal) -> Held {
-        self.of.get(principal).copied().unwrap_or_default()
+impl Usage {
+    fn for_principal(&self, principal: &Principal) -> Tally {
+        self.by_principal
+            .get(principal)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Changes the usage of a principal, and so of all.
-    fn change(&mut self, principal: &Principal, change: impl Fn(&mut Held)) {
+    fn change(&mut self, principal: &Principal, change: impl Fn(&mut Tally)) {
         change(&mut self.all);
-        let own = self.of.entry(principal.clone()).or_default();
+        let own = self.by_principal.entry(principal.clone()).or_default();
         change(own);
         if own.taken == Needs::NOTHING {
-            self.of.remove(principal);
+            self.by_principal.remove(principal);
         }
     }
 }
@@ -169,14 +172,14 @@ impl Quotas {
 
     /// What a principal has.
     pub(crate) fn held_by(&self, principal: &Principal) -> Needs {
-        self.used.lock().of(principal).taken
+        self.used.lock().for_principal(principal).taken
     }
 
     /// What a principal could get once all ending holders have ended.
     pub(crate) fn left_soon(&self, principal: &Principal) -> Needs {
         let used = self.used.lock();
-        let stays = |held: Held| held.taken.minus(held.ending);
-        let of_share = self.share.minus(stays(used.of(principal)));
+        let stays = |held: Tally| held.taken.minus(held.ending);
+        let of_share = self.share.minus(stays(used.for_principal(principal)));
         of_share.with(self.total.minus(stays(used.all)), usize::min)
     }
 
@@ -216,7 +219,7 @@ impl Quotas {
         needs: Needs,
     ) -> Result<Permit, Lack> {
         let mut used = self.used.lock();
-        let of_share = self.share.minus(used.of(principal).taken);
+        let of_share = self.share.minus(used.for_principal(principal).taken);
         let of_all = self.total.minus(used.all.taken);
         for is_processes in [true, false] {
             for (left, shortage) in [(of_share, Shortage::Share), (of_all, Shortage::All)] {
@@ -224,7 +227,7 @@ impl Quotas {
                     is_processes,
                     shortage,
                 };
-                if lack.of(needs) > lack.of(left) {
+                if lack.count(needs) > lack.count(left) {
                     return Err(lack);
                 }
             }
@@ -250,7 +253,7 @@ impl Lack {
     }
 
     /// The number of processes or descriptors, whichever is lacking.
-    pub(crate) fn of(self, needs: Needs) -> usize {
+    pub(crate) fn count(self, needs: Needs) -> usize {
         if self.is_processes {
             needs.processes
         } else {
@@ -280,7 +283,7 @@ impl Permit {
     pub(crate) fn ends(&self) {
         let mut used = self.quotas.used.lock();
         if !self.is_ending.swap(true, Ordering::Relaxed) {
-            let ends = |held: &mut Held| held.ending = held.ending.plus(self.needs);
+            let ends = |held: &mut Tally| held.ending = held.ending.plus(self.needs);
             used.change(&self.principal, ends);
         }
     }
@@ -416,7 +419,7 @@ mod tests {
             }
             drop(permits);
             prop_assert_eq!(quota.used(), Needs::NOTHING);
-            prop_assert!(quota.used.lock().of.is_empty());
+            prop_assert!(quota.used.lock().by_principal.is_empty());
             prop_assert_eq!(quota.used.lock().all.ending, Needs::NOTHING);
         }
     }

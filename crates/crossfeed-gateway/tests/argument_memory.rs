@@ -21,7 +21,7 @@ const LIMIT: usize = 16 << 20;
 const REFERENCE: &str = r#"{"_tool":"call_1"}"#;
 
 async fn client() -> ClientTools {
-    let mut config = GatewayConfig::of_command("a", Vec::new());
+    let mut config = GatewayConfig::from_command("a", Vec::new());
     config.limits.argument_bytes = LIMIT;
     let options = EngineOptions::default().with_max_argument_bytes(LIMIT);
     let tools = Tools::new(Engine::in_memory(options), Arc::new(config));
@@ -30,7 +30,7 @@ async fn client() -> ClientTools {
         Some("s".to_owned()),
         Revision::V2025_11_25,
     );
-    let client = tools.of(caller);
+    let client = tools.for_caller(caller);
     let page = json!({"tools": [{"name": "echo", "inputSchema": {
         "type": "object", "properties": {"x": {}, "text": {"type": "string"}},
     }}]});

@@ -85,7 +85,7 @@ fn config() -> GatewayConfig {
 fn tools_of(revision: Revision) -> ClientTools {
     let engine = Engine::in_memory(EngineOptions::default());
     let caller = Caller::new(Principal::Local, Some("session".to_owned()), revision);
-    Tools::new(engine, Arc::new(config())).of(caller)
+    Tools::new(engine, Arc::new(config())).for_caller(caller)
 }
 
 /// Whatever a server lists, the client's list is JSON, and the same for the same list.

@@ -47,7 +47,7 @@ pub(super) fn config(
     let mut config = match (&args.config, args.command.split_first(), &args.url) {
         (Some(path), _, _) => of_file(path, args.config_digest.as_deref(), sources)?,
         (None, Some((command, rest)), _) => of_command(command, rest, &args.env, environment)?
-            .with_limits(Limits::of_machine(&machine)),
+            .with_limits(Limits::for_machine(&machine)),
         (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
             bail!(
@@ -117,7 +117,7 @@ fn of_file(path: &Path, approved: Option<&str>, mut sources: Sources) -> Result<
     if let (false, Some(directory)) = (is_stdin, path.parent()) {
         sources = sources.with_directory(directory);
     }
-    let format = Format::of((!is_stdin).then_some(path), text);
+    let format = Format::detect((!is_stdin).then_some(path), text);
     GatewayConfig::parse(text, format, &sources)
         .map_err(|error| CommandError::Answer(error.bodies()))
 }
@@ -171,7 +171,7 @@ fn of_command(
         );
     }
     let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
-    let mut config = GatewayConfig::of_command(text(command)?, args);
+    let mut config = GatewayConfig::from_command(text(command)?, args);
     for variable in variables {
         let variable = text(variable)?;
         let (name, value) = match variable.split_once('=') {

@@ -107,7 +107,7 @@ pub(super) async fn run(
 
     let tools = Tools::new(assemble::engine(&config, None), Arc::new(config.clone()));
     let session = Some("check".to_owned());
-    let tools = tools.of(Caller::new(
+    let tools = tools.for_caller(Caller::new(
         Principal::Local,
         session,
         Revision::V2025_11_25,

@@ -74,9 +74,9 @@ pub(super) type Actions = Vec<Action>;
 /// Decides about messages between a client of one era and a server of the other.
 pub(super) trait Era: Send + 'static {
     /// The purpose of a request to the server.
-    type Sent;
+    type Purpose;
 
-    fn desk(&mut self) -> &mut Desk<Self::Sent>;
+    fn desk(&mut self) -> &mut Desk<Self::Purpose>;
 
     /// The client sent a request.
     fn requested(&mut self, id: Id, message: Message, headers: &[Header]);
@@ -95,7 +95,7 @@ pub(super) trait Era: Send + 'static {
         &mut self,
         link: ConnectionId,
         number: u64,
-        sent: Option<Self::Sent>,
+        sent: Option<Self::Purpose>,
         message: Message,
     );
 
@@ -106,7 +106,13 @@ pub(super) trait Era: Send + 'static {
     fn noticed(&mut self, link: ConnectionId, message: Message, related: Option<&Id>);
 
     /// The request of this number failed.
-    fn failed(&mut self, link: ConnectionId, number: u64, sent: Self::Sent, error: UpstreamError);
+    fn failed(
+        &mut self,
+        link: ConnectionId,
+        number: u64,
+        sent: Self::Purpose,
+        error: UpstreamError,
+    );
 
     /// A connection was closed, or could not be opened.
     fn closed(&mut self, link: ConnectionId, error: UpstreamError);

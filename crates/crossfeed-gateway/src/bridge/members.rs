@@ -63,7 +63,7 @@ pub(super) fn without(object: &Bytes, members: &[&str], meta: &[&str]) -> Bytes 
     if !members.iter().any(mentioned) && !meta.iter().any(mentioned) {
         return object.clone();
     }
-    let mut off = Off {
+    let mut off = RemovedMembers {
         members,
         meta,
         whole_meta: meta_goes(object, meta),
@@ -91,14 +91,14 @@ fn meta_goes(object: &Bytes, going: &[&str]) -> bool {
     })
 }
 
-struct Off<'k> {
+struct RemovedMembers<'k> {
     members: &'k [&'k str],
     meta: &'k [&'k str],
     whole_meta: bool,
     within_meta: bool,
 }
 
-impl Prune for Off<'_> {
+impl Prune for RemovedMembers<'_> {
     fn member(&mut self, key: RawString<'_>, depth: usize) -> bool {
         match depth {
             1 => {

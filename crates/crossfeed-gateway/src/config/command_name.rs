@@ -42,7 +42,7 @@ const IMAGE_OPTIONS: &str = "\
     --ulimit --user --volume --volumes-from --workdir -e -p -u -v";
 
 /// What a launcher starts.
-enum Fetched {
+enum Package {
     /// A package of npm: `@scope/name@version`.
     Npm,
     /// A package of Python: `name[extra]==version`.
@@ -54,7 +54,7 @@ enum Fetched {
 }
 
 /// The name of a server that is a command.
-pub(super) fn of(command: &str, args: &[String]) -> String {
+pub(super) fn from_command(command: &str, args: &[String]) -> String {
     let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut program = stem(command);
     // How programs that are scripts are started on Windows.
@@ -84,35 +84,35 @@ fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
         ("npx" | "bunx" | "pnpx", words)
         | ("npm", ["exec" | "x", words @ ..])
         | ("pnpm" | "yarn", ["dlx" | "exec", words @ ..])
-        | ("bun", ["x", words @ ..]) => (Fetched::Npm, words),
+        | ("bun", ["x", words @ ..]) => (Package::Npm, words),
         ("uvx", words) | ("uv", ["tool", "run", words @ ..]) | ("pipx", ["run", words @ ..]) => {
-            (Fetched::Python, words)
+            (Package::Python, words)
         }
         (
             "docker" | "podman" | "nerdctl",
             ["run", words @ ..] | ["container", "run", words @ ..],
-        ) => (Fetched::Image, words),
-        ("py", ["-m", words @ ..]) => (Fetched::Module, words),
-        (python, ["-m", words @ ..]) if python.starts_with("python") => (Fetched::Module, words),
+        ) => (Package::Image, words),
+        ("py", ["-m", words @ ..]) => (Package::Module, words),
+        (python, ["-m", words @ ..]) if python.starts_with("python") => (Package::Module, words),
         _ => return None,
     };
     let word = match kind {
-        Fetched::Npm => first_argument(words, NPM_SWITCHES, NPM_OPTIONS),
-        Fetched::Python => first_argument(words, PYTHON_SWITCHES, PYTHON_OPTIONS),
-        Fetched::Image => first_argument(words, IMAGE_SWITCHES, IMAGE_OPTIONS),
-        Fetched::Module => words.first().copied(),
+        Package::Npm => first_argument(words, NPM_SWITCHES, NPM_OPTIONS),
+        Package::Python => first_argument(words, PYTHON_SWITCHES, PYTHON_OPTIONS),
+        Package::Image => first_argument(words, IMAGE_SWITCHES, IMAGE_OPTIONS),
+        Package::Module => words.first().copied(),
     }?;
     Some(match kind {
-        Fetched::Npm => {
+        Package::Npm => {
             let name = word.rsplit('/').next()?;
             name.split('@').next()?
         }
-        Fetched::Python => word.split(['@', '[', '=', '<', '>', '~', '!']).next()?,
-        Fetched::Image => {
+        Package::Python => word.split(['@', '[', '=', '<', '>', '~', '!']).next()?,
+        Package::Image => {
             let name = word.rsplit('/').next()?;
             name.split([':', '@']).next()?
         }
-        Fetched::Module => word,
+        Package::Module => word,
     })
 }
 
@@ -146,13 +146,13 @@ fn tidy(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::from_command;
 
     fn check(command: &str, expected: &str) {
         let mut words = command.split_whitespace().map(str::to_owned);
         let program = words.next().unwrap();
         let args: Vec<_> = words.collect();
-        assert_eq!(of(&program, &args), expected, "{command}");
+        assert_eq!(from_command(&program, &args), expected, "{command}");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
     fn a_name_is_one_that_a_configuration_admits() {
         let long = "é".repeat(40);
         let args = ["-y".to_owned(), long];
-        assert_eq!(of("npx", &args), "é".repeat(24));
-        assert_eq!(of("npx", &["*\u{7}".to_owned()]), "npx");
+        assert_eq!(from_command("npx", &args), "é".repeat(24));
+        assert_eq!(from_command("npx", &["*\u{7}".to_owned()]), "npx");
     }
 }

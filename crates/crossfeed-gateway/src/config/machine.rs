@@ -34,7 +34,7 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 impl Limits {
     /// The defaults on this machine.
-    pub fn of_machine(machine: &Machine) -> Self {
+    pub fn for_machine(machine: &Machine) -> Self {
         let memory = machine.memory_bytes.map_or(DEFAULT_MEMORY, |bytes| {
             (bytes / 2).clamp(MIN_MEMORY, MAX_MEMORY)
         });
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn check(machine: Option<usize>, memory: usize, message: usize, total: usize, session: usize) {
-        let limits = Limits::of_machine(&Machine::default().with_memory_bytes(machine));
+        let limits = Limits::for_machine(&Machine::default().with_memory_bytes(machine));
         let sizes = [
             limits.memory_bytes,
             limits.message_bytes,
@@ -103,7 +103,7 @@ mod tests {
             let machine = Machine::default()
                 .with_memory_bytes(memory)
                 .with_descriptors(descriptors);
-            let limits = Limits::of_machine(&machine);
+            let limits = Limits::for_machine(&machine);
             assert_eq!((limits.sessions, limits.processes), (sessions, processes));
             // Said memory changes neither.
             let limits = limits.with_memory(1 << 30);

@@ -67,7 +67,7 @@ pub struct GatewayConfig {
     /// Which tools and prompts of several servers are shown as `server__name`.
     pub prefix: Prefix,
     /// How requests are routed that none of several servers lists.
-    pub unlisted: Unlisted,
+    pub unlisted: UnlistedPolicy,
     /// Which eras of MCP are offered to clients that ask.
     pub eras: Eras,
 }
@@ -84,9 +84,9 @@ impl GatewayConfig {
 
     /// A configuration of one server that is a command, named after its program, or after the package or image that
     /// the program fetches.
-    pub fn of_command(command: impl Into<String>, args: Vec<String>) -> Self {
+    pub fn from_command(command: impl Into<String>, args: Vec<String>) -> Self {
         let command = command.into();
-        let name = command_name::of(&command, &args);
+        let name = command_name::from_command(&command, &args);
         let transport = TransportConfig::Stdio {
             command,
             args,
@@ -152,7 +152,7 @@ pub enum Prefix {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Unlisted {
+pub enum UnlistedPolicy {
     /// It is refused: an address or parameters may be meant for one server alone.
     #[default]
     Refuse,
@@ -462,7 +462,7 @@ pub struct Limits {
 impl Default for Limits {
     /// The limits of an unknown machine: 1 GiB in all.
     fn default() -> Self {
-        Self::of_machine(&Machine::default())
+        Self::for_machine(&Machine::default())
     }
 }
 

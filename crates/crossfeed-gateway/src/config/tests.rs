@@ -1,8 +1,8 @@
 //! Configurations that are read, and those that are refused.
 
 use super::{
-    Eras, Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, ViewChoice,
-    jsonc,
+    Eras, Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, UnlistedPolicy,
+    ViewChoice, jsonc,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn json(text: &str) -> GatewayConfig {
 
 /// A configuration that is refused, with every problem as it is said.
 fn check(text: &str, expected: &[&str]) {
-    let format = Format::of(None, text);
+    let format = Format::detect(None, text);
     let error = GatewayConfig::parse(text, format, &sources()).expect_err(text);
     let said: Vec<_> = error
         .problems()
@@ -276,7 +276,7 @@ fn the_same_in_both_languages() {
 
 #[test]
 fn the_language_is_found_out() {
-    let of = |path: &str, text| Format::of((!path.is_empty()).then_some(path.as_ref()), text);
+    let of = |path: &str, text| Format::detect((!path.is_empty()).then_some(path.as_ref()), text);
     assert_eq!(of("a.toml", "{}"), Format::Toml);
     assert_eq!(of("a.json", ""), Format::Json);
     assert_eq!(of("", " \n{}"), Format::Json);
@@ -287,7 +287,7 @@ fn the_language_is_found_out() {
 
 #[test]
 fn a_command_is_a_configuration() {
-    let config = GatewayConfig::of_command("/usr/bin/mcp-time.sh", vec!["--utc".to_owned()]);
+    let config = GatewayConfig::from_command("/usr/bin/mcp-time.sh", vec!["--utc".to_owned()]);
     assert_eq!(config.servers.len(), 1);
     assert_eq!(config.servers[0].name, "mcp-time");
     let config = config.with_listen(([127, 0, 0, 1], 0).into());
@@ -330,14 +330,14 @@ fn what_several_servers_share_is_chosen() {
     let config = json(r#"{"mcpServers": {"a": {"command": "x"}}}"#);
     assert_eq!(
         (config.prefix, config.unlisted),
-        (Prefix::Always, Unlisted::Refuse)
+        (Prefix::Always, UnlistedPolicy::Refuse)
     );
     let config = json(
         r#"{"mcpServers": {"a": {"command": "x"}}, "prefix": "collisions", "unlisted": "ask-all"}"#,
     );
     assert_eq!(
         (config.prefix, config.unlisted),
-        (Prefix::Collisions, Unlisted::AskAll)
+        (Prefix::Collisions, UnlistedPolicy::AskAll)
     );
     check(
         r#"{"mcpServers": {"a": {"command": "x"}}, "prefix": "never", "unlisted": true}"#,

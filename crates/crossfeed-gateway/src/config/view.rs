@@ -23,7 +23,7 @@ impl ViewChoice {
     pub const WORDS: &'static [&'static str] = &["auto", "model", "program", "ask"];
 
     /// The view of a client under this choice.
-    pub(crate) fn of(self, client: Option<&ClientName>) -> ChosenView {
+    pub(crate) fn for_client(self, client: Option<&ClientName>) -> ChosenView {
         let (view, reason) = match (self, client.and_then(ClientName::known)) {
             (Self::Always(view), _) => (view, ViewReason::Everywhere),
             (Self::Auto, Some(known)) => (known.view, ViewReason::Table),
@@ -170,7 +170,7 @@ impl GatewayConfig {
         };
         match choice {
             ViewChoice::Always(view) => ChosenView { view, reason },
-            ViewChoice::Auto => choice.of(client),
+            ViewChoice::Auto => choice.for_client(client),
         }
     }
 }

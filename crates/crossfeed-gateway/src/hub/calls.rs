@@ -3,7 +3,7 @@
 use super::{
     Client,
     connection::{Failure, PendingReply, ServerConnection},
-    connection_set::{ConnectionSet, Late},
+    connection_set::{ConnectionSet, LateList},
     fault,
     initialize::{START_GRACE, some_settled},
     merge_lists::all_pages,
@@ -13,7 +13,7 @@ use crate::{
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
     protocol::{code, method},
-    tools::{Call, Reader, Relisted, ServerList},
+    tools::{Call, FetchedList, Reader, ServerList},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -52,9 +52,9 @@ impl Request {
         let list = match turns.take(|| true, fetch()).await {
             Some(fetched) => fetched?,
             None => match self.side.tools.relisted(&reader) {
-                Relisted::Here(list) => list,
-                Relisted::ForAnother => turns.take_own(fetch()).await?,
-                Relisted::Nothing => {
+                FetchedList::Here(list) => list,
+                FetchedList::ForAnother => turns.take_own(fetch()).await?,
+                FetchedList::Nothing => {
                     let error = "the session has ended";
                     return Err(RpcError::new(code::INTERNAL, error).into());
                 }
@@ -123,9 +123,9 @@ impl Request {
         {
             let mut late = self.side.late.lock();
             match late.remove(&server) {
-                Some(Late::Here(pages)) => return Ok(pages),
-                Some(Late::Asked) => {
-                    late.insert(server, Late::Asked);
+                Some(LateList::Arrived(pages)) => return Ok(pages),
+                Some(LateList::Pending) => {
+                    late.insert(server, LateList::Pending);
                     return Err(too_slow());
                 }
                 None => {}
@@ -137,7 +137,7 @@ impl Request {
         if let Ok(fetched) = tokio::time::timeout(START_GRACE, &mut fetching).await {
             return fetched;
         }
-        self.side.late.lock().insert(server, Late::Asked);
+        self.side.late.lock().insert(server, LateList::Pending);
         let request = self.clone();
         tokio::spawn(async move {
             let fetched = fetching.await;
@@ -147,7 +147,11 @@ impl Request {
             request.side.tools_changed(server);
             // A list that changed meanwhile is fetched again.
             if is_current {
-                request.side.late.lock().insert(server, Late::Here(pages));
+                request
+                    .side
+                    .late
+                    .lock()
+                    .insert(server, LateList::Arrived(pages));
             }
             let changed = method::TOOLS_CHANGED;
             request.client.tell_changed(&request.side, changed).await;

@@ -48,7 +48,7 @@ pub(super) struct ConnectionSet {
     announced: OnceLock<[bool; LIST_CHANGES.len()]>,
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
-    pub(super) late: Mutex<HashMap<usize, Late>>,
+    pub(super) late: Mutex<HashMap<usize, LateList>>,
     /// The turns of fetching the lists of tools.
     pub(super) listing: Turns,
     /// The turns of fetching the lists of prompts.
@@ -74,11 +74,11 @@ struct Prompts {
 }
 
 /// A server's list of tools that was not waited for.
-pub(super) enum Late {
+pub(super) enum LateList {
     /// It is still to come.
-    Asked,
+    Pending,
     /// Its pages, for the next request.
-    Here(Vec<Bytes>),
+    Arrived(Vec<Bytes>),
 }
 
 impl ConnectionSet {
@@ -113,7 +113,7 @@ impl ConnectionSet {
         };
         Arc::new(Self {
             links,
-            tools: gateway.tools.of(caller),
+            tools: gateway.tools.for_caller(caller),
             revision,
             prompts: Mutex::default(),
             resources: Mutex::new(Resources::new(&client.account)),
@@ -182,7 +182,7 @@ impl ConnectionSet {
     pub(super) fn tools_changed(&self, server: usize) {
         self.late
             .lock()
-            .retain(|at, late| *at != server || matches!(late, Late::Asked));
+            .retain(|at, late| *at != server || matches!(late, LateList::Pending));
         self.tool_changes.fetch_add(1, Ordering::Relaxed);
         self.tools.forget_list();
     }

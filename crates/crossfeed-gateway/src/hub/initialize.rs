@@ -65,7 +65,7 @@ fn client_of(params: &Bytes) -> Option<ClientName> {
 
 /// The revision of a session whose client asks for this one.
 fn negotiated(asked: Option<&str>) -> Revision {
-    asked.map_or(Revision::V2025_06_18, Revision::of_session)
+    asked.map_or(Revision::V2025_06_18, Revision::for_session)
 }
 
 /// The result, or why the only server did not begin.
@@ -82,14 +82,14 @@ async fn answer(side: &Arc<ConnectionSet>) -> Result<Bytes, Failure> {
         }
         settled.map_err(|error| link.unavailable(error))?;
         link.make_known();
-        return Ok(of_one(&about.unwrap_or_default(), &guidance));
+        return Ok(single(&about.unwrap_or_default(), &guidance));
     }
     some_settled(side).await;
-    Ok(of_several(side, &guidance))
+    Ok(merged(side, &guidance))
 }
 
 /// What the servers that are there are together.
-pub(super) fn of_several(side: &ConnectionSet, guidance: &str) -> Bytes {
+pub(super) fn merged(side: &ConnectionSet, guidance: &str) -> Bytes {
     let there = side.links.iter().filter(|link| link.is_open());
     let abouts = there.filter_map(|link| {
         link.make_known();
@@ -98,7 +98,7 @@ pub(super) fn of_several(side: &ConnectionSet, guidance: &str) -> Bytes {
     let abouts: Vec<_> = abouts.collect();
     // A server that is not there may have tools.
     let is_complete = abouts.len() == side.links.len();
-    of_all(&abouts, is_complete, guidance, side.revision)
+    merged_results(&abouts, is_complete, guidance, side.revision)
 }
 
 /// Whether a server says that it has tools.
@@ -134,7 +134,7 @@ pub(super) async fn some_settled(side: &Arc<ConnectionSet>) {
 }
 
 /// One server's result, with what the gateway adds.
-pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
+pub(super) fn single(about: &Bytes, guidance: &str) -> Bytes {
     if !has_tools(about) {
         return about.clone();
     }
@@ -163,7 +163,7 @@ fn joined(instructions: String, guidance: &str) -> String {
 }
 
 /// What several servers are together.
-fn of_all(
+fn merged_results(
     abouts: &[(&str, Bytes)],
     is_complete: bool,
     guidance: &str,
@@ -258,10 +258,10 @@ mod tests {
     use super::*;
 
     fn check_one(about: &str, guidance: &str, expected: &str) {
-        let shown = of_one(&Bytes::from(about.to_owned()), guidance);
+        let shown = single(&Bytes::from(about.to_owned()), guidance);
         assert_eq!(String::from_utf8_lossy(&shown), expected);
         // Through two gateways nothing more is added.
-        assert_eq!(of_one(&shown, guidance), shown);
+        assert_eq!(single(&shown, guidance), shown);
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
                 ),
             ),
         ];
-        let alone = of_all(&abouts, true, "Chain.", Revision::V2025_11_25);
+        let alone = merged_results(&abouts, true, "Chain.", Revision::V2025_11_25);
         let alone: Value = serde_json::from_slice(&alone).unwrap();
         assert_eq!(alone["capabilities"].get("tools"), None);
         assert!(
@@ -313,7 +313,7 @@ mod tests {
             "{alone}"
         );
         // One that comes later may have tools.
-        let all = of_all(&abouts, false, "Chain.", Revision::V2025_11_25);
+        let all = merged_results(&abouts, false, "Chain.", Revision::V2025_11_25);
         let all: Value = serde_json::from_slice(&all).unwrap();
         assert_eq!(
             all,

@@ -50,19 +50,19 @@ pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// The servers with further pages, and their cursors.
-type Rest = Vec<(usize, String)>;
+type NextPages = Vec<(usize, String)>;
 
-fn cursor_of(rest: &Rest) -> String {
+fn cursor_of(rest: &NextPages) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(serde_json::json!(rest).to_string())
 }
 
 /// The content of a cursor, if it can be one of the gateway's: each server once, in order.
-fn rest_of(cursor: &str) -> Option<Rest> {
+fn rest_of(cursor: &str) -> Option<NextPages> {
     if cursor.len() > MAX_CURSOR_BYTES.div_ceil(3) * 4 {
         return None;
     }
     let json = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?;
-    let rest: Rest = serde_json::from_slice(&json).ok()?;
+    let rest: NextPages = serde_json::from_slice(&json).ok()?;
     let servers = rest.iter().map(|(server, _)| server);
     let is_ours = servers.is_sorted_by(|one, next| one < next);
     is_ours.then_some(rest)
@@ -207,7 +207,7 @@ impl Request {
         let method = message.method().unwrap_or_default();
         let side = &self.side;
         let mut page = Page::new(member);
-        let mut rest = Rest::new();
+        let mut rest = NextPages::new();
         let mut failed = Vec::new();
         for (link, answer) in answers {
             let result = answer.and_then(|result| {
@@ -448,7 +448,7 @@ mod tests {
             let longest =
                 character.repeat((MAX_CURSOR_BYTES / servers - CURSOR_PART_BYTES - 2) / one);
             assert!(fits(&longest, servers) && !fits(&(longest.clone() + character), servers));
-            let rest: Rest = (0..servers).map(|at| (at, longest.clone())).collect();
+            let rest: NextPages = (0..servers).map(|at| (at, longest.clone())).collect();
             assert_eq!(rest_of(&cursor_of(&rest)), Some(rest));
         }
     }

@@ -78,7 +78,7 @@ pub struct Gateway {
 struct Eras(watch::Sender<HashMap<(usize, bool), bool>>);
 
 impl Eras {
-    fn of(&self, server: usize, stateless: bool) -> Option<bool> {
+    fn get(&self, server: usize, stateless: bool) -> Option<bool> {
         self.0.borrow().get(&(server, stateless)).copied()
     }
 
@@ -142,7 +142,7 @@ impl Gateway {
 
     /// The tasks of a principal; a new set for a session of one without a name.
     fn tasks_of(&self, principal: &Principal) -> Arc<Tasks> {
-        let new = || Tasks::of(principal);
+        let new = || Tasks::new(principal);
         match principal.name() {
             Some(name) => Arc::clone(self.tasks.lock().entry(name.to_owned()).or_insert_with(new)),
             None => new(),

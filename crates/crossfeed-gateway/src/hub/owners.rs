@@ -22,7 +22,7 @@ pub(super) type Fingerprint = u128;
 pub(super) struct Fingerprints([RandomState; 2]);
 
 impl Fingerprints {
-    pub(super) fn of(&self, name: &(impl Hash + ?Sized)) -> Fingerprint {
+    pub(super) fn get(&self, name: &(impl Hash + ?Sized)) -> Fingerprint {
         let [high, low] = self
             .0
             .each_ref()
@@ -33,7 +33,7 @@ impl Fingerprints {
 
 /// How a server claims a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Basis {
     /// Its lists have it.
     List,
     /// A result of its tools names it, which takes nothing from a list.
@@ -53,7 +53,7 @@ pub(super) enum Claim {
 
 /// Names, and the servers that they are of.
 pub(super) struct Owners {
-    owners: HashMap<Fingerprint, (usize, By)>,
+    owners: HashMap<Fingerprint, (usize, Basis)>,
     fingerprints: Fingerprints,
     /// The number of names of each server, and the most.
     counts: HashMap<usize, usize>,
@@ -74,19 +74,19 @@ impl Owners {
     }
 
     /// A server says that a name is its own.
-    pub(super) fn claim(&mut self, name: &str, server: usize, by: By) -> Claim {
+    pub(super) fn claim(&mut self, name: &str, server: usize, by: Basis) -> Claim {
         if name.len() > MAX_KEY_BYTES {
             return Claim::NoRoom;
         }
-        let name = self.fingerprints.of(name);
+        let name = self.fingerprints.get(name);
         match self.owners.get_mut(&name) {
             Some((owner, known_by)) if *owner == server => {
-                if by == By::List {
-                    *known_by = By::List;
+                if by == Basis::List {
+                    *known_by = Basis::List;
                 }
                 return Claim::Own;
             }
-            Some((owner, known_by)) if *known_by == By::List || by == By::Link => {
+            Some((owner, known_by)) if *known_by == Basis::List || by == Basis::Link => {
                 return Claim::OfAnother(*owner);
             }
             _ => {}
@@ -106,8 +106,8 @@ impl Owners {
     }
 
     /// The server of a name, and how it claimed it.
-    pub(super) fn of(&self, name: &str) -> Option<(usize, By)> {
-        self.owners.get(&self.fingerprints.of(name)).copied()
+    pub(super) fn find(&self, name: &str) -> Option<(usize, Basis)> {
+        self.owners.get(&self.fingerprints.get(name)).copied()
     }
 }
 
@@ -123,25 +123,25 @@ mod tests {
     #[test]
     fn a_name_is_of_the_first_that_claims_it() {
         let mut owners = owners(2);
-        assert_eq!(owners.claim("a", 1, By::List), Claim::Own);
-        assert_eq!(owners.claim("a", 2, By::List), Claim::OfAnother(1));
-        owners.claim("b", 1, By::List);
-        assert_eq!(owners.claim("c", 1, By::List), Claim::NoRoom);
-        assert_eq!(owners.claim("c", 2, By::List), Claim::Own);
+        assert_eq!(owners.claim("a", 1, Basis::List), Claim::Own);
+        assert_eq!(owners.claim("a", 2, Basis::List), Claim::OfAnother(1));
+        owners.claim("b", 1, Basis::List);
+        assert_eq!(owners.claim("c", 1, Basis::List), Claim::NoRoom);
+        assert_eq!(owners.claim("c", 2, Basis::List), Claim::Own);
         let long = "x".repeat(MAX_KEY_BYTES + 1);
-        assert_eq!(owners.claim(&long, 2, By::List), Claim::NoRoom);
-        let known = ["a", "b", "c"].map(|name| owners.of(name).map(|(server, _)| server));
+        assert_eq!(owners.claim(&long, 2, Basis::List), Claim::NoRoom);
+        let known = ["a", "b", "c"].map(|name| owners.find(name).map(|(server, _)| server));
         assert_eq!(known, [Some(1), Some(1), Some(2)]);
     }
 
     #[test]
     fn a_list_takes_a_name_from_a_link() {
         let mut owners = owners(2);
-        owners.claim("a", 1, By::Link);
-        assert_eq!(owners.claim("a", 2, By::Link), Claim::OfAnother(1));
-        assert_eq!(owners.claim("a", 2, By::List), Claim::Own);
-        assert_eq!(owners.claim("a", 1, By::Link), Claim::OfAnother(2));
-        assert_eq!(owners.of("a"), Some((2, By::List)));
+        owners.claim("a", 1, Basis::Link);
+        assert_eq!(owners.claim("a", 2, Basis::Link), Claim::OfAnother(1));
+        assert_eq!(owners.claim("a", 2, Basis::List), Claim::Own);
+        assert_eq!(owners.claim("a", 1, Basis::Link), Claim::OfAnother(2));
+        assert_eq!(owners.find("a"), Some((2, Basis::List)));
         assert_eq!(owners.counts[&1], 0);
         assert_eq!(owners.charge.bytes(), ENTRY_BYTES);
     }
@@ -150,7 +150,7 @@ mod tests {
     fn names_are_charged_and_given_back() {
         let budget = Budget::new(10 * ENTRY_BYTES, 0, 0, &Metrics::new());
         let mut owners = Owners::new(100, &budget.account(&Principal::Local));
-        let claims = (0..12).map(|name| owners.claim(&name.to_string(), 1, By::List));
+        let claims = (0..12).map(|name| owners.claim(&name.to_string(), 1, Basis::List));
         let refused = claims.filter(|claim| *claim == Claim::NoRoom).count();
         assert_eq!(refused, 2);
         assert_eq!(budget.held(), 10 * ENTRY_BYTES);

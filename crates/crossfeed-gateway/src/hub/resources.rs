@@ -6,12 +6,12 @@ use super::{
     connection_set::{ConnectionSet, MAX_KEY_BYTES},
     initialize::{START_GRACE, some_settled},
     merge_lists::all_pages,
-    owners::{By, Claim, Fingerprint, Fingerprints, Owners},
+    owners::{Basis, Claim, Fingerprint, Fingerprints, Owners},
 };
 use crate::{
     apart::read_apart,
     budget::{Account, Charge, Purpose},
-    config::Unlisted,
+    config::UnlistedPolicy,
     members::{self, EMPTY},
     message::{Message, RpcError},
     protocol::{code, method},
@@ -133,16 +133,16 @@ impl Resources {
     }
 
     /// A server lists a resource, or its tools link to it.
-    fn claim(&mut self, server: usize, uri: &str, by: By) -> Claim {
-        let is_listed = matches!(self.listed.of(uri), Some((_, By::List)));
+    fn claim(&mut self, server: usize, uri: &str, by: Basis) -> Claim {
+        let is_listed = matches!(self.listed.find(uri), Some((_, Basis::List)));
         let claim = self.listed.claim(uri, server, by);
         // A link takes no origin from the templates of others.
-        if by == By::List
+        if by == Basis::List
             && !is_listed
             && claim == Claim::Own
             && let Some(origin) = origin(uri)
         {
-            let origin = self.fingerprints.of(&origin);
+            let origin = self.fingerprints.get(&origin);
             let lister = self.origins.entry(origin).or_insert(Some(server));
             *lister = lister.filter(|lister| *lister == server);
         }
@@ -150,8 +150,8 @@ impl Resources {
     }
 
     fn claim_template(&mut self, server: usize, template: &str) -> Claim {
-        let is_new = self.templates.of(template).is_none();
-        let claim = self.templates.claim(template, server, By::List);
+        let is_new = self.templates.find(template).is_none();
+        let claim = self.templates.claim(template, server, Basis::List);
         if is_new
             && claim == Claim::Own
             && let Some(template) = Template::parse(template)
@@ -169,20 +169,20 @@ impl Resources {
     /// The server of a resource, or of a template as it is written: the first that listed it. Else the
     /// first whose template covers the scheme and the authority, if no other lists resources of these and
     /// one of its templates fits. Else the first whose tools linked to it.
-    fn owner(&self, uri: &str) -> Option<(usize, By)> {
-        let known = self.listed.of(uri);
-        if matches!(known, Some((_, By::List))) {
+    fn owner(&self, uri: &str) -> Option<(usize, Basis)> {
+        let known = self.listed.find(uri);
+        if matches!(known, Some((_, Basis::List))) {
             return known;
         }
-        let of_template = || Some((self.of_template(uri)?, By::List));
-        self.templates.of(uri).or_else(of_template).or(known)
+        let by_template = || Some((self.by_template(uri)?, Basis::List));
+        self.templates.find(uri).or_else(by_template).or(known)
     }
 
-    fn of_template(&self, uri: &str) -> Option<usize> {
+    fn by_template(&self, uri: &str) -> Option<usize> {
         let origin = origin(uri)?;
         let mut covering = self.in_order.iter();
         let (_, server) = covering.find(|(template, _)| template.covers(&origin))?;
-        let lister = self.origins.get(&self.fingerprints.of(&origin));
+        let lister = self.origins.get(&self.fingerprints.get(&origin));
         let is_own = lister.is_none_or(|lister| *lister == Some(*server));
         let fits = |(template, of): &(Template, usize)| {
             of == server && uri.starts_with(template.fixed.as_str())
@@ -207,7 +207,7 @@ impl ConnectionSet {
     fn settled_owner(&self, uri: &str) -> Option<usize> {
         let resources = self.resources.lock();
         let (server, by) = resources.owner(uri)?;
-        (by == By::List || resources.is_learnt).then_some(server)
+        (by == Basis::List || resources.is_learnt).then_some(server)
     }
 
     /// Claims the resources, or templates, of a page for its server.
@@ -228,7 +228,7 @@ impl ConnectionSet {
                 continue;
             };
             let claim = match key {
-                "uri" => self.resources.lock().claim(link.server, &name, By::List),
+                "uri" => self.resources.lock().claim(link.server, &name, Basis::List),
                 _ => self.resources.lock().claim_template(link.server, &name),
             };
             self.report(link, claim);
@@ -237,7 +237,7 @@ impl ConnectionSet {
 
     /// Claims a resource that a result of a server links to, or is. Servers may link to resources of others.
     fn claim_by_link(&self, link: &ServerConnection, uri: &str) {
-        let claim = self.resources.lock().claim(link.server, uri, By::Link);
+        let claim = self.resources.lock().claim(link.server, uri, Basis::Link);
         if claim == Claim::NoRoom {
             self.report(link, claim);
         }
@@ -319,7 +319,7 @@ impl Request {
         if let Some(link) = owner.and_then(|server| self.side.link(server)) {
             return self.forward(link, message).await;
         }
-        if self.client.gateway.config().unlisted == Unlisted::Refuse {
+        if self.client.gateway.config().unlisted == UnlistedPolicy::Refuse {
             let code = if self.side.revision.is_stateless() {
                 code::INVALID_PARAMS
             } else {
@@ -376,7 +376,7 @@ mod tests {
             if name.contains('{') {
                 resources.claim_template(*server, name)
             } else {
-                resources.claim(*server, name, By::List)
+                resources.claim(*server, name, Basis::List)
             };
         }
         for (uri, owner) in owners {
@@ -437,16 +437,16 @@ mod tests {
     fn a_link_takes_nothing_from_lists_and_templates() {
         let mut resources = Resources::new(&Account::unlimited());
         for uri in ["file:///a", "bank://x/1", "free://x"] {
-            resources.claim(1, uri, By::Link);
+            resources.claim(1, uri, Basis::Link);
         }
-        resources.claim(0, "file:///a", By::List);
+        resources.claim(0, "file:///a", Basis::List);
         resources.claim_template(0, "bank://x/{id}");
         let check = |uri: &str, expected| assert_eq!(resources.owner(uri), expected, "{uri}");
-        check("file:///a", Some((0, By::List)));
-        check("bank://x/1", Some((0, By::List)));
+        check("file:///a", Some((0, Basis::List)));
+        check("bank://x/1", Some((0, Basis::List)));
         // Nor the addresses beside it.
-        check("bank://x/2", Some((0, By::List)));
-        check("free://x", Some((1, By::Link)));
+        check("bank://x/2", Some((0, Basis::List)));
+        check("free://x", Some((1, Basis::Link)));
     }
 
     #[test]

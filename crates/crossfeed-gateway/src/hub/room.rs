@@ -140,12 +140,12 @@ impl Gateway {
     fn take_back(&self, principal: &Principal, needs: Needs, lack: Lack) -> bool {
         let quotas = &self.quotas;
         let lacking = lack
-            .of(needs)
-            .saturating_sub(lack.of(quotas.left_soon(principal)));
+            .count(needs)
+            .saturating_sub(lack.count(quotas.left_soon(principal)));
         if lacking == 0 {
             return true;
         }
-        let held_by = |whose: &Principal| lack.of(quotas.held_by(whose));
+        let held_by = |whose: &Principal| lack.count(quotas.held_by(whose));
         let own = held_by(principal);
         let may_give = |client: &Client| {
             let whose = &client.principal;
@@ -167,7 +167,7 @@ impl Gateway {
             let links = client.links();
             let mut links: Vec<_> = links.into_iter().filter(|link| link.may_rest()).collect();
             let rooms: usize = links.iter().map(|link| link.rooms()).sum();
-            coming += rooms * lack.of(Needs::PROCESS);
+            coming += rooms * lack.count(Needs::PROCESS);
             giving.append(&mut links);
         }
         if coming < lacking {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Revision,
     apart::{LARGE, indexed, read_apart},
-    config::{Eras, Unlisted},
+    config::{Eras, UnlistedPolicy},
     lookalike,
     members::{self, EMPTY},
     message::{Message, Param, RpcError},
@@ -105,7 +105,7 @@ impl Request {
                 }
                 self.forward(link, message).await
             }
-            _ => self.of_several(message).await,
+            _ => self.to_several(message).await,
         }
     }
 
@@ -131,7 +131,7 @@ impl Request {
     }
 
     /// A request for one of several servers, or for all.
-    async fn of_several(self, message: Message) -> Done {
+    async fn to_several(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         // Without a session, the servers refuse the methods of sessions.
         let has_sessions = !self.side.revision.is_stateless();
@@ -170,7 +170,7 @@ impl Request {
     /// A request of an unknown method, whose parameters must not reach a wrong server: it goes to the one that alone has
     /// a capability of that name.
     async fn other(self, message: Message) -> Done {
-        if self.client.gateway.config().unlisted == Unlisted::AskAll {
+        if self.client.gateway.config().unlisted == UnlistedPolicy::AskAll {
             return self.in_turn(message).await;
         }
         some_settled(&self.side).await;
@@ -220,7 +220,7 @@ impl Request {
         }
         let owner = known.and_then(|(server, own)| Some((self.side.link(server)?, own)));
         let Some((link, own)) = owner else {
-            if self.client.gateway.config().unlisted == Unlisted::AskAll {
+            if self.client.gateway.config().unlisted == UnlistedPolicy::AskAll {
                 return self.in_turn(message).await;
             }
             let error = "unknown prompt: no server lists it";
@@ -287,7 +287,7 @@ impl Request {
         let speaks = self.side.speaks_stateless(eras);
         match self.side.only() {
             // If it is not there, its own failure is the answer.
-            Some(link) => speaks.await || eras.of(link.server, true).is_none(),
+            Some(link) => speaks.await || eras.get(link.server, true).is_none(),
             None => tokio::time::timeout(DISCOVER_TIMEOUT, speaks)
                 .await
                 .unwrap_or(false),
@@ -306,10 +306,10 @@ impl Request {
         let guidance = self.side.tools.guidance_for(&reader);
         if let Some(link) = self.side.only() {
             let result = link.pass(Some(self.serial), message).await.await?;
-            return Ok(Some(initialize::of_one(&result, &guidance)));
+            return Ok(Some(initialize::single(&result, &guidance)));
         }
         let _ = tokio::time::timeout(DISCOVER_TIMEOUT, some_settled(&self.side)).await;
-        Ok(Some(initialize::of_several(&self.side, &guidance)))
+        Ok(Some(initialize::merged(&self.side, &guidance)))
     }
 }
 
@@ -322,7 +322,7 @@ pub(super) fn unknown_method() -> Failure {
 fn not_offered() -> RpcError {
     RpcError::unsupported_revision(
         "a server behind the gateway has sessions only: begin with `initialize`",
-        Revision::of_era(false),
+        Revision::in_era(false),
         Revision::V2026_07_28.as_str(),
     )
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     apart::read_apart,
-    config::Unlisted,
+    config::UnlistedPolicy,
     members::{self, EMPTY, object},
     message::{Id, Message},
     port::MessageSink,
@@ -166,7 +166,7 @@ impl ConnectionSet {
         message: Message,
     ) {
         let is_only = self.only().is_some();
-        let asks_all = client.gateway.config().unlisted == Unlisted::AskAll;
+        let asks_all = client.gateway.config().unlisted == UnlistedPolicy::AskAll;
         let is_of = |owner: Option<usize>| owner.map_or(asks_all, |owner| owner == link.server);
         let params = message.params().unwrap_or_default();
         let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));

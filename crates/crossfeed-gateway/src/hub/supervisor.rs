@@ -22,7 +22,7 @@ use crate::{
     metrics::Outcome,
     port::Crowded,
     protocol::method,
-    tools::result::{of_server, unclaimed},
+    tools::result::{mark_foreign, unclaimed},
     upstream::{Backoff, Connector, Event, UpstreamError},
 };
 use bytes::Bytes;
@@ -190,20 +190,20 @@ async fn closed(link: &ServerConnection) {
     let _ = phase.wait_for(|phase| matches!(phase, Phase::Closed)).await;
 }
 
-type Opened = (Connection, mpsc::Receiver<Event>);
+type NewConnection = (Connection, mpsc::Receiver<Event>);
 
 /// How long a server may take to refuse the stateless era. Some never answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Connects and introduces the client: directly to a server of the client's era, through a bridge to one of the other.
 /// The era of a server is found out once.
-async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
+async fn open(link: &Arc<ServerConnection>) -> Result<NewConnection, UpstreamError> {
     let client = link.client.upgrade().ok_or_else(ended)?;
     let eras = Arc::clone(&client.gateway.eras);
     let room = room(link, &client).await?;
     drop(client);
     let learn = |speaks| eras.learn(link.server, link.stateless, speaks);
-    let known = eras.of(link.server, link.stateless);
+    let known = eras.get(link.server, link.stateless);
     if known == Some(false) {
         let opened = attempt_bridged(link, &room).await;
         if let Err(UpstreamError::Refused(_) | UpstreamError::Rejected(_)) = opened {
@@ -273,7 +273,7 @@ async fn open(link: &Arc<ServerConnection>) -> Result<Opened, UpstreamError> {
 async fn attempt_bridged(
     link: &Arc<ServerConnection>,
     room: &Arc<Room>,
-) -> Result<Opened, UpstreamError> {
+) -> Result<NewConnection, UpstreamError> {
     let server = Arc::clone(&link.connector);
     let opened = if link.stateless {
         let is_shared = link.client.upgrade().is_none_or(|client| client.is_shared);
@@ -311,7 +311,7 @@ async fn attempt(
     connector: &Arc<dyn Connector>,
     timeout: Duration,
     room: Option<&Arc<Room>>,
-) -> Result<Opened, (UpstreamError, bool)> {
+) -> Result<NewConnection, (UpstreamError, bool)> {
     let mut connection = None;
     let opened = tokio::time::timeout(timeout, async {
         let (sender, mut events) = mpsc::channel(MAX_EVENTS);
@@ -507,7 +507,7 @@ async fn answered(link: &Arc<ServerConnection>, waiting: PendingReply, message: 
     let Some(client) = link.client.upgrade() else {
         return;
     };
-    let mut message = of_server(message);
+    let mut message = mark_foreign(message);
     match waiting {
         PendingReply::Forward { serial } => {
             if let Some(result) = message.result() {

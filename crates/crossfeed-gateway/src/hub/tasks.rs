@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     apart::read_apart,
-    config::Unlisted,
+    config::UnlistedPolicy,
     members,
     message::{BodyMember, Message, RpcError},
     principal::Principal,
@@ -40,7 +40,7 @@ fn declares_tasks(params: &Bytes) -> bool {
 
 /// The tasks of one principal.
 pub(super) struct Tasks {
-    known: Mutex<HashMap<usize, LruCache<Fingerprint, Claim>>>,
+    known: Mutex<HashMap<usize, LruCache<Fingerprint, TaskClaim>>>,
     fingerprints: Fingerprints,
     /// The principal is the only one of this process: every task is its own.
     has_all: bool,
@@ -48,7 +48,7 @@ pub(super) struct Tasks {
 
 /// How a server claims a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Claim {
+enum TaskClaim {
     /// The server lists it.
     Listed,
     /// The server began it for the principal, or was the first to answer when all were asked about it.
@@ -60,14 +60,14 @@ enum Claim {
 /// The server of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    Nobody,
+    Unknown,
     One(usize),
     /// Several servers have a task of this id.
     Ambiguous,
 }
 
 impl Tasks {
-    pub(super) fn of(principal: &Principal) -> Arc<Self> {
+    pub(super) fn new(principal: &Principal) -> Arc<Self> {
         Arc::new(Self {
             known: Mutex::default(),
             fingerprints: Fingerprints::default(),
@@ -77,46 +77,46 @@ impl Tasks {
 
     /// A server began a task. If another began one of the same id, requests about it are refused.
     fn begun(&self, server: usize, task: &str) {
-        let task = self.fingerprints.of(task);
+        let task = self.fingerprints.get(task);
         let mut known = self.known.lock();
-        let mut claim = Claim::Began;
+        let mut claim = TaskClaim::Began;
         for (_, tasks) in known.iter_mut().filter(|(other, _)| **other != server) {
             // Peeked at, which does not count as use.
             if let Some(of_other) = tasks.peek_mut(&task)
-                && *of_other != Claim::Listed
+                && *of_other != TaskClaim::Listed
             {
-                *of_other = Claim::Contested;
-                claim = Claim::Contested;
+                *of_other = TaskClaim::Contested;
+                claim = TaskClaim::Contested;
             }
         }
         let own = known.entry(server).or_insert_with(no_tasks);
-        if own.get(&task) != Some(&Claim::Contested) {
+        if own.get(&task) != Some(&TaskClaim::Contested) {
             own.put(task, claim);
         }
     }
 
     /// A server lists a task.
     fn listed(&self, server: usize, task: &str) {
-        let task = self.fingerprints.of(task);
+        let task = self.fingerprints.get(task);
         let mut known = self.known.lock();
         let own = known.entry(server).or_insert_with(no_tasks);
-        own.get_or_insert(task, || Claim::Listed);
+        own.get_or_insert(task, || TaskClaim::Listed);
     }
 
     /// The server that began a task; else the only server that lists it.
     fn owner(&self, task: &str) -> Owner {
-        let task = self.fingerprints.of(task);
+        let task = self.fingerprints.get(task);
         let mut known = self.known.lock();
-        let mut owner = Owner::Nobody;
+        let mut owner = Owner::Unknown;
         let mut is_begun = false;
         for (server, tasks) in known.iter_mut() {
             let Some(claim) = tasks.get(&task).copied() else {
                 continue;
             };
-            let begun = claim != Claim::Listed;
+            let begun = claim != TaskClaim::Listed;
             owner = match owner {
-                _ if claim == Claim::Contested => return Owner::Ambiguous,
-                Owner::Nobody => Owner::One(*server),
+                _ if claim == TaskClaim::Contested => return Owner::Ambiguous,
+                Owner::Unknown => Owner::One(*server),
                 _ if begun && !is_begun => Owner::One(*server),
                 _ if is_begun && !begun => owner,
                 _ => Owner::Ambiguous,
@@ -129,7 +129,7 @@ impl Tasks {
     /// Whether a task is at a server; one of an unknown server is if `asks_all` and all tasks are the principal's own.
     pub(super) fn is_at(&self, server: usize, task: &str, asks_all: bool) -> bool {
         match self.owner(task) {
-            Owner::Nobody => self.has_all && asks_all,
+            Owner::Unknown => self.has_all && asks_all,
             owner => owner == Owner::One(server),
         }
     }
@@ -164,7 +164,7 @@ impl Tasks {
 
     /// Whether a server has a task of this id of the principal.
     fn has(&self, server: usize, task: &str) -> bool {
-        let task = self.fingerprints.of(task);
+        let task = self.fingerprints.get(task);
         let known = self.known.lock();
         known
             .get(&server)
@@ -173,7 +173,7 @@ impl Tasks {
 }
 
 /// An empty cache, which takes memory only as tasks come.
-fn no_tasks() -> LruCache<Fingerprint, Claim> {
+fn no_tasks() -> LruCache<Fingerprint, TaskClaim> {
     let mut tasks = LruCache::unbounded();
     tasks.resize(TASKS);
     tasks
@@ -261,7 +261,7 @@ impl Request {
             _ => None,
         };
         let link = link.or_else(|| self.side.only().filter(|_| tasks.has_all));
-        let asks_all = self.client.gateway.config().unlisted == Unlisted::AskAll;
+        let asks_all = self.client.gateway.config().unlisted == UnlistedPolicy::AskAll;
         let (link, answer) = match link.cloned() {
             Some(link) if has_result => {
                 let answer = link.pass(Some(self.serial), message).await.await;
@@ -275,7 +275,7 @@ impl Request {
         let Some(task) = task.filter(|_| has_result) else {
             return Ok(Some(result));
         };
-        if owner == Some(Owner::Nobody) {
+        if owner == Some(Owner::Unknown) {
             tasks.begun(link.server, &task);
         }
         let tools = &self.side.tools;

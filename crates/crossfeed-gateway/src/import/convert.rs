@@ -45,7 +45,7 @@ enum Spelling {
 }
 
 impl Spelling {
-    fn of(client: ClientKind) -> Self {
+    fn for_client(client: ClientKind) -> Self {
         match client {
             ClientKind::ClaudeCode => Self::Shell,
             ClientKind::GeminiCli => Self::Dollar,
@@ -57,24 +57,24 @@ impl Spelling {
 
 /// A server that moves behind the gateway.
 #[derive(Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct Conversion {
     pub(super) config: Map<String, serde_json::Value>,
     pub(super) needs: Needs,
     pub(super) remarks: Vec<String>,
 }
 
 /// Converts a server, or says why it stays: every reason.
-pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
+pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Conversion, String> {
     let Some(parts) = entry.node.entries() else {
         return Err("expected a table".to_owned());
     };
-    let mut reading = Reading {
+    let mut reading = Converter {
         wiring,
-        moved: Moved::default(),
+        moved: Conversion::default(),
         in_the_way: Vec::new(),
     };
     for part in parts {
-        if !reading.of_one_client(part, parts) {
+        if !reading.read_own_key(part, parts) {
             reading.part(&entry.key, part);
         }
     }
@@ -121,7 +121,7 @@ fn is_spoken(kind: &str) -> bool {
 }
 
 /// Checks that the gateway accepts the server. The values of variables are not known here.
-fn judge(name: &str, moved: &Moved) -> Result<(), String> {
+fn judge(name: &str, moved: &Conversion) -> Result<(), String> {
     let variables = moved.needs.variables();
     let environment: BTreeMap<_, _> = variables
         .map(|(name, _)| (name.to_owned(), "x".to_owned()))
@@ -141,7 +141,7 @@ fn judge(name: &str, moved: &Moved) -> Result<(), String> {
 }
 
 /// Checks that the gateway would connect to the server, as far as its address is known.
-fn reach(config: &GatewayConfig, moved: &Moved) -> Result<(), String> {
+fn reach(config: &GatewayConfig, moved: &Conversion) -> Result<(), String> {
     let url = moved.config.get("url").and_then(serde_json::Value::as_str);
     // A variable in the scheme, the host or the port hides where the server is.
     if url.is_none_or(|url| origin(url).contains("${")) {
@@ -173,14 +173,14 @@ fn origin(url: &str) -> &str {
 const MAX_NAMED_BYTES: usize = 64;
 
 /// The conversion of one server.
-struct Reading<'w> {
+struct Converter<'w> {
     wiring: &'w Wiring,
-    moved: Moved,
+    moved: Conversion,
     /// Why the server stays.
     in_the_way: Vec<String>,
 }
 
-impl Reading<'_> {
+impl Converter<'_> {
     fn refuse(&mut self, why: impl Into<String>) {
         let why = why.into();
         // A variable may occur many times.
@@ -255,7 +255,7 @@ impl Reading<'_> {
     }
 
     /// Reads a key that only one client has, or reads in its own way; returns whether it is one.
-    fn of_one_client(&mut self, part: &Entry, parts: &[Entry]) -> bool {
+    fn read_own_key(&mut self, part: &Entry, parts: &[Entry]) -> bool {
         use ClientKind::{Codex, GeminiCli, Windsurf, Zed};
         let node = &part.node;
         match (self.wiring.client, part.key.as_str()) {
@@ -392,7 +392,7 @@ impl Reading<'_> {
             self.refuse("it contains `$${`, which the gateway reads differently");
             return String::new();
         }
-        let spelling = Spelling::of(self.wiring.client);
+        let spelling = Spelling::for_client(self.wiring.client);
         if spelling == Spelling::Plain {
             return text.replace("${", "$${");
         }
@@ -448,7 +448,7 @@ impl Reading<'_> {
     /// The gateway's spelling of `${inside}`; or why there is none, and what to do.
     fn variable(&mut self, inside: &str) -> Result<String, String> {
         let wiring = self.wiring;
-        let of_the_editor = Spelling::of(wiring.client) == Spelling::Editor;
+        let of_the_editor = Spelling::for_client(wiring.client) == Spelling::Editor;
         let knows_folders = matches!(wiring.client, ClientKind::Cursor | ClientKind::VsCode);
         // Others have the same file in other folders.
         let handed_on = OF_THE_EDITOR.iter().find(|(word, _)| *word == inside);

@@ -48,7 +48,7 @@ impl Needs {
 }
 
 /// The gateway's entry.
-pub(super) fn of(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
+pub(super) fn gateway(wiring: &Wiring, needs: &Needs, config: &str) -> Value {
     let mut server = json!({});
     match wiring.client {
         ClientKind::ClaudeCode | ClientKind::VsCode => server["type"] = "stdio".into(),

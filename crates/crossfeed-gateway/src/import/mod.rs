@@ -289,7 +289,7 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     remarks.extend(renamed(&moved, wiring));
     remarks.extend(unmanaged::not_admitted(&document, wiring));
     let config = format!("{:#}\n", json!({"mcpServers": config}));
-    let server = entry::of(wiring, &needs, &config);
+    let server = entry::gateway(wiring, &needs, &config);
     let put = if wiring.client.is_toml() {
         entry::as_toml(wiring, &server, sections::newline(text))
     } else {

@@ -15,7 +15,7 @@ pub(super) struct Style<'t> {
 }
 
 impl<'t> Style<'t> {
-    fn of(text: &'t str, entry: &Entry) -> Self {
+    fn detect(text: &'t str, entry: &Entry) -> Self {
         let before = text.get(..entry.key_span.start).unwrap_or_default();
         let line = before.rsplit_once('\n').map(|(_, line)| line);
         let indent = line.filter(|line| line.trim().is_empty());
@@ -52,7 +52,7 @@ impl<'t> Style<'t> {
 
     /// Entries of another text, moved in or out to stand among those of this one.
     pub(super) fn reindent(&self, entries: &str, from: &str, first: &[&Entry]) -> String {
-        let other = first.first().map(|entry| Style::of(from, entry));
+        let other = first.first().map(|entry| Style::detect(from, entry));
         let (Some(here), Some(there)) = (self.indent, other.and_then(|other| other.indent)) else {
             return entries.to_owned();
         };
@@ -76,7 +76,7 @@ pub(super) fn style<'t>(
 ) -> Option<Style<'t>> {
     let mut entries = entries.iter();
     let first = entries.find(|entry| gone.contains(entry.key.as_str()))?;
-    Some(Style::of(text, first))
+    Some(Style::detect(text, first))
 }
 
 /// The text with `put` in place of the entries that go; none if none of them is there.

@@ -77,7 +77,7 @@ pub(super) fn in_the_way(
             "it has no section of its own: write it below a line `[{key}.NAME]`"
         ));
     }
-    let excluded = of_gemini(document, wiring, "excluded")?;
+    let excluded = gemini_names(document, wiring, "excluded")?;
     let is_excluded = excluded.iter().any(|name| name.text() == Some(&entry.key));
     is_excluded.then(|| "it is switched off under `mcp.excluded`".to_owned())
 }
@@ -85,7 +85,7 @@ pub(super) fn in_the_way(
 /// A remark that the client will not start the gateway, because its settings allow only other servers.
 pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
     let name = wiring.name;
-    let allowed = of_gemini(document, wiring, "allowed")?;
+    let allowed = gemini_names(document, wiring, "allowed")?;
     let is_missing = !allowed.is_empty() && allowed.iter().all(|other| other.text() != Some(name));
     is_missing.then(|| {
         format!("the client starts only the servers under `mcp.allowed`: add `{name}` there")
@@ -93,7 +93,7 @@ pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
 }
 
 /// A list of names in the settings of Gemini CLI.
-fn of_gemini<'d>(document: &'d Node, wiring: &Wiring, key: &str) -> Option<&'d [Node]> {
+fn gemini_names<'d>(document: &'d Node, wiring: &Wiring, key: &str) -> Option<&'d [Node]> {
     let settings = document
         .get("mcp")
         .filter(|_| wiring.client == ClientKind::GeminiCli);

@@ -10,6 +10,6 @@ mod writer;
 mod tests;
 
 pub use reader::{Line, LineReader};
-pub use skim::{Skim, Skimmed};
+pub use skim::{MessageSummary, Skim};
 pub use writer::LineWriter;
 pub(crate) use writer::Pieces;

@@ -1,6 +1,6 @@
 //! Lines out of bytes, with bounded memory.
 
-use super::{Skim, Skimmed};
+use super::{MessageSummary, Skim};
 use crate::budget::{Account, Charge, Purpose, UNCHARGED};
 use bytes::{Buf, Bytes, BytesMut};
 use std::{io, sync::Arc};
@@ -22,13 +22,13 @@ pub enum Line {
     /// The input ended within a line; nothing comes behind it. A message that is whole may stand in it.
     Unfinished(Bytes),
     /// A line beyond the limit. Its bytes are gone; this is what they said.
-    TooLong(Skimmed),
+    TooLong(MessageSummary),
     /// A line for which there was no room in the budget. Its bytes are gone; this is what they said.
-    NoRoom(Skimmed),
+    NoRoom(MessageSummary),
 }
 
 /// What a skipped line becomes when its end is reached.
-type Ending = fn(Skimmed) -> Line;
+type Ending = fn(MessageSummary) -> Line;
 
 /// Reads lines.
 ///

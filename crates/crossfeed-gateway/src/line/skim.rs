@@ -10,7 +10,7 @@ const MAX_HELD_BYTES: usize = 1024;
 /// What was seen of a message that was not held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Skimmed {
+pub struct MessageSummary {
     /// Its length in bytes.
     pub bytes: u64,
     /// Its id, where it has one.
@@ -21,7 +21,7 @@ pub struct Skimmed {
 
 /// Where in the text the next byte stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum At {
+enum LexState {
     /// Between tokens, or in a number or a word.
     #[default]
     Outside,
@@ -47,7 +47,7 @@ enum Part {
 pub struct Skim {
     bytes: u64,
     depth: usize,
-    at: At,
+    at: LexState,
     part: Part,
     /// The key or the id that is being read; `None` once it is too long.
     held: Option<Vec<u8>>,
@@ -62,7 +62,7 @@ pub struct Skim {
 
 impl Skim {
     /// What a whole message says.
-    pub fn whole(message: &[u8]) -> Skimmed {
+    pub fn whole(message: &[u8]) -> MessageSummary {
         let mut skim = Self::default();
         skim.feed(message);
         skim.finish()
@@ -73,7 +73,7 @@ impl Skim {
         self.bytes += piece.len() as u64;
         while let Some((&byte, behind)) = piece.split_first() {
             // Nearly all of a large message is text in strings: what ends it is looked for at once.
-            if self.at == At::Quoted {
+            if self.at == LexState::Quoted {
                 let text = memchr::memchr2(b'"', b'\\', piece).unwrap_or(piece.len());
                 if text > 0 {
                     self.hold(&piece[..text]);
@@ -83,18 +83,18 @@ impl Skim {
             }
             piece = behind;
             match self.at {
-                At::Escaped => {
+                LexState::Escaped => {
                     self.hold(&[byte]);
-                    self.at = At::Quoted;
+                    self.at = LexState::Quoted;
                 }
-                At::Quoted => {
+                LexState::Quoted => {
                     self.hold(&[byte]);
                     self.at = match byte {
-                        b'"' => At::Outside,
-                        _ => At::Escaped,
+                        b'"' => LexState::Outside,
+                        _ => LexState::Escaped,
                     };
                 }
-                At::Outside => self.outside(byte),
+                LexState::Outside => self.outside(byte),
             }
         }
     }
@@ -102,7 +102,7 @@ impl Skim {
     fn outside(&mut self, byte: u8) {
         match byte {
             b'"' => {
-                self.at = At::Quoted;
+                self.at = LexState::Quoted;
                 self.hold(b"\"");
             }
             b'{' | b'[' => {
@@ -170,7 +170,7 @@ impl Skim {
     }
 
     /// What was read, once nothing comes any more.
-    pub fn finish(self) -> Skimmed {
+    pub fn finish(self) -> MessageSummary {
         // Two ids are ambiguous.
         let id = self.id.filter(|_| self.is_object && self.ids == 1);
         let kind = match (self.method, self.result, self.error) {
@@ -181,7 +181,7 @@ impl Skim {
             (false, false, true) => Some(Kind::Error),
             _ => None,
         };
-        Skimmed {
+        MessageSummary {
             bytes: self.bytes,
             id,
             kind,

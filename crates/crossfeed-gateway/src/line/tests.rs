@@ -69,7 +69,7 @@ fn whole(text: &str) -> Line {
     Line::Whole(Bytes::copy_from_slice(text.as_bytes()))
 }
 
-fn skim(text: &str) -> Skimmed {
+fn skim(text: &str) -> MessageSummary {
     let mut skim = Skim::default();
     skim.feed(text.as_bytes());
     skim.finish()
@@ -99,7 +99,7 @@ fn a_line_beyond_the_limit_is_skipped_and_what_follows_is_read() {
     let long = text.lines().next().unwrap();
     for length in [1, 7, 100, 100_000] {
         let read = lines(text.as_bytes(), vec![length], 64);
-        let expected = Line::TooLong(Skimmed {
+        let expected = Line::TooLong(MessageSummary {
             bytes: long.len() as u64,
             id: Some(Id::number(7)),
             kind: Some(Kind::Request),

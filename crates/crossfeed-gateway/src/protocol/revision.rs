@@ -52,14 +52,14 @@ impl Revision {
 
     /// The revision of a session whose client wants this one: its own, or the newest with sessions where that
     /// is not known.
-    pub(crate) fn of_session(wanted: &str) -> Self {
+    pub(crate) fn for_session(wanted: &str) -> Self {
         Self::parse(wanted)
             .filter(|revision| !revision.is_stateless())
             .unwrap_or(Self::V2025_11_25)
     }
 
     /// Those without sessions as they are written, or those with them; oldest first.
-    pub(crate) fn of_era(stateless: bool) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn in_era(stateless: bool) -> impl Iterator<Item = &'static str> {
         let of_era = Self::ALL
             .iter()
             .filter(move |own| own.is_stateless() == stateless);

@@ -8,12 +8,12 @@
 
 use super::{
     Call, Forward, Pending, binary, builtin,
-    client::{ClientTools, Known, Shared},
+    client::{ClientTools, NameLookup, Shared},
     flow::{self, FlowError, Sources},
     list::Offered,
     params::Params,
-    reader::Asked,
-    refusal::{self, Refused},
+    reader::ReaderHints,
+    refusal::{self, ErrorBodies},
     result::{self, RecordedCall, Replay},
     room, unlisted,
 };
@@ -40,7 +40,7 @@ const MAX_KEY_BYTES: usize = 4 << 10;
 
 /// Arguments that may be sent.
 #[derive(Clone, Default)]
-pub(super) struct Ready {
+pub(super) struct PreparedCall {
     /// As they were resolved; none where they are to be sent as they came.
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
@@ -67,7 +67,7 @@ fn not_valid(message: String) -> Call {
 
 /// The call as it is sent, or what it is answered with.
 async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call> {
-    let refused = |bodies: Refused| Call::Answered(shared.refused(bodies));
+    let refused = |bodies: ErrorBodies| Call::Answered(shared.refused(bodies));
     let invalid = |message: String| Err(not_valid(message));
     let params = Params::read(shared, params).await.map_err(refused)?;
     let root = params.object().map_err(not_valid)?;
@@ -87,9 +87,9 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     if let Some(key) = twice(root) {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
-    let shared = &shared.of_call(root);
+    let shared = &shared.for_call(root);
     let meta = root.get("_meta");
-    let asked = meta.map(|meta| Asked::of(meta, shared.is_stateless()));
+    let asked = meta.map(|meta| ReaderHints::from_meta(meta, shared.is_stateless()));
     let said = asked.transpose().map_err(not_valid)?.unwrap_or_default();
     let reader = shared.reader(&said);
     let listing = shared.listing_for(&reader);
@@ -105,12 +105,12 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         return Err(Call::Answered(answer));
     }
     let offered = match shared.find(&name, &reader) {
-        Known::Tool(offered) => offered,
-        Known::Nothing => {
+        NameLookup::Tool(offered) => offered,
+        NameLookup::Unknown => {
             let offered = unlisted::unlisted(shared, &name, &reader).await;
             offered.map_err(Call::Answered)?
         }
-        Known::NotSent => return Err(Call::Answered(unlisted::new(shared, &name))),
+        NameLookup::NotSent => return Err(Call::Answered(unlisted::new(shared, &name))),
     };
     let state = root.get("requestState");
     let state = state.filter(|state| state.kind() != Kind::Null);
@@ -120,7 +120,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     };
     let begun = begun(shared, &offered, &name, root, written.as_ref());
     let (in_flight, why_not) = match begun.await {
-        Ok(in_flight) => (Some(in_flight), Refused::new()),
+        Ok(in_flight) => (Some(in_flight), ErrorBodies::new()),
         Err(why_not) => (None, why_not),
     };
     // Only such clients go on from a state.
@@ -130,7 +130,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         None
     };
     let continued = state.map(|state| shared.round(&offered, state, asked));
-    let counted = |bodies: Refused| {
+    let counted = |bodies: ErrorBodies| {
         for body in &bodies {
             shared.tools.figures.refused(body.code);
         }
@@ -148,7 +148,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
             let ready = ready(shared, flying, &offered, arguments.clone()).await;
             ready.map_err(counted)?
         }
-        (None, None) => Ready::default(),
+        (None, None) => PreparedCall::default(),
     };
     ready.sources.extend(&held);
     let own = in_flight.as_ref().and_then(InFlight::trace_context);
@@ -239,7 +239,7 @@ async fn begun(
     name: &str,
     root: Cursor<'_>,
     arguments: Option<&Bytes>,
-) -> Result<InFlight, Refused> {
+) -> Result<InFlight, ErrorBodies> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
         return Err(refusal::flow_body(&FlowError::NotChained { to }));
@@ -281,15 +281,15 @@ async fn begun(
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    in_flight: Result<&InFlight, Refused>,
+    in_flight: Result<&InFlight, ErrorBodies>,
     offered: &Arc<Offered>,
     written: Bytes,
-) -> Result<Ready, Refused> {
+) -> Result<PreparedCall, ErrorBodies> {
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
     let (may_be_ours, is_text) = looked_at.await;
     if offered.keeps_parameters() && !may_be_ours {
-        return Ok(Ready::default());
+        return Ok(PreparedCall::default());
     }
     if is_text {
         let message = "the arguments are a string in place of an object";
@@ -327,7 +327,7 @@ async fn ready(
             {
                 return Ok(ready);
             }
-            return Err(refusal::of_call(&error, offered));
+            return Err(refusal::not_resolved(&error, offered));
         }
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
@@ -342,7 +342,7 @@ async fn ready(
     let mut charge = room::to_write(shared, 2 * length)?;
     let changed = changed(length, arguments, written).await;
     charge.keep(changed.as_ref().map_or(0, Bytes::len));
-    Ok(Ready {
+    Ok(PreparedCall {
         arguments: changed.map(|bytes| charge.hold(bytes)),
         sources,
         projection: resolved.projection,
@@ -367,7 +367,7 @@ fn allowed(
                 let source = sources.find(|source| source.call_id == call_id);
                 let tool = source.and_then(|source| source.tool.as_deref());
                 let known = tool.map(|tool| shared.find(tool, &shared.audience.reader));
-                let is_repeatable = matches!(known, Some(Known::Tool(offered)) if offered.prepared.listed().is_repeatable());
+                let is_repeatable = matches!(known, Some(NameLookup::Tool(offered)) if offered.prepared.listed().is_repeatable());
                 FlowError::Forgotten {
                     call_id,
                     is_repeatable,
@@ -404,7 +404,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
 
 /// [`plain`] for a call whose result is not kept. The tool's own names are not words of ours; and what is
 /// never chained is left as it came.
-async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
+async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<PreparedCall> {
     let session = shared.session();
     let resolved = session.resolve_call_json(&offered.prepared, written.clone());
     let Ok(resolved) = resolved.await else {
@@ -413,13 +413,13 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<R
     let has_references = !resolved.lineage.is_empty();
     let is_plain = resolved.projection.is_none() && !resolved.whole;
     if !has_references && !offered.is_chained && is_plain {
-        return Some(Ready::default());
+        return Some(PreparedCall::default());
     }
     without_references(resolved, written).await
 }
 
 /// Arguments without references as the tool gets them; none where there are references.
-async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
+async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<PreparedCall> {
     let session = shared.session();
     let unjudged = offered.prepared.without_validation();
     let resolved = session.resolve_call_json(&unjudged, written.clone());
@@ -428,16 +428,16 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Re
 }
 
 /// Arguments without parameters of the gateway's; none where they hold references.
-async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<Ready> {
+async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<PreparedCall> {
     let length = resolved.arguments.len();
     if !resolved.lineage.is_empty() {
         return None;
     }
-    Some(Ready {
+    Some(PreparedCall {
         arguments: changed(length, resolved.arguments, written.clone()).await,
         projection: resolved.projection,
         wants_whole: resolved.whole,
-        ..Ready::default()
+        ..PreparedCall::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Caller, ServerList, Tools, builtin,
-    call::Ready,
+    call::PreparedCall,
     flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{
@@ -11,11 +11,11 @@ use super::{
     params::Params,
     place::{Place, conversation},
     profile::Choice,
-    reader::{self, Asked, Reader},
-    refusal::{self, Privacy, Refused},
+    reader::{self, Reader, ReaderHints},
+    refusal::{self, ErrorBodies, Privacy},
     result::{Passing, RecordedCall},
     room,
-    tasks::{Room, Tasks},
+    tasks::{TaskLimits, Tasks},
 };
 use crate::{
     apart::{apart, indexed},
@@ -49,7 +49,7 @@ const MAX_ROUNDS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 const MAX_ROUND_BYTES: usize = 16 << 20;
 
 /// A list that another request of the client fetched.
-pub(crate) enum Relisted {
+pub(crate) enum FetchedList {
     Here(Bytes),
     /// It was made for another reader.
     ForAnother,
@@ -67,37 +67,37 @@ type RoundKey = (Arc<str>, [u8; 32]);
 
 /// What a call has of its client, and where its result lives.
 pub(super) struct Shared {
-    client: Arc<OfClient>,
+    client: Arc<ClientState>,
     pub(super) place: Arc<Place>,
 }
 
 impl Deref for Shared {
-    type Target = OfClient;
+    type Target = ClientState;
 
-    fn deref(&self) -> &OfClient {
+    fn deref(&self) -> &ClientState {
         &self.client
     }
 }
 
 /// What calls of one client share.
-pub(super) struct OfClient {
+pub(super) struct ClientState {
     pub(super) tools: Tools,
     /// What is built for it is charged to this.
     pub(super) account: Arc<Account>,
     pub(super) principal: Principal,
     pub(super) audience: Audience,
-    listing: Mutex<Shown>,
+    listing: Mutex<ListingState>,
     rounds: Mutex<LruCache<RoundKey, Round>>,
     /// The key of the digests of what was asked.
     asked: RandomState,
     pub(super) tasks: Tasks,
     /// How many tasks there may be.
-    pub(super) room: Room,
+    pub(super) room: TaskLimits,
 }
 
 /// What was listed for a client.
 #[derive(Default)]
-struct Shown {
+struct ListingState {
     listing: Option<Arc<Listing>>,
     /// Whether no server's list has changed since.
     is_current: bool,
@@ -121,7 +121,7 @@ struct Shown {
 /// How many of them are remembered.
 const MAX_OTHERS: usize = 8;
 
-impl Shown {
+impl ListingState {
     fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool, reader: &Arc<Reader>) {
         if !self.is_for(reader) {
             let before = self.reader.replace(Arc::clone(reader));
@@ -169,10 +169,10 @@ impl Shown {
 }
 
 /// What a name stands for, for one client.
-pub(super) enum Known {
+pub(super) enum NameLookup {
     Tool(Arc<Offered>),
     /// No server has such a tool.
-    Nothing,
+    Unknown,
     /// One has it, but the client was not sent a list since.
     NotSent,
 }
@@ -184,7 +184,7 @@ pub(super) struct Round {
     /// resolved found no room.
     asked: Option<u64>,
     /// What it was resolved to, charged.
-    ready: Ready,
+    ready: PreparedCall,
     /// Where the call began.
     place: Arc<Place>,
 }
@@ -220,7 +220,7 @@ impl Shared {
 
     /// The same for a call with these `params`, whose result lives where they say. A client that nothing tells
     /// from others cannot say so.
-    pub(super) fn of_call(self: &Arc<Self>, params: Cursor<'_>) -> Arc<Self> {
+    pub(super) fn for_call(self: &Arc<Self>, params: Cursor<'_>) -> Arc<Self> {
         let conversation = match self.principal {
             Principal::Local | Principal::Named(_) => conversation(params),
             Principal::Anonymous => None,
@@ -265,8 +265,8 @@ impl Shared {
     }
 
     /// An error as the result of a call.
-    pub(super) fn refused(&self, bodies: Refused) -> Bytes {
-        refusal::of_bodies(bodies, self.privacy())
+    pub(super) fn refused(&self, bodies: ErrorBodies) -> Bytes {
+        refusal::to_result(bodies, self.privacy())
     }
 
     pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
@@ -300,7 +300,7 @@ impl Shared {
         &self,
         offered: &Offered,
         arguments: Option<&Bytes>,
-    ) -> Result<Vec<Header>, Refused> {
+    ) -> Result<Vec<Header>, ErrorBodies> {
         let Some(arguments) = arguments.filter(|_| !offered.headers.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -311,7 +311,7 @@ impl Shared {
     }
 }
 
-impl OfClient {
+impl ClientState {
     /// A session of the engine, charged to the client.
     fn session(&self, scope: Scope) -> Session {
         let session = self.tools.engine.session(scope);
@@ -339,7 +339,7 @@ impl OfClient {
 
     /// The client that a request is from that says this of itself. In the era without sessions only the request
     /// says it.
-    fn client_of<'a>(&'a self, asked: &'a Asked) -> Option<&'a ClientName> {
+    fn client_of<'a>(&'a self, asked: &'a ReaderHints) -> Option<&'a ClientName> {
         if self.is_stateless() {
             asked.client.as_ref()
         } else {
@@ -348,7 +348,7 @@ impl OfClient {
     }
 
     /// The reader of the results of a request with such a `_meta`.
-    pub(super) fn reader(&self, asked: &Asked) -> Arc<Reader> {
+    pub(super) fn reader(&self, asked: &ReaderHints) -> Arc<Reader> {
         if asked.is_empty() {
             return Arc::clone(&self.audience.reader);
         }
@@ -358,14 +358,14 @@ impl OfClient {
 
     /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
     /// With one server there is no other that it could be.
-    pub(super) fn find(&self, name: &str, reader: &Arc<Reader>) -> Known {
+    pub(super) fn find(&self, name: &str, reader: &Arc<Reader>) -> NameLookup {
         let shown = self.listing.lock();
         let listing = shown.listing_for(reader).or(shown.listing.as_ref());
         let listed = listing.and_then(|listing| listing.tools.get(name));
         let owner = shown.sent.owner(name).map(|(server, _)| server);
         let found = match (listed, owner) {
             (listed, _) if self.tools.naming.is_sole() => listed,
-            (Some(_), None) => return Known::NotSent,
+            (Some(_), None) => return NameLookup::NotSent,
             (Some(tool), Some(_)) => Some(tool),
             (None, None) => None,
             (None, Some(owner)) => {
@@ -375,11 +375,13 @@ impl OfClient {
                 last.and_then(|listing| listing.tools.get(name))
             }
         };
-        found.map_or(Known::Nothing, |tool| Known::Tool(Arc::clone(tool)))
+        found.map_or(NameLookup::Unknown, |tool| {
+            NameLookup::Tool(Arc::clone(tool))
+        })
     }
 
     /// Which part of a result the client of a request with such a `_meta` shows its model.
-    pub(super) fn shows(&self, asked: &Asked) -> Shows {
+    pub(super) fn shows(&self, asked: &ReaderHints) -> Shows {
         self.client_of(asked)
             .and_then(ClientName::known)
             .map_or_else(Shows::default, |known| known.shows)
@@ -434,7 +436,7 @@ impl OfClient {
         offered: &Offered,
         state: Cursor<'_>,
         asked: Option<u64>,
-    ) -> Result<(Option<Ready>, Sources), FlowError> {
+    ) -> Result<(Option<PreparedCall>, Sources), FlowError> {
         let known = state.as_str().and_then(|state| {
             let key = (Arc::clone(&offered.source), digest(&state));
             let mut rounds = self.rounds.lock();
@@ -496,15 +498,15 @@ impl ClientTools {
         let scope = ids::scope(principal, session.as_deref());
         let is_shared = !audience.may_list;
         let calls = tools.config.limits.requests_per_client;
-        let room = Room::of(calls, is_shared);
-        let client = OfClient {
+        let room = TaskLimits::new(calls, is_shared);
+        let client = ClientState {
             account: tools.budget.account(principal),
             principal: principal.clone(),
             tools: tools.clone(),
             audience,
-            listing: Mutex::new(Shown {
+            listing: Mutex::new(ListingState {
                 is_of_several: caller.revision.is_stateless(),
-                ..Shown::default()
+                ..ListingState::default()
             }),
             rounds: Mutex::new(LruCache::new(MAX_ROUNDS)),
             asked: RandomState::new(),
@@ -549,7 +551,7 @@ impl ClientTools {
         let meta = meta.filter(|meta| reader::may_say(meta, self.shared.is_stateless()));
         let document = meta.map(|meta| Document::new(meta.clone()));
         let root = document.as_ref().and_then(|meta| meta.root().ok());
-        let asked = root.map(|root| Asked::of(root, self.shared.is_stateless()));
+        let asked = root.map(|root| ReaderHints::from_meta(root, self.shared.is_stateless()));
         let asked = asked
             .transpose()
             .map_err(|message| RpcError::new(code::INVALID_PARAMS, message))?;
@@ -557,18 +559,18 @@ impl ClientTools {
     }
 
     /// The list as it was shown last, for a client that asks for it in such a request: it was fetched since.
-    pub(crate) fn relisted(&self, reader: &Arc<Reader>) -> Relisted {
+    pub(crate) fn relisted(&self, reader: &Arc<Reader>) -> FetchedList {
         let mut shown = self.shared.listing.lock();
         let Some(listing) = shown.listing.clone() else {
-            return Relisted::Nothing;
+            return FetchedList::Nothing;
         };
         if !shown.is_for(reader) {
-            return Relisted::ForAnother;
+            return FetchedList::ForAnother;
         }
         let is_current = shown.is_current;
         shown.put(&listing, true, reader);
         shown.is_current = is_current;
-        Relisted::Here(listing.bytes.clone())
+        FetchedList::Here(listing.bytes.clone())
     }
 
     async fn listed(
@@ -655,7 +657,7 @@ impl ClientTools {
     /// There is no memory to read these.
     pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
         let reader = &self.shared.audience.reader;
-        let Known::Tool(offered) = self.shared.find(tool, reader) else {
+        let NameLookup::Tool(offered) = self.shared.find(tool, reader) else {
             return Ok(Vec::new());
         };
         if offered.headers.is_empty() {
@@ -710,7 +712,7 @@ impl ClientTools {
     pub async fn close(&self) {
         self.shared.tasks.lock().clear();
         self.shared.rounds.lock().clear();
-        *self.shared.listing.lock() = Shown::default();
+        *self.shared.listing.lock() = ListingState::default();
         // Others without sessions go on.
         if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;

@@ -101,16 +101,16 @@ fn quoted(from: &BTreeSet<Arc<str>>) -> String {
 /// The rules, and whose data each result holds.
 pub(super) struct Flows {
     rules: Vec<FlowRule>,
-    known: Mutex<Known>,
+    known: Mutex<FlowState>,
 }
 
-struct Known {
+struct FlowState {
     of_calls: HashMap<Principal, LruCache<(Scope, CallId), Sources>>,
     count: usize,
     tools: Table,
 }
 
-impl Known {
+impl FlowState {
     fn get(&mut self, principal: &Principal, call: &(Scope, CallId)) -> Option<&Sources> {
         self.of_calls.get_mut(principal)?.get(call)
     }
@@ -148,7 +148,7 @@ impl Flows {
     fn with_tools(rules: Vec<FlowRule>, tools: Table) -> Self {
         Self {
             rules,
-            known: Mutex::new(Known {
+            known: Mutex::new(FlowState {
                 of_calls: HashMap::new(),
                 count: 0,
                 tools,
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn one_holder_makes_nothing_be_forgotten_of_another() {
         let [ada, bob] = ["ada", "bob"].map(|name| Principal::Named(name.to_owned()));
-        let mut known = Known {
+        let mut known = FlowState {
             of_calls: HashMap::new(),
             count: 0,
             tools: Table::new(["a"].into_iter(), 1),

@@ -20,7 +20,7 @@ mod tests;
 mod unlisted;
 
 pub use client::ClientTools;
-pub(crate) use client::Relisted;
+pub(crate) use client::FetchedList;
 pub use list::{ToolReport, UnmatchedPattern};
 pub(crate) use reader::{Reader, client_name};
 
@@ -130,7 +130,7 @@ impl Tools {
         Self {
             engine,
             listings: Arc::new(Listings::new(config.servers.len())),
-            naming: Arc::new(Naming::of(&config)),
+            naming: Arc::new(Naming::from_config(&config)),
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
             figures: GatewayMetrics::new(&Metrics::new(), &config),
@@ -164,7 +164,7 @@ impl Tools {
     }
 
     /// The tools of one client.
-    pub fn of(&self, caller: Caller) -> ClientTools {
+    pub fn for_caller(&self, caller: Caller) -> ClientTools {
         ClientTools::new(self, &caller)
     }
 }
@@ -246,5 +246,5 @@ pub(crate) fn refused(body: ErrorBody, is_stateless: bool) -> Bytes {
         is_shared: false,
         says_complete: is_stateless,
     };
-    refusal::of_bodies(vec![body], privacy)
+    refusal::to_result(vec![body], privacy)
 }

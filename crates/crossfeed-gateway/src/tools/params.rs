@@ -4,7 +4,7 @@
 
 use super::{
     client::Shared,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
     room,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(super) struct Params {
 impl Params {
     /// Reads `params`, for which there has to be room. Arguments may nest as deep as anything that is read,
     /// though `params` that hold them nest deeper.
-    pub(super) async fn read(shared: &Shared, raw: Bytes) -> Result<Self, Refused> {
+    pub(super) async fn read(shared: &Shared, raw: Bytes) -> Result<Self, ErrorBodies> {
         if raw.len() <= UNCHARGED {
             let others = Document::new(raw.clone());
             let error = others.root().err();
@@ -99,7 +99,7 @@ impl Params {
         name: &str,
         resolved: Option<&Bytes>,
         trace: Option<TraceMeta>,
-    ) -> Result<(Bytes, Option<usize>), Refused> {
+    ) -> Result<(Bytes, Option<usize>), ErrorBodies> {
         let traced = match trace {
             Some(trace) => Some(self.traced(shared, trace).await?),
             None => None,
@@ -141,7 +141,7 @@ impl Params {
         &self,
         shared: &Shared,
         trace: TraceMeta,
-    ) -> Result<(Document, Charge), Refused> {
+    ) -> Result<(Document, Charge), ErrorBodies> {
         let others = Arc::clone(&self.others);
         let bytes = others.raw().len();
         // Bytes and index once more: what is added is short.

@@ -65,11 +65,11 @@ impl Place {
 }
 
 /// The digest of a conversation's id, and of the key under which it came.
-type Digested = [u8; 32];
+type ConversationDigest = [u8; 32];
 
 /// The conversation that a call belongs to, by its `params`, if the client says so. A key counts whichever client
 /// sends it: what it leads to is the principal's own.
-pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
+pub(super) fn conversation(params: Cursor<'_>) -> Option<ConversationDigest> {
     let mut named = [None; Client::CONVERSATION_KEYS.len()];
     let members = params.get("_meta")?.written_members();
     let members = members.take(MAX_MEMBERS);
@@ -96,11 +96,11 @@ pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
 
 /// The conversations of all principals.
 #[derive(Default)]
-pub(super) struct Conversations(Mutex<HashMap<Principal, Remembered>>);
+pub(super) struct Conversations(Mutex<HashMap<Principal, ConversationSet>>);
 
 /// The conversations of one principal.
-struct Remembered {
-    places: LruCache<Digested, Arc<Place>>,
+struct ConversationSet {
+    places: LruCache<ConversationDigest, Arc<Place>>,
     /// How many were forgotten.
     forgotten: u64,
     /// The last number of an id that a forgotten conversation gave.
@@ -113,15 +113,17 @@ impl Conversations {
     pub(super) fn place(
         &self,
         principal: &Principal,
-        conversation: &Digested,
+        conversation: &ConversationDigest,
         session: impl FnOnce(Scope) -> Session,
     ) -> (Arc<Place>, Option<Arc<Place>>) {
         let mut all = self.0.lock();
-        let own = all.entry(principal.clone()).or_insert_with(|| Remembered {
-            places: LruCache::new(MAX_CONVERSATIONS),
-            forgotten: 0,
-            last: 0,
-        });
+        let own = all
+            .entry(principal.clone())
+            .or_insert_with(|| ConversationSet {
+                places: LruCache::new(MAX_CONVERSATIONS),
+                forgotten: 0,
+                last: 0,
+            });
         if let Some(known) = own.places.get(conversation) {
             return (Arc::clone(known), None);
         }

@@ -15,14 +15,14 @@ const USUAL: Choice = Choice::Profile(Profile::Mcp);
 
 impl Choice {
     /// The profile or style of a word: `anthropic`, `inline`.
-    pub(super) fn of_word(word: &str) -> Option<Self> {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         let style = || Style::ALL.into_iter().find(|style| style.as_str() == word);
         let profile = word.parse().ok().map(Self::Profile);
         profile.or_else(|| style().map(Self::Style))
     }
 
     /// The profile of a client, which its version does not change.
-    fn of_client(name: &str) -> Self {
+    fn for_client(name: &str) -> Self {
         let client = Client::find(name, None);
         let profile = client.and_then(|client| client.profile);
         profile.map_or(USUAL, Self::Profile)
@@ -30,9 +30,9 @@ impl Choice {
 
     /// What holds: the first word that is given, else what the client's name says. A word that names
     /// nothing is refused where the configuration is read; here it is as good as none.
-    pub(super) fn of(words: [Option<&str>; 2], client: Option<&str>) -> Self {
-        let said = words.into_iter().flatten().find_map(Self::of_word);
-        said.unwrap_or_else(|| client.map_or(USUAL, Self::of_client))
+    pub(super) fn new(words: [Option<&str>; 2], client: Option<&str>) -> Self {
+        let said = words.into_iter().flatten().find_map(Self::from_word);
+        said.unwrap_or_else(|| client.map_or(USUAL, Self::for_client))
     }
 
     pub(super) fn as_str(self) -> &'static str {
@@ -106,7 +106,7 @@ mod tests {
     use crossfeed_tools::{Profile, Style};
 
     fn check(words: [Option<&str>; 2], client: Option<&str>, expected: Choice) {
-        assert_eq!(Choice::of(words, client), expected, "{words:?} {client:?}");
+        assert_eq!(Choice::new(words, client), expected, "{words:?} {client:?}");
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         let inline = Choice::Style(Style::Inline);
         check([Some("inline"), Some("anthropic")], None, inline);
         check([Some("?"), None], None, mcp);
-        let is_profile = |word| Choice::of_word(word).is_some();
+        let is_profile = |word| Choice::from_word(word).is_some();
         assert!(is_profile("gemini") && is_profile("refs-list") && !is_profile("json"));
     }
 }

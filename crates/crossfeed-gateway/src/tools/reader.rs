@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 256;
 
 /// What a request says about the reader of its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ReaderHints {
     pub(super) view: Option<ViewChoice>,
     /// Only in the era without sessions, where each request says it.
     pub(super) client: Option<ClientName>,
@@ -39,7 +39,7 @@ impl Reader {
         asked: Option<ViewChoice>,
     ) -> Self {
         let view = |server| match asked {
-            Some(choice) => choice.of(client).view,
+            Some(choice) => choice.for_client(client).view,
             None => config.view_of(server, client).view,
         };
         Self {
@@ -61,13 +61,13 @@ impl Reader {
     }
 }
 
-impl Asked {
+impl ReaderHints {
     /// What the `_meta` of a request says.
     ///
     /// # Errors
     ///
     /// A text that says which views there are, where it asks for another.
-    pub(super) fn of(said: Cursor<'_>, is_stateless: bool) -> Result<Self, String> {
+    pub(super) fn from_meta(said: Cursor<'_>, is_stateless: bool) -> Result<Self, String> {
         let view = said.get(VIEW).filter(|own| own.kind() != Kind::Null);
         let view = view.map(|own| {
             let view = own.as_str().and_then(|word| word.parse().ok());

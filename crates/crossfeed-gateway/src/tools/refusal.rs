@@ -24,28 +24,28 @@ pub(super) struct Privacy {
 }
 
 /// Why something is not done: at least one error.
-pub(super) type Refused = Vec<ErrorBody>;
+pub(super) type ErrorBodies = Vec<ErrorBody>;
 
 /// An error with one next step.
 pub(super) fn body(
     code: ErrorCode,
     message: impl Into<String>,
     advice: impl Into<String>,
-) -> Refused {
+) -> ErrorBodies {
     let mut body = ErrorBody::new(code, message);
     body.advice = Some(advice.into());
     vec![body]
 }
 
 /// What is wrong with one result, or with what was asked of it.
-pub(super) fn of_failure(failure: &Failure) -> Refused {
+pub(super) fn from_failure(failure: &Failure) -> ErrorBodies {
     let mut body = failure.body();
     body.at = None;
     vec![body]
 }
 
 /// Why what was asked of the result of a call that has run cannot be shown.
-pub(super) fn of_parts(failure: &Failure, call_id: &CallId) -> Refused {
+pub(super) fn parts_failed(failure: &Failure, call_id: &CallId) -> ErrorBodies {
     let mut body = failure.body();
     body.at = None;
     body.message = format!("the call has run, but: {}", body.message);
@@ -67,7 +67,7 @@ pub(super) fn kept_as(call_id: &CallId) -> String {
 }
 
 /// Why a call of a tool is not made.
-pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Refused {
+pub(super) fn not_resolved(error: &ResolveError, offered: &Offered) -> ErrorBodies {
     let mut bodies = error.bodies();
     for (body, failure) in bodies.iter_mut().zip(error.failures()) {
         if let Error::Read(error @ ReadError::NotOffered { .. }) = &failure.error {
@@ -83,12 +83,12 @@ pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Refused {
 }
 
 /// A flow that a rule forbids.
-pub(super) fn flow_body(error: &FlowError) -> Refused {
+pub(super) fn flow_body(error: &FlowError) -> ErrorBodies {
     body(ErrorCode::FlowRefused, error.to_string(), error.advice())
 }
 
 /// Errors as a tool result.
-pub(super) fn of_bodies(mut bodies: Refused, privacy: Privacy) -> Bytes {
+pub(super) fn to_result(mut bodies: ErrorBodies, privacy: Privacy) -> Bytes {
     if privacy.is_shared {
         for body in &mut bodies {
             if body.code == ErrorCode::ResultUnknown.as_str() {

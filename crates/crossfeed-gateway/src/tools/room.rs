@@ -3,7 +3,7 @@
 
 use super::{
     client::Shared,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
 };
 use crate::{
     apart::{LARGE, apart},
@@ -18,7 +18,7 @@ use crossfeed_wire::{CallId, ErrorCode};
 const WORD_BYTES: usize = 8;
 
 /// Room for the index of the `params` of a call; nothing where they are short.
-pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Refused> {
+pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, ErrorBodies> {
     to_hold(shared, params, |json| WORD_BYTES * values(json)).await
 }
 
@@ -37,7 +37,7 @@ fn values(json: &[u8]) -> usize {
 }
 
 /// Room to read arguments, for as long as that takes; nothing where they are short.
-pub(super) async fn to_read(shared: &Shared, arguments: &Bytes) -> Result<Charge, Refused> {
+pub(super) async fn to_read(shared: &Shared, arguments: &Bytes) -> Result<Charge, ErrorBodies> {
     let limit = shared.tools.config.limits.argument_bytes;
     to_hold(shared, arguments, move |json| arguments_cost(json, limit)).await
 }
@@ -46,7 +46,7 @@ async fn to_hold(
     shared: &Shared,
     json: &Bytes,
     cost: impl FnOnce(&[u8]) -> usize + Send + 'static,
-) -> Result<Charge, Refused> {
+) -> Result<Charge, ErrorBodies> {
     if json.len() <= UNCHARGED {
         return Ok(shared.account.nothing());
     }
@@ -57,7 +57,7 @@ async fn to_hold(
 }
 
 /// Room to write arguments with what references bring in.
-pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, Refused> {
+pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, ErrorBodies> {
     charged(shared, bytes, Purpose::Resolved).ok_or_else(no_room)
 }
 
@@ -69,7 +69,7 @@ fn charged(shared: &Shared, bytes: usize, purpose: Purpose) -> Option<Charge> {
 }
 
 /// Whether resolved arguments can be sent at all: what is beyond a message is not written first.
-pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Refused> {
+pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), ErrorBodies> {
     let limit = shared.tools.config.limits.message_bytes;
     if bytes <= limit {
         return Ok(());
@@ -112,7 +112,7 @@ pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
     shared.refused(refusal::body(ErrorCode::LimitExceeded, message, advice))
 }
 
-fn no_room() -> Refused {
+fn no_room() -> ErrorBodies {
     let message = "the gateway's memory limit is reached: the call was not made";
     let advice = "call again when other calls have returned; if none are running, write fewer values, or refer to large data";
     refusal::body(ErrorCode::LimitExceeded, message, advice)

@@ -10,7 +10,7 @@
 //!   it. Clients with neither cannot be told apart; they have tasks together, as many as several of the former.
 
 use super::{
-    client::{ClientTools, OfClient, Shared},
+    client::{ClientState, ClientTools, Shared},
     place::Place,
     result::{Passing, RecordedCall, Replay, pass_on},
 };
@@ -32,12 +32,12 @@ pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<T
 pub(super) enum Task {
     Running(Box<RecordedCall>),
     /// It has a result, which may be asked for again; or nothing of it is recorded.
-    Done(Box<Done>),
+    Done(Box<FinishedTask>),
 }
 
 /// How a task's result is shown, and the digest of the one that was taken.
 #[derive(Clone)]
-pub(super) struct Done {
+pub(super) struct FinishedTask {
     replay: Replay,
     /// Where the result lives.
     place: Arc<Place>,
@@ -57,7 +57,7 @@ enum End {
 
 /// How many tasks may be in flight and known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct TaskLimits {
     /// In flight at most, a part of all calls that may be: beyond, the one that was not asked about for
     /// longest is given up.
     running: usize,
@@ -79,9 +79,9 @@ const KNOWN: usize = 4;
 /// The most bytes of a task's id; a task with a longer one is not followed.
 const MAX_ID_BYTES: usize = 4096;
 
-impl Room {
+impl TaskLimits {
     /// Of so many calls that may be in flight.
-    pub(super) fn of(calls: usize, is_shared: bool) -> Self {
+    pub(super) fn new(calls: usize, is_shared: bool) -> Self {
         let part = if is_shared { SHARED_PART } else { PART };
         let running = (calls / part).clamp(1, MAX_RUNNING);
         Self {
@@ -92,7 +92,7 @@ impl Room {
 }
 
 /// What of an answer about a task is a tool's result.
-enum Holds<'d> {
+enum TaskAnswer<'d> {
     All,
     Member(Cursor<'d>),
     /// The task failed or was cancelled.
@@ -107,7 +107,7 @@ impl Task {
         let Self::Running(kept) = self else {
             return None;
         };
-        let done = Done {
+        let done = FinishedTask {
             replay: kept.replay.clone(),
             place: Arc::clone(&kept.shared.place),
             end,
@@ -148,15 +148,15 @@ impl ClientTools {
         };
         let pass_on = |said| pass_on(said, passing);
         let (member, inner) = match holds(root) {
-            Holds::All => (None, said.clone()),
-            Holds::Member(inner) => (Some(inner), inner.shared()),
-            Holds::Nothing(status) => {
+            TaskAnswer::All => (None, said.clone()),
+            TaskAnswer::Member(inner) => (Some(inner), inner.shared()),
+            TaskAnswer::Nothing(status) => {
                 if let Some(task) = task {
                     fail(&task, &status).await;
                 }
                 return pass_on(said).await;
             }
-            Holds::NotYet => return pass_on(said).await,
+            TaskAnswer::NotYet => return pass_on(said).await,
         };
         let shown = match task {
             Some(task) => {
@@ -190,13 +190,13 @@ impl ClientTools {
             return;
         };
         let document = indexed(said.clone()).await;
-        if let Ok(Holds::Nothing(status)) = document.root().map(holds) {
+        if let Ok(TaskAnswer::Nothing(status)) = document.root().map(holds) {
             fail(&task, &status).await;
         }
     }
 }
 
-impl OfClient {
+impl ClientState {
     /// Keeps a call in flight until its task has a result; given up where that could not be told by its id.
     pub(super) fn remember_task(&self, task: String, kept: RecordedCall) {
         if task.len() > MAX_ID_BYTES {
@@ -248,12 +248,12 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     if done.end == End::Failed {
         // This may be why.
         let shared = shared.at(Arc::clone(&done.place));
-        if let Some(replay) = done.replay.of_late_failure(&shared, &result).await {
+        if let Some(replay) = done.replay.late_failure(&shared, &result).await {
             done.replay = replay;
             done.end = End::Result(came);
         }
     }
-    let Done { replay, place, end } = Done::clone(done);
+    let FinishedTask { replay, place, end } = FinishedTask::clone(done);
     drop(task);
     let shared = shared.at(place);
     let is_same = end == End::Result(came);
@@ -264,27 +264,27 @@ fn is_result(root: Cursor<'_>) -> bool {
     has_any(root, &["content", "structuredContent", "isError"])
 }
 
-fn holds(root: Cursor<'_>) -> Holds<'_> {
+fn holds(root: Cursor<'_>) -> TaskAnswer<'_> {
     if is_result(root) {
-        return Holds::All;
+        return TaskAnswer::All;
     }
     let text = |key: &str| root.get(key).and_then(Cursor::as_str);
     let inner = root.get(RESULT);
     let inner = inner.filter(|inner| inner.kind() == Kind::Object);
     match (text("status").as_deref(), inner) {
-        (Some(status @ ("failed" | "cancelled")), _) => Holds::Nothing(status.to_owned()),
-        (Some("completed"), Some(inner)) => Holds::Member(inner),
-        (_, Some(inner)) if is_result(inner) => Holds::Member(inner),
+        (Some(status @ ("failed" | "cancelled")), _) => TaskAnswer::Nothing(status.to_owned()),
+        (Some("completed"), Some(inner)) => TaskAnswer::Member(inner),
+        (_, Some(inner)) if is_result(inner) => TaskAnswer::Member(inner),
         // A result with nothing in it, which says nothing of a task.
         (None, None) if root.kind() == Kind::Object => {
             let is_of_task = has_any(root, &["taskId", "task"]);
             let is_complete = text("resultType").is_none_or(|kind| kind == "complete");
             if is_complete && !is_of_task {
-                Holds::All
+                TaskAnswer::All
             } else {
-                Holds::NotYet
+                TaskAnswer::NotYet
             }
         }
-        _ => Holds::NotYet,
+        _ => TaskAnswer::NotYet,
     }
 }

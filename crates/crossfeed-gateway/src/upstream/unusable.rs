@@ -2,14 +2,14 @@
 
 use super::UpstreamError;
 use crate::{
-    line::Skimmed,
+    line::MessageSummary,
     message::{Id, Kind, Message, MessageError, RpcError},
     protocol::code,
 };
 
 /// A message that cannot be used, and the errors for both sides.
 pub(super) struct Unusable {
-    skimmed: Skimmed,
+    skimmed: MessageSummary,
     /// For the client that waits for it.
     error: UpstreamError,
     /// For the server, where the message is a request.
@@ -25,7 +25,7 @@ pub(super) enum Notice {
 }
 
 impl Unusable {
-    pub(super) fn invalid(skimmed: Skimmed, error: &MessageError) -> Self {
+    pub(super) fn invalid(skimmed: MessageSummary, error: &MessageError) -> Self {
         Self {
             skimmed,
             error: UpstreamError::Invalid(error.to_string()),
@@ -33,7 +33,7 @@ impl Unusable {
         }
     }
 
-    pub(super) fn too_large(skimmed: Skimmed, limit: usize) -> Self {
+    pub(super) fn too_large(skimmed: MessageSummary, limit: usize) -> Self {
         let error = UpstreamError::TooLarge { limit };
         Self {
             skimmed,
@@ -42,7 +42,7 @@ impl Unusable {
         }
     }
 
-    pub(super) fn no_room(skimmed: Skimmed) -> Self {
+    pub(super) fn no_room(skimmed: MessageSummary) -> Self {
         let why = "the gateway has no memory for this message";
         Self {
             skimmed,
@@ -53,7 +53,7 @@ impl Unusable {
 
     /// Logs the message, without what it says: that may be anyone's data. Returns who must learn of it.
     pub(super) fn report(self, server: &str) -> Option<Notice> {
-        let Skimmed { bytes, id, kind } = self.skimmed;
+        let MessageSummary { bytes, id, kind } = self.skimmed;
         tracing::warn!(server, bytes, ?kind, error = %self.error, "ignored a message");
         let id = id?;
         match kind {

@@ -64,7 +64,7 @@ impl Reply {
 
 /// What becomes of a message.
 #[derive(Debug)]
-pub(super) enum Judged {
+pub(super) enum Verdict {
     /// It is passed on without what the rules withhold.
     Passes(Message),
     /// It cannot be judged, and the server waits for this answer.
@@ -79,15 +79,15 @@ pub(super) fn judged(
     reply: Reply,
     rules: &Arc<RevealRules>,
     room: Option<Charge>,
-) -> Judged {
+) -> Verdict {
     let Some(body) = message.body() else {
-        return Judged::Passes(alone(message));
+        return Verdict::Passes(alone(message));
     };
     let Some(shown) = shown(body, &message, reply, rules) else {
         return unjudged(message.kind(), reply, message.id(), UNJUDGED);
     };
     let message = alone(message);
-    Judged::Passes(match (shown, room) {
+    Verdict::Passes(match (shown, room) {
         (Some(shown), Some(mut room)) => {
             room.keep(shown.len());
             message.with_body(room.hold(shown))
@@ -155,18 +155,18 @@ fn alone(message: Message) -> Message {
 }
 
 /// What becomes of a message that cannot be judged: what waits for an answer gets one.
-pub(super) fn unjudged(kind: Kind, reply: Reply, id: Option<&Id>, why: &str) -> Judged {
+pub(super) fn unjudged(kind: Kind, reply: Reply, id: Option<&Id>, why: &str) -> Verdict {
     let Some(id) = id else {
-        return Judged::Dropped;
+        return Verdict::Dropped;
     };
     let failure = || Message::failure(Some(id), &RpcError::new(code::INTERNAL, why));
     match kind {
         Kind::Response if reply == Reply::ToolResult => {
-            Judged::Passes(Message::response(id, &refusal(why)))
+            Verdict::Passes(Message::response(id, &refusal(why)))
         }
-        Kind::Response | Kind::Error => Judged::Passes(failure()),
-        Kind::Request => Judged::Answered(failure()),
-        Kind::Notification => Judged::Dropped,
+        Kind::Response | Kind::Error => Verdict::Passes(failure()),
+        Kind::Request => Verdict::Answered(failure()),
+        Kind::Notification => Verdict::Dropped,
     }
 }
 

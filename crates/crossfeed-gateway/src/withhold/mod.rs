@@ -25,7 +25,7 @@ use crate::{
 use async_trait::async_trait;
 use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;
-use message::{Judged, Reply};
+use message::{Reply, Verdict};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -71,7 +71,7 @@ impl Connector for Withholding {
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         // What waits for the client waits in `events`, not here.
         let (sender, received) = mpsc::channel(1);
-        let asked = Arc::new(Asked::default());
+        let asked = Arc::new(ExpectedReplies::default());
         let (connected, connection) = watch::channel(None);
         let judge = Judge {
             rules: Arc::clone(&self.rules),
@@ -97,9 +97,9 @@ impl Connector for Withholding {
 /// What the answers to requests are, by the ids of the requests that run. An answer to any other id is
 /// judged as a tool result, which is the strictest.
 #[derive(Default)]
-struct Asked(Mutex<HashMap<Id, Reply>>);
+struct ExpectedReplies(Mutex<HashMap<Id, Reply>>);
 
-impl Asked {
+impl ExpectedReplies {
     /// Notes a request before it is sent.
     fn note(&self, message: &Message) {
         let (Some(id), Some(method)) = (message.id(), message.method()) else {
@@ -122,7 +122,7 @@ impl Asked {
 struct Judge {
     rules: Arc<RevealRules>,
     account: Option<Arc<Account>>,
-    asked: Arc<Asked>,
+    asked: Arc<ExpectedReplies>,
     /// The connection, once it is there.
     connection: watch::Receiver<Option<Weak<dyn Upstream>>>,
 }
@@ -138,12 +138,12 @@ impl Judge {
             let event = match event {
                 None => return,
                 Some(Event::Message { message, related }) => match self.judged(message).await {
-                    Judged::Passes(message) => Event::Message { message, related },
-                    Judged::Answered(answer) => {
+                    Verdict::Passes(message) => Event::Message { message, related },
+                    Verdict::Answered(answer) => {
                         drop(timeout(LINGER, self.answer(answer)).await);
                         continue;
                     }
-                    Judged::Dropped => continue,
+                    Verdict::Dropped => continue,
                 },
                 Some(Event::Failed { id, error }) => {
                     self.asked.take(&id);
@@ -164,7 +164,7 @@ impl Judge {
         }
     }
 
-    async fn judged(&self, message: Message) -> Judged {
+    async fn judged(&self, message: Message) -> Verdict {
         let (kind, id) = (message.kind(), message.id().cloned());
         let reply = match kind {
             Kind::Response | Kind::Error => id.as_ref().map(|id| self.asked.take(id)),
@@ -227,7 +227,7 @@ async fn to_judge(
 /// The connection to a server whose messages are judged.
 struct Connection {
     server: Arc<dyn Upstream>,
-    asked: Arc<Asked>,
+    asked: Arc<ExpectedReplies>,
 }
 
 #[async_trait]

@@ -1,6 +1,6 @@
 use super::{
-    Asked, Judge,
-    message::{self, Judged, NO_ROOM, Reply, TOO_LARGE},
+    ExpectedReplies, Judge,
+    message::{self, NO_ROOM, Reply, TOO_LARGE, Verdict},
 };
 use crate::{
     budget::{Account, Budget, Purpose},
@@ -26,7 +26,7 @@ fn judged(message: Value, reply: Reply) -> Value {
 #[track_caller]
 fn passed(message: Message, reply: Reply) -> Message {
     match message::judged(message, reply, &rules(), None) {
-        Judged::Passes(message) => message,
+        Verdict::Passes(message) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -297,12 +297,12 @@ fn whoever_waits_for_what_cannot_be_judged_gets_an_answer() {
     }
     let request = deep(r#""id":"r","method":"ping","params""#, "DEEP");
     match message::judged(request, Reply::ToolResult, &rules(), None) {
-        Judged::Answered(answer) => assert_eq!(&answer.id().unwrap().raw()[..], b"\"r\""),
+        Verdict::Answered(answer) => assert_eq!(&answer.id().unwrap().raw()[..], b"\"r\""),
         other => panic!("{other:?}"),
     }
     let told = deep(r#""method":"notifications/x","params""#, "DEEP");
     let judged = message::judged(told, Reply::ToolResult, &rules(), None);
-    assert!(matches!(judged, Judged::Dropped), "{judged:?}");
+    assert!(matches!(judged, Verdict::Dropped), "{judged:?}");
 }
 
 /// Judges that nothing is left of what is withheld, in any of the messages that a server may put it in.
@@ -520,7 +520,7 @@ fn the_words_of_the_protocol_stay_though_rules_name_them() {
         let message = Message::parse(message.to_string()).unwrap();
         let came = message.to_bytes();
         match message::judged(message, reply, &rules, None) {
-            Judged::Passes(message) => assert_eq!(message.to_bytes(), came),
+            Verdict::Passes(message) => assert_eq!(message.to_bytes(), came),
             other => panic!("{other:?}"),
         }
     }
@@ -663,7 +663,7 @@ mod any_message {
         #[test]
         fn shows_nothing_that_is_withheld((message, reply) in secret().prop_flat_map(|own| message(Some(own)))) {
             let came = message.to_bytes();
-            if let Judged::Passes(shown) = message::judged(message, reply, &rules(), None) {
+            if let Verdict::Passes(shown) = message::judged(message, reply, &rules(), None) {
                 let shown = shown.to_bytes();
                 let shown = String::from_utf8_lossy(&shown);
                 prop_assert!(!shown.contains("S3CR3T"), "{came:?} shows {shown}");
@@ -693,7 +693,7 @@ async fn a_large_message_is_judged_where_there_is_room() {
         let other = account.charge(taken, Purpose::Answer).unwrap();
         let judge = judge(&account);
         let message = Message::parse(reply.clone()).unwrap();
-        let Judged::Passes(message) = judge.judged(message).await else {
+        let Verdict::Passes(message) = judge.judged(message).await else {
             panic!("nobody is answered");
         };
         let shown: Value = serde_json::from_slice(&message.result().unwrap()).unwrap();
@@ -726,7 +726,7 @@ async fn a_large_list_takes_room_for_its_index_alone() {
     let judge = judge(&budget.account(&Principal::Local));
     let list = Message::request(&Id::number(1), "tools/list", None);
     judge.asked.note(&list);
-    let Judged::Passes(message) = judge.judged(Message::parse(reply).unwrap()).await else {
+    let Verdict::Passes(message) = judge.judged(Message::parse(reply).unwrap()).await else {
         panic!("nobody is answered");
     };
     assert!(message.result().as_deref() == Some(result.as_bytes()));
@@ -737,7 +737,7 @@ fn judge(account: &Arc<Account>) -> Judge {
     Judge {
         rules: rules(),
         account: Some(Arc::clone(account)),
-        asked: Arc::new(Asked::default()),
+        asked: Arc::new(ExpectedReplies::default()),
         connection: watch::channel(None).1,
     }
 }

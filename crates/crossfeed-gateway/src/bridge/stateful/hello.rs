@@ -1,6 +1,6 @@
 //! How a session begins, and the `_meta` of all requests from then on.
 
-use super::{Sent, Session};
+use super::{Purpose, Session};
 use crate::{
     Revision,
     bridge::{
@@ -56,18 +56,23 @@ impl Session {
             level: None,
         };
         let wanted = members::get_text(&params, &["protocolVersion"]).unwrap_or_default();
-        let wanted = Revision::of_session(&wanted);
+        let wanted = Revision::for_session(&wanted);
         self.desk
             .act(Action::Put(FIRST, Outgoing::Speak(Revision::V2026_07_28)));
         self.ask(
             method::DISCOVER,
             None,
-            Sent::Discover { client: id, wanted },
+            Purpose::Discover { client: id, wanted },
         );
     }
 
     /// Sends a request of the bridge's own.
-    pub(super) fn ask(&mut self, method: &str, params: Option<&Bytes>, sent: Sent) -> Option<u64> {
+    pub(super) fn ask(
+        &mut self,
+        method: &str,
+        params: Option<&Bytes>,
+        sent: Purpose,
+    ) -> Option<u64> {
         let params = self.with_meta(params, false)?;
         Some(self.desk.ask(FIRST, method, &params, sent))
     }

@@ -1,6 +1,6 @@
 //! Answers that want input: the client gets the requests in them, and the server its request again, with the answers.
 
-use super::{At, Call, Session};
+use super::{Call, CallState, Session};
 use crate::{
     bridge::{cancelled, driver::Action, members},
     message::{Id, Kind, Message},
@@ -26,10 +26,10 @@ pub(super) struct Round {
     pub(super) state: Option<Bytes>,
     /// The task that wants the input, if one does.
     pub(super) task: Option<Bytes>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) asks: Vec<PendingInput>,
 }
 
-pub(super) struct Ask {
+pub(super) struct PendingInput {
     /// The key as the server wrote it, without its quotes.
     key: Bytes,
     number: u64,
@@ -37,7 +37,7 @@ pub(super) struct Ask {
 }
 
 /// A request of a server to the client: the key, the method, the parameters.
-pub(super) type Asked = (Bytes, String, Option<Bytes>);
+pub(super) type InputRequest = (Bytes, String, Option<Bytes>);
 
 impl Call {
     /// Counts an answer that wants input; fails at too many.
@@ -68,7 +68,7 @@ impl Session {
             if state.is_none() {
                 return self.fail(call, "the server asks for input without naming any");
             }
-            running.at = At::Pause(state);
+            running.state = CallState::Pause(state);
             let pause = MIN_PAUSE * 2_u32.saturating_pow(running.pauses);
             running.pauses += 1;
             self.desk.act(Action::Wake(pause.min(MAX_PAUSE), call));
@@ -83,14 +83,14 @@ impl Session {
     }
 
     /// Sends the requests of a call, or of its task, to the client.
-    pub(super) fn ask_client(&mut self, call: u64, asked: Vec<Asked>, mut round: Round) {
+    pub(super) fn ask_client(&mut self, call: u64, asked: Vec<InputRequest>, mut round: Round) {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
         for (key, method, params) in asked {
             let number = self.desk.number();
             self.asks.insert(number, call);
-            round.asks.push(Ask {
+            round.asks.push(PendingInput {
                 key,
                 number,
                 answer: None,
@@ -98,10 +98,10 @@ impl Session {
             let request = Message::request(&Id::number(number), &method, params.as_ref());
             self.desk.tell(request, Some(running.client.clone()));
         }
-        running.at = At::Client(round);
+        running.state = CallState::Client(round);
     }
 
-    pub(super) fn read_asks(&self, asks: Bytes) -> Result<Vec<Asked>, String> {
+    pub(super) fn read_asks(&self, asks: Bytes) -> Result<Vec<InputRequest>, String> {
         let document = Document::new(asks);
         let root = document.root().map_err(|error| error.to_string())?;
         if root.kind() != Json::Object {
@@ -135,7 +135,8 @@ impl Session {
         let Some((number, call)) = number.and_then(|number| self.asks.remove_entry(&number)) else {
             return;
         };
-        let Some(At::Client(round)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
+        let Some(CallState::Client(round)) = self.calls.get_mut(&call).map(|call| &mut call.state)
+        else {
             return;
         };
         if message.kind() == Kind::Error {
@@ -155,7 +156,8 @@ impl Session {
     }
 
     pub(super) fn pause_over(&mut self, call: u64) {
-        if let Some(At::Pause(state)) = self.calls.get_mut(&call).map(|call| &mut call.at) {
+        if let Some(CallState::Pause(state)) = self.calls.get_mut(&call).map(|call| &mut call.state)
+        {
             let state = state.take();
             self.send_again(call, None, state.as_ref());
         }
@@ -194,8 +196,8 @@ impl Session {
 }
 
 /// The answers under the keys of the requests, as the server wrote these.
-fn responses(asks: &[Ask]) -> Bytes {
-    let answer = |ask: &Ask| {
+fn responses(asks: &[PendingInput]) -> Bytes {
+    let answer = |ask: &PendingInput| {
         let answer = ask.answer.as_deref().unwrap_or(b"null");
         [b"\"", &ask.key[..], b"\":", answer].concat()
     };

@@ -31,7 +31,7 @@ use std::collections::{HashMap, HashSet};
 /// The state between a client with a session and a server without.
 #[derive(Default)]
 pub(super) struct Session {
-    desk: Desk<Sent>,
+    desk: Desk<Purpose>,
     client: hello::Client,
     server: Option<hello::Server>,
     /// Requests of the client that run.
@@ -43,7 +43,7 @@ pub(super) struct Session {
 }
 
 /// The purpose of a request to the server.
-pub(super) enum Sent {
+pub(super) enum Purpose {
     Discover { client: Id, wanted: Revision },
     Call(u64),
     Task(u64),
@@ -56,7 +56,7 @@ struct Call {
     /// As it was sent first.
     request: Message,
     headers: Vec<Header>,
-    at: At,
+    state: CallState,
     rounds: u32,
     pauses: u32,
     /// The keys of the requests that its task has made before.
@@ -64,7 +64,7 @@ struct Call {
 }
 
 /// What a call waits for.
-enum At {
+enum CallState {
     Server(u64),
     Client(input::Round),
     Pause(Option<Bytes>),
@@ -72,9 +72,9 @@ enum At {
 }
 
 impl Era for Session {
-    type Sent = Sent;
+    type Purpose = Purpose;
 
-    fn desk(&mut self) -> &mut Desk<Sent> {
+    fn desk(&mut self) -> &mut Desk<Purpose> {
         &mut self.desk
     }
 
@@ -114,11 +114,11 @@ impl Era for Session {
         let Some(call) = call.and_then(|call| self.finish(call)) else {
             return;
         };
-        match call.at {
-            At::Server(number) => self.desk.cancel(FIRST, number, notification),
-            At::Client(round) => self.take_back(round),
-            At::Pause(_) => {}
-            At::Task(task) => {
+        match call.state {
+            CallState::Server(number) => self.desk.cancel(FIRST, number, notification),
+            CallState::Client(round) => self.take_back(round),
+            CallState::Pause(_) => {}
+            CallState::Task(task) => {
                 if let Some(number) = task.asked {
                     self.desk.sent.remove(&number);
                 }
@@ -127,17 +127,17 @@ impl Era for Session {
         }
     }
 
-    fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Sent>, message: Message) {
+    fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Purpose>, message: Message) {
         match (sent, message.result()) {
             // The answer is not needed, or no longer.
             (None, _) => {}
-            (Some(Sent::Discover { client, wanted }), _) => {
+            (Some(Purpose::Discover { client, wanted }), _) => {
                 self.discovered(&client, wanted, message);
             }
-            (Some(Sent::Listen), _) => self.listen_ended(number, message.error()),
-            (Some(Sent::Task(call)), _) => self.task_told(call, message),
-            (Some(Sent::Call(call)), Some(result)) => self.call_answered(call, message, &result),
-            (Some(Sent::Call(call)), None) => {
+            (Some(Purpose::Listen), _) => self.listen_ended(number, message.error()),
+            (Some(Purpose::Task(call)), _) => self.task_told(call, message),
+            (Some(Purpose::Call(call)), Some(result)) => self.call_answered(call, message, &result),
+            (Some(Purpose::Call(call)), None) => {
                 let error = message.error().unwrap_or_default();
                 let method = self.calls.get(&call).and_then(|call| call.request.method());
                 let error = error_of_sessions(method, error);
@@ -159,7 +159,7 @@ impl Era for Session {
             method::CANCELLED => {
                 let number = members::cancelled_id(&message).and_then(|id| id.as_number());
                 if let Some(number) = number
-                    && let Some((_, Sent::Listen)) = self.desk.sent.get(&number)
+                    && let Some((_, Purpose::Listen)) = self.desk.sent.get(&number)
                 {
                     self.desk.sent.remove(&number);
                     self.listen_ended(number, None);
@@ -178,12 +178,12 @@ impl Era for Session {
         }
     }
 
-    fn failed(&mut self, _: ConnectionId, number: u64, sent: Sent, error: UpstreamError) {
+    fn failed(&mut self, _: ConnectionId, number: u64, sent: Purpose, error: UpstreamError) {
         let (call, is_task) = match sent {
-            Sent::Discover { client, .. } => return self.desk.failed(client, error),
-            Sent::Listen => return self.listen_ended(number, None),
-            Sent::Call(call) => (call, false),
-            Sent::Task(call) => (call, true),
+            Purpose::Discover { client, .. } => return self.desk.failed(client, error),
+            Purpose::Listen => return self.listen_ended(number, None),
+            Purpose::Call(call) => (call, false),
+            Purpose::Task(call) => (call, true),
         };
         if let Some(call) = self.finish(call) {
             // The server has begun the call, whatever became of the last request for it.
@@ -216,7 +216,9 @@ impl Session {
     /// The client's id of what has this id at the server.
     fn client_id(&self, id: &Id) -> Option<Id> {
         match self.desk.sent.get(&id.as_number()?)? {
-            (_, Sent::Call(call) | Sent::Task(call)) => Some(self.calls.get(call)?.client.clone()),
+            (_, Purpose::Call(call) | Purpose::Task(call)) => {
+                Some(self.calls.get(call)?.client.clone())
+            }
             _ => None,
         }
     }
@@ -242,7 +244,7 @@ impl Session {
             client: id,
             request: request.clone(),
             headers: headers.to_vec(),
-            at: At::Pause(None),
+            state: CallState::Pause(None),
             rounds: 0,
             pauses: 0,
             task_asked: HashSet::new(),
@@ -255,8 +257,8 @@ impl Session {
     fn send(&mut self, call: u64, request: Message) {
         if let Some(running) = self.calls.get_mut(&call) {
             let headers = running.headers.clone();
-            let number = self.desk.pass(FIRST, request, headers, Sent::Call(call));
-            running.at = At::Server(number);
+            let number = self.desk.pass(FIRST, request, headers, Purpose::Call(call));
+            running.state = CallState::Server(number);
         }
     }
 
@@ -283,7 +285,7 @@ impl Session {
     fn end(&mut self, call: u64, answer: impl FnOnce(Id) -> Message) {
         if let Some(call) = self.finish(call) {
             self.desk.tell(answer(call.client), None);
-            if let At::Client(round) = call.at {
+            if let CallState::Client(round) = call.state {
                 self.take_back(round);
             }
         }

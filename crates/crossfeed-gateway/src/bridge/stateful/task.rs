@@ -3,7 +3,7 @@
 //! Every call tells a server with tasks that they can be followed. A call is never sent twice to find out: a tool may have
 //! run before it answered with an error.
 
-use super::{At, Sent, Session, input::Round};
+use super::{CallState, Purpose, Session, input::Round};
 use crate::{
     bridge::{
         driver::{Action, FIRST},
@@ -48,7 +48,7 @@ impl Session {
             return self.fail(call, "the server made a task of it without an id");
         };
         if let Some(running) = self.calls.get_mut(&call) {
-            running.at = At::Task(Task { id, asked: None });
+            running.state = CallState::Task(Task { id, asked: None });
             self.desk.act(Action::Wake(interval(result), call));
         }
     }
@@ -61,7 +61,7 @@ impl Session {
     /// Sends a task the input that it wanted.
     pub(super) fn update_task(&mut self, call: u64, task: Bytes, responses: &Bytes) {
         if let Some(running) = self.calls.get_mut(&call) {
-            running.at = At::Task(Task {
+            running.state = CallState::Task(Task {
                 id: task,
                 asked: None,
             });
@@ -70,28 +70,18 @@ impl Session {
     }
 
     fn send_about_task(&mut self, call: u64, method: &str, responses: Option<&Bytes>) {
-        let at = self.calls.get(&call).map(|call| &call.at);
-        let Some(At::Task(Task { id, asked: None })) = at else {
+        let state = self.calls.get(&call).map(|call| &call.state);
+        let Some(CallState::Task(Task { id, asked: None })) = state else {
             return;
         };
-        let id = id.clone();
-        let asked = self.about_task(method, &id, responses, Sent::Task(call));
-        if let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) {
+        let mut params: Vec<(&str, &[u8])> = vec![("taskId", id)];
+        params.extend(responses.map(|responses| ("inputResponses", &responses[..])));
+        let params = self.task_params(&params);
+        let sent = Purpose::Task(call);
+        let asked = params.map(|params| self.desk.ask(FIRST, method, &params, sent));
+        if let Some(CallState::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.state) {
             task.asked = asked;
         }
-    }
-
-    fn about_task(
-        &mut self,
-        method: &str,
-        task: &Bytes,
-        responses: Option<&Bytes>,
-        sent: Sent,
-    ) -> Option<u64> {
-        let mut params: Vec<(&str, &[u8])> = vec![("taskId", task)];
-        params.extend(responses.map(|responses| ("inputResponses", &responses[..])));
-        let params = self.task_params(&params)?;
-        Some(self.desk.ask(FIRST, method, &params, sent))
     }
 
     fn task_params(&self, params: &[(&str, &[u8])]) -> Option<Bytes> {
@@ -101,7 +91,8 @@ impl Session {
 
     /// The server answered a request about a task.
     pub(super) fn task_told(&mut self, call: u64, message: Message) {
-        let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
+        let Some(CallState::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.state)
+        else {
             return;
         };
         task.asked = None;

@@ -15,7 +15,7 @@ const MAX_UNANSWERED: usize = 64;
 
 /// Calls of a session that were cancelled, or failed without an answer, and that the server may still run.
 #[derive(Default)]
-pub(super) struct Unanswered {
+pub(super) struct AbandonedCalls {
     /// The ids under which the server knows them.
     calls: Vec<u64>,
     /// Whether there are others, whose answers would say nothing.
@@ -24,7 +24,7 @@ pub(super) struct Unanswered {
     latest: Option<Instant>,
 }
 
-impl Unanswered {
+impl AbandonedCalls {
     /// Whether the server may still ask for something within such a call.
     pub(super) fn may_ask(&self) -> bool {
         self.latest

@@ -1,6 +1,6 @@
 //! Requests that are passed on to the server, and their answers.
 
-use super::{Asker, Sent, Sessions, input::Ask, session::Held};
+use super::{Asker, Purpose, Sessions, input::Ask, session::ClientRequest};
 use crate::{
     bridge::{
         desk::Desk,
@@ -49,7 +49,7 @@ pub(super) struct Call {
     /// What it calls: the name or the address.
     pub(super) target: Option<Bytes>,
     request: (Message, Vec<Header>),
-    as_task: AsTask,
+    as_task: TaskState,
     /// The id that the server knows.
     pub(super) number: Option<u64>,
     /// The level of log messages that it asked for.
@@ -73,11 +73,11 @@ pub(super) struct Call {
 
 /// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
 /// does. Its listing says so; a call is never sent a second time to find out.
-enum AsTask {
-    No,
-    Asked,
+enum TaskState {
+    None,
+    Requested,
     /// The id of the task, as JSON.
-    Made(Bytes),
+    Created(Bytes),
 }
 
 impl Call {
@@ -95,20 +95,20 @@ impl Call {
     /// answer.
     pub(super) fn final_request(&self) -> Option<u64> {
         self.number
-            .filter(|_| !matches!(self.as_task, AsTask::Asked))
+            .filter(|_| !matches!(self.as_task, TaskState::Requested))
     }
 
     /// The request is for a task from here on.
     fn ask_for_task(&mut self) {
         let params = self.request.0.params();
         if let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) {
-            self.as_task = AsTask::Asked;
+            self.as_task = TaskState::Requested;
             self.request.0 = self.request.0.clone().with_body(params);
         }
     }
 
     /// Tells the client of progress, or keeps it until the client comes again.
-    pub(super) fn tell_progress(&mut self, params: Bytes, desk: &mut Desk<Sent>) {
+    pub(super) fn tell_progress(&mut self, params: Bytes, desk: &mut Desk<Purpose>) {
         let Some(client) = &self.client else {
             if params.len() <= UNCHARGED {
                 if self.progress.len() >= MAX_PROGRESS {
@@ -148,7 +148,7 @@ impl Sessions {
     pub(super) fn call(&mut self, id: Id, asker: Asker, message: Message, headers: &[Header]) {
         let number = self.desk.number();
         let may_ask = ASKING.contains(&message.method().unwrap_or_default());
-        let Some(link) = self.in_session(&id, (asker, may_ask), Held::Call(number)) else {
+        let Some(link) = self.in_session(&id, (asker, may_ask), ClientRequest::Call(number)) else {
             return;
         };
         let params = message.params().unwrap_or_default();
@@ -165,7 +165,7 @@ impl Sessions {
             method: request.method().unwrap_or_default().to_owned(),
             target: target(&params),
             request: (request, headers.to_vec()),
-            as_task: AsTask::No,
+            as_task: TaskState::None,
             number: None,
             level: None,
             token: members::get(&params, &["_meta", "progressToken"]).map(Token::new),
@@ -178,9 +178,9 @@ impl Sessions {
             came_back: false,
         };
         call.came(id.clone(), &params);
-        self.by_client.insert(id, Held::Call(number));
+        self.by_client.insert(id, ClientRequest::Call(number));
         self.calls.insert(number, call);
-        self.go_on(link, Held::Call(number));
+        self.go_on(link, ClientRequest::Call(number));
     }
 
     pub(super) fn send_call(&mut self, call: u64) {
@@ -193,7 +193,7 @@ impl Sessions {
             .as_ref()
             .and_then(|target| members::get_text(target, &[]))
             && running.method == CALL
-            && matches!(running.as_task, AsTask::No)
+            && matches!(running.as_task, TaskState::None)
             && self.tasks_only.contains(&name)
             && (self.sessions.get(&running.link)).is_some_and(|session| session.has(&TASKS))
         {
@@ -206,7 +206,7 @@ impl Sessions {
         if let Some(level) = level {
             self.ask_for_logs(link, level);
         }
-        self.desk.sent.insert(number, (link, Sent::Call(call)));
+        self.desk.sent.insert(number, (link, Purpose::Call(call)));
         let request = request.with_id(Id::number(number));
         self.desk
             .act(Action::Put(link, Outgoing::Message(request, headers)));
@@ -235,7 +235,7 @@ impl Sessions {
         let Some(running) = self.finish(call) else {
             return;
         };
-        self.forget_held(running.link, &Held::Call(call));
+        self.forget_held(running.link, &ClientRequest::Call(call));
         let Some(number) = running.number.filter(|_| running.outcome.is_none()) else {
             return;
         };
@@ -243,10 +243,11 @@ impl Sessions {
         for ask in running.asks {
             self.refuse_ask(running.link, ask, "the client has cancelled the request");
         }
-        if let AsTask::Made(task) = &running.as_task {
+        if let TaskState::Created(task) = &running.as_task {
             let params = members::object(&[("taskId", task)]);
             let name = method::CANCEL_TASK;
-            self.desk.ask(running.link, name, &params, Sent::Unasked);
+            self.desk
+                .ask(running.link, name, &params, Purpose::AnswerIgnored);
         }
         self.desk.cancel(running.link, number, notification);
     }
@@ -295,7 +296,7 @@ impl Sessions {
     /// Whether an answer says that a call became a task: the call goes on.
     fn is_about_task(&mut self, number: u64, message: &Message) -> bool {
         let call = self.calls.get_mut(&number);
-        let Some(call) = call.filter(|call| matches!(call.as_task, AsTask::Asked)) else {
+        let Some(call) = call.filter(|call| matches!(call.as_task, TaskState::Requested)) else {
             return false;
         };
         let result = message.result();
@@ -304,8 +305,8 @@ impl Sessions {
             return false;
         };
         let params = members::object(&[("taskId", &task)]);
-        call.as_task = AsTask::Made(task);
-        let (name, sent) = (method::TASK_RESULT, Sent::Call(number));
+        call.as_task = TaskState::Created(task);
+        let (name, sent) = (method::TASK_RESULT, Purpose::Call(number));
         call.number = Some(self.desk.ask(call.link, name, &params, sent));
         true
     }
@@ -317,7 +318,7 @@ impl Sessions {
             return false;
         };
         // What was made a task has run.
-        let may_wait = !call.came_back && !matches!(call.as_task, AsTask::Made(_));
+        let may_wait = !call.came_back && !matches!(call.as_task, TaskState::Created(_));
         let session = self.sessions.get_mut(&call.link);
         let Some(session) = session.filter(|session| may_wait && session.is_ready()) else {
             return false;
@@ -326,7 +327,7 @@ impl Sessions {
         call.number = None;
         // The next session asks anew, under ids that may be the same.
         call.asks.clear();
-        session.held.push(Held::Call(number));
+        session.held.push(ClientRequest::Call(number));
         true
     }
 
@@ -341,10 +342,10 @@ impl Sessions {
         self.give_up(&call);
         // The server made a task of it, whatever became of what was asked about that.
         let error = match call.as_task {
-            AsTask::Made(_) => error.after_taking(),
+            TaskState::Created(_) => error.after_taking(),
             // In a session that had just begun, the refusal means something else.
             _ if call.came_back && is_over => error.after_sending(),
-            AsTask::No | AsTask::Asked => error,
+            TaskState::None | TaskState::Requested => error,
         };
         if let Some(id) = call.client {
             self.desk.failed(id, error);

@@ -4,7 +4,7 @@
 //! request comes again with what was asked for: that goes to the server, and the call goes on. A call
 //! whose request does not come again is given up.
 
-use super::{Sessions, call::target, session::Held};
+use super::{Sessions, call::target, session::ClientRequest};
 use crate::{
     bridge::{desk::unknown_method, driver::ConnectionId, members},
     message::{Id, Message, RpcError},
@@ -227,7 +227,7 @@ impl Sessions {
         });
         let outcome = call.outcome.take();
         let asks = !call.asks.is_empty();
-        self.by_client.insert(id, Held::Call(number));
+        self.by_client.insert(id, ClientRequest::Call(number));
         if let Some(outcome) = outcome {
             if let Some(call) = self.finish(number) {
                 self.deliver(call, outcome);

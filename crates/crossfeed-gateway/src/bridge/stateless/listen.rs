@@ -1,6 +1,6 @@
 //! Subscriptions of clients, fed by the notifications of the server in its session.
 
-use super::{Asker, Sent, Sessions, session::Held};
+use super::{Asker, Purpose, Sessions, session::ClientRequest};
 use crate::{
     bridge::{
         about_resource,
@@ -55,10 +55,11 @@ impl Sessions {
             .filter(|(_, _, flag)| members::is_true(&filter, &[flag]));
         let wanted = wanted.map(|(list, _, _)| *list).collect();
         let number = self.desk.number();
-        let Some(link) = self.in_session(&id, (asker, false), Held::Listen(number)) else {
+        let Some(link) = self.in_session(&id, (asker, false), ClientRequest::Listen(number)) else {
             return;
         };
-        self.by_client.insert(id.clone(), Held::Listen(number));
+        self.by_client
+            .insert(id.clone(), ClientRequest::Listen(number));
         let listen = Listen {
             client: id,
             link,
@@ -69,7 +70,7 @@ impl Sessions {
             acknowledged: false,
         };
         self.listens.insert(number, listen);
-        self.go_on(link, Held::Listen(number));
+        self.go_on(link, ClientRequest::Listen(number));
     }
 
     pub(super) fn begin_listening(&mut self, number: u64) {
@@ -89,7 +90,7 @@ impl Sessions {
         let link = listen.link;
         for uri in uris {
             let params = about_resource(&uri);
-            let sent = Sent::Subscribe {
+            let sent = Purpose::Subscribe {
                 listen: number,
                 uri,
             };
@@ -184,7 +185,7 @@ impl Sessions {
             return;
         };
         self.by_client.remove(&listen.client);
-        self.forget_held(listen.link, &Held::Listen(number));
+        self.forget_held(listen.link, &ClientRequest::Listen(number));
         for uri in listen.honoured {
             self.unsubscribe(listen.link, &uri);
         }
@@ -202,7 +203,7 @@ impl Sessions {
         if *count == 0 {
             session.subscriptions.remove(uri);
             let params = about_resource(uri);
-            (self.desk).ask(link, method::UNSUBSCRIBE, &params, Sent::Unasked);
+            (self.desk).ask(link, method::UNSUBSCRIBE, &params, Purpose::AnswerIgnored);
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::{
 use bytes::Bytes;
 use call::Call;
 use listen::Listen;
-use session::{Held, Session};
+use session::{ClientRequest, Session};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     time::Duration,
@@ -56,7 +56,7 @@ pub(super) struct Sessions {
     has_asked: bool,
     /// How long a session may take to begin.
     start_timeout: Duration,
-    desk: Desk<Sent>,
+    desk: Desk<Purpose>,
     sessions: BTreeMap<ConnectionId, Session>,
     /// Whether the first connection was given to a session.
     first_taken: bool,
@@ -64,7 +64,7 @@ pub(super) struct Sessions {
     calls: BTreeMap<u64, Call>,
     listens: BTreeMap<u64, Listen>,
     /// What the requests of clients became.
-    by_client: HashMap<Id, Held>,
+    by_client: HashMap<Id, ClientRequest>,
     /// The calls that wait for their requests to come again.
     by_state: HashMap<String, u64>,
     sweeping: bool,
@@ -74,7 +74,7 @@ pub(super) struct Sessions {
 
 /// The purpose of a request to the server.
 #[derive(Default)]
-pub(super) enum Sent {
+pub(super) enum Purpose {
     Initialize,
     Call(u64),
     Subscribe {
@@ -82,7 +82,7 @@ pub(super) enum Sent {
         uri: String,
     },
     #[default]
-    Unasked,
+    AnswerIgnored,
 }
 
 /// The client in the `_meta` of a request.
@@ -93,9 +93,9 @@ struct Asker {
 }
 
 impl Era for Sessions {
-    type Sent = Sent;
+    type Purpose = Purpose;
 
-    fn desk(&mut self) -> &mut Desk<Sent> {
+    fn desk(&mut self) -> &mut Desk<Purpose> {
         &mut self.desk
     }
 
@@ -136,20 +136,26 @@ impl Era for Sessions {
 
     fn cancel(&mut self, id: &Id, notification: Option<&Message>) {
         match self.by_client.get(id) {
-            Some(Held::Call(call)) => self.cancel_call(*call, notification),
-            Some(Held::Listen(listen)) => self.stop_listening(*listen),
-            Some(Held::Discover(_)) | None => {}
+            Some(ClientRequest::Call(call)) => self.cancel_call(*call, notification),
+            Some(ClientRequest::Listen(listen)) => self.stop_listening(*listen),
+            Some(ClientRequest::Discover(_)) | None => {}
         }
     }
 
-    fn answered(&mut self, link: ConnectionId, number: u64, sent: Option<Sent>, message: Message) {
+    fn answered(
+        &mut self,
+        link: ConnectionId,
+        number: u64,
+        sent: Option<Purpose>,
+        message: Message,
+    ) {
         match sent {
-            Some(Sent::Initialize) => self.initialized(link, &message),
-            Some(Sent::Call(call)) => self.call_answered(call, message),
-            Some(Sent::Subscribe { listen, uri }) => {
+            Some(Purpose::Initialize) => self.initialized(link, &message),
+            Some(Purpose::Call(call)) => self.call_answered(call, message),
+            Some(Purpose::Subscribe { listen, uri }) => {
                 self.subscribed(link, listen, uri, message.kind() == Kind::Response);
             }
-            Some(Sent::Unasked) => {}
+            Some(Purpose::AnswerIgnored) => {}
             None => self.answered_late(link, number),
         }
     }
@@ -162,17 +168,17 @@ impl Era for Sessions {
         self.notice(link, message, related);
     }
 
-    fn failed(&mut self, link: ConnectionId, _: u64, sent: Sent, error: UpstreamError) {
+    fn failed(&mut self, link: ConnectionId, _: u64, sent: Purpose, error: UpstreamError) {
         match sent {
-            Sent::Initialize => {
+            Purpose::Initialize => {
                 let is_crowded = matches!(error, UpstreamError::Crowded { .. });
                 if !(is_crowded && (self.take_place(link) || self.join_another(link))) {
                     self.give_up_session(link, &error);
                 }
             }
-            Sent::Call(call) => self.call_failed(call, error),
-            Sent::Subscribe { listen, uri } => self.subscribed(link, listen, uri, false),
-            Sent::Unasked => {}
+            Purpose::Call(call) => self.call_failed(call, error),
+            Purpose::Subscribe { listen, uri } => self.subscribed(link, listen, uri, false),
+            Purpose::AnswerIgnored => {}
         }
     }
 

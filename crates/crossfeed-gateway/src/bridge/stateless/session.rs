@@ -1,8 +1,8 @@
 //! Sessions: one for each kind of client, opened when it is needed.
 
 use super::{
-    Asker, Sent, Sessions,
-    apart::{SESSIONS, Unanswered},
+    Asker, Purpose, Sessions,
+    apart::{AbandonedCalls, SESSIONS},
 };
 use crate::{
     Revision,
@@ -35,7 +35,7 @@ pub(super) struct Session {
     /// What the server said of itself, once it did.
     hello: Option<Bytes>,
     /// What waits for it to begin; or, once the server does not know it any longer, for another.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<ClientRequest>,
     pub(super) used: Instant,
     /// The level of log messages that the server was told.
     level: Option<usize>,
@@ -46,14 +46,14 @@ pub(super) struct Session {
     /// Whether a call was made that the server may ask within.
     pub(super) has_called: bool,
     /// Such calls that nobody waits for any longer, and that the server may still run.
-    pub(super) unanswered: Unanswered,
+    pub(super) unanswered: AbandonedCalls,
     /// Whether there is another that the client's next call runs in, unless that is busy.
     pub(super) is_extra: bool,
 }
 
 /// What a request of a client became, which may wait for a session to begin.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum ClientRequest {
     Discover(Id),
     Call(u64),
     Listen(u64),
@@ -61,7 +61,7 @@ pub(super) enum Held {
 
 impl Session {
     /// One that is about to begin.
-    pub(super) fn new(asker: Asker, is_extra: bool, held: Vec<Held>) -> Self {
+    pub(super) fn new(asker: Asker, is_extra: bool, held: Vec<ClientRequest>) -> Self {
         Self {
             asker,
             hello: None,
@@ -71,7 +71,7 @@ impl Session {
             subscriptions: HashMap::new(),
             asks: Vec::new(),
             has_called: false,
-            unanswered: Unanswered::default(),
+            unanswered: AbandonedCalls::default(),
             is_extra,
         }
     }
@@ -184,7 +184,7 @@ impl Sessions {
             ("capabilities", &asker.capabilities),
             ("clientInfo", info),
         ]);
-        (self.desk).ask(link, method::INITIALIZE, &params, Sent::Initialize);
+        (self.desk).ask(link, method::INITIALIZE, &params, Purpose::Initialize);
     }
 
     /// Does something in the session of a client, now or when it has begun. `None` where there cannot be one:
@@ -193,7 +193,7 @@ impl Sessions {
         &mut self,
         client: &Id,
         asker: (Asker, bool),
-        held: Held,
+        held: ClientRequest,
     ) -> Option<ConnectionId> {
         let link = self.session_for(asker);
         let reason = match link.and_then(|link| self.sessions.get_mut(&link)) {
@@ -210,28 +210,28 @@ impl Sessions {
     }
 
     pub(super) fn discover(&mut self, id: Id, asker: Asker) {
-        let held = Held::Discover(id.clone());
+        let held = ClientRequest::Discover(id.clone());
         if let Some(link) = self.in_session(&id, (asker, false), held.clone()) {
             self.go_on(link, held);
         }
     }
 
     /// Does what waited, if the session has begun.
-    pub(super) fn go_on(&mut self, link: ConnectionId, held: Held) {
+    pub(super) fn go_on(&mut self, link: ConnectionId, held: ClientRequest) {
         let session = self.sessions.get(&link);
         let Some(hello) = session.and_then(|session| session.hello.clone()) else {
             return;
         };
         match held {
-            Held::Discover(client) => match discovered(&hello) {
+            ClientRequest::Discover(client) => match discovered(&hello) {
                 Some(result) => self.desk.answer(&client, &result),
                 None => {
                     let reason = "the server's description is not an object";
                     self.desk.impossible(&client, reason);
                 }
             },
-            Held::Call(call) => self.send_call(call),
-            Held::Listen(listen) => self.begin_listening(listen),
+            ClientRequest::Call(call) => self.send_call(call),
+            ClientRequest::Listen(listen) => self.begin_listening(listen),
         }
     }
 
@@ -263,11 +263,11 @@ impl Sessions {
     }
 
     /// The client behind what waits, which is forgotten.
-    fn client_of(&mut self, held: &Held) -> Option<Id> {
+    fn client_of(&mut self, held: &ClientRequest) -> Option<Id> {
         let client = match held {
-            Held::Discover(client) => client.clone(),
-            Held::Call(call) => self.finish(*call)?.client?,
-            Held::Listen(listen) => self.listens.remove(listen)?.client,
+            ClientRequest::Discover(client) => client.clone(),
+            ClientRequest::Call(call) => self.finish(*call)?.client?,
+            ClientRequest::Listen(listen) => self.listens.remove(listen)?.client,
         };
         self.by_client.remove(&client);
         Some(client)
@@ -284,7 +284,7 @@ impl Sessions {
         session.level = Some(level);
         let name = crate::protocol::log_level_name(level).unwrap_or_default();
         let params = members::object(&[("level", quoted(name).as_bytes())]);
-        (self.desk).ask(link, method::SET_LEVEL, &params, Sent::Unasked);
+        (self.desk).ask(link, method::SET_LEVEL, &params, Purpose::AnswerIgnored);
     }
 
     pub(super) fn is_idle(&self, link: ConnectionId) -> bool {
@@ -331,12 +331,12 @@ impl Sessions {
         };
         // They come back in any order.
         session.held.sort_by_key(|held| match held {
-            Held::Call(call) => Some(*call),
-            Held::Discover(_) | Held::Listen(_) => None,
+            ClientRequest::Call(call) => Some(*call),
+            ClientRequest::Discover(_) | ClientRequest::Listen(_) => None,
         });
         let opened = self.open_link(None);
         for held in &session.held {
-            if let Held::Call(call) = held
+            if let ClientRequest::Call(call) = held
                 && let Some(call) = self.calls.get_mut(call)
             {
                 call.link = opened;
@@ -360,18 +360,18 @@ impl Sessions {
             self.fail(&held, &unsent);
         }
         let calls = self.calls.iter().filter(|(_, call)| call.link == link);
-        let calls = calls.map(|(call, _)| Held::Call(*call));
+        let calls = calls.map(|(call, _)| ClientRequest::Call(*call));
         let listens = self
             .listens
             .iter()
             .filter(|(_, listen)| listen.link == link);
-        let listens = listens.map(|(listen, _)| Held::Listen(*listen));
+        let listens = listens.map(|(listen, _)| ClientRequest::Listen(*listen));
         for running in calls.chain(listens).collect::<Vec<_>>() {
             self.fail(&running, &sent);
         }
     }
 
-    fn fail(&mut self, failed: &Held, error: &UpstreamError) {
+    fn fail(&mut self, failed: &ClientRequest, error: &UpstreamError) {
         if let Some(client) = self.client_of(failed) {
             self.desk.failed(client, error.clone());
         }
@@ -393,7 +393,7 @@ impl Sessions {
     }
 
     /// What waits in a session that has not begun is not wanted any longer.
-    pub(super) fn forget_held(&mut self, link: ConnectionId, gone: &Held) {
+    pub(super) fn forget_held(&mut self, link: ConnectionId, gone: &ClientRequest) {
         if let Some(session) = self.sessions.get_mut(&link) {
             session.held.retain(|held| held != gone);
         }

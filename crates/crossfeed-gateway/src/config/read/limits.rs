@@ -9,7 +9,7 @@ const MIN_BYTES: usize = 64 << 10;
 const MIN_MEMORY_BYTES: usize = 8 * MIN_BYTES;
 
 pub(super) fn limits(field: Field<'_>) -> Option<Limits> {
-    let mut limits = Limits::of_machine(&field.reader.sources.machine);
+    let mut limits = Limits::for_machine(&field.reader.sources.machine);
     let mut fields = field.fields()?;
     // The other sizes follow from `memoryBytes`.
     let mut bytes = |key| {

@@ -33,7 +33,7 @@ pub enum Format {
 
 impl Format {
     /// The format by the extension of the file, else by the beginning of the text.
-    pub fn of(path: Option<&Path>, text: &str) -> Self {
+    pub fn detect(path: Option<&Path>, text: &str) -> Self {
         let extension = path.and_then(Path::extension);
         let text = text.trim_start_matches('\u{feff}').trim_start();
         match extension.and_then(|extension| extension.to_str()) {
@@ -140,7 +140,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
             anonymous,
             ..listen
         }),
-        limits: limits.unwrap_or_else(|| Limits::of_machine(&reader.sources.machine)),
+        limits: limits.unwrap_or_else(|| Limits::for_machine(&reader.sources.machine)),
         extra_tools: extra_tools.unwrap_or_default(),
         flows,
         profile: fields.take("profile").and_then(|field| field.profile()),

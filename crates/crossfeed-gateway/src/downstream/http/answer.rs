@@ -1,6 +1,6 @@
 //! Answers: bodies that keep the place of their connection, and those that are not streams.
 
-use super::connections::Busy;
+use super::connections::BusyConnection;
 use crate::message::{Id, Message, RpcError};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
@@ -14,10 +14,10 @@ use std::convert::Infallible;
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// An answer, or a refusal: both are sent.
-pub(super) type Answered = Result<Answer, Box<Answer>>;
+pub(super) type AnswerResult = Result<Answer, Box<Answer>>;
 
 /// An answer whose connection runs its request until it is written.
-pub(super) fn kept_busy(answer: Answer, busy: Option<Busy>) -> Answer {
+pub(super) fn kept_busy(answer: Answer, busy: Option<BusyConnection>) -> Answer {
     answer.map(|body| {
         let body = body.map_err(move |never| {
             let _held = &busy;

@@ -45,7 +45,7 @@ pub(super) struct Connections {
 
 #[derive(Default)]
 struct State {
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenConnection>,
     next: u64,
     /// Those whose client is not identified, in the order in which they came, and since when.
     strangers: BTreeMap<u64, Instant>,
@@ -56,7 +56,7 @@ struct State {
 }
 
 /// One connection.
-struct Open {
+struct OpenConnection {
     holder: Option<Principal>,
     /// Requests that run, until their answers are written.
     running: usize,
@@ -94,14 +94,14 @@ pub(super) struct Counts {
 }
 
 /// The place of one connection.
-pub(super) struct Place {
+pub(super) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     closing: watch::Receiver<Closing>,
 }
 
 /// A request that runs on a connection, until its answer is written.
-pub(super) struct Busy {
+pub(super) struct BusyConnection {
     connections: Arc<Connections>,
     number: u64,
 }
@@ -137,7 +137,7 @@ impl Connections {
     }
 
     /// A place for a stranger who came. Waits until there is one.
-    pub(super) async fn place(self: &Arc<Self>) -> Place {
+    pub(super) async fn place(self: &Arc<Self>) -> Slot {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -181,11 +181,11 @@ impl Connections {
         }
     }
 
-    fn taken(self: &Arc<Self>, state: &mut State) -> Place {
+    fn taken(self: &Arc<Self>, state: &mut State) -> Slot {
         state.next += 1;
         let number = state.next;
         let (closing, of_place) = watch::channel(Closing::No);
-        let open = Open {
+        let open = OpenConnection {
             holder: None,
             running: 0,
             idle: None,
@@ -193,7 +193,7 @@ impl Connections {
         };
         state.open.insert(number, open);
         state.strangers.insert(number, Instant::now());
-        Place {
+        Slot {
             connections: Arc::clone(self),
             number,
             closing: of_place,
@@ -264,10 +264,10 @@ impl State {
     }
 }
 
-impl Place {
+impl Slot {
     /// A request of `principal` comes over the connection, which is the principal's from here on. Nothing
     /// where there is no place for it: then the connection is to end.
-    pub(super) fn request(&self, principal: &Principal) -> Option<Busy> {
+    pub(super) fn request(&self, principal: &Principal) -> Option<BusyConnection> {
         let connections = &self.connections;
         let mut guard = connections.state.lock();
         let state = &mut *guard;
@@ -316,8 +316,8 @@ impl Place {
         Some(self.busy())
     }
 
-    fn busy(&self) -> Busy {
-        Busy {
+    fn busy(&self) -> BusyConnection {
+        BusyConnection {
             connections: Arc::clone(&self.connections),
             number: self.number,
         }
@@ -331,7 +331,7 @@ impl Place {
     }
 }
 
-impl Busy {
+impl BusyConnection {
     /// True where the connection is to end with the answer, since its principal has most of its share, or
     /// principals have most of their places.
     pub(super) fn is_last(&self) -> bool {
@@ -352,7 +352,7 @@ fn most_of(places: usize) -> usize {
     places - places / 4
 }
 
-impl Drop for Busy {
+impl Drop for BusyConnection {
     fn drop(&mut self) {
         let mut guard = self.connections.state.lock();
         let state = &mut *guard;
@@ -369,7 +369,7 @@ impl Drop for Busy {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         {
             let mut state = self.connections.state.lock();

@@ -34,8 +34,8 @@ use crate::{
     protocol::code,
     upstream::Backoff,
 };
-use answer::{Answer, Answered, kept_busy, refuse, status};
-use connections::{Busy, Closing, Connections, Place};
+use answer::{Answer, AnswerResult, kept_busy, refuse, status};
+use connections::{BusyConnection, Closing, Connections, Slot};
 use guard::Guard;
 use hyper::{
     Method, Request, StatusCode,
@@ -49,7 +49,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use open_streams::OpenStreams;
-use rate::{Exceeded, Rates};
+use rate::{RateExceeded, Rates};
 use session::Sessions;
 use std::{
     collections::HashMap, convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration,
@@ -172,7 +172,7 @@ impl Http {
     }
 
     /// Serves a connection until it ends, or gives way to others.
-    fn converse(self: Arc<Self>, socket: TcpStream, place: Place) {
+    fn converse(self: Arc<Self>, socket: TcpStream, place: Slot) {
         socket::prepare(&socket);
         let place = Arc::new(place);
         let service = {
@@ -219,7 +219,7 @@ impl Http {
     }
 
     /// Answers a request, and counts those that are refused.
-    async fn handle(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Answer {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, place: &Slot) -> Answer {
         let metrics = self.metrics.clone();
         let response = self.answer(request, place).await;
         let status = response.status();
@@ -233,7 +233,7 @@ impl Http {
         response
     }
 
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Answer {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, place: &Slot) -> Answer {
         let origin = match self.guard.admit(request.headers(), request.uri()) {
             Ok(origin) => origin,
             Err(refusal) => return *refusal,
@@ -245,7 +245,7 @@ impl Http {
         let mut busy = None;
         let answered = Arc::clone(&self).route(request, place, &mut busy).await;
         let mut response = answered.unwrap_or_else(|refusal| *refusal);
-        if busy.as_ref().is_some_and(Busy::is_last) {
+        if busy.as_ref().is_some_and(BusyConnection::is_last) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
         }
@@ -259,9 +259,9 @@ impl Http {
     async fn route(
         self: Arc<Self>,
         request: Request<Incoming>,
-        place: &Place,
-        busy: &mut Option<Busy>,
-    ) -> Answered {
+        place: &Slot,
+        busy: &mut Option<BusyConnection>,
+    ) -> AnswerResult {
         let path = request.uri().path();
         let principal = self.guard.principal(request.headers());
         match (request.method(), path) {
@@ -289,7 +289,7 @@ impl Http {
         Some(servers)
     }
 
-    async fn admitted(self: Arc<Self>, request: Request<Incoming>, who: Principal) -> Answered {
+    async fn admitted(self: Arc<Self>, request: Request<Incoming>, who: Principal) -> AnswerResult {
         match (request.method(), request.uri().path()) {
             // They count what all servers do.
             (&Method::GET, "/metrics") if self.servers_of(&who).is_some() => Err(post::invalid(
@@ -343,7 +343,7 @@ fn unauthorized() -> Box<Answer> {
 }
 
 /// The holder of a token sends more than its rate.
-fn too_many(exceeded: &Exceeded) -> Box<Answer> {
+fn too_many(exceeded: &RateExceeded) -> Box<Answer> {
     let Rate { requests, per } = exceeded.rate;
     let seconds = per.as_secs();
     let what = format!("this token may send {requests} requests in {seconds} s");

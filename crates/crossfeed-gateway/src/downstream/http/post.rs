@@ -2,10 +2,10 @@
 
 use super::{
     Http,
-    answer::{Answer, Answered, body as answer, json, refuse, status},
+    answer::{Answer, AnswerResult, body as answer, json, refuse, status},
     body::{self, BodyError},
-    reply::{Beginning, Reply, leaving},
-    session::{Busy, Session},
+    reply::{NewSession, Reply, leaving},
+    session::{BusySession, Session},
     stateless,
     stream::{Events, ReadFrom, Stream},
 };
@@ -41,12 +41,12 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// What a client accepts.
 #[derive(Clone, Copy)]
-struct Takes {
+struct AcceptedTypes {
     json: bool,
     events: bool,
 }
 
-impl Takes {
+impl AcceptedTypes {
     fn read(headers: &HeaderMap) -> Self {
         let values = headers.get_all(ACCEPT).iter();
         let kinds = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
@@ -67,14 +67,14 @@ impl Http {
         self: Arc<Self>,
         request: Request<Incoming>,
         principal: Principal,
-    ) -> Answered {
+    ) -> AnswerResult {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
         if !is_json(&headers) {
             let what = "messages are `application/json`";
             return Err(invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
         }
-        let takes = Takes::read(&headers);
+        let takes = AcceptedTypes::read(&headers);
         // Whatever is sent before the answer needs a stream.
         if !takes.events {
             let what = "answers are `application/json` or `text/event-stream`: accept both";
@@ -114,10 +114,10 @@ impl Http {
     async fn in_session(
         self: Arc<Self>,
         headers: &HeaderMap,
-        takes: Takes,
+        takes: AcceptedTypes,
         message: Message,
         principal: &Principal,
-    ) -> Answered {
+    ) -> AnswerResult {
         let begins =
             message.kind() == Kind::Request && message.method() == Some(method::INITIALIZE);
         let busy = if begins {
@@ -131,12 +131,12 @@ impl Http {
         if message.kind() != Kind::Request {
             return Ok(deliver(&session.client, message).await);
         }
-        let beginning = begins.then(|| Beginning {
+        let beginning = begins.then(|| NewSession {
             http: Arc::clone(&self),
             id: session.id.clone(),
         });
         // The session ends with a client that leaves before it knows its id.
-        let unanswered = beginning.clone().map(Beginning::or_end);
+        let unanswered = beginning.clone().map(NewSession::or_end);
         if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
             let text = format!("the gateway has no room for another session: too many {what}");
             return Err(self.no_room(what, message.id(), &text));
@@ -190,7 +190,7 @@ impl Http {
         headers: &HeaderMap,
         principal: &Principal,
         id: Option<&Id>,
-    ) -> Result<Busy, Box<Answer>> {
+    ) -> Result<BusySession, Box<Answer>> {
         let refused =
             |status, what: String| refuse(status, id, &RpcError::new(code::INVALID_REQUEST, what));
         let invalid = |what| refused(StatusCode::BAD_REQUEST, what);
@@ -204,13 +204,13 @@ impl Http {
     }
 
     /// The stream of a session.
-    pub(super) fn listen(&self, headers: &HeaderMap, principal: &Principal) -> Answered {
+    pub(super) fn listen(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
         let version = only(headers, header::VERSION).ok().flatten();
         let revision = version.and_then(Revision::parse);
         if revision.is_some_and(Revision::is_stateless) {
             return Err(super::not_allowed());
         }
-        if !Takes::read(headers).events {
+        if !AcceptedTypes::read(headers).events {
             let what = "this is a `text/event-stream`: accept it";
             return Err(invalid(StatusCode::NOT_ACCEPTABLE, what));
         }
@@ -224,7 +224,7 @@ impl Http {
     }
 
     /// The end of a session.
-    pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> Answered {
+    pub(super) async fn delete(&self, headers: &HeaderMap, principal: &Principal) -> AnswerResult {
         let session = self.session(headers, principal, None)?;
         self.sessions.end(&session.id).await;
         Ok(status(StatusCode::NO_CONTENT))
@@ -233,10 +233,10 @@ impl Http {
     async fn stateless(
         self: Arc<Self>,
         headers: &HeaderMap,
-        takes: Takes,
+        takes: AcceptedTypes,
         message: Message,
         principal: Principal,
-    ) -> Answered {
+    ) -> AnswerResult {
         let client = Arc::clone(&self.hub).stateless(principal);
         if let Err(error) = stateless::check(headers, &message, &*client).await {
             return Err(match error.code {

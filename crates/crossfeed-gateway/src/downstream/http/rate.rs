@@ -13,7 +13,7 @@ pub(super) struct Rates(HashMap<String, Bucket>);
 
 /// A holder may send more than its rate.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Exceeded {
+pub(super) struct RateExceeded {
     pub(super) rate: Rate,
     /// When there is room for the next request.
     pub(super) wait: Duration,
@@ -39,7 +39,7 @@ impl Rates {
     }
 
     /// Counts a request.
-    pub(super) fn count(&self, principal: &Principal) -> Result<(), Exceeded> {
+    pub(super) fn count(&self, principal: &Principal) -> Result<(), RateExceeded> {
         match principal {
             Principal::Named(name) => self.0.get(name).map_or(Ok(()), Bucket::take),
             Principal::Local | Principal::Anonymous => Ok(()),
@@ -48,7 +48,7 @@ impl Rates {
 }
 
 impl Bucket {
-    fn take(&self) -> Result<(), Exceeded> {
+    fn take(&self) -> Result<(), RateExceeded> {
         let Rate { requests, per } = self.rate;
         let (now, each) = (Instant::now(), per / requests.get());
         let mut full_at = self.full_at.lock();
@@ -56,7 +56,7 @@ impl Bucket {
         let after = before + each;
         let room = per.checked_sub(after - now);
         if room.is_none() {
-            return Err(Exceeded {
+            return Err(RateExceeded {
                 rate: self.rate,
                 wait: after - now - per,
             });

@@ -2,7 +2,7 @@
 
 use super::{
     Http,
-    session::{Busy, Session},
+    session::{BusySession, Session},
     stream::Stream,
 };
 use crate::{
@@ -15,10 +15,10 @@ use std::sync::{Arc, Weak};
 use tokio::{runtime::Handle, task::JoinHandle};
 
 /// A request that is given up when this is dropped.
-pub(super) type Leaving = ScopeGuard<Unanswered, fn(Unanswered)>;
+pub(super) type GiveUpGuard = ScopeGuard<PendingRequest, fn(PendingRequest)>;
 
 /// Whose request, which one, where its answer was to go, and the task that hands it over.
-type Unanswered = (
+type PendingRequest = (
     Arc<dyn HubClient>,
     Id,
     Weak<dyn MessageSink>,
@@ -26,11 +26,11 @@ type Unanswered = (
 );
 
 /// Gives a request up when its client leaves before the answer.
-pub(super) fn leaving(unanswered: Unanswered) -> Leaving {
+pub(super) fn leaving(unanswered: PendingRequest) -> GiveUpGuard {
     guard(unanswered, give_up)
 }
 
-fn give_up((client, id, reply, started): Unanswered) {
+fn give_up((client, id, reply, started): PendingRequest) {
     // Answered, or given up by the hub already.
     if reply.strong_count() == 0 {
         return;
@@ -48,12 +48,12 @@ fn give_up((client, id, reply, started): Unanswered) {
 
 /// A session whose `initialize` has no answer yet.
 #[derive(Clone)]
-pub(super) struct Beginning {
+pub(super) struct NewSession {
     pub(super) http: Arc<Http>,
     pub(super) id: String,
 }
 
-impl Beginning {
+impl NewSession {
     /// Takes the session off the list: no request finds it any more.
     fn take(&self) -> Option<Arc<Session>> {
         self.http.sessions.take(&self.id)
@@ -72,8 +72,8 @@ impl Beginning {
 /// Where the answers to one request go. When it is dropped, the stream is over.
 pub(super) struct Reply {
     pub(super) stream: Arc<Stream>,
-    pub(super) busy: Option<Busy>,
-    pub(super) beginning: Option<Beginning>,
+    pub(super) busy: Option<BusySession>,
+    pub(super) beginning: Option<NewSession>,
 }
 
 #[async_trait]

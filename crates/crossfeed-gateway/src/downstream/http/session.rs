@@ -48,16 +48,16 @@ pub(super) struct Session {
 }
 
 /// A request that runs: its session is used, and makes room for no other.
-pub(super) struct Busy(Arc<Session>);
+pub(super) struct BusySession(Arc<Session>);
 
-impl Busy {
+impl BusySession {
     fn new(session: &Arc<Session>) -> Self {
         session.busy.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(session))
     }
 }
 
-impl Deref for Busy {
+impl Deref for BusySession {
     type Target = Arc<Session>;
 
     fn deref(&self) -> &Arc<Session> {
@@ -65,7 +65,7 @@ impl Deref for Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusySession {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
         self.0.touch();
@@ -88,7 +88,7 @@ impl Sessions {
 
     /// A session that begins; none when there are as many as there may be and all of them are at work, or
     /// no randomness for its id. Else the one that was idle for longest makes room.
-    pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<Busy> {
+    pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<BusySession> {
         let id = random()?;
         let mut all = self.sessions.lock();
         let has_share = count(&all, principal) >= self.share;
@@ -110,17 +110,17 @@ impl Sessions {
             used: Mutex::new(Instant::now()),
         });
         // Before another request looks for a session that makes room.
-        let busy = Busy::new(&session);
+        let busy = BusySession::new(&session);
         all.insert(id, session);
         Some(busy)
     }
 
     /// The session with this id, if it belongs to the principal.
-    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Busy> {
+    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<BusySession> {
         let all = self.sessions.lock();
         let session = all.get(id)?;
         // The list is free again once it is known that the session makes room for no other.
-        (session.principal == *principal).then(|| Busy::new(session))
+        (session.principal == *principal).then(|| BusySession::new(session))
     }
 
     /// Ends a session.
@@ -270,7 +270,7 @@ mod tests {
         for stream in &streams {
             let text = format!("\"{}\"", "x".repeat(1 << 20));
             let answer = Message::response(&crate::message::Id::number(1), &text.into());
-            let busy = Busy::new(&session);
+            let busy = BusySession::new(&session);
             stream.send(answer).await.unwrap();
             busy.trim();
         }

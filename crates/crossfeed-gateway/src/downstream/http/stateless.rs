@@ -109,7 +109,7 @@ fn check_version(version: &str) -> Result<(), RpcError> {
     let why = "unsupported protocol version";
     Err(RpcError::unsupported_revision(
         why,
-        Revision::of_era(true),
+        Revision::in_era(true),
         version,
     ))
 }

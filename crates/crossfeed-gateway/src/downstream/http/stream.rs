@@ -1,7 +1,7 @@
 //! Streams of events. A stream keeps what it sent for a while, so that a client whose connection broke can continue where
 //! it stopped.
 
-use super::reply::Leaving;
+use super::reply::GiveUpGuard;
 use crate::{
     line::Pieces,
     message::{Kind, Message},
@@ -322,12 +322,12 @@ pub(super) struct Events {
     reader: u64,
     waiting: Pieces,
     silence: Pin<Box<Sleep>>,
-    leaving: Option<Leaving>,
+    leaving: Option<GiveUpGuard>,
 }
 
 impl Events {
     /// Gives the request up when the client leaves before the end.
-    pub(super) fn or_give_up(mut self, leaving: Leaving) -> Self {
+    pub(super) fn or_give_up(mut self, leaving: GiveUpGuard) -> Self {
         self.leaving = Some(leaving);
         self
     }

@@ -12,7 +12,7 @@ use super::{CLOSE_TIMEOUT, running::Running, too_large};
 use crate::{
     budget::Purpose,
     config::Limits,
-    line::{Line, LineReader, Skimmed},
+    line::{Line, LineReader, MessageSummary},
     message::{Kind, Message, RpcError},
     metrics::{Counter, families},
     port::{Hub, HubClient, MessageSink},
@@ -132,7 +132,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     }
 
     /// Does without a message, and tells the side that waits for it.
-    async fn ignore(&self, Skimmed { bytes, id, kind }: Skimmed, error: RpcError) {
+    async fn ignore(&self, MessageSummary { bytes, id, kind }: MessageSummary, error: RpcError) {
         tracing::warn!(
             bytes,
             ?kind,

@@ -24,7 +24,7 @@ use tokio::{
 pub(super) struct Outgoing<W> {
     this: Weak<Self>,
     queue: Mutex<Queue>,
-    writing: Turn<Writing<W>>,
+    writing: Turn<WriteState<W>>,
     gone: watch::Sender<bool>,
 }
 
@@ -35,7 +35,7 @@ struct Queue {
     put: u64,
 }
 
-struct Writing<W> {
+struct WriteState<W> {
     lines: LineWriter<W>,
     /// How many were ever taken from the queue.
     taken: u64,
@@ -46,7 +46,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             queue: Mutex::default(),
-            writing: Turn::new(Writing {
+            writing: Turn::new(WriteState {
                 lines: LineWriter::new(sink),
                 taken: 0,
             }),

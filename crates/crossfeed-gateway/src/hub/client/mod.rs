@@ -94,13 +94,13 @@ struct State {
     session: Option<Arc<ConnectionSet>>,
     stateless: Option<Arc<ConnectionSet>>,
     revision: Option<Revision>,
-    running: HashMap<u64, Running>,
+    running: HashMap<u64, RunningRequest>,
     by_id: HashMap<Id, u64>,
     serial: u64,
     /// Progress tokens of requests that have ended, whose progress is dropped.
     ended: VecDeque<Fingerprint>,
     fingerprints: Fingerprints,
-    asked: HashMap<u64, Asked>,
+    asked: HashMap<u64, ServerRequest>,
     asks: u64,
     /// When its last request came or ended.
     used: Option<Instant>,
@@ -111,7 +111,7 @@ struct State {
 }
 
 /// A request of the client.
-struct Running {
+struct RunningRequest {
     id: Id,
     /// Where its answer goes.
     reply: Arc<dyn MessageSink>,
@@ -128,7 +128,7 @@ struct Running {
 }
 
 /// A request of a server.
-struct Asked {
+struct ServerRequest {
     link: Arc<ServerConnection>,
     /// The number of the connection on which it asked.
     connection: u64,

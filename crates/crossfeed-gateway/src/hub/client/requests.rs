@@ -1,6 +1,6 @@
 //! Requests of a client: admitted, then answered once or given up.
 
-use super::{Client, MAX_ENDED, MAX_KEPT_BYTES, Running, State, has_room, kept_id};
+use super::{Client, MAX_ENDED, MAX_KEPT_BYTES, RunningRequest, State, has_room, kept_id};
 use crate::{
     Revision,
     apart::apart,
@@ -48,7 +48,7 @@ enum Admission {
 
 /// The `_meta` of a request.
 #[derive(Default)]
-struct About {
+struct RequestMeta {
     revision: Option<String>,
     /// The name of the client.
     client: Option<ClientName>,
@@ -56,8 +56,8 @@ struct About {
     token: Option<(Range<usize>, Option<Token>)>,
 }
 
-impl About {
-    async fn of(message: &Message) -> Self {
+impl RequestMeta {
+    async fn from_message(message: &Message) -> Self {
         match message.param(Param::Meta) {
             Some(meta) => apart(meta.len(), move || Self::read(meta)).await,
             None => Self::default(),
@@ -98,7 +98,7 @@ impl Client {
             return false;
         };
         let method = message.method().unwrap_or_default();
-        let about = About::of(&message).await;
+        let about = RequestMeta::from_message(&message).await;
         match self.admit((&message, &about), &id, &reply, is_next) {
             Admission::Runs(serial, side) => {
                 match self.with_own_token(serial, message, &about).await {
@@ -128,7 +128,7 @@ impl Client {
 
     fn admit(
         self: &Arc<Self>,
-        (message, about): (&Message, &About),
+        (message, about): (&Message, &RequestMeta),
         id: &Id,
         reply: &Arc<dyn MessageSink>,
         is_next: bool,
@@ -206,7 +206,7 @@ impl Client {
         } else {
             Arc::clone(reply)
         };
-        let running = Running {
+        let running = RunningRequest {
             id: id.clone(),
             reply: outlet,
             origin: Arc::clone(reply),
@@ -232,7 +232,7 @@ impl Client {
         &self,
         serial: u64,
         message: Message,
-        about: &About,
+        about: &RequestMeta,
     ) -> Option<Message> {
         let Some((place, _)) = about.token.clone().filter(|_| self.is_shared) else {
             return Some(message);
@@ -267,7 +267,7 @@ impl Client {
     }
 
     /// Takes out a running request.
-    pub(super) fn take(&self, serial: u64) -> Option<Running> {
+    pub(super) fn take(&self, serial: u64) -> Option<RunningRequest> {
         let mut state = self.state.lock();
         let running = state.running.remove(&serial)?;
         state.used = Some(Instant::now());
@@ -321,7 +321,7 @@ impl Client {
     /// Sends an answer without waiting for a client that does not read; it counts as a running request until then.
     pub(super) async fn send_soon(&self, reply: Arc<dyn MessageSink>, message: Message) {
         self.leaving.fetch_add(1, Ordering::Relaxed);
-        let leaving = Leaving(Arc::clone(&self.leaving));
+        let leaving = AnswerGuard(Arc::clone(&self.leaving));
         poll_then_spawn(Box::pin(async move {
             let _leaving = leaving;
             let _ = reply.send(message).await;
@@ -374,9 +374,9 @@ impl Client {
 
 impl State {
     /// Drops further progress of a request that has ended, except that of its task.
-    fn end_token(&mut self, running: &Running) {
+    fn end_token(&mut self, running: &RunningRequest) {
         let Some(token) = &running.token else { return };
-        let token = self.fingerprints.of(token.text());
+        let token = self.fingerprints.get(token.text());
         // It may have been the token of another request before.
         self.ended.retain(|ended| *ended != token);
         if !running.goes_on {
@@ -408,9 +408,9 @@ pub(super) fn gave_up() -> Bytes {
 }
 
 /// Counts an answer on its way, until it is dropped.
-struct Leaving(Arc<AtomicUsize>);
+struct AnswerGuard(Arc<AtomicUsize>);
 
-impl Drop for Leaving {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

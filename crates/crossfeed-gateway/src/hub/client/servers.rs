@@ -1,7 +1,7 @@
 //! Notifications and requests of servers to a client: each goes to the stream of the client's request that it belongs to,
 //! under an id that the client has not seen.
 
-use super::{Asked, Client, PROGRESS_TOKEN, is_too_long, kept_id};
+use super::{Client, PROGRESS_TOKEN, ServerRequest, is_too_long, kept_id};
 use crate::{
     apart::read_apart,
     hub::{
@@ -58,13 +58,13 @@ impl Client {
             let servers = self.gateway.config().servers.len().max(1);
             let share = (MAX_PENDING / servers).max(MIN_PENDING_PER_SERVER);
             let mut state = self.state.lock();
-            let of_server = |asked: &&Asked| asked.link.server == link.server;
+            let of_server = |asked: &&ServerRequest| asked.link.server == link.server;
             if state.asked.values().filter(of_server).count() >= share {
                 None
             } else {
                 state.asks += 1;
                 let number = state.asks;
-                let asked = Asked {
+                let asked = ServerRequest {
                     link: Arc::clone(link),
                     connection,
                     id: id.clone(),
@@ -171,8 +171,9 @@ impl Client {
     fn withdrawn(&self, link: &Arc<ServerConnection>, message: &Message) -> Option<Message> {
         let params = message.params()?;
         let id = members::get(&params, &["requestId"])?;
-        let is_it =
-            |_: &u64, asked: &mut Asked| Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id;
+        let is_it = |_: &u64, asked: &mut ServerRequest| {
+            Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id
+        };
         let (number, _) = self.state.lock().asked.extract_if(is_it).next()?;
         let params = members::replaced(&params, &["requestId"], Id::number(number).raw());
         Some(message.clone().with_body(params))
@@ -201,7 +202,7 @@ impl Client {
             }
             found = Progress::OfAnother;
         }
-        if state.ended.contains(&state.fingerprints.of(token.text())) {
+        if state.ended.contains(&state.fingerprints.get(token.text())) {
             found = Progress::OfAnother;
         }
         found

@@ -125,11 +125,11 @@ pub(super) enum Phase {
 }
 
 /// A request without an answer yet.
-struct Waiting {
+struct WaitingRequest {
     reply: PendingReply,
     timer: RequestTimer,
     /// The change of subscriptions if it has a result.
-    note: Option<Note>,
+    note: Option<SubscriptionChange>,
     /// The descriptor that it takes over HTTP.
     _socket: Option<Permit>,
     /// The connection that gave it back, if one did: it is handed over for the second time.
@@ -145,7 +145,7 @@ struct QueuedMessage {
 
 impl QueuedMessage {
     /// A message without an answer.
-    fn of_none(message: Message) -> Self {
+    fn without_answer(message: Message) -> Self {
         Self {
             message,
             headers: Vec::new(),
@@ -157,7 +157,7 @@ impl QueuedMessage {
 /// The state that changes.
 #[derive(Default)]
 pub(super) struct State {
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, WaitingRequest>,
     last_upstream_id: u64,
     queue: VecDeque<QueuedMessage>,
     queued_bytes: usize,
@@ -187,7 +187,7 @@ pub(super) struct State {
     /// Whether the server was told on this connection that the client is initialized.
     greeted: bool,
     /// What the client knows of the server.
-    known: Known,
+    known: Presence,
     /// The last `logging/setLevel` of the client.
     pub(super) level: Option<Bytes>,
     /// The client's subscriptions.
@@ -196,34 +196,37 @@ pub(super) struct State {
 
 /// What a client knows of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Known {
+enum Presence {
     /// Nothing: the client has not seen the server's lists.
     #[default]
-    Nothing,
+    Unknown,
     /// The server is there.
-    There,
+    Present,
     /// The server was there, and has gone since.
     Gone,
 }
 
-impl Known {
+impl Presence {
     fn lose(&mut self) {
-        if *self == Self::There {
+        if *self == Self::Present {
             *self = Self::Gone;
         }
     }
 }
 
 /// A subscription that begins or ends once the server agrees.
-struct Note {
+struct SubscriptionChange {
     uri: String,
     /// The charge of one that begins.
     begins: Option<Charge>,
 }
 
-impl Note {
+impl SubscriptionChange {
     /// The change that a request asks for; fails if there is no memory for it.
-    fn of(message: &Message, client: &Weak<Client>) -> Result<Option<Self>, UpstreamError> {
+    fn from_request(
+        message: &Message,
+        client: &Weak<Client>,
+    ) -> Result<Option<Self>, UpstreamError> {
         let method = message.method().unwrap_or_default();
         if !matches!(method, method::SUBSCRIBE | method::UNSUBSCRIBE) {
             return Ok(None);
@@ -358,15 +361,15 @@ impl ServerConnection {
     pub(super) fn make_known(&self) -> bool {
         let mut state = self.state.lock();
         state.upstream.is_some()
-            && std::mem::replace(&mut state.known, Known::There) != Known::There
+            && std::mem::replace(&mut state.known, Presence::Present) != Presence::Present
     }
 
     /// Notes that the client hears that a server is gone. Whether it knew the server.
     pub(super) fn make_gone(&self) -> bool {
         let mut state = self.state.lock();
-        let is_news = state.known == Known::Gone;
+        let is_news = state.known == Presence::Gone;
         if is_news {
-            state.known = Known::Nothing;
+            state.known = Presence::Unknown;
         }
         is_news
     }
@@ -488,7 +491,7 @@ impl ServerConnection {
 
     /// Makes the next start announce the server's lists to the client: they may have changed.
     pub(super) fn forget_known(&self) {
-        self.state.lock().known = Known::Nothing;
+        self.state.lock().known = Presence::Unknown;
     }
 
     /// Remembers the log level, for when the server comes back.
@@ -750,7 +753,8 @@ impl State {
         if let Some(message) = handshake.initialized.lock().clone() {
             self.greeted = true;
             self.queued_bytes += message.len();
-            self.queue.push_front(QueuedMessage::of_none(message));
+            self.queue
+                .push_front(QueuedMessage::without_answer(message));
         }
     }
 

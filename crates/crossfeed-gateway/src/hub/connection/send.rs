@@ -1,6 +1,9 @@
 //! Hands messages over to a server in order: at once as far as the server takes them, in a task where it does not.
 
-use super::{Answer, Note, PendingReply, QueuedMessage, ServerConnection, Waiting, cancelled};
+use super::{
+    Answer, PendingReply, QueuedMessage, ServerConnection, SubscriptionChange, WaitingRequest,
+    cancelled,
+};
 use crate::{
     hub::{poll_then_spawn::poll_then_spawn, supervisor},
     members,
@@ -49,7 +52,10 @@ impl ServerConnection {
         let method = message.method().unwrap_or_default();
         let taken = self.refusal().map_or(Ok(()), Err).and_then(|()| {
             let socket = self.socket()?;
-            Ok((socket, Note::of(&message, &self.client)?))
+            Ok((
+                socket,
+                SubscriptionChange::from_request(&message, &self.client)?,
+            ))
         });
         let mut state = self.state.lock();
         // It may have ended meanwhile. What ends it changes the phase first, and then takes what waits here.
@@ -66,7 +72,7 @@ impl ServerConnection {
         };
         state.last_upstream_id += 1;
         let upstream_id = state.last_upstream_id;
-        let waiting = Waiting {
+        let waiting = WaitingRequest {
             reply,
             timer,
             note,
@@ -127,7 +133,7 @@ impl ServerConnection {
             let has_room =
                 state.queue.len() < 2 * MAX_QUEUED && state.queued_bytes <= self.max_bytes;
             if has_room {
-                state.put(QueuedMessage::of_none(message));
+                state.put(QueuedMessage::without_answer(message));
             } else {
                 // A server that is still being opened only misses the message.
                 state.is_overrun = state.upstream.is_some();

@@ -1,7 +1,7 @@
 //! Resources belong to the server that listed them first, and what nobody lists is shown to nobody.
 
 use super::fake::{ConnectionSet, Server, World};
-use crate::config::Unlisted;
+use crate::config::UnlistedPolicy;
 use std::time::Duration;
 
 const ALL: &str = r#"{"tools":{},"resources":{"subscribe":true}}"#;
@@ -227,7 +227,7 @@ async fn a_resource_that_a_result_links_to_is_of_the_server_of_the_result() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_holds_up_no_question_that_is_asked_in_turn() {
     let world = World::with(&["hung", "good"], |config| {
-        config.unlisted = Unlisted::AskAll;
+        config.unlisted = UnlistedPolicy::AskAll;
     });
     let (client, mut servers) = world.begun(ALL).await;
     read(&client, "x://1").await;

@@ -2,7 +2,7 @@
 
 use super::fake::{INITIALIZE, Server, World, message};
 use crate::{
-    config::{Prefix, Unlisted},
+    config::{Prefix, UnlistedPolicy},
     message::Message,
     upstream::{Event, UpstreamError},
 };
@@ -18,7 +18,9 @@ fn two() -> World {
 
 /// Two servers that are asked for what nobody lists.
 fn two_in_turn() -> World {
-    World::with(&["a", "b"], |config| config.unlisted = Unlisted::AskAll)
+    World::with(&["a", "b"], |config| {
+        config.unlisted = UnlistedPolicy::AskAll
+    })
 }
 
 fn error(request: &Message, code: i64) -> Message {
@@ -309,7 +311,7 @@ async fn what_one_server_takes_back_another_still_asks() {
 async fn a_server_that_does_not_read_holds_nobody_up() {
     let world = World::with(&["a", "b"], |config| {
         config.limits.requests_per_client = usize::MAX;
-        config.unlisted = Unlisted::AskAll;
+        config.unlisted = UnlistedPolicy::AskAll;
     });
     let (client, mut servers) = world.begun(ALL).await;
     world.fakes[0].is_stuck.store(true, Ordering::Relaxed);

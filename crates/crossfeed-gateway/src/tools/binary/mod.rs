@@ -25,7 +25,7 @@ const ENCODING: (&str, &str) = ("encoding", "base64");
 const MEDIA: &str = "mimeType";
 
 /// One reference in arguments.
-struct Written {
+struct WrittenReference {
     /// Which value of the document is the object, or the text that is one.
     place: u32,
     /// Its own key for the selector, in its spelling.
@@ -77,7 +77,7 @@ pub(super) async fn fitted(
 }
 
 /// A document whose references select what is beside them.
-fn selected(document: &Document, wanted: Vec<(Written, String)>) -> Option<Bytes> {
+fn selected(document: &Document, wanted: Vec<(WrittenReference, String)>) -> Option<Bytes> {
     let root = document.root().ok()?;
     let mut edits = Edits::new(document.raw());
     for (reference, select) in wanted {
@@ -98,7 +98,7 @@ fn put(text: &str, key: &str, value: String) -> Option<Bytes> {
 }
 
 /// The references in arguments, and where they lead.
-fn references(document: &Document) -> Vec<Written> {
+fn references(document: &Document) -> Vec<WrittenReference> {
     let mut found = Vec::new();
     if let Ok(root) = document.root() {
         walk(root, &mut Vec::new(), &mut found);
@@ -107,7 +107,7 @@ fn references(document: &Document) -> Vec<Written> {
 }
 
 /// A document nests no deeper than it may.
-fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<Written>) {
+fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<WrittenReference>) {
     if found.len() >= MAX_REFERENCES {
         return;
     }
@@ -143,14 +143,14 @@ fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<Written>) {
 }
 
 /// The reference that a text is, as models write it.
-fn in_text(place: Cursor<'_>, text: &str, path: &[String]) -> Option<Written> {
+fn in_text(place: Cursor<'_>, text: &str, path: &[String]) -> Option<WrittenReference> {
     read_string(text, &|_| false).ok()??;
     let document = Document::new(text.trim().to_owned());
     reference(place, document.root().ok()?, path.to_vec(), false)
 }
 
 /// The entries of a map of references, or of a list of them.
-fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<Written>) {
+fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<WrittenReference>) {
     let below = |to: &str| {
         let steps = match to.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(Pointer::unescaped).collect(),
@@ -176,7 +176,7 @@ fn reference(
     object: Cursor<'_>,
     to: Vec<String>,
     is_listed: bool,
-) -> Option<Written> {
+) -> Option<WrittenReference> {
     const SPELLED: [(&str, &str, &str); 2] = [
         ("$tool", "$select", "$artifact"),
         ("_tool", "_select", "_artifact"),
@@ -191,7 +191,7 @@ fn reference(
     if text(artifact).is_some() {
         return None;
     }
-    Some(Written {
+    Some(WrittenReference {
         place: place.ordinal(),
         select: text(select_key),
         select_key,

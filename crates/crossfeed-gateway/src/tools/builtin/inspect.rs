@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::tools::{
     client::Shared,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
 };
 use bytes::Bytes;
 use crossfeed_json::quoted;
@@ -13,7 +13,7 @@ use crossfeed_wire::ErrorCode;
 use serde_json::json;
 
 /// Answers by the schema that the tool declares, else by what was learned of its results.
-pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
+pub(super) fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, ErrorBodies> {
     let privacy = shared.privacy();
     let tool_id = arguments.text("tool_id")?.unwrap_or_default();
     let request = InspectRequest::parse(&arguments.0).map_err(|error| vec![error.body()])?;

@@ -7,7 +7,7 @@ mod stored;
 
 use super::{
     client::Shared,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
 };
 use crate::config::ExtraTools;
 use bytes::Bytes;
@@ -66,7 +66,7 @@ struct Arguments(Value);
 
 impl Arguments {
     /// Refuses what the input schema of the tool does not name.
-    fn check(&self, name: &str) -> Result<(), Refused> {
+    fn check(&self, name: &str) -> Result<(), ErrorBodies> {
         let definition = definition(name);
         let Value::Object(given) = &self.0 else {
             let message = "the arguments are not an object";
@@ -97,7 +97,7 @@ impl Arguments {
         name: &str,
         expected: &str,
         read: impl FnOnce(&'v Value) -> Option<T>,
-    ) -> Result<Option<T>, Refused> {
+    ) -> Result<Option<T>, ErrorBodies> {
         let Some(value) = self.0.get(name).filter(|value| !value.is_null()) else {
             return Ok(None);
         };
@@ -108,12 +108,12 @@ impl Arguments {
         })
     }
 
-    fn text(&self, name: &str) -> Result<Option<&str>, Refused> {
+    fn text(&self, name: &str) -> Result<Option<&str>, ErrorBodies> {
         self.read(name, "a string", Value::as_str)
     }
 
     /// A list of strings; one alone is a list of it.
-    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Refused> {
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, ErrorBodies> {
         self.read(name, "a list of strings", |value| match value {
             Value::String(text) => Some(vec![text.clone()]),
             value => {
@@ -124,7 +124,7 @@ impl Arguments {
     }
 
     /// True or false; models write it as a text, too.
-    fn flag(&self, name: &str) -> Result<Option<bool>, Refused> {
+    fn flag(&self, name: &str) -> Result<Option<bool>, ErrorBodies> {
         self.read(name, "true or false", |value| match value {
             Value::String(text) => text.parse().ok(),
             value => value.as_bool(),
@@ -132,7 +132,7 @@ impl Arguments {
     }
 
     /// A number from 0 on; models write it as a text, too.
-    fn count(&self, name: &str) -> Result<Option<usize>, Refused> {
+    fn count(&self, name: &str) -> Result<Option<usize>, ErrorBodies> {
         self.read(name, "an integer from 0 on", |value| match value {
             Value::String(text) => text.trim().parse().ok(),
             // To a schema 100.0 is an integer.
@@ -151,7 +151,11 @@ pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>
     answer.unwrap_or_else(|body| shared.refused(body))
 }
 
-async fn answered(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Result<Bytes, Refused> {
+async fn answered(
+    shared: &Shared,
+    name: &str,
+    arguments: Option<Bytes>,
+) -> Result<Bytes, ErrorBodies> {
     let bytes = arguments.as_ref().map_or(0, Bytes::len);
     if bytes > MAX_ARGUMENT_BYTES {
         let message = format!("the arguments are longer than {MAX_ARGUMENT_BYTES} bytes");

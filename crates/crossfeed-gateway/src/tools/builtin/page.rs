@@ -45,7 +45,7 @@ impl Omission {
 }
 
 /// What of a value is wanted.
-pub(super) struct Wanted {
+pub(super) struct PageRequest {
     /// How it was picked.
     pub(super) select: Option<String>,
     /// It was projected: places in it are not those of what is stored.
@@ -59,7 +59,7 @@ pub(super) struct Wanted {
 }
 
 /// A page of a value.
-pub(super) fn page(json: Vec<u8>, wanted: &Wanted) -> String {
+pub(super) fn page(json: Vec<u8>, wanted: &PageRequest) -> String {
     let document = Document::new(json);
     // Tokens are estimated by characters, which add up.
     let room = wanted.budget.saturating_sub(FRAME).saturating_mul(TOKEN);
@@ -101,7 +101,7 @@ fn text_page(name: &str, text: &str, offset: usize, room: usize) -> String {
 }
 
 /// A page of a list or an object.
-fn parts_page(root: Cursor<'_>, wanted: &Wanted, room: usize) -> String {
+fn parts_page(root: Cursor<'_>, wanted: &PageRequest, room: usize) -> String {
     let room_of_one = room.saturating_sub(2);
     let (open, close, unit) = match root.kind() {
         Kind::Array => ('[', ']', "items"),
@@ -135,7 +135,7 @@ fn parts_page(root: Cursor<'_>, wanted: &Wanted, room: usize) -> String {
 }
 
 /// An item of a list, or its mark.
-fn item(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, Omission) {
+fn item(part: Cursor<'_>, index: usize, wanted: &PageRequest, room: usize) -> (String, Omission) {
     if count_chars(part.raw()) <= room {
         let json = String::from_utf8_lossy(part.raw());
         return (json.into_owned(), Omission::Nothing);
@@ -158,7 +158,7 @@ fn first_fitting(marks: impl IntoIterator<Item = String>, room: usize) -> (Strin
 }
 
 /// A member of an object, or its mark: in place of its value, or of its key and its value.
-fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, Omission) {
+fn member(part: Cursor<'_>, index: usize, wanted: &PageRequest, room: usize) -> (String, Omission) {
     let key = part.key();
     let key = key.text();
     let written = quoted(&key);
@@ -181,7 +181,7 @@ fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (Stri
     first_fitting(marked, room)
 }
 
-impl Wanted {
+impl PageRequest {
     /// The selector of a part.
     fn path(&self, step: &str) -> String {
         match &self.select {
@@ -231,13 +231,13 @@ fn framed(
 
 #[cfg(test)]
 mod tests {
-    use super::{Omission, Wanted, page as page_of};
+    use super::{Omission, PageRequest, page as page_of};
     use crossfeed_tokens::TokenCounter;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     fn page(json: Vec<u8>, select: Option<&str>, offset: usize, budget: usize) -> String {
-        let wanted = Wanted {
+        let wanted = PageRequest {
             select: select.map(str::to_owned),
             is_projected: false,
             as_json: false,
@@ -346,7 +346,7 @@ mod tests {
             r#"{"members":{…},"offset":0,"total":1,"unit":"members"}"#,
         );
         // Where items were left out, the number of an item says nothing.
-        let wanted = |as_json, offset| Wanted {
+        let wanted = |as_json, offset| PageRequest {
             select: None,
             is_projected: true,
             as_json,
@@ -389,7 +389,7 @@ mod tests {
             budget in 50usize..200,
         ) {
             let whole = if is_list { parts.into_iter().map(|(_, part)| part).collect() } else { Value::Object(parts.into_iter().collect()) };
-            let wanted = Wanted { select, is_projected, as_json: false, offset, budget };
+            let wanted = PageRequest { select, is_projected, as_json: false, offset, budget };
             let text = page_of(whole.to_string().into_bytes(), &wanted);
             prop_assert!(TokenCounter::estimate().count(&text) <= budget, "{}", text);
             let Ok(page) = serde_json::from_str::<Value>(&text) else {

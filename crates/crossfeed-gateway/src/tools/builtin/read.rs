@@ -2,13 +2,13 @@
 
 use super::{
     Arguments,
-    page::{Wanted, page},
+    page::{PageRequest, page},
 };
 use crate::{
     apart::apart,
     tools::{
         client::Shared,
-        refusal::{self, Refused},
+        refusal::{self, ErrorBodies},
     },
 };
 use bytes::Bytes;
@@ -26,7 +26,7 @@ const SHARE: usize = 30;
 const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
 
 /// Answers with what is asked for.
-pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
+pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, ErrorBodies> {
     let Some(call_id) = arguments.text("call_id")? else {
         let message = "the required parameter `call_id` is missing";
         let code = ErrorCode::ArgumentsInvalid;
@@ -49,7 +49,7 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
         return Err(refusal::body(code, message, HOW_TO_NAME));
     };
     let session = shared.session();
-    let wanted = Wanted {
+    let wanted = PageRequest {
         select: select.map(str::to_owned),
         is_projected: fields.is_some(),
         as_json: as_json.unwrap_or_default(),
@@ -72,7 +72,7 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
             selected.map(|selected| selected.json)
         }
     };
-    let json = json.map_err(|failure| refusal::of_failure(&failure))?;
+    let json = json.map_err(|failure| refusal::from_failure(&failure))?;
     let text = apart(json.len(), move || page(json, &wanted)).await;
     session.note_shown(&text);
     // Text alone: a page in which something is left out is not JSON.

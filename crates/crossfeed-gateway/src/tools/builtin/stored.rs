@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::tools::{
     client::Shared,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
 };
 use bytes::Bytes;
 use crossfeed_wire::{ErrorBody, ErrorCode};
@@ -14,7 +14,7 @@ const MAX_LINES: usize = 100;
 const DEFAULT_LINES: usize = 20;
 
 /// Lists the results of the session, the most recently used first.
-pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, Refused> {
+pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, ErrorBodies> {
     let offset = arguments.count("offset")?.unwrap_or_default();
     let limit = arguments.count("limit")?;
     let limit = limit.unwrap_or(DEFAULT_LINES).clamp(1, MAX_LINES);

@@ -20,7 +20,7 @@ use std::{
 };
 
 fn tools(profile: Option<&str>) -> Tools {
-    let mut config = GatewayConfig::of_command("none", Vec::new());
+    let mut config = GatewayConfig::from_command("none", Vec::new());
     let transport = config.servers[0].transport.clone();
     let servers = ["a", "b"].map(|name| {
         let mut server = ServerConfig::new(name, transport.clone());
@@ -35,7 +35,7 @@ fn tools(profile: Option<&str>) -> Tools {
 
 fn client(tools: &Tools) -> ClientTools {
     let session = Some("s".to_owned());
-    tools.of(Caller::new(
+    tools.for_caller(Caller::new(
         Principal::Local,
         session,
         Revision::V2025_11_25,
@@ -113,7 +113,7 @@ async fn a_tool_that_changes_costs_one_tool() {
     );
     // For other clients and in another order it is the same work, and another server's is its own.
     all.reverse();
-    let other = tools.of(Caller::new(Principal::Local, None, Revision::V2026_07_28));
+    let other = tools.for_caller(Caller::new(Principal::Local, None, Revision::V2026_07_28));
     other.list(&[page(&all)]).await;
     assert_eq!(tools.listings.worked(0).await, 21);
 }

@@ -18,7 +18,7 @@ pub(in crate::tools) struct HeaderParameter {
 
 impl HeaderParameter {
     /// Those of a schema: scalars that are reached by properties alone.
-    pub(super) fn of(schema: &Value) -> Vec<Self> {
+    pub(super) fn from_schema(schema: &Value) -> Vec<Self> {
         let mut found = Vec::new();
         collect(schema, &mut Vec::new(), &mut found);
         found
@@ -81,7 +81,7 @@ mod tests {
         }});
         let document = Document::new(arguments.to_string());
         let root = document.root().unwrap();
-        let headers: Vec<_> = HeaderParameter::of(&schema)
+        let headers: Vec<_> = HeaderParameter::from_schema(&schema)
             .iter()
             .filter_map(|parameter| parameter.header(root))
             .map(|header| (header.name, header.value))

@@ -51,7 +51,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::Semaphore;
-use unmatched::Declared;
+use unmatched::DeclaredFields;
 
 /// The client that is listed to, as far as the list depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -315,7 +315,7 @@ fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> 
 fn choice(config: &GatewayConfig, server: usize, audience: &Audience) -> Choice {
     let own = config.servers.get(server);
     let own = own.and_then(|server| server.profile.as_deref());
-    Choice::of(
+    Choice::new(
         [own, config.profile.as_deref()],
         audience.client.as_ref().map(|client| client.name.as_str()),
     )
@@ -366,7 +366,7 @@ fn listing(
         let declares = if server.never.is_empty() && config.never.is_empty() {
             None
         } else {
-            Declared::by(&raw)
+            DeclaredFields::by(&raw)
         };
         if let Some(declares) = &declares {
             unmatched.extend(declares.unknown(list.server, server));
@@ -376,12 +376,12 @@ fn listing(
         let outcomes = rewriting.tools.into_iter();
         tools.extend(outcomes.map(|outcome| (list.server, outcome)));
     }
-    unmatched.extend(unmatched::of_several(config, &tools_of));
+    unmatched.extend(unmatched::for_several(config, &tools_of));
     let servers_on = config.servers.iter().enumerate();
     let servers_on = servers_on.filter(|(_, server)| !server.disabled);
     let of_each = servers_on.map(|(index, _)| declared.remove(&index).flatten());
-    if let Some(all) = Declared::of_all(of_each) {
-        unmatched.extend(all.unknown_of_all(config));
+    if let Some(all) = DeclaredFields::union(of_each) {
+        unmatched.extend(all.unknown_to_all(config));
     }
     let own: Vec<_> = tools
         .iter()
@@ -417,7 +417,7 @@ fn listing(
             reports.push(ToolReport::left_out(index, name, why));
             continue;
         };
-        reports.push(ToolReport::of(index, &tool, &name));
+        reports.push(ToolReport::from_tool(index, &tool, &name));
         let to = tool::Audience {
             terms: audience.terms(config, index),
             revision: audience.revision,

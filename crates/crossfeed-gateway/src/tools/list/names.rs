@@ -38,14 +38,14 @@ struct Server {
 }
 
 /// A tool or a prompt as its server knows it: the server's place, and its own name there.
-type Own = (usize, Arc<str>);
+type ServerItem = (usize, Arc<str>);
 
 /// Names that were given, and what they stand for. A name that was given once stands for the same until
 /// the session ends.
 #[derive(Clone, Default)]
 pub(crate) struct Bindings {
-    owners: HashMap<Arc<str>, Own>,
-    names: HashMap<Own, Arc<str>>,
+    owners: HashMap<Arc<str>, ServerItem>,
+    names: HashMap<ServerItem, Arc<str>>,
     room: HashMap<usize, Room>,
     digest: [u8; 32],
 }
@@ -69,16 +69,16 @@ impl Bindings {
         &self.digest
     }
 
-    fn name(&self, own: &Own) -> Option<&Arc<str>> {
+    fn name(&self, own: &ServerItem) -> Option<&Arc<str>> {
         self.names.get(own)
     }
 
-    fn has_room(&self, (server, own): &Own, name: &str) -> bool {
+    fn has_room(&self, (server, own): &ServerItem, name: &str) -> bool {
         let room = self.room.get(server).copied().unwrap_or_default();
         room.names < MAX_NAMES && room.bytes + own.len() + name.len() <= MAX_BYTES
     }
 
-    fn bind(&mut self, own: Own, name: &str) {
+    fn bind(&mut self, own: ServerItem, name: &str) {
         let mut digest = Sha256::new();
         digest.update(self.digest);
         digest.update(own.0.to_le_bytes());
@@ -97,7 +97,7 @@ impl Bindings {
 }
 
 impl Naming {
-    pub(crate) fn of(config: &GatewayConfig) -> Self {
+    pub(crate) fn from_config(config: &GatewayConfig) -> Self {
         let names = config.servers.iter();
         let names = names.map(|server| (!server.disabled).then_some(server.name.as_str()));
         Self::new(&names.collect::<Vec<_>>(), config.prefix)
@@ -155,13 +155,13 @@ impl Naming {
         reserved: &[&str],
     ) -> (Vec<Option<String>>, Arc<Bindings>) {
         if self.is_sole() {
-            return (self.of_sole(items, reserved), Arc::clone(before));
+            return (self.name_sole(items, reserved), Arc::clone(before));
         }
-        let items: Vec<Own> = items
+        let items: Vec<ServerItem> = items
             .iter()
             .map(|(server, own)| (*server, Arc::from(*own)))
             .collect();
-        let is_new = |item: &&Own| before.name(item).is_none();
+        let is_new = |item: &&ServerItem| before.name(item).is_none();
         let mut bindings = Arc::clone(before);
         if items.iter().any(|item| is_new(&item)) {
             let bindings = Arc::make_mut(&mut bindings);
@@ -170,7 +170,7 @@ impl Naming {
                 for (server, own) in &items {
                     servers.entry(own).or_default().insert(*server);
                 }
-                let is_free = |(server, own): &Own| {
+                let is_free = |(server, own): &ServerItem| {
                     let servers = servers.get(&**own).map_or(0, HashSet::len);
                     servers == 1 && !reserved.contains(&&**own) && !self.is_of_another(*server, own)
                 };
@@ -201,7 +201,7 @@ impl Naming {
         (names.collect(), bindings)
     }
 
-    fn of_sole(&self, items: &[(usize, &str)], reserved: &[&str]) -> Vec<Option<String>> {
+    fn name_sole(&self, items: &[(usize, &str)], reserved: &[&str]) -> Vec<Option<String>> {
         let own = items.iter().map(|(_, own)| *own);
         let taken = own.chain(reserved.iter().copied()).map(str::to_owned);
         let mut taken: HashSet<String> = taken.collect();

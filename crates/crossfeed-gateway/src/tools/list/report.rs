@@ -1,6 +1,6 @@
 //! Reports what became of each tool of the servers, before anything is called.
 
-use super::tool::Rewritten;
+use super::tool::RewrittenTool;
 
 /// What became of one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl ToolReport {
     }
 
     /// Of a tool that is shown under a name.
-    pub(super) fn of(server: usize, tool: &Rewritten, shown: &str) -> Self {
+    pub(super) fn from_tool(server: usize, tool: &RewrittenTool, shown: &str) -> Self {
         let listed = tool.listed();
         let decision = listed.decision();
         let style = decision

@@ -9,7 +9,7 @@
 
 use super::{
     Audience, Terms,
-    tool::{Offered, Rewritten},
+    tool::{Offered, RewrittenTool},
 };
 use crate::{
     apart::cpu_time,
@@ -47,13 +47,13 @@ const MAX_TOOL_BYTES: usize = 1 << 20;
 const KEPT_BYTES: usize = 8 << 20;
 
 /// A tool of a server, if it is offered; else its name.
-pub(super) type Outcome = Result<Tool, String>;
+pub(super) type RewriteResult = Result<Tool, String>;
 
 /// A tool that is offered.
 pub(super) struct Tool {
     /// The name that its provider takes.
     pub(super) shown: String,
-    pub(super) tool: Arc<Rewritten>,
+    pub(super) tool: Arc<RewrittenTool>,
 }
 
 /// What rewrites the tools of one server. Cloning shares it.
@@ -66,7 +66,7 @@ pub(super) struct Rewriter {
 }
 
 struct State {
-    tools: LruCache<[u8; 32], Arc<Rewritten>>,
+    tools: LruCache<[u8; 32], Arc<RewrittenTool>>,
     /// Bytes of these.
     kept: usize,
     allowance: Allowance,
@@ -90,7 +90,7 @@ pub(super) struct Job {
 /// What became of a list.
 #[derive(Default)]
 pub(super) struct Rewriting {
-    pub(super) tools: Vec<Outcome>,
+    pub(super) tools: Vec<RewriteResult>,
     /// The names of all tools.
     pub(super) names: Vec<String>,
     /// Whether the time did not suffice: it would another time.
@@ -215,9 +215,9 @@ impl State {
         job: &Job,
         own: &[(&str, &Bytes)],
         is_over: &Stop,
-    ) -> (Vec<Option<Arc<Rewritten>>>, Skipped) {
+    ) -> (Vec<Option<Arc<RewrittenTool>>>, SkipCounts) {
         let base = job.terms.choice.options().with_stop(is_over.clone());
-        let mut skipped = Skipped::default();
+        let mut skipped = SkipCounts::default();
         let mut room = MAX_LIST_BYTES;
         let fits = own.iter().map(|(_, raw)| {
             let fits = raw.len() <= MAX_TOOL_BYTES.min(room);
@@ -260,7 +260,7 @@ impl State {
         name: &str,
         raw: &Bytes,
         base: &ListOptions,
-    ) -> Option<Arc<Rewritten>> {
+    ) -> Option<Arc<RewrittenTool>> {
         let key = key(job.terms, raw);
         if let Some(kept) = self.tools.get(&key) {
             return Some(Arc::clone(kept));
@@ -282,7 +282,7 @@ impl State {
         Some(tool)
     }
 
-    fn keep(&mut self, key: [u8; 32], tool: &Arc<Rewritten>) {
+    fn keep(&mut self, key: [u8; 32], tool: &Arc<RewrittenTool>) {
         self.kept += tool.raw.len();
         if let Some((_, before)) = self.tools.push(key, Arc::clone(tool)) {
             self.kept -= before.raw.len();
@@ -297,12 +297,12 @@ impl State {
 
 /// Tools that were not worked on.
 #[derive(Default)]
-struct Skipped {
+struct SkipCounts {
     for_size: usize,
     for_time: usize,
 }
 
-impl Skipped {
+impl SkipCounts {
     fn any(&self) -> bool {
         self.for_size + self.for_time > 0
     }
@@ -413,16 +413,16 @@ fn worked(
     (options, pieces)
 }
 
-fn finished(job: &Job, (raw, own, listed): Piece, options: &ListOptions) -> Arc<Rewritten> {
+fn finished(job: &Job, (raw, own, listed): Piece, options: &ListOptions) -> Arc<RewrittenTool> {
     let is_chained = !options.never.contains(listed.name()) && !is_marked(&own);
     let place = (job.server, job.server());
-    let tool = Rewritten::new(&job.engine, place, (raw, own, listed), is_chained);
+    let tool = RewrittenTool::new(&job.engine, place, (raw, own, listed), is_chained);
     Arc::new(tool)
 }
 
 /// A tool that is listed as it came, and takes no references. What says that it is never chained, that a
 /// page of its own reads its results, and what goes along as headers is read all the same.
-fn unjudged(job: &Job, name: &str, raw: &Bytes) -> Option<Arc<Rewritten>> {
+fn unjudged(job: &Job, name: &str, raw: &Bytes) -> Option<Arc<RewrittenTool>> {
     let document = Document::new(raw.clone());
     let root = document.root().ok()?;
     let mut own = json!({"name": name});
@@ -450,7 +450,7 @@ pub(in crate::tools) fn unlisted(
     let raw = Bytes::from(own.to_string());
     let options = ListOptions::default().with_never(name);
     let listed = rewritten(vec![own.clone()], &options).pop()?;
-    let tool = Rewritten::new(engine, (index, server), (raw, own, listed), false);
+    let tool = RewrittenTool::new(engine, (index, server), (raw, own, listed), false);
     Some(tool.offered)
 }
 

@@ -42,7 +42,7 @@ async fn listed_at(
     let tools = Tools::new(engine, Arc::new(config));
     let mut caller = Caller::new(Principal::Local, Some("s".to_owned()), revision);
     caller.client = client.map(|name| ClientName::new(name, None));
-    let client = tools.of(caller);
+    let client = tools.for_caller(caller);
     let lists: Vec<_> = pages
         .iter()
         .enumerate()

@@ -34,7 +34,7 @@ pub(super) struct Audience {
 const OUTPUT: &str = "outputSchema";
 
 /// A tool of a server, rewritten.
-pub(super) struct Rewritten {
+pub(super) struct RewrittenTool {
     /// As it came.
     pub(super) raw: Bytes,
     /// What the gateway reads of it.
@@ -85,7 +85,7 @@ impl Offered {
     }
 }
 
-impl Rewritten {
+impl RewrittenTool {
     /// A tool of the server at this place, as it came, what is read of it, and as it is listed.
     pub(super) fn new(
         engine: &Engine,
@@ -99,7 +99,7 @@ impl Rewritten {
         let offered = Offered {
             server: index,
             source: source.into(),
-            headers: HeaderParameter::of(listed.input_schema()),
+            headers: HeaderParameter::from_schema(listed.input_schema()),
             is_chained,
             has_page: described.has_page,
             withheld: Arc::clone(&server.withheld),

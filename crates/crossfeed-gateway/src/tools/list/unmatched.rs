@@ -67,7 +67,7 @@ impl fmt::Display for UnmatchedPattern {
 
 impl UnmatchedPattern {
     /// A pattern for `tool` that none of these tools fits.
-    fn of(
+    fn new(
         server: usize,
         (key, index): (&'static str, usize),
         pattern: &str,
@@ -98,7 +98,7 @@ impl UnmatchedPattern {
 /// Those of patterns for several servers, `server/tool`: of flow rules and of the holders of tokens. `tools`
 /// are the names of each server's, by its place. A pattern is judged once all servers are known that it is
 /// for, and is reported with the first of them.
-pub(super) fn of_several(
+pub(super) fn for_several(
     config: &GatewayConfig,
     tools: &HashMap<usize, Vec<String>>,
 ) -> Vec<UnmatchedPattern> {
@@ -126,7 +126,7 @@ pub(super) fn of_several(
             continue;
         };
         let known: Vec<_> = known.into_iter().flatten().map(String::as_str).collect();
-        let unmatched = UnmatchedPattern::of(*first, (key, index), pattern, tool, &known);
+        let unmatched = UnmatchedPattern::new(*first, (key, index), pattern, tool, &known);
         found.extend(unmatched.map(|unmatched| UnmatchedPattern {
             holder: holder.map(|holder| holder.name.clone()),
             ..unmatched
@@ -150,18 +150,19 @@ pub(super) fn unmatched(
         let patterns = patterns.iter().enumerate();
         patterns.map(move |(place, pattern)| ((key, place), pattern))
     });
-    let found = patterns
-        .filter_map(|(place, pattern)| UnmatchedPattern::of(index, place, pattern, pattern, tools));
+    let found = patterns.filter_map(|(place, pattern)| {
+        UnmatchedPattern::new(index, place, pattern, pattern, tools)
+    });
     found.collect()
 }
 
 /// What the tools of one or more servers declare of their output, where all of them do.
-pub(super) struct Declared {
+pub(super) struct DeclaredFields {
     /// The folded names of all fields, wherever they stand.
     names: BTreeSet<String>,
 }
 
-impl Declared {
+impl DeclaredFields {
     /// By the definitions of tools; none where a tool declares nothing, for then there may be anything.
     pub(super) fn by(tools: &[Bytes]) -> Option<Self> {
         let mut declared = Self {
@@ -177,7 +178,7 @@ impl Declared {
     }
 
     /// What all of several servers declare; none where one of them is not known.
-    pub(super) fn of_all(all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+    pub(super) fn union(all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
         all.reduce(|one, other| {
             let (mut one, other) = (one?, other?);
             one.names.extend(other.names);
@@ -192,7 +193,7 @@ impl Declared {
     }
 
     /// The same of paths for all servers, reported with the first server.
-    pub(super) fn unknown_of_all(&self, config: &GatewayConfig) -> Vec<UnmatchedPattern> {
+    pub(super) fn unknown_to_all(&self, config: &GatewayConfig) -> Vec<UnmatchedPattern> {
         let mut servers = config.servers.iter();
         let first = servers.position(|server| !server.disabled);
         self.unknown_of(NEVER_OF_ALL, first.unwrap_or_default(), &config.never)
@@ -242,7 +243,7 @@ fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Declared, UnmatchedPattern, of_several, unmatched};
+    use super::{DeclaredFields, UnmatchedPattern, for_several, unmatched};
     use crate::config::{FlowRule, GatewayConfig, ServerConfig, TokenConfig};
 
     fn check(server: &ServerConfig, tools: &[&str], expected: &[&str]) {
@@ -255,8 +256,8 @@ mod tests {
 
     #[test]
     fn what_a_holder_may_use_is_looked_for_in_all_its_servers() {
-        let mut config = GatewayConfig::of_command("files", Vec::new());
-        let other = GatewayConfig::of_command("bank", Vec::new());
+        let mut config = GatewayConfig::from_command("files", Vec::new());
+        let other = GatewayConfig::from_command("bank", Vec::new());
         config.servers.extend(other.servers);
         let mut ada = TokenConfig::new("ada", "x");
         let patterns = ["files/read_*", "*/pay", "files/wirte", "bank/x*", "bank/*"];
@@ -265,7 +266,7 @@ mod tests {
         let check = |tools: &[(usize, &[&str])], expected: &[(usize, &str, bool)]| {
             let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let tools = tools.iter().map(|(of, tools)| (*of, names(tools)));
-            let found = of_several(&config, &tools.collect());
+            let found = for_several(&config, &tools.collect());
             let found: Vec<_> = found
                 .iter()
                 .map(|found| (found.server, found.to_string(), found.is_error()))
@@ -288,13 +289,13 @@ mod tests {
 
     #[test]
     fn a_flow_rule_for_a_tool_that_there_is_not_is_found() {
-        let mut config = GatewayConfig::of_command("files", Vec::new());
-        let other = GatewayConfig::of_command("bank", Vec::new());
+        let mut config = GatewayConfig::from_command("files", Vec::new());
+        let other = GatewayConfig::from_command("bank", Vec::new());
         config.servers.extend(other.servers);
         let rule = |from: &str, to: &str| FlowRule::new("r", from, to, false);
         config.flows = vec![rule("files/raed", "bank/*"), rule("files/*", "*/p_*")];
         let tools = [(0, vec!["read".to_owned()]), (1, vec!["pay".to_owned()])];
-        let found = of_several(&config, &tools.into());
+        let found = for_several(&config, &tools.into());
         let said: Vec<_> = found
             .iter()
             .map(|found| (found.to_string(), found.is_error()))
@@ -314,7 +315,9 @@ mod tests {
 
     #[test]
     fn what_fits_no_tool_is_found() {
-        let mut server = GatewayConfig::of_command("x", Vec::new()).servers.remove(0);
+        let mut server = GatewayConfig::from_command("x", Vec::new())
+            .servers
+            .remove(0);
         let tools = ["read_file", "write_file"];
         check(&server, &tools, &[]);
         server.allow = vec!["read_*".to_owned(), "write".to_owned()];
@@ -343,16 +346,16 @@ mod tests {
 
     #[test]
     fn a_field_for_all_servers_is_looked_for_in_all_of_them() {
-        let mut config = GatewayConfig::of_command("x", Vec::new());
+        let mut config = GatewayConfig::from_command("x", Vec::new());
         config.never = crossfeed_projection::Path::parse_list("mail,emial").unwrap();
         let declares = |field: &str| {
             let schema =
                 serde_json::json!({"outputSchema": {"type": "object", "properties": {field: {}}}});
-            Declared::by(&[schema.to_string().into()])
+            DeclaredFields::by(&[schema.to_string().into()])
         };
-        let said = |all: Vec<Option<Declared>>| -> Vec<String> {
-            let declared = Declared::of_all(all.into_iter());
-            let found = declared.map_or_else(Vec::new, |all| all.unknown_of_all(&config));
+        let said = |all: Vec<Option<DeclaredFields>>| -> Vec<String> {
+            let declared = DeclaredFields::union(all.into_iter());
+            let found = declared.map_or_else(Vec::new, |all| all.unknown_to_all(&config));
             assert!(found.iter().all(UnmatchedPattern::is_error));
             found.iter().map(ToString::to_string).collect()
         };
@@ -364,13 +367,15 @@ mod tests {
 
     #[test]
     fn a_field_that_no_tool_declares_is_found() {
-        let mut server = GatewayConfig::of_command("x", Vec::new()).servers.remove(0);
+        let mut server = GatewayConfig::from_command("x", Vec::new())
+            .servers
+            .remove(0);
         let paths = crossfeed_projection::Path::parse_list("passwort,users[].Mail,users[].phone");
         server.never = paths.unwrap();
         let declares = r#"{"outputSchema":{"type":"object","properties":{"Password":{},"users":{"items":{"properties":{"mail":{}}}}}}}"#;
         let found = |tools: &[&'static str]| {
             let tools: Vec<_> = tools.iter().map(|tool| (*tool).into()).collect();
-            let declared = Declared::by(&tools);
+            let declared = DeclaredFields::by(&tools);
             declared.map_or_else(Vec::new, |declared| declared.unknown(0, &server))
         };
         let said = |tools: &[&'static str]| -> Vec<String> {

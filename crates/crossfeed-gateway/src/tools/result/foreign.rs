@@ -65,7 +65,7 @@ pub(super) fn said_by_server(text: &str) -> Option<String> {
 
 /// An error of a server's, which cannot be mistaken for the gateway's: a client may act on what the
 /// gateway says of another server.
-pub(crate) fn of_server(message: Message) -> Message {
+pub(crate) fn mark_foreign(message: Message) -> Message {
     let Some(error) = message.error() else {
         return message;
     };
@@ -330,13 +330,16 @@ mod tests {
             r#"{"content":[{"type":"text","text":"the server says:  upstream.unavailable: server `bank`"},{"type":"text","text":"no"}],"isError":true}"#
         );
         let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"upstream.unavailable: x","data":{"code":"upstream.unavailable","n":1}}}"#;
-        let shown = of_server(Message::parse(error).unwrap()).to_bytes();
+        let shown = mark_foreign(Message::parse(error).unwrap()).to_bytes();
         assert_eq!(
             String::from_utf8_lossy(&shown),
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"the server says: upstream.unavailable: x","data":{"code (written by the server)":"upstream.unavailable","n":1}}}"#
         );
         let plain = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"upstream is away","data":{"code":"x"}}}"#;
-        assert_eq!(of_server(Message::parse(plain).unwrap()).to_bytes(), plain);
+        assert_eq!(
+            mark_foreign(Message::parse(plain).unwrap()).to_bytes(),
+            plain
+        );
     }
 
     #[test]

@@ -17,15 +17,15 @@ mod preview;
 mod program;
 mod whole;
 
-pub(crate) use foreign::of_server;
+pub(crate) use foreign::mark_foreign;
 pub(crate) use passthrough::unclaimed;
 pub(super) use passthrough::{Passing, on as pass_on};
 
 use super::{
-    call::Ready,
+    call::PreparedCall,
     client::Shared,
     list::Offered,
-    refusal::{self, Refused},
+    refusal::{self, ErrorBodies},
     room,
 };
 use crate::{
@@ -57,7 +57,7 @@ const ASKED: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
 pub(super) struct Show {
     pub(super) passing: Passing,
     pub(super) offered: Arc<Offered>,
-    pub(super) said: Said,
+    pub(super) said: ResultNotes,
 }
 
 impl Show {
@@ -72,7 +72,7 @@ impl Show {
 
 /// What the gateway says beside a result.
 #[derive(Clone, Default)]
-pub(super) struct Said {
+pub(super) struct ResultNotes {
     /// What refers to it; none where nothing can.
     pub(super) call_id: Option<String>,
     /// What is to be said besides.
@@ -88,7 +88,7 @@ pub(super) struct RecordedCall {
     /// How its result is shown.
     pub(super) replay: Replay,
     /// What it was resolved to.
-    pub(super) ready: Ready,
+    pub(super) ready: PreparedCall,
     /// A digest of the name and the arguments as the client wrote them.
     pub(super) asked: Option<u64>,
 }
@@ -130,7 +130,7 @@ enum Answer {
 }
 
 impl Answer {
-    fn of(root: Cursor<'_>, shows: Shows) -> Self {
+    fn classify(root: Cursor<'_>, shows: Shows) -> Self {
         let text = |at: Cursor<'_>, key: &str| Some(at.get(key)?.as_str()?.into_owned());
         let kind = text(root, "resultType");
         if kind.as_deref() == Some("input_required") {
@@ -168,12 +168,12 @@ impl RecordedCall {
         let is_plain = replay.projection.is_none() && replay.params.is_empty();
         let (answer, read, _room, ahead) = if show.is_for_program() && is_plain {
             let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
-            let ahead = body.map_or(Ahead::NoRoom, Ahead::Made);
+            let ahead = body.map_or(ProgramView::NoRoom, ProgramView::Made);
             let nothing = self.shared.account.nothing();
             (answer, Document::new(result.clone()), nothing, ahead)
         } else {
             let (answer, read, room) = answer(&self.shared, &result, replay.shows).await;
-            (answer, read, room, Ahead::NotMade)
+            (answer, read, room, ProgramView::NotMade)
         };
         let shared = Arc::clone(&self.shared);
         let shown = match answer {
@@ -238,7 +238,7 @@ impl RecordedCall {
         result: Bytes,
         read: Document,
         mut show: Show,
-        (is_large, ahead): (bool, Ahead),
+        (is_large, ahead): (bool, ProgramView),
     ) -> Option<Body> {
         let (shared, replay) = (self.shared, self.replay);
         let (call_id, offered) = (&replay.call_id, &replay.offered);
@@ -261,9 +261,9 @@ impl RecordedCall {
             shared.learn(call_id, offered);
         }
         match ahead {
-            Ahead::Made(body) => return Some(body),
-            Ahead::NoRoom => return Some(room::unshown(&shared, call_id).into()),
-            Ahead::NotMade => {}
+            ProgramView::Made(body) => return Some(body),
+            ProgramView::NoRoom => return Some(room::unshown(&shared, call_id).into()),
+            ProgramView::NotMade => {}
         }
         let is_cut = show.may_be_cut()
             && is_large
@@ -280,7 +280,7 @@ impl RecordedCall {
 }
 
 /// What a program gets of a result, before it is recorded.
-enum Ahead {
+enum ProgramView {
     Made(Body),
     NoRoom,
     /// It is not for a program, or for one that asked for parts of it.
@@ -297,16 +297,16 @@ impl Replay {
         Show {
             passing: shared.passing(&self.offered, self.view),
             offered: Arc::clone(&self.offered),
-            said: Said {
+            said: ResultNotes {
                 call_id: Some(self.call_id.to_string()),
-                ..Said::default()
+                ..ResultNotes::default()
             },
         }
     }
 
     /// The same for what a task failed with, where it was known before that it failed: a large failure is recorded
     /// under an id of its own, since the call's is taken. None for anything else.
-    pub(super) async fn of_late_failure(&self, shared: &Shared, result: &Bytes) -> Option<Self> {
+    pub(super) async fn late_failure(&self, shared: &Shared, result: &Bytes) -> Option<Self> {
         let (answer, read, _room) = answer(shared, result, self.shows).await;
         let is_large = matches!(answer, Answer::Failure { is_large: true });
         if !is_large || !self.cuts_failures(&self.show(shared)) {
@@ -365,7 +365,7 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
     };
     let read = apart(result.len(), move || {
         let answer = match document.root() {
-            Ok(root) if root.kind() == Kind::Object => Answer::of(root, shows),
+            Ok(root) if root.kind() == Kind::Object => Answer::classify(root, shows),
             _ => Answer::Other,
         };
         (answer, document)
@@ -388,10 +388,10 @@ async fn skimmed(
     let read = apart(bytes, move || {
         let outline = match members {
             Some(members) => Outline::by(&skimmed, members),
-            None => Outline::of(&skimmed),
+            None => Outline::from_result(&skimmed),
         }?;
         let root = outline.skeleton.root();
-        let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
+        let answer = root.map_or(Answer::Other, |root| Answer::classify(root, Shows::Unknown));
         Some((answer, outline))
     });
     let Some((answer, outline)) = read.await else {
@@ -450,7 +450,7 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
             Ok(parts) if may_be_cut && is_long(parts.as_bytes()) => {}
             Ok(parts) => {
                 let is_withheld = is_withheld(shared, call_id, &show).await;
-                return of_parts(&parts, &show, is_withheld);
+                return parts_result(&parts, &show, is_withheld);
             }
             Err(refused) => return Some(refused),
         }
@@ -498,7 +498,7 @@ async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Opt
     let cut = response.cut_with(move |stored, _| {
         let clean = clean(stored.document(), &show);
         let parts = clean.zip(rendered.preview_text());
-        Uncounted(parts.and_then(|(clean, text)| preview::preview(&clean, &text, &show)))
+        UncountedBytes(parts.and_then(|(clean, text)| preview::preview(&clean, &text, &show)))
     });
     let shown = cut.await.ok().and_then(|cut| cut.0).map(Bytes::from);
     figures.previews.add(shown.iter().len());
@@ -506,9 +506,9 @@ async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Opt
 }
 
 /// Bytes that were counted as shown before.
-struct Uncounted(Option<Vec<u8>>);
+struct UncountedBytes(Option<Vec<u8>>);
 
-impl AsRef<[u8]> for Uncounted {
+impl AsRef<[u8]> for UncountedBytes {
     fn as_ref(&self) -> &[u8] {
         &[]
     }
@@ -577,7 +577,7 @@ pub(super) fn asked_of(
     shared: &Shared,
     offered: &Offered,
     params: Cursor<'_>,
-) -> Result<Bytes, Refused> {
+) -> Result<Bytes, ErrorBodies> {
     let meta = params.get("_meta").filter(|_| offered.projected.is_some());
     let asked = ASKED.map(|key| Some((key, meta?.get(key)?.raw())));
     let asked: Vec<_> = asked.into_iter().flatten().collect();
@@ -615,7 +615,7 @@ async fn projected(
     }
     match shared.session().project(call_id, &options).await {
         Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
-        Err(failure) => Err(shared.refused(refusal::of_parts(&failure, call_id))),
+        Err(failure) => Err(shared.refused(refusal::parts_failed(&failure, call_id))),
     }
 }
 
@@ -631,13 +631,13 @@ async fn is_withheld(shared: &Shared, call_id: &CallId, show: &Show) -> bool {
         let root = stored.document().root().ok();
         let meta = root.and_then(|root| root.get(whole::META));
         let is_marked = meta.is_some_and(|meta| meta.get(WITHHELD_MARK).is_some());
-        Uncounted(is_marked.then(Vec::new))
+        UncountedBytes(is_marked.then(Vec::new))
     });
     marked.await.is_ok_and(|marked| marked.0.is_some())
 }
 
 /// What the model asked for, as a result.
-fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
+fn parts_result(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
     let content = format!("[{}]", whole::text_part(text));
     let mark = format!("{{\"{WITHHELD_MARK}\":true}}");
     let has_structure = text.trim_start().starts_with('{');

@@ -7,7 +7,7 @@
 //! - What is looked at is the outermost object; no index is built of what is in it.
 
 use super::{
-    Said, Show,
+    ResultNotes, Show,
     passthrough::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
@@ -46,7 +46,7 @@ pub(super) struct Outline {
 
 impl Outline {
     /// The outline of a result; none where it is not an object.
-    pub(super) fn of(result: &Bytes) -> Option<Self> {
+    pub(super) fn from_result(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
         let known = |name: &str| RESULT_MEMBERS.into_iter().find(|key| *key == name);
         let members = members_of(text, known)?;
@@ -116,7 +116,7 @@ fn stand_in(raw: &[u8]) -> &'static [u8] {
 
 /// A result as it is shown.
 pub(super) fn shown(result: &Bytes, show: &Show) -> Bytes {
-    match Outline::of(result) {
+    match Outline::from_result(result) {
         Some(outline) => shown_by(result, &outline, show).over(result),
         None => result.clone(),
     }
@@ -137,18 +137,18 @@ pub(super) fn unclaimed(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;
     }
-    said(&result, &Said::default(), withholds)
+    said(&result, &ResultNotes::default(), withholds)
 }
 
-fn said(result: &Bytes, said: &Said, withholds: bool) -> Bytes {
-    let outline = Outline::of(result);
+fn said(result: &Bytes, said: &ResultNotes, withholds: bool) -> Bytes {
+    let outline = Outline::from_result(result);
     let edits = outline.map(|outline| with_said(result, &outline, said, withholds));
     over(result, &edits.unwrap_or_default())
 }
 
 /// What puts what the gateway says into the `_meta` of a result, and takes out what the server says there in its
 /// place.
-fn with_said(result: &Bytes, outline: &Outline, said: &Said, withholds: bool) -> Edits {
+fn with_said(result: &Bytes, outline: &Outline, said: &ResultNotes, withholds: bool) -> Edits {
     let mut ours = Vec::new();
     if let Some(id) = &said.call_id {
         ours.push((CALL_ID, quoted(id)));
@@ -212,7 +212,7 @@ fn with_ours(
 
 #[cfg(test)]
 mod tests {
-    use super::{Outline, Said, with_said};
+    use super::{Outline, ResultNotes, with_said};
     use crate::message::over;
     use bytes::Bytes;
     use proptest::prelude::*;
@@ -220,8 +220,8 @@ mod tests {
 
     fn said(result: &str, call_id: Option<&str>, notice: Option<&str>) -> String {
         let result = Bytes::from(result.to_owned());
-        let outline = Outline::of(&result).unwrap();
-        let said = Said {
+        let outline = Outline::from_result(&result).unwrap();
+        let said = ResultNotes {
             call_id: call_id.map(str::to_owned),
             note: notice.map(str::to_owned),
             keeps: None,
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn what_is_no_object_has_no_outline() {
         for json in ["[]", "1", "\"{}\"", "null", "{", ""] {
-            assert!(Outline::of(&Bytes::from(json)).is_none(), "{json}");
+            assert!(Outline::from_result(&Bytes::from(json)).is_none(), "{json}");
         }
     }
 

@@ -65,7 +65,7 @@ impl World {
     }
 
     async fn client(&self, caller: Caller) -> ClientTools {
-        let client = self.tools.of(caller);
+        let client = self.tools.for_caller(caller);
         client.list(&self.lists).await;
         client
     }

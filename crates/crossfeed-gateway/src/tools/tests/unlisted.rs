@@ -13,7 +13,7 @@ async fn several(prefix: Prefix, listed: &[usize]) -> ClientTools {
     let mut world = World::new(servers, Vec::new());
     let config = Arc::make_mut(&mut world.tools.config);
     config.prefix = prefix;
-    world.tools.naming = Arc::new(super::super::Naming::of(config));
+    world.tools.naming = Arc::new(super::super::Naming::from_config(config));
     world.lists.retain(|list| listed.contains(&list.server));
     world.client(local()).await
 }
@@ -50,7 +50,7 @@ async fn what_is_not_listed_takes_no_references() {
 #[tokio::test]
 async fn a_call_goes_to_the_only_server_though_it_cannot_list() {
     let world = World::new(vec![(server("a"), tools())], Vec::new());
-    let client = world.tools.of(local());
+    let client = world.tools.for_caller(local());
     let forward = forward(&client, params("search", json!({}))).await;
     assert_eq!(forward.server, 0);
 }
@@ -71,7 +71,7 @@ async fn where_rules_say_what_may_be_called_nothing_else_is() {
             );
         }
         // Nor where the server cannot say what it has.
-        let client = world.tools.of(local());
+        let client = world.tools.for_caller(local());
         let answer = answered(&client, params("search", json!({}))).await;
         let unavailable = "upstream.unavailable: server `a`: its tool list is not available";
         assert!(error(&answer).starts_with(unavailable), "{answer}");

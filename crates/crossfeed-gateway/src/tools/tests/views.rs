@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     config::{ClientConfig, ClientName, ViewChoice},
     message::{Id, Message},
-    tools::Relisted,
+    tools::FetchedList,
 };
 use crossfeed_wire::View;
 
@@ -375,14 +375,14 @@ async fn a_list_is_shared_by_requests_of_one_reader() {
     let meta = Bytes::from(r#"{"dev.crossfeed/view":"program"}"#);
     let program = client.reader(Some(&meta)).unwrap();
     let model = client.reader(None).unwrap();
-    assert!(matches!(client.relisted(&model), Relisted::Here(_)));
-    assert!(matches!(client.relisted(&program), Relisted::ForAnother));
+    assert!(matches!(client.relisted(&model), FetchedList::Here(_)));
+    assert!(matches!(client.relisted(&program), FetchedList::ForAnother));
     client
         .list_within(&world.lists, true, &program)
         .await
         .unwrap();
-    assert!(matches!(client.relisted(&model), Relisted::ForAnother));
-    let Relisted::Here(list) = client.relisted(&program) else {
+    assert!(matches!(client.relisted(&model), FetchedList::ForAnother));
+    let FetchedList::Here(list) = client.relisted(&program) else {
         panic!("it was listed");
     };
     assert!(
@@ -390,7 +390,7 @@ async fn a_list_is_shared_by_requests_of_one_reader() {
             .contains("outputSchema\":{\"type\":\"object\",\"properties\":{\"items\"")
     );
     client.close().await;
-    assert!(matches!(client.relisted(&program), Relisted::Nothing));
+    assert!(matches!(client.relisted(&program), FetchedList::Nothing));
 }
 
 fn wanted(view: &str) -> Value {

@@ -48,7 +48,7 @@ impl Fetch {
     pub(super) fn new(server: &Url) -> Result<Self, UpstreamError> {
         Ok(Self {
             client: wire::client(true)?,
-            server: Distance::of(server),
+            server: Distance::from_url(server),
         })
     }
 
@@ -59,7 +59,7 @@ impl Fetch {
     /// Whether this may be asked.
     pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
         check(url)?;
-        if Distance::of(url) < self.server {
+        if Distance::from_url(url) < self.server {
             return Err(FetchError::TooNear);
         }
         Ok(())
@@ -121,7 +121,7 @@ enum Distance {
 }
 
 impl Distance {
-    fn of(url: &Url) -> Self {
+    fn from_url(url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let name = host.trim_end_matches('.');
         if name == "localhost" || name.ends_with(".localhost") {
@@ -208,7 +208,7 @@ mod tests {
         fn check(server: &str, url: &str, expected: Result<(), FetchError>) {
             let fetch = Fetch {
                 client: wire::client(false).unwrap(),
-                server: Distance::of(&Url::parse(server).unwrap()),
+                server: Distance::from_url(&Url::parse(server).unwrap()),
             };
             assert_eq!(fetch.check(&Url::parse(url).unwrap()), expected, "{url}");
         }

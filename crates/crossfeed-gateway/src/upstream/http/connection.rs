@@ -6,7 +6,7 @@ use super::{
     HttpConnector, exchange,
     routing::{self, PROTOCOL_VERSION},
     sse::Data,
-    wire::Posted,
+    wire::PostedMessage,
 };
 use crate::{
     Revision,
@@ -357,7 +357,7 @@ impl HttpConnection {
                 all.insert(name, value);
             }
         }
-        let posted = Some(Posted { message, sent });
+        let posted = Some(PostedMessage { message, sent });
         let response = self.wire.request(Method::POST, &all, posted).await?;
         if message.method() == Some(method::INITIALIZE) {
             self.state.lock().session = response.headers().get(SESSION).cloned();

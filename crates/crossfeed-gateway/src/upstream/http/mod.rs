@@ -119,12 +119,12 @@ impl Connector for HttpConnector {
 }
 
 /// A message that waits to be posted, with headers of its own.
-type Waiting = (Message, Vec<Header>);
+type QueuedPost = (Message, Vec<Header>);
 
 struct HttpUpstream {
     link: Arc<HttpConnection>,
     /// None once it was closed.
-    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    queue: Mutex<Option<mpsc::Sender<QueuedPost>>>,
     /// Messages that wait are posted soon, or not any more.
     closing: Arc<Notify>,
     /// Fails when the connection has ended.
@@ -176,7 +176,7 @@ impl Upstream for HttpUpstream {
 /// Posts messages one after the other until the connection is closed or over, and ends it.
 async fn dispatch(
     link: Arc<HttpConnection>,
-    mut waiting: mpsc::Receiver<Waiting>,
+    mut waiting: mpsc::Receiver<QueuedPost>,
     closing: Arc<Notify>,
     done: watch::Sender<()>,
 ) {

@@ -4,7 +4,7 @@
 
 use crate::{
     budget::{Account, Charge, Purpose, UNCHARGED},
-    line::{Skim, Skimmed},
+    line::{MessageSummary, Skim},
 };
 use bytes::{Buf, Bytes, BytesMut};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
@@ -35,9 +35,9 @@ pub enum Data {
     /// All of it.
     Whole(Bytes),
     /// It is beyond the limit: what is needed to answer.
-    TooLong(Skimmed),
+    TooLong(MessageSummary),
     /// There was no room for it in the budget.
-    NoRoom(Skimmed),
+    NoRoom(MessageSummary),
 }
 
 /// Reads blocks.
@@ -50,7 +50,7 @@ pub struct Decoder {
     limit: usize,
     /// The beginning of a line whose end has not come.
     line: BytesMut,
-    rest: Rest,
+    rest: LineMode,
     /// The last byte was a carriage return: a line feed behind it belongs to it.
     after_return: bool,
     /// The first line has begun: no byte order mark may follow.
@@ -66,7 +66,7 @@ pub struct Decoder {
 
 /// What is done with the bytes of the line that comes.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Rest {
+enum LineMode {
     /// They are held.
     #[default]
     Held,
@@ -132,7 +132,7 @@ impl Decoder {
         if is_data(&self.line) {
             let line = std::mem::take(&mut self.line);
             self.skim(value_of(&line, b"data".len()));
-            self.rest = Rest::Skimmed;
+            self.rest = LineMode::Skimmed;
         } else if self.data.is_some() {
             self.skim(b"");
         }
@@ -171,12 +171,12 @@ impl Decoder {
     /// A part of a line whose end has not come.
     fn part(&mut self, part: &[u8]) {
         match self.rest {
-            Rest::Held => {
+            LineMode::Held => {
                 self.line.extend_from_slice(part);
                 self.judge();
             }
-            Rest::Skimmed => self.skim(part),
-            Rest::Skipped => {}
+            LineMode::Skimmed => self.skim(part),
+            LineMode::Skipped => {}
         }
     }
 
@@ -195,24 +195,24 @@ impl Decoder {
             }
             let line = self.line.split();
             self.skim(value_of(&line, b"data".len()));
-            self.rest = Rest::Skimmed;
+            self.rest = LineMode::Skimmed;
         } else if self.line.len() > MAX_FIELD_BYTES {
             self.line.clear();
-            self.rest = Rest::Skipped;
+            self.rest = LineMode::Skipped;
         }
     }
 
     fn end_of_line(&mut self, part: Bytes) {
-        if self.rest == Rest::Held && self.line.is_empty() {
+        if self.rest == LineMode::Held && self.line.is_empty() {
             return self.whole_line(part);
         }
         self.part(&part);
-        if self.rest == Rest::Held {
+        if self.rest == LineMode::Held {
             let line = self.line.split().freeze();
             self.whole_line(line);
         }
         self.has_begun = true;
-        self.rest = Rest::Held;
+        self.rest = LineMode::Held;
     }
 
     fn whole_line(&mut self, mut line: Bytes) {

@@ -54,7 +54,7 @@ pub(super) struct Wire {
 
 /// What is posted, and who learns that it was written.
 #[derive(Clone, Copy)]
-pub(super) struct Posted<'m> {
+pub(super) struct PostedMessage<'m> {
     pub(super) message: &'m Message,
     pub(super) sent: &'m Arc<Notify>,
 }
@@ -79,7 +79,7 @@ impl Wire {
         &self,
         method: Method,
         headers: &HeaderMap,
-        posted: Option<Posted<'_>>,
+        posted: Option<PostedMessage<'_>>,
     ) -> Result<Response, UpstreamError> {
         let mut url = self.url.clone();
         let mut redirections = 0;
@@ -97,7 +97,7 @@ impl Wire {
             if let Some(token) = &token {
                 request = request.header(AUTHORIZATION, token.clone());
             }
-            if let Some(Posted { message, sent }) = posted {
+            if let Some(PostedMessage { message, sent }) = posted {
                 request = request.body(super::body::Outgoing::body(message, sent));
             }
             let response = request.send().await.map_err(|error| unanswered(&error))?;

@@ -39,7 +39,7 @@ pub(super) struct Inbox {
 }
 
 /// It fails when no one takes events any more.
-type Delivered = Result<(), SendError<()>>;
+type Delivery = Result<(), SendError<()>>;
 
 impl Inbox {
     /// Reads until the end. [`Event::Closed`] is the last event.
@@ -99,24 +99,24 @@ impl Inbox {
         })
     }
 
-    async fn event(&self, event: Event) -> Delivered {
+    async fn event(&self, event: Event) -> Delivery {
         place(&self.events, &event).await?.send(event);
         Ok(())
     }
 
-    async fn message(&self, message: Message) -> Delivered {
+    async fn message(&self, message: Message) -> Delivery {
         let related = None;
         self.event(Event::Message { message, related }).await
     }
 
-    async fn line(&self, line: Bytes) -> Delivered {
+    async fn line(&self, line: Bytes) -> Delivery {
         match Message::read(line.clone()).await {
             Ok(message) => self.message(message).await,
             Err(error) => self.no_message(&line, &error).await,
         }
     }
 
-    async fn no_message(&self, line: &[u8], error: &MessageError) -> Delivered {
+    async fn no_message(&self, line: &[u8], error: &MessageError) -> Delivery {
         self.no_messages.add(1);
         if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
             return self
@@ -128,7 +128,7 @@ impl Inbox {
         Ok(())
     }
 
-    async fn ignore(&self, message: Unusable) -> Delivered {
+    async fn ignore(&self, message: Unusable) -> Delivery {
         match message.report(&self.server) {
             Some(Notice::Server(refusal)) => {
                 // A server that does not read its input must not keep the gateway from reading its output.

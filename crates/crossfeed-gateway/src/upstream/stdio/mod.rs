@@ -166,7 +166,7 @@ impl Connector for StdioConnector {
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         let mut child = self.spawn()?;
-        let group = Group::of(&child);
+        let group = Group::new(&child);
         #[cfg(target_os = "linux")]
         if let Some(soft_limit) = self.descriptors {
             group.limit_descriptors(soft_limit);

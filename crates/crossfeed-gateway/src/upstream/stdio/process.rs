@@ -17,7 +17,7 @@ pub(super) struct Group(Option<Pid>);
 
 impl Group {
     /// The group that the child leads.
-    pub(super) fn of(child: &Child) -> Self {
+    pub(super) fn new(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self(id.and_then(Pid::from_raw))
     }

@@ -5,7 +5,7 @@ fn named(name: &str) -> Principal {
     Principal::Named(name.to_owned())
 }
 
-fn ended(place: &Place) -> Option<Closing> {
+fn ended(place: &Slot) -> Option<Closing> {
     place.gives_way().now_or_never()
 }
 
@@ -216,7 +216,7 @@ fn every_order_keeps_the_bounds() {
     for order in 0..KINDS.pow(u32::try_from(STEPS).unwrap()) {
         // 4 places: 2 of strangers, 1 of each of two principals.
         let connections = Connections::new(4, 2);
-        let mut open: Vec<(Place, Option<Busy>)> = Vec::new();
+        let mut open: Vec<(Slot, Option<BusyConnection>)> = Vec::new();
         let mut rest = order;
         for _ in 0..STEPS {
             match rest % KINDS {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{downstream::fake::FakeHub, sync::explore};
 use shuttle::thread;
 
-fn begin(sessions: &Sessions) -> Option<Busy> {
+fn begin(sessions: &Sessions) -> Option<BusySession> {
     sessions.begin(Arc::new(FakeHub::default()), &Principal::Anonymous)
 }
 
