@@ -353,7 +353,8 @@ pub(crate) fn failure(result: &StoredResult) -> Option<String> {
             ResultKind::Mcp => true,
             kind => kind == ResultKind::Undeclared && is_mcp(root),
         };
-        root.get("isError").filter(|_| is_mcp)?.as_bool()
+        // Looking for a key in a large map takes long: only where it may be one of MCP's.
+        is_mcp.then(|| root.get("isError"))??.as_bool()
     };
     if !result.failed() && is_error() != Some(true) {
         return None;

@@ -306,8 +306,7 @@ impl Iterator for Lexer<'_> {
             self.at += 1;
         }
         let start = self.at;
-        let rest = self.text.get(start..)?;
-        let first = rest.chars().next()?;
+        let first = self.text.get(start..)?.chars().next()?;
         let mut closed = true;
         let (kind, end) = match first {
             '"' | '\'' | '`' => {
@@ -327,10 +326,7 @@ impl Iterator for Lexer<'_> {
                 }
             }
             c if is_word_char(c) => word(self.text, start, c),
-            _ => {
-                let (kind, len) = symbol(rest, first);
-                (kind, start + len)
-            }
+            _ => symbol(bytes, start, first),
         };
         self.at = end;
         Some(Token {
@@ -415,43 +411,46 @@ fn number_end(text: &str, start: usize) -> Option<usize> {
     (!joined).then_some(end)
 }
 
-/// The signs of more than a character first.
-const SIGNS: [(&str, Kind); 28] = [
-    ("..", Kind::DotDot),
-    ("[?", Kind::Filter),
-    ("[]", Kind::Flatten),
-    ("||", Kind::Or),
-    ("&&", Kind::And),
-    ("==", Kind::Eq),
-    ("!=", Kind::Ne),
-    ("<=", Kind::Le),
-    (">=", Kind::Ge),
-    (".", Kind::Dot),
-    ("*", Kind::Star),
-    ("[", Kind::LBracket),
-    ("]", Kind::RBracket),
-    ("(", Kind::LParen),
-    (")", Kind::RParen),
-    ("{", Kind::LBrace),
-    ("}", Kind::RBrace),
-    (",", Kind::Comma),
-    (":", Kind::Colon),
-    ("!", Kind::Not),
-    ("|", Kind::Pipe),
-    ("&", Kind::Ampersand),
-    ("<", Kind::Lt),
-    (">", Kind::Gt),
-    ("=", Kind::Assign),
-    ("~", Kind::Tilde),
-    ("$", Kind::Dollar),
-    ("@", Kind::At),
-];
-
-fn symbol(rest: &str, first: char) -> (Kind, usize) {
-    let sign = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
-    sign.map_or((Kind::Unknown, first.len_utf8()), |(sign, kind)| {
-        (*kind, sign.len())
-    })
+fn symbol(bytes: &[u8], start: usize, first: char) -> (Kind, usize) {
+    let second = bytes.get(start + 1).copied();
+    let pair = match (first, second) {
+        ('.', Some(b'.')) => Some(Kind::DotDot),
+        ('[', Some(b'?')) => Some(Kind::Filter),
+        ('[', Some(b']')) => Some(Kind::Flatten),
+        ('|', Some(b'|')) => Some(Kind::Or),
+        ('&', Some(b'&')) => Some(Kind::And),
+        ('=', Some(b'=')) => Some(Kind::Eq),
+        ('!', Some(b'=')) => Some(Kind::Ne),
+        ('<', Some(b'=')) => Some(Kind::Le),
+        ('>', Some(b'=')) => Some(Kind::Ge),
+        _ => None,
+    };
+    if let Some(kind) = pair {
+        return (kind, start + 2);
+    }
+    let kind = match first {
+        '.' => Kind::Dot,
+        '*' => Kind::Star,
+        '[' => Kind::LBracket,
+        ']' => Kind::RBracket,
+        '(' => Kind::LParen,
+        ')' => Kind::RParen,
+        '{' => Kind::LBrace,
+        '}' => Kind::RBrace,
+        ',' => Kind::Comma,
+        ':' => Kind::Colon,
+        '!' => Kind::Not,
+        '|' => Kind::Pipe,
+        '&' => Kind::Ampersand,
+        '<' => Kind::Lt,
+        '>' => Kind::Gt,
+        '=' => Kind::Assign,
+        '~' => Kind::Tilde,
+        '$' => Kind::Dollar,
+        '@' => Kind::At,
+        _ => Kind::Unknown,
+    };
+    (kind, start + first.len_utf8())
 }
 
 /// The string that a quoted identifier's text (with its quotes) names, as the parser decodes it.

@@ -130,8 +130,9 @@ pub(crate) fn whole_tokens(stored: &StoredItem, tokens: &TokenCounter) -> usize 
         let bytes = format!("{{{}}}", described(media_type, raw.len()));
         return tokens.count_bytes(if is_text { raw } else { bytes.as_bytes() });
     };
-    let mut binary = binary_data(root).peekable();
-    if !is_enveloped(root, kind) || binary.peek().is_none() {
+    let enveloped = is_enveloped(root, kind).then(|| binary_data(root));
+    let mut binary = enveloped.into_iter().flatten().peekable();
+    if binary.peek().is_none() {
         return tokens.count_bytes(raw);
     }
     // Parts are in the order of their bytes.

@@ -655,7 +655,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     /// Adds the value that a projection gives for one item.
-    #[inline(never)]
+    #[inline]
     fn project_item(
         &self,
         projection: &'a Projection,
@@ -667,15 +667,22 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         {
             return Ok(());
         }
-        let value = match &projection.each {
-            Node::Current => item.on_view(View::clone),
-            each => self.eval(each, item)?,
+        let located = match &projection.each {
+            Node::Path(path) => self.located(path, item)?,
+            _ => None,
         };
-        if !value.is_null() {
-            self.budget.spend(ITEM_STEPS)?;
-            self.push(out, value)?;
+        let value = match (located, &projection.each) {
+            (Some(place), _) => place.map(View::from),
+            (None, Node::Current) => Some(item.on_view(View::clone)),
+            (None, each) => Some(self.eval(each, item)?),
+        };
+        match value {
+            Some(value) if !value.is_null() => {
+                self.budget.spend(ITEM_STEPS)?;
+                Ok(self.push(out, value)?)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Calls `item` with each item of a projection; returns false if the source has no items.
