@@ -105,7 +105,7 @@ impl Request {
                 }
                 self.forward(link, message).await
             }
-            _ => self.to_several(message).await,
+            _ => self.forward_to_several(message).await,
         }
     }
 
@@ -131,7 +131,7 @@ impl Request {
     }
 
     /// A request for one of several servers, or for all.
-    async fn to_several(self, message: Message) -> Done {
+    async fn forward_to_several(self, message: Message) -> Done {
         let method = message.method().unwrap_or_default();
         // Without a session, the servers refuse the methods of sessions.
         let has_sessions = !self.side.revision.is_stateless();
