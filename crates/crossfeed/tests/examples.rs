@@ -1,7 +1,5 @@
 //! Runs the examples. Each checks what it computes; `export` needs arguments and is run by `.ci/run`.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 #[path = "../examples/custom_store.rs"]
 mod custom_store;
 #[path = "../examples/orchestrator.rs"]
