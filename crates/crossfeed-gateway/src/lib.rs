@@ -1,10 +1,9 @@
 //! A gateway between any MCP client and any MCP servers, whose clients can pass one tool's output
 //! straight to another.
 //!
-//! What comes in: JSON-RPC messages of clients and of servers, over standard input and output or over
-//! HTTP. What goes out: the same messages, as the bytes that came, except what is about tools: their
-//! lists admit references, their calls are resolved, their results are kept and shown. Deliberately not
-//! here: reading the environment and the arguments of a command; that is `crossfeed-cli`.
+//! It forwards JSON-RPC messages between clients and servers, over standard input and output or over HTTP,
+//! byte for byte, except those about tools: their lists admit references, their calls are resolved, their
+//! results are kept and shown. `crossfeed-cli` reads the environment and the arguments of a command.
 //!
 //! # What holds
 //!

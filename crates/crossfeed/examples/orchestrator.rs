@@ -49,7 +49,7 @@ impl Agent {
     /// Carries out one call. `Err` is the host's to deal with; whatever the model can put right is
     /// a reply.
     async fn call(&self, flight: &InFlight, (id, name, written): Call) -> Result<Reply, HostError> {
-        // Whoever refers to this call learns that it has failed.
+        // A reference to this call now reports that it has failed.
         let refuse = async |text: String| {
             flight.fail("the call was refused").await?;
             let is_error = true;
@@ -113,7 +113,7 @@ impl Agent {
     /// Carries out the calls of one turn at once.
     async fn turn(&self, calls: &[Call]) -> Result<Vec<Reply>, HostError> {
         // 1. Begin all of them before any runs: so each may refer to any other. A call that is dropped
-        // before it has returned, as by the `?` below, is given up, and nobody waits for it in vain.
+        // before it has returned, as by the `?` below, is given up, so that no call waits for it in vain.
         let mut flights = Vec::new();
         for (id, name, written) in calls {
             let flight = self.session.begin(&CallId::parse(id)?).await?;

@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(value["count"], 3);
     }
 
-    /// Nobody reads: what does not fit is counted, and the next line that fits says how many there were.
+    /// The pipe is not read: lines that do not fit are counted, and the next line that fits gives their number.
     #[test]
     fn a_log_that_nobody_reads_holds_nobody_up() {
         let (lines, jobs) = mpsc::sync_channel(2);

@@ -58,7 +58,7 @@ mod tests {
     use std::{cell::RefCell, time::Duration};
     use tokio::sync::Notify;
 
-    /// The work ends by what is said: no clock decides.
+    /// The work ends by a message, not by a clock.
     #[test]
     fn who_is_waited_for_is_said() {
         let (told, said) = (Notify::new(), RefCell::new(Vec::new()));

@@ -113,7 +113,7 @@ pub(super) fn targets(
     }
     if let Some(project) = project.iter().find(|project| project.exists()) {
         let project = beside_it(project, home)?;
-        // Whoever works in the home directory has one file, not two.
+        // In the home directory both are one file.
         if targets.iter().all(|target| target.file != project.file) {
             targets.push(project);
         }

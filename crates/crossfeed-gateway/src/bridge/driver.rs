@@ -5,8 +5,7 @@
 //! - The era decides under a lock, and its actions are queued under the same lock: the order of decisions is the order on
 //!   every connection.
 //! - Every message that moves holds a permit: an end that does not read makes the other wait, and never a queue grow.
-//! - Of every request of the era it is known whether it left the queue: those that did not fail before the end of their
-//!   connection is told.
+//! - Requests that never left the queue fail before their connection is reported as closed.
 //! - Each connection is read and written by tasks of its own: a flooding server is still written to.
 
 use super::{

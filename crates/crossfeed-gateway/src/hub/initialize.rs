@@ -1,4 +1,4 @@
-//! How a session begins: every server is told who the client is, and the client what the servers are together.
+//! How a session begins: every server learns who the client is, and the client what the servers offer together.
 
 use super::{Client, connection::Failure, connection_set::ConnectionSet};
 use crate::{
@@ -281,7 +281,7 @@ mod tests {
             "Chain.",
             r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Chain."}"#,
         );
-        // Of one without tools nothing is said of them.
+        // The instructions of a server without tools do not mention tools.
         for about in [r#"{"capabilities":{ },"instructions":"Be kind."}"#, "{}"] {
             check_one(about, "Chain.", about);
         }

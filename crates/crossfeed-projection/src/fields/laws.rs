@@ -161,7 +161,7 @@ proptest! {
                 .with_preset("minimal")
                 .with_fields(fields.to_vec())
                 .with_include(include);
-            // Whether it is a collection is told by all that is asked of resources.
+            // All that is asked of resources shows whether it is a collection.
             check(&request, &kind(minimal), &value)
         };
         let there = asked(&minimal, &fields, &include);

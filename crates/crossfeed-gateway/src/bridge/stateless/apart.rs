@@ -1,7 +1,7 @@
 //! Which session a request runs in.
 //!
 //! Where nothing says within which call a server asks, calls that run at once run in sessions of their own. So do
-//! calls behind one that nobody waits for, at a server that asks: what that one still asks is not taken for theirs.
+//! calls behind an abandoned one, at a server that asks: what that one still asks is not taken for theirs.
 
 use super::{Asker, Call, Session, Sessions, input::REQUEST_STATE_TTL};
 use crate::bridge::driver::{ConnectionId, FIRST};
@@ -173,7 +173,7 @@ impl Sessions {
         idlest.map(|(link, _)| *link)
     }
 
-    /// Nobody waits any longer for a call that the server may still run.
+    /// Abandons a call that the server may still run.
     pub(super) fn give_up(&mut self, call: &Call) {
         if call.may_ask()
             && let Some(session) = self.sessions.get_mut(&call.link)
@@ -182,7 +182,7 @@ impl Sessions {
         }
     }
 
-    /// The server answered what nobody waits for.
+    /// The server answered an abandoned call.
     pub(super) fn answered_late(&mut self, link: ConnectionId, call: u64) {
         if let Some(session) = self.sessions.get_mut(&link) {
             session.unanswered.answered(call);

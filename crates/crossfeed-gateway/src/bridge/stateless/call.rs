@@ -230,7 +230,7 @@ impl Sessions {
         Some(call)
     }
 
-    /// Nobody waits for a call any longer; `notification` is what the client said.
+    /// Abandons a call; `notification` is the client's own.
     pub(super) fn cancel_call(&mut self, call: u64, notification: Option<&Message>) {
         let Some(running) = self.finish(call) else {
             return;
@@ -260,7 +260,7 @@ impl Sessions {
             return;
         };
         if running.client.is_none() {
-            // It is told when it comes again.
+            // The client gets it when it comes again.
             running.asks.clear();
             running.outcome = Some(message);
             return;

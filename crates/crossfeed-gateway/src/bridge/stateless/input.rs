@@ -268,7 +268,7 @@ impl Sessions {
     }
 }
 
-/// By what a call is known: nobody can guess it.
+/// The key of a call, which cannot be guessed.
 fn state() -> Option<String> {
     let mut random = [0; 24];
     getrandom::fill(&mut random).ok()?;

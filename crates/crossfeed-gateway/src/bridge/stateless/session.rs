@@ -45,7 +45,7 @@ pub(super) struct Session {
     pub(super) asks: Vec<super::input::Ask>,
     /// Whether a call was made that the server may ask within.
     pub(super) has_called: bool,
-    /// Such calls that nobody waits for any longer, and that the server may still run.
+    /// Such calls that were abandoned and that the server may still run.
     pub(super) unanswered: AbandonedCalls,
     /// Whether there is another that the client's next call runs in, unless that is busy.
     pub(super) is_extra: bool,
@@ -111,7 +111,7 @@ impl Sessions {
         }
         self.links += 1;
         self.desk.act(Action::Open(self.links, before));
-        // Whoever opened the bridge waits for the first, as long as that may take.
+        // The opener of the bridge waits for the first, however long that takes.
         self.desk.act(Action::Wake(self.start_timeout, self.links));
         self.links
     }
@@ -273,7 +273,7 @@ impl Sessions {
         Some(client)
     }
 
-    /// Asks for log messages of a level, where nobody asked for as many before.
+    /// Asks for log messages of a level, unless as many were asked for before.
     pub(super) fn ask_for_logs(&mut self, link: ConnectionId, level: usize) {
         let Some(session) = self.sessions.get_mut(&link) else {
             return;

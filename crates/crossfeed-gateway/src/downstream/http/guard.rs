@@ -336,7 +336,7 @@ mod tests {
         check(Some("Basic secret-a"), None);
         check(Some("secret-a"), None);
         check(None, None);
-        // Of two, nobody knows which was meant.
+        // With two, it is unclear which one was meant.
         let mut headers = HeaderMap::new();
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-a"));
         headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-b"));

@@ -126,7 +126,7 @@ impl ServerConnection {
         let has_room = {
             let mut state = self.state.lock();
             let is_other = only_on.is_some_and(|connection| connection != state.over);
-            // A server that is started again is told what it needs.
+            // A server that was started again gets the settings that it needs.
             if is_other || state.is_idle || self.refusal().is_some() {
                 return;
             }

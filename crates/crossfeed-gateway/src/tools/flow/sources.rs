@@ -139,7 +139,7 @@ mod tests {
     }
 
     proptest! {
-        /// No pattern fits a name that is said not to be fitted.
+        /// No pattern fits a name that was reported as not fitted.
         #[test]
         fn what_may_fit_is_not_missed(pattern in "[ab/*]{0,6}", server in "[ab]{1,2}", tool in "[ab/]{0,3}") {
             let rest = Table::new([server.as_str()].into_iter(), 1).sources.swap_remove(0);

@@ -138,7 +138,7 @@ mod tests {
         let plain = r#"{"a":1}"#;
         let left = without_ours(told(claim, claim).into(), false);
         assert_eq!(left, told(plain, plain).as_bytes());
-        // What was withheld is said of the whole result, by the gateway.
+        // The gateway states for the whole result what was withheld.
         let left = without_ours(told(claim, claim).into(), true);
         assert_eq!(left, told(plain, claim).as_bytes());
     }
