@@ -78,9 +78,6 @@ pub(crate) struct Plan {
     index: HashMap<LookupKey, usize>,
 }
 
-/// The schema of a tool whose own is unknown.
-const ANYTHING: &Value = &Value::Bool(true);
-
 /// A key or index on the path to the current value.
 enum Part<'v> {
     Key(Cow<'v, str>),
@@ -115,10 +112,10 @@ impl Plan {
             path: Vec::new(),
             room,
         };
-        let root = Position::root(schema.unwrap_or(ANYTHING));
-        walk.value(arguments, &root)?;
+        let root = schema.map(Position::root);
+        walk.value(arguments, root.as_ref())?;
         // Without the rest of the schema, a declared key could be taken for a reference.
-        if root.document().is_exhausted() {
+        if root.is_some_and(|root| root.document().is_exhausted()) {
             return Err(LimitError::SchemaTooCostly);
         }
         Ok(walk.plan)
@@ -234,6 +231,11 @@ fn may_be_object(text: &str) -> bool {
     }
 }
 
+/// Whether the schema declares a member of this name.
+fn declares(declared: Option<&Position<'_>>, key: &str) -> bool {
+    declared.is_some_and(|declared| declared.declares(key))
+}
+
 impl<'v> Walk<'v, '_> {
     fn at(&self) -> Pointer {
         self.path
@@ -247,19 +249,16 @@ impl<'v> Walk<'v, '_> {
     fn value(
         &mut self,
         value: impl ArgumentValue<'v>,
-        declared: &Position<'_>,
+        declared: Option<&Position<'_>>,
     ) -> Result<(), LimitError> {
+        let declared = declared.filter(|declared| !declared.is_empty());
         match value.kind() {
             Kind::Object => self.object(value, declared),
             Kind::Array => {
                 self.enter()?;
                 for (index, item) in value.children().enumerate() {
                     self.path.push(Part::Index(index));
-                    if declared.is_empty() {
-                        self.value(item, declared)?;
-                    } else {
-                        self.value(item, &declared.item(index))?;
-                    }
+                    self.value(item, declared.map(|list| list.item(index)).as_ref())?;
                     self.path.pop();
                 }
                 Ok(())
@@ -268,7 +267,7 @@ impl<'v> Walk<'v, '_> {
                 let text = value.text().filter(|text| may_be_object(text));
                 let Some(text) = text else { return Ok(()) };
                 self.room.take_text(&text)?;
-                match reference::read_string(&text, &|key| declared.declares(key)) {
+                match reference::read_string(&text, &|key| declares(declared, key)) {
                     Ok(None) => {}
                     Ok(Some(reference)) => self.put(value, reference),
                     Err(malformed) => self.refuse(value, malformed),
@@ -314,7 +313,7 @@ impl<'v> Walk<'v, '_> {
     fn object<V: ArgumentValue<'v>>(
         &mut self,
         object: V,
-        declared: &Position<'_>,
+        declared: Option<&Position<'_>>,
     ) -> Result<(), LimitError> {
         self.enter()?;
         let mut maps = Vec::new();
@@ -322,7 +321,7 @@ impl<'v> Walk<'v, '_> {
             .members()
             .any(|(key, _)| reference::is_sentinel(&key))
         {
-            let declares = |key: &str| declared.declares(key);
+            let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
             self.enter_all(
                 reference::COPIED
@@ -358,9 +357,9 @@ impl<'v> Walk<'v, '_> {
             if maps.iter().any(|map| map.key == key) {
                 continue;
             }
-            let inner = (!declared.is_empty()).then(|| declared.member(&key));
+            let inner = declared.map(|object| object.member(&key));
             self.path.push(Part::Key(key));
-            self.value(value, inner.as_ref().unwrap_or(declared))?;
+            self.value(value, inner.as_ref())?;
             self.path.pop();
         }
         for map in maps {
