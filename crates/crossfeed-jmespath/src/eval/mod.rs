@@ -346,7 +346,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// The place in a document that a path leads to, `Some(None)` if it is absent; `None` if the path leads
     /// through built values.
-    #[inline]
+    #[inline(always)]
     fn located(
         &self,
         path: &'a Path,
