@@ -45,14 +45,24 @@ impl<'a> Evaluator<'a, '_> {
         }
         match arguments {
             _ if function == Function::Merge => {
-                let places = arguments.iter().enumerate();
-                let values = places.map(|(place, node)| call.argument(place, node, current));
-                call.merge(&values.collect::<Result<Vec<_>, _>>()?)
+                let values = arguments.iter().map(|node| self.eval(node, current));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                for (place, value) in values.iter().enumerate() {
+                    call.refuse_reference(place, value)?;
+                }
+                call.merge(&values)
             }
-            [one] => call.unary(&call.argument(0, one, current)?),
+            [one] => {
+                let one = self.eval(one, current)?;
+                call.refuse_reference(0, &one)?;
+                call.unary(&one)
+            }
             [first, second] => {
-                let first = call.argument(0, first, current)?;
-                call.binary(&first, &call.argument(1, second, current)?)
+                let first = self.eval(first, current)?;
+                let second = self.eval(second, current)?;
+                call.refuse_reference(0, &first)?;
+                call.refuse_reference(1, &second)?;
+                call.binary(&first, &second)
             }
             // The arity was checked when the expression was parsed.
             _ => Ok(View::null()),
@@ -61,9 +71,8 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 impl<'a> Call<'_, 'a, '_> {
-    /// The value of an argument; an error if it must not be `&expression`, and is.
-    fn argument(&self, place: usize, node: &'a Node, current: &View<'a>) -> EvalResult<'a> {
-        let value = self.evaluator.eval(node, current)?;
+    /// An error if an argument that must be a value is `&expression`.
+    fn refuse_reference(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
         let takes_reference = matches!(
             (self.function, place),
             (Function::Map, 0) | (Function::MaxBy | Function::MinBy | Function::SortBy, 1)
@@ -71,7 +80,7 @@ impl<'a> Call<'_, 'a, '_> {
         if !takes_reference && matches!(value.0, Repr::Reference(_)) {
             return Err(self.mismatch(place, "a value", "expression"));
         }
-        Ok(value)
+        Ok(())
     }
 
     fn mismatch(&self, place: usize, expected: &'static str, found: &'static str) -> EvalError {
@@ -271,7 +280,7 @@ impl<'a> Call<'_, 'a, '_> {
 
     /// Frees intermediate values.
     fn release(&self, bytes: usize) {
-        self.evaluator.arena.reservation.release(bytes);
+        self.evaluator.arena.reservation().release(bytes);
     }
 
     /// Takes room for `bytes` for each of `items`, and returns the sum.
@@ -427,7 +436,7 @@ impl<'a> Call<'_, 'a, '_> {
             let glue = if index > 0 { &*glue } else { "" };
             self.budget.build_text(glue.len() + part.len())?;
             self.budget.spend(1)?;
-            let reservation = &self.evaluator.arena.reservation;
+            let reservation = self.evaluator.arena.reservation();
             reservation.grow_by(&mut text, glue.len() + part.len())?;
             text.extend_from_slice(glue.as_bytes());
             text.extend_from_slice(part.as_bytes());

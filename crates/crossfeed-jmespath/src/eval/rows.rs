@@ -146,15 +146,17 @@ impl<'a> NumberedRows<'a> {
 
     /// The first of the rows with the largest or smallest number.
     pub(super) fn extreme(&self, wanted: Ordering) -> View<'a> {
-        let rows = self.numbers().iter().copied().enumerate();
-        let best = rows.reduce(|best, row| {
-            if order_short(row.1, best.1) == wanted {
-                row
-            } else {
-                best
+        let numbers = self.numbers();
+        let Some(&first) = numbers.first() else {
+            return View::null();
+        };
+        let (mut best, mut of_best) = (0, first);
+        for (row, &number) in numbers.iter().enumerate() {
+            if order_short(number, of_best) == wanted {
+                (best, of_best) = (row, number);
             }
-        });
-        best.map_or(View::null(), |(row, _)| View::from(self.0.item(row)))
+        }
+        View::from(self.0.item(best))
     }
 
     /// The items in the order of their numbers.

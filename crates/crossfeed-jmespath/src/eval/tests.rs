@@ -1,7 +1,7 @@
 //! Side tables change nothing: neither what an evaluation gives nor what it costs.
 
-use super::{Arena, EvalError, evaluate};
-use crate::{Budget, Expression, Limits, View};
+use super::{EvalError, evaluate};
+use crate::{Arena, Budget, Expression, Limits, View};
 use crossfeed_json::{Document, Tables};
 use proptest::{collection::vec, prelude::*, sample::select};
 use std::time::{Duration, Instant};
@@ -400,4 +400,18 @@ fn reading_a_text_takes_none_of_the_time() {
     assert!(later(now + Duration::from_secs(3600)) >= slow);
     // Whoever waits for the selection waits no longer for that.
     assert_eq!(later(now), Duration::ZERO);
+}
+
+#[test]
+fn all_arguments_are_evaluated_before_one_is_refused() {
+    for (text, function) in [
+        ("contains(&a, abs('x'))", "abs"),
+        ("contains(&a, 'x')", "contains"),
+    ] {
+        let (document, expression) = (Document::new("{}"), Expression::parse(text).unwrap());
+        match outcome(&document, &expression, Tables::WherePaying, 1_000) {
+            Err(EvalError::Type(mismatch)) => assert_eq!(mismatch.function, function, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
 }
