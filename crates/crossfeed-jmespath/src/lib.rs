@@ -13,6 +13,7 @@
 //! - Objects keep the order of their source, numbers keep their digits, and numbers are compared by
 //!   value.
 
+mod arena;
 mod budget;
 mod compile;
 mod error;
@@ -26,11 +27,12 @@ pub mod repair;
 mod token;
 mod view;
 
+pub use arena::Arena;
 pub use budget::{Budget, Cost, Limits};
 pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep};
 pub use crossfeed_json::Tables;
 pub use error::ParseError;
-pub use eval::{Arena, EvalError, TypeMismatch, WhyEmpty, evaluate, why_empty};
+pub use eval::{EvalError, TypeMismatch, WhyEmpty, evaluate, why_empty};
 pub use expression::Expression;
 pub use function::Function;
 pub use mask::masked;
