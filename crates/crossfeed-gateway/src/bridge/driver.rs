@@ -72,10 +72,10 @@ pub(super) type Actions = Vec<Action>;
 
 /// Decides about messages between a client of one era and a server of the other.
 pub(super) trait Era: Send + 'static {
-    /// The purpose of a request to the server.
-    type Purpose;
+    /// The intent of a request to the server.
+    type Intent;
 
-    fn desk(&mut self) -> &mut Desk<Self::Purpose>;
+    fn desk(&mut self) -> &mut Desk<Self::Intent>;
 
     /// The client sent a request.
     fn requested(&mut self, id: Id, message: Message, headers: &[Header]);
@@ -94,7 +94,7 @@ pub(super) trait Era: Send + 'static {
         &mut self,
         link: ConnectionId,
         number: u64,
-        sent: Option<Self::Purpose>,
+        sent: Option<Self::Intent>,
         message: Message,
     );
 
@@ -105,13 +105,7 @@ pub(super) trait Era: Send + 'static {
     fn noticed(&mut self, link: ConnectionId, message: Message, related: Option<&Id>);
 
     /// The request of this number failed.
-    fn failed(
-        &mut self,
-        link: ConnectionId,
-        number: u64,
-        sent: Self::Purpose,
-        error: UpstreamError,
-    );
+    fn failed(&mut self, link: ConnectionId, number: u64, sent: Self::Intent, error: UpstreamError);
 
     /// A connection was closed, or could not be opened.
     fn closed(&mut self, link: ConnectionId, error: UpstreamError);

@@ -1,6 +1,6 @@
 //! How a session begins, and the `_meta` of all requests from then on.
 
-use super::{Purpose, Session};
+use super::{Intent, Session};
 use crate::{
     Revision,
     bridge::{
@@ -62,7 +62,7 @@ impl Session {
         self.ask(
             method::DISCOVER,
             None,
-            Purpose::Discover { client: id, wanted },
+            Intent::Discover { client: id, wanted },
         );
     }
 
@@ -71,7 +71,7 @@ impl Session {
         &mut self,
         method: &str,
         params: Option<&Bytes>,
-        sent: Purpose,
+        sent: Intent,
     ) -> Option<u64> {
         let params = self.with_meta(params, false)?;
         Some(self.desk.ask(FIRST, method, &params, sent))

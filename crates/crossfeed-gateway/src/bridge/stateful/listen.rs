@@ -4,7 +4,7 @@
 //! closed, so that nothing is missed in between. A request that ends is opened again at growing intervals, and the client
 //! hears that everything may have changed meanwhile.
 
-use super::{Purpose, Session};
+use super::{Intent, Session};
 use crate::{
     bridge::{
         about_resource,
@@ -83,7 +83,7 @@ impl Session {
             return;
         };
         let params = members::object(&[("notifications", &filter)]);
-        let number = self.ask(method::LISTEN, Some(&params), Purpose::Listen);
+        let number = self.ask(method::LISTEN, Some(&params), Intent::Listen);
         self.listening.next = number.map(|number| (number, self.listening.uris.clone()));
     }
 

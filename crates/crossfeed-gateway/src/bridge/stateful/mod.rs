@@ -31,7 +31,7 @@ use std::collections::{HashMap, HashSet};
 /// The state between a client with a session and a server without.
 #[derive(Default)]
 pub(super) struct Session {
-    desk: Desk<Purpose>,
+    desk: Desk<Intent>,
     client: hello::Client,
     server: Option<hello::Server>,
     /// Requests of the client that run.
@@ -42,8 +42,8 @@ pub(super) struct Session {
     listening: listen::Listening,
 }
 
-/// The purpose of a request to the server.
-pub(super) enum Purpose {
+/// The intent of a request to the server.
+pub(super) enum Intent {
     Discover { client: Id, wanted: Revision },
     Call(u64),
     Task(u64),
@@ -72,9 +72,9 @@ enum CallState {
 }
 
 impl Era for Session {
-    type Purpose = Purpose;
+    type Intent = Intent;
 
-    fn desk(&mut self) -> &mut Desk<Purpose> {
+    fn desk(&mut self) -> &mut Desk<Intent> {
         &mut self.desk
     }
 
@@ -127,17 +127,17 @@ impl Era for Session {
         }
     }
 
-    fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Purpose>, message: Message) {
+    fn answered(&mut self, _: ConnectionId, number: u64, sent: Option<Intent>, message: Message) {
         match (sent, message.result()) {
             // The answer is not needed, or no longer.
             (None, _) => {}
-            (Some(Purpose::Discover { client, wanted }), _) => {
+            (Some(Intent::Discover { client, wanted }), _) => {
                 self.discovered(&client, wanted, message);
             }
-            (Some(Purpose::Listen), _) => self.listen_ended(number, message.error()),
-            (Some(Purpose::Task(call)), _) => self.task_told(call, message),
-            (Some(Purpose::Call(call)), Some(result)) => self.call_answered(call, message, &result),
-            (Some(Purpose::Call(call)), None) => {
+            (Some(Intent::Listen), _) => self.listen_ended(number, message.error()),
+            (Some(Intent::Task(call)), _) => self.task_told(call, message),
+            (Some(Intent::Call(call)), Some(result)) => self.call_answered(call, message, &result),
+            (Some(Intent::Call(call)), None) => {
                 let error = message.error().unwrap_or_default();
                 let method = self.calls.get(&call).and_then(|call| call.request.method());
                 let error = error_of_sessions(method, error);
@@ -159,7 +159,7 @@ impl Era for Session {
             method::CANCELLED => {
                 let number = members::cancelled_id(&message).and_then(|id| id.as_number());
                 if let Some(number) = number
-                    && let Some((_, Purpose::Listen)) = self.desk.sent.get(&number)
+                    && let Some((_, Intent::Listen)) = self.desk.sent.get(&number)
                 {
                     self.desk.sent.remove(&number);
                     self.listen_ended(number, None);
@@ -178,12 +178,12 @@ impl Era for Session {
         }
     }
 
-    fn failed(&mut self, _: ConnectionId, number: u64, sent: Purpose, error: UpstreamError) {
+    fn failed(&mut self, _: ConnectionId, number: u64, sent: Intent, error: UpstreamError) {
         let (call, is_task) = match sent {
-            Purpose::Discover { client, .. } => return self.desk.failed(client, error),
-            Purpose::Listen => return self.listen_ended(number, None),
-            Purpose::Call(call) => (call, false),
-            Purpose::Task(call) => (call, true),
+            Intent::Discover { client, .. } => return self.desk.failed(client, error),
+            Intent::Listen => return self.listen_ended(number, None),
+            Intent::Call(call) => (call, false),
+            Intent::Task(call) => (call, true),
         };
         if let Some(call) = self.finish(call) {
             // The server has begun the call, whatever became of the last request for it.
@@ -216,7 +216,7 @@ impl Session {
     /// The client's id of what has this id at the server.
     fn client_id(&self, id: &Id) -> Option<Id> {
         match self.desk.sent.get(&id.as_number()?)? {
-            (_, Purpose::Call(call) | Purpose::Task(call)) => {
+            (_, Intent::Call(call) | Intent::Task(call)) => {
                 Some(self.calls.get(call)?.client.clone())
             }
             _ => None,
@@ -257,7 +257,7 @@ impl Session {
     fn send(&mut self, call: u64, request: Message) {
         if let Some(running) = self.calls.get_mut(&call) {
             let headers = running.headers.clone();
-            let number = self.desk.pass(FIRST, request, headers, Purpose::Call(call));
+            let number = self.desk.pass(FIRST, request, headers, Intent::Call(call));
             running.state = CallState::Server(number);
         }
     }

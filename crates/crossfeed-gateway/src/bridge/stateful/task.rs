@@ -3,7 +3,7 @@
 //! Every call tells a server with tasks that they can be followed. A call is never sent twice to find out: a tool may have
 //! run before it answered with an error.
 
-use super::{CallState, Purpose, Session, input::Round};
+use super::{CallState, Intent, Session, input::Round};
 use crate::{
     bridge::{
         driver::{Action, FIRST},
@@ -77,7 +77,7 @@ impl Session {
         let mut params: Vec<(&str, &[u8])> = vec![("taskId", id)];
         params.extend(responses.map(|responses| ("inputResponses", &responses[..])));
         let params = self.task_params(&params);
-        let sent = Purpose::Task(call);
+        let sent = Intent::Task(call);
         let asked = params.map(|params| self.desk.ask(FIRST, method, &params, sent));
         if let Some(CallState::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.state) {
             task.asked = asked;

@@ -1,6 +1,6 @@
 //! Requests that are passed on to the server, and their answers.
 
-use super::{Asker, Purpose, Sessions, input::Ask, session::ClientRequest};
+use super::{Asker, Intent, Sessions, input::Ask, session::ClientRequest};
 use crate::{
     bridge::{
         desk::Desk,
@@ -108,7 +108,7 @@ impl Call {
     }
 
     /// Tells the client of progress, or keeps it until the client comes again.
-    pub(super) fn tell_progress(&mut self, params: Bytes, desk: &mut Desk<Purpose>) {
+    pub(super) fn tell_progress(&mut self, params: Bytes, desk: &mut Desk<Intent>) {
         let Some(client) = &self.client else {
             if params.len() <= UNCHARGED {
                 if self.progress.len() >= MAX_PROGRESS {
@@ -206,7 +206,7 @@ impl Sessions {
         if let Some(level) = level {
             self.ask_for_logs(link, level);
         }
-        self.desk.sent.insert(number, (link, Purpose::Call(call)));
+        self.desk.sent.insert(number, (link, Intent::Call(call)));
         let request = request.with_id(Id::number(number));
         self.desk
             .act(Action::Put(link, Outgoing::Message(request, headers)));
@@ -247,7 +247,7 @@ impl Sessions {
             let params = members::object(&[("taskId", task)]);
             let name = method::CANCEL_TASK;
             self.desk
-                .ask(running.link, name, &params, Purpose::AnswerIgnored);
+                .ask(running.link, name, &params, Intent::AnswerIgnored);
         }
         self.desk.cancel(running.link, number, notification);
     }
@@ -306,7 +306,7 @@ impl Sessions {
         };
         let params = members::object(&[("taskId", &task)]);
         call.as_task = TaskState::Created(task);
-        let (name, sent) = (method::TASK_RESULT, Purpose::Call(number));
+        let (name, sent) = (method::TASK_RESULT, Intent::Call(number));
         call.number = Some(self.desk.ask(call.link, name, &params, sent));
         true
     }

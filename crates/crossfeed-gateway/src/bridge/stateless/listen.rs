@@ -1,6 +1,6 @@
 //! Subscriptions of clients, fed by the notifications of the server in its session.
 
-use super::{Asker, Purpose, Sessions, session::ClientRequest};
+use super::{Asker, Intent, Sessions, session::ClientRequest};
 use crate::{
     bridge::{
         about_resource,
@@ -90,7 +90,7 @@ impl Sessions {
         let link = listen.link;
         for uri in uris {
             let params = about_resource(&uri);
-            let sent = Purpose::Subscribe {
+            let sent = Intent::Subscribe {
                 listen: number,
                 uri,
             };
@@ -203,7 +203,7 @@ impl Sessions {
         if *count == 0 {
             session.subscriptions.remove(uri);
             let params = about_resource(uri);
-            (self.desk).ask(link, method::UNSUBSCRIBE, &params, Purpose::AnswerIgnored);
+            (self.desk).ask(link, method::UNSUBSCRIBE, &params, Intent::AnswerIgnored);
         }
     }
 }

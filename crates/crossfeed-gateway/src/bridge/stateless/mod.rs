@@ -56,7 +56,7 @@ pub(super) struct Sessions {
     has_asked: bool,
     /// How long a session may take to begin.
     start_timeout: Duration,
-    desk: Desk<Purpose>,
+    desk: Desk<Intent>,
     sessions: BTreeMap<ConnectionId, Session>,
     /// Whether the first connection was given to a session.
     first_taken: bool,
@@ -72,9 +72,9 @@ pub(super) struct Sessions {
     tasks_only: HashSet<String>,
 }
 
-/// The purpose of a request to the server.
+/// The intent of a request to the server.
 #[derive(Default)]
-pub(super) enum Purpose {
+pub(super) enum Intent {
     Initialize,
     Call(u64),
     Subscribe {
@@ -93,9 +93,9 @@ struct Asker {
 }
 
 impl Era for Sessions {
-    type Purpose = Purpose;
+    type Intent = Intent;
 
-    fn desk(&mut self) -> &mut Desk<Purpose> {
+    fn desk(&mut self) -> &mut Desk<Intent> {
         &mut self.desk
     }
 
@@ -146,16 +146,16 @@ impl Era for Sessions {
         &mut self,
         link: ConnectionId,
         number: u64,
-        sent: Option<Purpose>,
+        sent: Option<Intent>,
         message: Message,
     ) {
         match sent {
-            Some(Purpose::Initialize) => self.initialized(link, &message),
-            Some(Purpose::Call(call)) => self.call_answered(call, message),
-            Some(Purpose::Subscribe { listen, uri }) => {
+            Some(Intent::Initialize) => self.initialized(link, &message),
+            Some(Intent::Call(call)) => self.call_answered(call, message),
+            Some(Intent::Subscribe { listen, uri }) => {
                 self.subscribed(link, listen, uri, message.kind() == Kind::Response);
             }
-            Some(Purpose::AnswerIgnored) => {}
+            Some(Intent::AnswerIgnored) => {}
             None => self.answered_late(link, number),
         }
     }
@@ -168,17 +168,17 @@ impl Era for Sessions {
         self.notice(link, message, related);
     }
 
-    fn failed(&mut self, link: ConnectionId, _: u64, sent: Purpose, error: UpstreamError) {
+    fn failed(&mut self, link: ConnectionId, _: u64, sent: Intent, error: UpstreamError) {
         match sent {
-            Purpose::Initialize => {
+            Intent::Initialize => {
                 let is_crowded = matches!(error, UpstreamError::Crowded { .. });
                 if !(is_crowded && (self.take_place(link) || self.join_another(link))) {
                     self.give_up_session(link, &error);
                 }
             }
-            Purpose::Call(call) => self.call_failed(call, error),
-            Purpose::Subscribe { listen, uri } => self.subscribed(link, listen, uri, false),
-            Purpose::AnswerIgnored => {}
+            Intent::Call(call) => self.call_failed(call, error),
+            Intent::Subscribe { listen, uri } => self.subscribed(link, listen, uri, false),
+            Intent::AnswerIgnored => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! Notifications of a server, and the clients that they are for.
 
-use super::{Call, Purpose, Sessions};
+use super::{Call, Intent, Sessions};
 use crate::{
     bridge::{driver::ConnectionId, members},
     message::{Id, Message, Token},
@@ -32,7 +32,7 @@ impl Sessions {
     /// The call that has this id at the server.
     pub(super) fn call_of(&self, link: ConnectionId, id: &Id) -> Option<u64> {
         match self.desk.sent.get(&id.as_number()?)? {
-            (at, Purpose::Call(call)) if *at == link => Some(*call),
+            (at, Intent::Call(call)) if *at == link => Some(*call),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Sessions: one for each kind of client, opened when it is needed.
 
 use super::{
-    Asker, Purpose, Sessions,
+    Asker, Intent, Sessions,
     apart::{AbandonedCalls, SESSIONS},
 };
 use crate::{
@@ -184,7 +184,7 @@ impl Sessions {
             ("capabilities", &asker.capabilities),
             ("clientInfo", info),
         ]);
-        (self.desk).ask(link, method::INITIALIZE, &params, Purpose::Initialize);
+        (self.desk).ask(link, method::INITIALIZE, &params, Intent::Initialize);
     }
 
     /// Does something in the session of a client, now or when it has begun. `None` where there cannot be one:
@@ -284,7 +284,7 @@ impl Sessions {
         session.level = Some(level);
         let name = crate::protocol::log_level_name(level).unwrap_or_default();
         let params = members::object(&[("level", quoted(name).as_bytes())]);
-        (self.desk).ask(link, method::SET_LEVEL, &params, Purpose::AnswerIgnored);
+        (self.desk).ask(link, method::SET_LEVEL, &params, Intent::AnswerIgnored);
     }
 
     pub(super) fn is_idle(&self, link: ConnectionId) -> bool {
