@@ -30,6 +30,7 @@ mod schema_file;
 mod select;
 mod strip;
 mod telemetry;
+mod terminal;
 mod unmatched;
 
 use clap::Parser;
@@ -40,6 +41,7 @@ use std::{
     io::{self, BufWriter},
     process::ExitCode,
 };
+use terminal::Styles;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -50,8 +52,9 @@ fn main() -> ExitCode {
     if let Command::Gateway(args) = &cli.command {
         return gateway::run(args, cli.json);
     }
+    let styles = Styles::of_stream(&io::stderr());
     let (mut out, mut err) = (BufWriter::new(io::stdout().lock()), io::stderr().lock());
-    let mut io = Streams::new(&mut out, &mut err);
+    let mut io = Streams::new(&mut out, &mut err, styles);
     match run(&cli.command, cli.json, &mut io).and_then(|()| Ok(io.out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report::report(&error, cli.json, &mut io),
@@ -61,7 +64,8 @@ fn main() -> ExitCode {
 /// Prints an error of the arguments, or the requested help or version.
 fn refuse(error: &clap::Error) -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
-    let mut io = Streams::new(&mut out, &mut err);
+    let styles = Styles::of_stream(&err);
+    let mut io = Streams::new(&mut out, &mut err, styles);
     if !error.use_stderr() {
         return match error.print().and_then(|()| io.out.flush()) {
             Ok(()) => ExitCode::SUCCESS,

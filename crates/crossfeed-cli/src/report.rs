@@ -1,5 +1,6 @@
 //! Writes the output of commands: the answer to standard output, remarks to standard error, and why the command stopped.
 
+use crate::terminal::Styles;
 use crossfeed::{
     Error, ErrorCode,
     error::{ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError},
@@ -149,11 +150,13 @@ impl From<io::Error> for CommandError {
 pub(crate) struct Streams<'w> {
     pub(crate) out: &'w mut dyn Write,
     pub(crate) err: &'w mut dyn Write,
+    /// The styles of `err`.
+    styles: Styles,
 }
 
 impl<'w> Streams<'w> {
-    pub(crate) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write) -> Self {
-        Self { out, err }
+    pub(crate) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, styles: Styles) -> Self {
+        Self { out, err, styles }
     }
 
     /// Writes a line of the answer.
@@ -168,7 +171,14 @@ impl<'w> Streams<'w> {
 
     /// Writes a notice.
     pub(crate) fn notice(&mut self, text: impl Display) {
-        self.remark(format_args!("notice: {text}"));
+        let style = self.styles.notice;
+        self.remark(format_args!("{style}notice:{style:#} {text}"));
+    }
+
+    /// Writes an error that has no code.
+    fn error(&mut self, text: impl Display) {
+        let style = self.styles.error;
+        self.remark(format_args!("{style}error:{style:#} {text}"));
     }
 }
 
@@ -204,7 +214,7 @@ pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> 
             USAGE,
         ),
         CommandError::Usage(message) => {
-            io.remark(format_args!("error: {message}"));
+            io.error(message);
             (&[][..], USAGE)
         }
         CommandError::Written(status) => return ExitCode::from(*status),
@@ -213,14 +223,14 @@ pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> 
             return ExitCode::SUCCESS;
         }
         CommandError::Output(error) => {
-            io.remark(format_args!("error: cannot write the answer: {error}"));
+            io.error(format_args!("cannot write the answer: {error}"));
             return ExitCode::from(USAGE);
         }
     };
     let _ = if json {
         write_json(bodies, io.out)
     } else {
-        write_text(bodies, io.err)
+        write_text(bodies, io)
     };
     ExitCode::from(status)
 }
@@ -234,11 +244,13 @@ fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn write_text(bodies: &[ErrorBody], err: &mut dyn Write) -> io::Result<()> {
+fn write_text(bodies: &[ErrorBody], io: &mut Streams<'_>) -> io::Result<()> {
+    let style = io.styles.error;
     for (index, body) in bodies.iter().enumerate() {
-        writeln!(err, "error[{}]: {}", body.code, body.message)?;
+        let (code, message) = (body.code, &body.message);
+        writeln!(io.err, "{style}error[{code}]:{style:#} {message}")?;
         if let Some(advice) = body.advice.as_ref().filter(|_| index < MAX_ADVISED_ERRORS) {
-            writeln!(err, "{advice}")?;
+            writeln!(io.err, "{advice}")?;
         }
     }
     Ok(())

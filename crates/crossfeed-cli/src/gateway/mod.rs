@@ -20,6 +20,7 @@ use crate::{
     cli,
     report::{self, CommandError, Result, Streams},
     telemetry::Pipeline,
+    terminal::Styles,
 };
 pub(crate) use assemble::{base_directory, environment};
 
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let (mut out, mut err) = (io::stdout(), io::stderr());
-            let mut io = Streams::new(&mut out, &mut err);
+            let styles = Styles::of_stream(&err);
+            let mut io = Streams::new(&mut out, &mut err, styles);
             report::report(&error, json, &mut io)
         }
     }

@@ -1,0 +1,54 @@
+//! The terminal: its width, and the styles of a stream. Colours follow the conventions that clap's errors follow:
+//! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb`.
+
+use anstream::{
+    AutoStream, ColorChoice,
+    stream::{AsLockedWrite, RawStream},
+};
+use anstyle::{AnsiColor, Effects, Style};
+
+/// The columns of output that goes to no terminal.
+const DEFAULT_COLUMNS: usize = 100;
+/// Narrower terminals are treated as this wide.
+const MIN_COLUMNS: usize = 40;
+
+/// The columns of lines on standard output: `COLUMNS`, those of the terminal, or 100.
+pub(crate) fn columns() -> usize {
+    let named = std::env::var("COLUMNS").ok();
+    let named = named.and_then(|text| text.trim().parse().ok());
+    let columns = named.filter(|&columns| columns > 0).or_else(|| {
+        let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+        Some(usize::from(width.0))
+    });
+    columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS)
+}
+
+/// How parts of a text look: `{style}text{style:#}`. By default nothing is styled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Styles {
+    pub(crate) error: Style,
+    pub(crate) notice: Style,
+    /// What matters most.
+    pub(crate) strong: Style,
+    /// What matters least.
+    pub(crate) faint: Style,
+}
+
+impl Styles {
+    /// The styles for a stream: none if it shows no colours.
+    pub(crate) fn of_stream(stream: &(impl RawStream + AsLockedWrite)) -> Self {
+        match AutoStream::choice(stream) {
+            ColorChoice::Never => Self::default(),
+            _ => Self::colored(),
+        }
+    }
+
+    fn colored() -> Self {
+        Self {
+            error: AnsiColor::Red.on_default() | Effects::BOLD,
+            notice: AnsiColor::Yellow.on_default(),
+            strong: Style::new() | Effects::BOLD,
+            faint: Style::new() | Effects::DIMMED,
+        }
+    }
+}
