@@ -62,7 +62,7 @@ async fn create(args: &cli::ArtifactCreate, io: &mut Streams<'_>) -> Result {
     for (written, report) in &created.reports {
         select::explain(written, report, args.explain, io);
     }
-    io.answer(line(&ListedArtifact::from_artifact(&created.artifact)))
+    io.json(line(&ListedArtifact::from_artifact(&created.artifact)))
 }
 
 fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact> {
@@ -131,5 +131,5 @@ async fn get(args: &cli::ArtifactGet, io: &mut Streams<'_>) -> Result {
     let brought = session(&args.storage, options, store)?
         .retrieve_artifact(&args.artifact_id, &args.call_id, args.select.as_deref())
         .await?;
-    retrieve::print(&brought, io)
+    retrieve::print(&brought, args.raw.raw, io)
 }

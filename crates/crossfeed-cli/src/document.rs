@@ -31,6 +31,19 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, io: &mut Streams<'_>) -> Res
     Ok(document)
 }
 
+/// One line of several as a document.
+///
+/// # Errors
+///
+/// Why it is not JSON, or not of the declared kind.
+pub(crate) fn line(bytes: Bytes, kind: Option<Kind>) -> Result<Document, String> {
+    // The kind of the result is still detected.
+    let read = interpret(bytes, Some(kind.unwrap_or(Kind::Json)), true);
+    // The line in the line is always the first.
+    let (document, _) = read.map_err(|why| why.replace("at line 1, column", "at column"))?;
+    Ok(document)
+}
+
 /// Like [`read`], but an invalid JSON object and compressed data are errors.
 ///
 /// # Errors
@@ -164,7 +177,8 @@ fn json_fault(document: &Document) -> Option<String> {
     }
     let error = document.root().err().filter(|error| !error.is_limit())?;
     if has_two_lines(bytes) {
-        let advice = "make it one list first, as `jq -s .` does";
+        let advice =
+            "`select` and `project` read each line with `--ndjson`, `jq -s .` makes it one list";
         return Some(format!(
             "it holds one JSON document a line (NDJSON): {advice}"
         ));

@@ -52,7 +52,7 @@ pub(crate) async fn run(args: &cli::Hints, io: &mut Streams<'_>) -> Result {
         let (tokens, whole) = (rendered.tokens, rendered.whole_tokens);
         io.remark(format_args!("tokens: {tokens} shown, {whole} as it came"));
     }
-    io.answer(rendered.json)
+    io.json(rendered.json)
 }
 
 /// The result with its hints. Hints beside a small result have their own budget, unless the command sets one for both.

@@ -49,7 +49,7 @@ pub(crate) async fn run(args: &cli::Learn, io: &mut Streams<'_>) -> Result {
         return Err(CommandError::answer(ErrorCode::SchemaInvalid, nothing));
     };
     if args.schema_only {
-        return io.answer(schema);
+        return io.json(schema.to_string());
     }
     let drift: Vec<Value> = learned.drift().iter().map(drifted).collect();
     let answer = json!({
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &cli::Learn, io: &mut Streams<'_>) -> Result {
         "observations": learned.observations(),
         "drift": drift,
     });
-    io.answer(answer)
+    io.json(answer.to_string())
 }
 
 /// What a later result changed.

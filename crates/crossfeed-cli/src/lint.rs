@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The name of a schema that is not in a list of tools.
 const SCHEMA: &str = "schema";
 
-pub(crate) fn run(args: &cli::Lint, json: bool, io: &mut Streams<'_>) -> Result {
+pub(crate) fn run(args: &cli::Lint, io: &mut Streams<'_>) -> Result {
     // A tool with a part that is too deep is refused.
     let (document, _) = read(&args.file)?;
     let document = if ToolList::is_list(&document) {
@@ -28,9 +28,9 @@ pub(crate) fn run(args: &cli::Lint, json: bool, io: &mut Streams<'_>) -> Result 
         ));
     }
     let findings = lint_list(&list, args.profile);
-    if json {
+    if io.json {
         let findings: Vec<_> = findings.iter().map(as_json).collect();
-        io.answer(json!({ "findings": findings }))?;
+        io.json(json!({ "findings": findings }).to_string())?;
     } else {
         findings.iter().try_for_each(|finding| io.answer(finding))?;
     }

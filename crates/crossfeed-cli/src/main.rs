@@ -14,8 +14,11 @@ mod gateway;
 mod hints;
 mod import;
 mod input;
+mod inputs;
+mod layout;
 mod learn;
 mod lint;
+mod manual;
 mod otlp;
 mod output_schema;
 mod project;
@@ -35,6 +38,7 @@ mod unmatched;
 
 use clap::Parser;
 use cli::{Cli, Command, TraceCommand};
+use layout::{Form, TokenStyles};
 use report::{CommandError, Result, Streams};
 use runtime::block_on;
 use std::{
@@ -54,11 +58,25 @@ fn main() -> ExitCode {
     }
     let styles = Styles::of_stream(&io::stderr());
     let (mut out, mut err) = (BufWriter::new(io::stdout().lock()), io::stderr().lock());
-    let mut io = Streams::new(&mut out, &mut err, styles);
-    match run(&cli.command, cli.json, &mut io).and_then(|()| Ok(io.out.flush()?)) {
+    let io = Streams::new(&mut out, &mut err, styles);
+    let mut io = io.with_layout(layout(&cli)).with_json(cli.json);
+    match run(&cli.command, &mut io).and_then(|()| Ok(io.out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report::report(&error, cli.json, &mut io),
+        Err(error) => report::report(&error, &mut io),
     }
+}
+
+/// How JSON answers are laid out.
+fn layout(cli: &Cli) -> (Form, TokenStyles) {
+    let (form, styles) = terminal::layout_of_stdout();
+    let form = if cli.pretty {
+        Form::Indented
+    } else if cli.compact {
+        Form::Compact
+    } else {
+        form
+    };
+    (form, styles)
 }
 
 /// Prints an error of the arguments, or the requested help or version.
@@ -69,7 +87,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return match error.print().and_then(|()| io.out.flush()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => report::report(&CommandError::Output(error), false, &mut io),
+            Err(error) => report::report(&CommandError::Output(error), &mut io),
         };
     }
     let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
@@ -80,10 +98,10 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
     let text = error.to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
-    report::report(&CommandError::usage(message), true, &mut io)
+    report::report(&CommandError::usage(message), &mut io.with_json(true))
 }
 
-fn run(command: &Command, json: bool, io: &mut Streams<'_>) -> Result {
+fn run(command: &Command, io: &mut Streams<'_>) -> Result {
     match command {
         Command::Demo(args) => demo::run(args, io),
         Command::Select(args) => block_on(select::run(args, io)),
@@ -96,12 +114,14 @@ fn run(command: &Command, json: bool, io: &mut Streams<'_>) -> Result {
         Command::Inspect(args) => output_schema::inspect(args, io),
         Command::Learn(args) => block_on(learn::run(args, io)),
         Command::Rewrite(args) => rewrite::run(args, io),
-        Command::Lint(args) => lint::run(args, json, io),
+        Command::Lint(args) => lint::run(args, io),
         Command::Strip(args) => strip::run(args, io.out),
         Command::Trace(args) => match &args.command {
             TraceCommand::Sanitize(args) => sanitize::run(args, io),
         },
-        Command::Import(args) => import::run(args, json, io.out),
+        Command::Import(args) => import::run(args, io.json, io.out),
+        Command::Completions(args) => manual::complete(args, io.out),
+        Command::Man(args) => manual::run(args, io.out),
         // `main` runs it without these streams.
         Command::Gateway(_) => Ok(()),
     }

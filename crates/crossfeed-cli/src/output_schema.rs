@@ -42,7 +42,7 @@ pub(crate) fn summarize(args: &cli::Summarize, io: &mut Streams<'_>) -> Result {
             output(&schema, &rules).summary(&id).to_value()
         }
     };
-    io.answer(answer)
+    io.json(answer.to_string())
 }
 
 pub(crate) fn inspect(args: &cli::Inspect, io: &mut Streams<'_>) -> Result {
@@ -58,7 +58,7 @@ pub(crate) fn inspect(args: &cli::Inspect, io: &mut Streams<'_>) -> Result {
     let inspected = inspected.map_err(|error| {
         CommandError::answer(error.code(), error.to_string()).with_advice(error.advice())
     })?;
-    io.answer(inspected.to_value())
+    io.json(inspected.to_value().to_string())
 }
 
 fn output(schema: &Value, rules: &RevealRules) -> OutputSchema {

@@ -2,7 +2,7 @@
 
 use crate::{
     cli::{self, Kind},
-    document, input, records,
+    input, inputs, records,
     report::{CommandError, Result, Streams, bail},
     select,
     unmatched::{self, Unmatched},
@@ -17,20 +17,21 @@ use crossfeed::{
     },
 };
 use serde_json::{Value, json};
-use std::{ffi::OsStr, io::Write};
+use std::ffi::OsStr;
 
 /// The call of the one result.
 const CALL: &str = "call_1";
 
 pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
-    let file = (!args.describe).then_some(args.file.as_os_str());
+    let documents = args.inputs.files.iter().filter(|_| !args.describe);
+    let documents = documents.map(|file| Some(file.as_os_str()));
     let schema = args.schema.as_ref().map(|path| path.as_os_str());
     let inputs = [&args.views, &args.types, &args.mcp].map(|input| input.as_deref());
-    input::check_stdin(inputs.into_iter().chain([file, schema]))?;
+    input::check_stdin(inputs.into_iter().chain([schema]).chain(documents))?;
     let types = args.types.as_deref().map(types).transpose()?;
     let rules = rules(&args.always, &args.never)?;
     if let (Some(types), true) = (&types, args.describe) {
-        return io.answer(types.without(&rules).introspect());
+        return io.json(types.without(&rules).introspect().to_string());
     }
     let views = match &args.views {
         Some(views) => Views::parse(&value(views)?).map_err(invalid)?,
@@ -51,22 +52,36 @@ pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
     if let Some(path) = &args.schema {
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
-    let document = document::read(&args.file, args.kind, io)?;
+    inputs::each(&args.inputs, io, async |document, io: &mut Streams<'_>| {
+        one(args, &rules, &options, document, io).await
+    })
+    .await
+}
+
+/// Cuts one document.
+async fn one(
+    args: &cli::Project,
+    rules: &RevealRules,
+    options: &ProjectOptions,
+    document: Document,
+    io: &mut Streams<'_>,
+) -> Result {
+    let kind = args.inputs.kind;
     // Its index is built only if a search needs it.
     let whole = Document::new(document.raw().clone());
-    let mut unmatched = unmatched_rules(&rules, &whole, args.kind).await?;
+    let mut unmatched = unmatched_rules(rules, &whole, kind).await?;
     // Fields that `--never` withholds may also be excluded.
     let unruled = if args.exclude.is_empty() || rules.never().is_empty() {
         None
     } else {
         let bytes = Document::new(whole.raw().clone());
-        Some(cut(RevealRules::default(), &options, bytes, args.kind).await?)
+        Some(cut(RevealRules::default(), options, bytes, kind).await?)
     };
-    let projected = cut(rules, &options, document, args.kind).await?;
+    let projected = cut(rules.clone(), options, document, kind).await?;
     let judged = unruled.as_ref().unwrap_or(&projected);
     unmatched.extend(unmatched_paths(args, judged, &whole)?);
     unmatched::report(unmatched, args.allow_unmatched, io)?;
-    write(&projected, io.out)
+    io.json(answer(&projected))
 }
 
 /// The tool result as a server that supports every mode would send it.
@@ -86,22 +101,18 @@ async fn over_mcp(
         Some(_) => request,
         None => json!({"_meta": {KEY: request}}),
     };
-    let document = Document::new(input::read_text(&args.file)?);
-    let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
-    unmatched::report(unmatched, args.allow_unmatched, io)?;
-    let projector = Projector::new(Capability::default()).with_rules(rules);
-    let projected = projector.project(&tool, &params, &document);
-    let projected = projected.map_err(|error| {
-        let name = input::name(&args.file);
-        let message = format!("{name} is not a tool result of MCP: {error}");
-        CommandError::answer(ErrorCode::ProjectionInvalid, message)
-    })?;
-    io.out.write_all(&projected.json)?;
-    if projected.json.ends_with(b"\n") {
-        Ok(())
-    } else {
-        io.answer("")
-    }
+    let projector = Projector::new(Capability::default()).with_rules(rules.clone());
+    inputs::each(&args.inputs, io, async |document, io: &mut Streams<'_>| {
+        let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
+        unmatched::report(unmatched, args.allow_unmatched, io)?;
+        let projected = projector.project(&tool, &params, &document);
+        let projected = projected.map_err(|error| {
+            let message = format!("the document is not a tool result of MCP: {error}");
+            CommandError::answer(ErrorCode::ProjectionInvalid, message)
+        })?;
+        io.json(projected.json.trim_ascii_end())
+    })
+    .await
 }
 
 /// Cuts the result as a host would before sending it.
@@ -160,21 +171,19 @@ fn unmatched_paths(
     Ok(unmatched::in_document("--exclude", &unmatched, document))
 }
 
-/// Writes the answer, with the value in its original bytes.
-fn write(projected: &Projected, out: &mut dyn Write) -> Result {
-    out.write_all(b"{\"value\":")?;
-    out.write_all(&projected.json)?;
+/// The answer, with the value in its original bytes.
+fn answer(projected: &Projected) -> Vec<u8> {
+    let mut answer = b"{\"value\":".to_vec();
+    answer.extend_from_slice(&projected.json);
     if let Some(schema) = &projected.schema {
-        write!(out, ",\"schema\":{schema}")?;
+        answer.extend_from_slice(format!(",\"schema\":{schema}").as_bytes());
     }
     if projected.failed {
-        write!(out, ",\"failed\":true")?;
+        answer.extend_from_slice(b",\"failed\":true");
     }
-    Ok(writeln!(
-        out,
-        ",\"diagnostics\":{}}}",
-        projected.diagnostics.to_value()
-    )?)
+    let diagnostics = projected.diagnostics.to_value();
+    answer.extend_from_slice(format!(",\"diagnostics\":{diagnostics}}}").as_bytes());
+    answer
 }
 
 fn request(args: &cli::Project) -> ProjectionRequest {

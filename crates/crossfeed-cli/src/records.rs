@@ -61,6 +61,16 @@ pub(crate) async fn session(
     io: &mut Streams<'_>,
 ) -> Result<Session> {
     let document = document::read(file, kind, io)?;
+    session_of(options, call_id, document, kind).await
+}
+
+/// A session with a document as its single result.
+pub(crate) async fn session_of(
+    options: EngineOptions,
+    call_id: &CallId,
+    document: Document,
+    kind: Option<Kind>,
+) -> Result<Session> {
     let options = with_room(options, document.raw().len());
     let session = Engine::new(options, store()).session(named_scope("default")?);
     session.record(call_id, result(document, kind)).await?;

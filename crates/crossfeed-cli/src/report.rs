@@ -1,6 +1,9 @@
 //! Writes the output of commands: the answer to standard output, remarks to standard error, and why the command stopped.
 
-use crate::terminal::Styles;
+use crate::{
+    layout::{self, Form, TokenStyles},
+    terminal::Styles,
+};
 use crossfeed::{
     Error, ErrorCode,
     error::{ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError},
@@ -152,11 +155,43 @@ pub(crate) struct Streams<'w> {
     pub(crate) err: &'w mut dyn Write,
     /// The styles of `err`.
     styles: Styles,
+    /// How JSON answers are laid out, and their colours.
+    layout: (Form, TokenStyles),
+    /// Whether errors are written as JSON to `out`.
+    pub(crate) json: bool,
+    /// Where the command is in its input, if it has several documents.
+    pub(crate) place: Option<String>,
 }
 
 impl<'w> Streams<'w> {
     pub(crate) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, styles: Styles) -> Self {
-        Self { out, err, styles }
+        Self {
+            out,
+            err,
+            styles,
+            layout: Default::default(),
+            json: false,
+            place: None,
+        }
+    }
+
+    /// Lays out JSON answers like this.
+    pub(crate) fn with_layout(mut self, layout: (Form, TokenStyles)) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// Writes errors as JSON.
+    pub(crate) fn with_json(mut self, json: bool) -> Self {
+        self.json = json;
+        self
+    }
+
+    /// Writes JSON as a line of the answer, or as several if it is indented.
+    pub(crate) fn json(&mut self, json: impl AsRef<[u8]>) -> Result {
+        let (form, styles) = self.layout;
+        layout::write(json.as_ref(), form, styles, self.out)?;
+        Ok(writeln!(self.out)?)
     }
 
     /// Writes a line of the answer.
@@ -164,15 +199,26 @@ impl<'w> Streams<'w> {
         Ok(writeln!(self.out, "{line}")?)
     }
 
-    /// Writes a line to standard error. The answer is written even if that fails.
+    /// Writes a JSON value like [`Self::json`]; with `raw` a string is written as its text.
+    pub(crate) fn value(&mut self, json: &[u8], raw: bool) -> Result {
+        if raw && let Ok(text) = serde_json::from_slice::<String>(json) {
+            return self.answer(text);
+        }
+        self.json(json)
+    }
+
+    /// Writes a line to standard error, after what there is of the answer. The answer is written even if that fails.
     pub(crate) fn remark(&mut self, line: impl Display) {
+        let _ = self.out.flush();
         let _ = writeln!(self.err, "{line}");
     }
 
     /// Writes a notice.
     pub(crate) fn notice(&mut self, text: impl Display) {
         let style = self.styles.notice;
-        self.remark(format_args!("{style}notice:{style:#} {text}"));
+        let place = self.place.as_ref().map(|place| format!("{place}: "));
+        let place = place.unwrap_or_default();
+        self.remark(format_args!("{style}notice:{style:#} {place}{text}"));
     }
 
     /// Writes an error that has no code.
@@ -205,11 +251,16 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Reports why a command stopped, as JSON on standard output or as text on standard error, and
 /// gives the exit status.
-pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> ExitCode {
+pub(crate) fn report(error: &CommandError, io: &mut Streams<'_>) -> ExitCode {
+    ExitCode::from(write(error, io))
+}
+
+/// Like [`report`], with the status as a number.
+pub(crate) fn write(error: &CommandError, io: &mut Streams<'_>) -> u8 {
     // The status shows an error even if it cannot be written.
     let (bodies, status) = match error {
         CommandError::Answer(bodies) => (&bodies[..], ERROR),
-        CommandError::Usage(message) if json => (
+        CommandError::Usage(message) if io.json => (
             &[ErrorBody::new(ErrorCode::CommandInvalid, message)][..],
             USAGE,
         ),
@@ -217,22 +268,22 @@ pub(crate) fn report(error: &CommandError, json: bool, io: &mut Streams<'_>) -> 
             io.error(message);
             (&[][..], USAGE)
         }
-        CommandError::Written(status) => return ExitCode::from(*status),
+        CommandError::Written(status) => return *status,
         // The reader of the answer closed the pipe.
         CommandError::Output(error) if error.kind() == ErrorKind::BrokenPipe => {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         CommandError::Output(error) => {
             io.error(format_args!("cannot write the answer: {error}"));
-            return ExitCode::from(USAGE);
+            return USAGE;
         }
     };
-    let _ = if json {
+    let _ = if io.json {
         write_json(bodies, io.out)
     } else {
         write_text(bodies, io)
     };
-    ExitCode::from(status)
+    status
 }
 
 fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
@@ -246,6 +297,7 @@ fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
 
 fn write_text(bodies: &[ErrorBody], io: &mut Streams<'_>) -> io::Result<()> {
     let style = io.styles.error;
+    io.out.flush()?;
     for (index, body) in bodies.iter().enumerate() {
         let (code, message) = (body.code, &body.message);
         writeln!(io.err, "{style}error[{code}]:{style:#} {message}")?;

@@ -61,8 +61,7 @@ pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     if let Ok(root) = json.root() {
         root.write_compact(&mut line);
     }
-    io.out.write_all(&line)?;
-    io.answer("")
+    io.json(line)
 }
 
 /// The store of the results: with `--store` the directory of artifacts.

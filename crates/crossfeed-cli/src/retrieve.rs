@@ -13,7 +13,11 @@ pub(crate) async fn run(args: &cli::Retrieve, io: &mut Streams<'_>) -> Result {
     let options = engine(&args.context)?;
     let session = records::session(options, &args.call_id, &args.file, args.kind, io).await?;
     let selector = args.select.as_deref();
-    print(&session.retrieve(&args.call_id, selector).await?, io)
+    print(
+        &session.retrieve(&args.call_id, selector).await?,
+        args.raw.raw,
+        io,
+    )
 }
 
 /// An engine for a model's context.
@@ -36,10 +40,9 @@ pub(crate) fn engine(context: &cli::Context) -> Result<EngineOptions> {
 }
 
 /// Prints retrieved data, or returns why there is none.
-pub(crate) fn print(brought: &Retrieved, io: &mut Streams<'_>) -> Result {
+pub(crate) fn print(brought: &Retrieved, raw: bool, io: &mut Streams<'_>) -> Result {
     if let Retrieved::Data { json, .. } = brought {
-        io.out.write_all(json)?;
-        return io.answer("");
+        return io.value(json, raw);
     }
     match (brought, brought.error_body()) {
         (Retrieved::Missing(error), Some(body)) => Err(CommandError::with_store_error(

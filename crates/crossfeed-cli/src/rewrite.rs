@@ -58,7 +58,7 @@ pub(crate) fn run(args: &cli::Rewrite, io: &mut Streams<'_>) -> Result {
     if args.guidance {
         return io.answer(listed.guidance());
     }
-    io.answer(aside.put_back(&value.to_string()))
+    io.json(aside.put_back(&value.to_string()))
 }
 
 fn options(args: &cli::Rewrite) -> Result<ListOptions> {

@@ -1,12 +1,13 @@
 //! `crossfeed select`: evaluates a selector on a document.
 
 use crate::{
-    cli, records,
+    cli, inputs, records,
     report::{Result, Streams},
 };
 use crossfeed::{
     CallId, EngineOptions, Error,
     error::{ErrorBody, Failure, LookupError},
+    json::{Document, Kind},
     select::SelectReport,
 };
 
@@ -18,16 +19,26 @@ pub(crate) async fn run(args: &cli::Select, io: &mut Streams<'_>) -> Result {
         Some(call_id) => call_id.clone(),
         None => CallId::parse(UNNAMED)?,
     };
-    let options = EngineOptions::default();
-    let session = records::session(options, &call_id, &args.file, args.kind, io).await?;
-    let selected = session.select(&call_id, &args.expression).await;
-    let selected = selected.map_err(|failure| match args.call_id {
-        Some(_) => placeless(failure.body()),
-        None => unnamed(failure),
-    })?;
-    explain(&args.expression, &selected.report, args.explain, io);
-    io.out.write_all(&selected.json)?;
-    io.answer("")
+    let inputs = &args.inputs;
+    inputs::each(inputs, io, async |document, io: &mut Streams<'_>| {
+        let options = EngineOptions::default();
+        let session = records::session_of(options, &call_id, document, inputs.kind).await?;
+        let selected = session.select(&call_id, &args.expression).await;
+        let selected = selected.map_err(|failure| match args.call_id {
+            Some(_) => placeless(failure.body()),
+            None => unnamed(failure),
+        })?;
+        explain(&args.expression, &selected.report, args.explain, io);
+        let selected = Document::new(selected.json);
+        match selected.root() {
+            Ok(list) if args.each && list.kind() == Kind::Array => {
+                let mut items = list.items();
+                items.try_for_each(|item| io.value(item.raw(), args.raw.raw))
+            }
+            _ => io.value(selected.raw(), args.raw.raw),
+        }
+    })
+    .await
 }
 
 /// Writes how a value was found, with `--explain`, and the notice of the selection.

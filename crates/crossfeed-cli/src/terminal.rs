@@ -1,11 +1,13 @@
 //! The terminal: its width, and the styles of a stream. Colours follow the conventions that clap's errors follow:
 //! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb`.
 
+use crate::layout::{Form, TokenStyles};
 use anstream::{
     AutoStream, ColorChoice,
     stream::{AsLockedWrite, RawStream},
 };
 use anstyle::{AnsiColor, Effects, Style};
+use std::io::IsTerminal;
 
 /// The columns of output that goes to no terminal.
 const DEFAULT_COLUMNS: usize = 100;
@@ -51,4 +53,22 @@ impl Styles {
             faint: Style::new() | Effects::DIMMED,
         }
     }
+}
+
+/// How JSON answers are laid out where no flag says so, and their colours: indented on a terminal.
+pub(crate) fn layout_of_stdout() -> (Form, TokenStyles) {
+    let stdout = std::io::stdout();
+    let form = if stdout.is_terminal() {
+        Form::Indented
+    } else {
+        Form::Verbatim
+    };
+    let styles = match AutoStream::choice(&stdout) {
+        ColorChoice::Never => TokenStyles::default(),
+        _ => TokenStyles {
+            key: AnsiColor::Blue.on_default() | Effects::BOLD,
+            string: AnsiColor::Green.on_default(),
+        },
+    };
+    (form, styles)
 }

@@ -32,6 +32,11 @@ impl Shape {
         Self::build(&value)
     }
 
+    /// Whether it is the shape of a string.
+    pub(crate) fn is_text(&self) -> bool {
+        self.0.starts_with("string(")
+    }
+
     fn build(value: &impl HasShape) -> Self {
         let mut out = String::new();
         write(value, MAX_DEPTH, &mut out);

@@ -15,12 +15,16 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use clap_complete::Shell;
 use crossfeed::{
     CallId,
     artifact::ArtifactId,
     tools::{Profile, Shape, Style},
 };
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
+
+/// The version, and the commit if it is known.
+const VERSION: &str = env!("CROSSFEED_VERSION");
 
 /// Feeds one tool's output straight into another tool's arguments
 ///
@@ -29,14 +33,22 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 /// references, and remove internal fields from results and traces.
 /// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
-#[command(name = "crossfeed", version, max_term_width = 100)]
+#[command(name = "crossfeed", version = VERSION, max_term_width = 100)]
 #[command(after_help = "\
+JSON answers are indented on a terminal, and keep the bytes of the input elsewhere.
+
 Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not run: unknown
 flags, an unreadable file, a line that is not a record, a file that is not of the declared kind.")]
 pub(crate) struct Cli {
     /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Indent JSON answers, as on a terminal
+    #[arg(long, global = true, conflicts_with = "compact")]
+    pub(crate) pretty: bool,
+    /// Print JSON answers on one line each, without blanks
+    #[arg(short, long, global = true)]
+    pub(crate) compact: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -63,6 +75,32 @@ pub(crate) enum Command {
     Trace(Trace),
     Gateway(Gateway),
     Import(Import),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed completions bash > ~/.local/share/bash-completion/completions/crossfeed
+  crossfeed completions zsh > \"${fpath[1]}/_crossfeed\"
+  crossfeed completions fish > ~/.config/fish/completions/crossfeed.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// Print the manual page, or write a page for every command into a directory
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed man | man -l -
+  crossfeed man --dir ~/.local/share/man/man1")]
+pub(crate) struct Man {
+    /// The directory; it is made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// The options of the demo.
@@ -90,23 +128,48 @@ pub(crate) struct Demo {
 Examples:
   crossfeed select 'items[0].url' search.json
   crossfeed select 'items[?score > `0.8`].url' --explain < search.json
+  crossfeed select -r --each 'items[*].url' search-*.json | xargs -n 1 curl -O
+  crossfeed select --ndjson result.total calls.jsonl
   crossfeed --json select 'items[0].titel' search.json")]
 pub(crate) struct Select {
     /// The expression, as a model writes it in `$select`
     #[arg(value_name = "EXPR")]
     pub(crate) expression: String,
-    /// The document; standard input if it is `-` or absent
-    #[arg(default_value = "-", hide_default_value = true)]
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) raw: Raw,
+    /// Print the items of a list one after the other, each on a line
+    #[arg(long)]
+    pub(crate) each: bool,
     /// The call id that errors name
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
     pub(crate) call_id: Option<CallId>,
-    /// The kind of the document; detected if absent
-    #[arg(long)]
-    pub(crate) kind: Option<Kind>,
     /// Write on standard error how the value was found
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+/// The documents of a command that takes several.
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    /// The documents; standard input if it is `-` or absent
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The kind of the documents; detected if absent
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// Read each line of the input as a document of its own (NDJSON, JSON Lines)
+    #[arg(long, alias = "jsonl")]
+    pub(crate) ndjson: bool,
+}
+
+/// How strings are printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Raw {
+    /// Print a string as its text, without quotes and escapes
+    #[arg(short, long)]
+    pub(crate) raw: bool,
 }
 
 /// Show what a model sees of a result
@@ -178,6 +241,8 @@ pub(crate) struct Retrieve {
     /// A part of it
     #[arg(long, value_name = "EXPR")]
     pub(crate) select: Option<String>,
+    #[command(flatten)]
+    pub(crate) raw: Raw,
     #[command(flatten)]
     pub(crate) context: Context,
 }
@@ -301,6 +366,8 @@ pub(crate) struct ArtifactGet {
     /// A part of it
     #[arg(long, value_name = "EXPR")]
     pub(crate) select: Option<String>,
+    #[command(flatten)]
+    pub(crate) raw: Raw,
     #[command(flatten)]
     pub(crate) context: Context,
 }

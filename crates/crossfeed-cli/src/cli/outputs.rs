@@ -1,6 +1,6 @@
 //! The arguments of the commands about outputs: `project`, `summarize`, `inspect`, `learn`.
 
-use super::{Kind, word};
+use super::{Inputs, word};
 use clap::Args;
 use crossfeed::project::Operation;
 use std::{ffi::OsString, path::PathBuf};
@@ -19,15 +19,12 @@ Examples:
   crossfeed project search.json --include items.url,total
   crossfeed project search.json --exclude items.body --schema search.schema.json
   crossfeed project issues.json --fields id,title,owner.name
+  crossfeed project --ndjson issues.jsonl --fields id,title
   crossfeed project issues.json --preset minimal --views '{\"minimal\": [\"id\", \"title\"]}'
   crossfeed project reply.json --mcp '{\"mode\": \"include\", \"fields\": [\"id\"]}'")]
 pub(crate) struct Project {
-    /// The result; standard input if it is `-` or absent
-    #[arg(default_value = "-", hide_default_value = true)]
-    pub(crate) file: PathBuf,
-    /// The kind of the result; detected if absent
-    #[arg(long)]
-    pub(crate) kind: Option<Kind>,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
     /// Keep these paths
     #[arg(long, value_name = "PATHS")]
     pub(crate) include: Vec<String>,

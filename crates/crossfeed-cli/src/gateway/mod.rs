@@ -43,8 +43,8 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
         Err(error) => {
             let (mut out, mut err) = (io::stdout(), io::stderr());
             let styles = Styles::of_stream(&err);
-            let mut io = Streams::new(&mut out, &mut err, styles);
-            report::report(&error, json, &mut io)
+            let io = Streams::new(&mut out, &mut err, styles);
+            report::report(&error, &mut io.with_json(json))
         }
     }
 }

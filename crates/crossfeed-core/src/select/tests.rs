@@ -182,6 +182,15 @@ fn positions_are_those_of_what_was_written() {
 }
 
 #[test]
+fn a_text_is_named_as_what_no_selector_reaches_into() {
+    check_advice(
+        r#""commit 4b1\nAuthor: Ada""#,
+        "commits[0]",
+        "found: string(22)\ntry: no selector, to pass the whole text: selectors do not reach into it",
+    );
+}
+
+#[test]
 fn no_long_selector_is_offered() {
     let key = "q".repeat(300);
     check_advice(

@@ -1,0 +1,57 @@
+//! Finds the commit for `crossfeed --version`: in `CROSSFEED_COMMIT`, in what `cargo package` recorded, or in git. Without any
+//! of them the version stands alone.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script reads its environment and asks git"
+)]
+
+use std::{env, fs, path::Path, process::Command};
+
+/// Digits of a commit that are shown.
+const DIGITS: usize = 9;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=CROSSFEED_COMMIT");
+    println!("cargo::rerun-if-changed=.cargo_vcs_info.json");
+    let given = env::var("CROSSFEED_COMMIT").ok();
+    let commit = given.or_else(packaged).or_else(checked_out);
+    let version = env!("CARGO_PKG_VERSION");
+    let shown = match commit.as_deref().map(str::trim) {
+        Some(commit) if is_commit(commit) => format!("{version} ({})", &commit[..DIGITS]),
+        _ => version.to_owned(),
+    };
+    println!("cargo::rustc-env=CROSSFEED_VERSION={shown}");
+}
+
+fn is_commit(text: &str) -> bool {
+    text.len() >= DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The commit in a package from a registry: `{"git": {"sha1": "..."}}`.
+fn packaged() -> Option<String> {
+    let info = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = info.split_once("\"sha1\"")?;
+    rest.split('"').nth(1).map(str::to_owned)
+}
+
+/// The commit of this repository's checkout, not of another one that it lies in.
+fn checked_out() -> Option<String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").args(args).output().ok()?;
+        let printed = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| printed.trim().to_owned())
+    };
+    let root = fs::canonicalize("../..").ok()?;
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    if fs::canonicalize(top).ok()? != root {
+        return None;
+    }
+    for file in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--git-path", file])?;
+        if Path::new(&path).exists() {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    git(&["rev-parse", "HEAD"])
+}
