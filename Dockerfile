@@ -1,6 +1,6 @@
 # The gateway, and every other command, in an image without a shell:
 #
-#     docker build -t crossfeed .
+#     docker build --build-arg CROSSFEED_COMMIT="$(git rev-parse HEAD)" -t crossfeed .
 #     docker run --rm crossfeed demo
 #     docker run --rm -p 8080:8080 -v "$PWD/gateway.toml:/etc/crossfeed/gateway.toml:ro" crossfeed \
 #         gateway --config /etc/crossfeed/gateway.toml --listen 0.0.0.0:8080
@@ -9,6 +9,9 @@
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
 COPY . .
+# What `crossfeed --version` shows: the image is built without the repository.
+ARG CROSSFEED_COMMIT
+ENV CROSSFEED_COMMIT=$CROSSFEED_COMMIT
 RUN cargo build --locked --profile dist -p crossfeed-cli
 
 FROM gcr.io/distroless/cc-debian12:nonroot

@@ -15,6 +15,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CROSSFEED_COMMIT");
     println!("cargo::rerun-if-changed=.cargo_vcs_info.json");
     let given = env::var("CROSSFEED_COMMIT").ok();
+    let given = given.filter(|commit| !commit.is_empty());
     let commit = given.or_else(packaged).or_else(checked_out);
     let version = env!("CARGO_PKG_VERSION");
     let shown = match commit.as_deref().map(str::trim) {

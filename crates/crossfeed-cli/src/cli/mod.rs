@@ -146,6 +146,9 @@ pub(crate) struct Select {
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
     pub(crate) call_id: Option<CallId>,
     /// Write on standard error how the value was found
+    ///
+    /// `prefix` and `repair` show what was changed in the expression, `view` where it was evaluated: on the
+    /// value (canonical), on the envelope around it, or on the object that a model is shown in its place.
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -177,6 +180,10 @@ pub(crate) struct Raw {
 /// Prints one JSON object: the result's own fields (`text` for a text, `value` for a list or another
 /// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. A large result has `preview`
 /// instead of its fields: a text, not JSON, that shows parts of it and marks the hidden ones.
+///
+/// The hints are `terminalPaths` (scalars and their kinds), `arrayPaths` (lists and their lengths),
+/// `exampleSelectors`, `ambiguousFields` (names that stand at several places) and, with `--for`,
+/// `fittingSelectors`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -11,7 +11,7 @@ use crossfeed_gateway::{
     port::Hub,
     watchdog::Watchdog,
 };
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io::{self, IsTerminal as _}, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
@@ -92,6 +92,11 @@ async fn serve(
     let done = match &config.listen {
         None => {
             tracing::info!(servers = %names.join(", "), "serving on standard input and output");
+            if io::stdin().is_terminal() {
+                tracing::info!(
+                    "an MCP client starts this command and writes to it; `--check` shows what it does, Ctrl-D ends it"
+                );
+            }
             log_limits(gateway);
             let (input, output) = stdio::standard().map_err(unstarted)?;
             stdio::serve(
