@@ -2,8 +2,8 @@
 
 use crate::report::{CommandError, Result};
 
-/// Runs a command to its end on this thread.
-pub(crate) fn block_on(command: impl Future<Output = Result>) -> Result {
+/// Runs a command, or a step of one, to its end on this thread.
+pub(crate) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

@@ -15,6 +15,10 @@ const DEFAULT_COLUMNS: usize = 100;
 const MIN_COLUMNS: usize = 40;
 
 /// The columns of lines on standard output: `COLUMNS`, those of the terminal, or 100.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "ambient state is read in this crate"
+)]
 pub(crate) fn columns() -> usize {
     let named = std::env::var("COLUMNS").ok();
     let named = named.and_then(|text| text.trim().parse().ok());

@@ -55,10 +55,11 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show an agent session over bundled data: what the model saw, what each tool received
+    /// Show an agent session over bundled data: what the model saw, what each tool received, the bill
     ///
     /// The model's turns are scripted; every result, resolution, error and count is computed. The demo
-    /// works offline and prints the same bytes every time.
+    /// works offline. It prints the same every time, in lines of at most 100 columns that fit the
+    /// terminal or COLUMNS.
     Demo(Demo),
     Select(Select),
     Hints(Hints),
@@ -108,8 +109,12 @@ pub(crate) struct Man {
 #[command(after_help = "\
 Examples:
   crossfeed demo
+  crossfeed demo --full
   crossfeed demo --otlp http://127.0.0.1:4318")]
 pub(crate) struct Demo {
+    /// Print every step, the trace and the bill of each call, not only the story
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Export the run's telemetry to a receiver of OTLP over HTTP
     ///
     /// Sends protobuf to /v1/traces and /v1/metrics, with the headers in OTEL_EXPORTER_OTLP_HEADERS, and

@@ -1,14 +1,26 @@
-//! Prints a table of what entered the model's context with crossfeed, and what would have without it. It counts the strings
-//! that were written, shown and sent.
+//! The bill: what entered the model's context with crossfeed, and what would have without it. It counts the strings that were
+//! written, shown and sent.
 
-use crossfeed::{TokenCounter, render::TokenUsage};
-use std::{
-    io::{self, Write},
-    ops::Add,
+use super::{
+    page::{Page, grouped},
+    session::{CallRecord, ToolRun, Transcript},
 };
+use anstyle::Style;
+use crossfeed::TokenCounter;
+use serde_json::Value;
+use std::{fmt, io, ops::Add};
 
+/// The tokens of a result that a model gets at most without crossfeed, if its client is Claude Code: the default of
+/// `MAX_MCP_OUTPUT_TOKENS` (`specs/clients.md`).
+const CLIENT_LIMIT: usize = 25_000;
+/// Characters of a token, as [`TokenCounter::estimate`] counts.
+const CHARS_PER_TOKEN: usize = 4;
 /// The context window that large results are compared with.
 const WINDOW: usize = 200_000;
+/// The width of a table that has bytes, too.
+const WIDE: usize = 80;
+/// The width of a table that names the tools.
+const NARROW: usize = 50;
 
 /// A size in bytes and in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,103 +50,243 @@ impl Add for Size {
     }
 }
 
+/// The calls of a session, and what they cost.
+pub(super) struct Account {
+    entries: Vec<Entry>,
+    glimpse: Option<Glimpse>,
+}
+
 /// One call.
-pub(super) struct Entry {
-    pub(super) call_id: String,
-    pub(super) tool: &'static str,
-    /// The arguments as the model wrote them.
-    pub(super) written: Size,
-    /// What the model was shown: the result, a preview of it, or an error.
-    pub(super) shown: Size,
-    /// The same call without crossfeed; `None` if it was refused for a mistake in a reference.
-    pub(super) without: Option<Without>,
+struct Entry {
+    call_id: String,
+    tool: &'static str,
+    /// The arguments as the model wrote them, and what it was shown.
+    with: Size,
+    /// The same call without crossfeed; `None` if there would have been none.
+    without: Option<Without>,
 }
 
 /// A call without crossfeed.
-pub(super) struct Without {
+struct Without {
     /// The arguments typed out in full.
-    pub(super) typed: Size,
+    typed: Size,
     /// The result read whole.
-    pub(super) read: Size,
+    read: Size,
 }
 
-/// Writes the table, and the engine's own account beside it.
-pub(super) fn write(entries: &[Entry], usage: &TokenUsage, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "What entered the model's context")?;
-    writeln!(out)?;
-    writeln!(
-        out,
-        "{:31}{:>27}  {:>27}",
-        "", "without crossfeed", "with crossfeed"
-    )?;
-    let heads = ["bytes", "tokens", "bytes", "tokens"];
-    row(out, ["call", "tool"], heads.map(str::to_owned))?;
-    let (mut all_without, mut all_with) = (Size::default(), Size::default());
-    for entry in entries {
-        let without = entry.without.as_ref();
-        let without = without.map(|without| without.typed + without.read);
-        let with = entry.written + entry.shown;
-        let cell = |size: fn(Size) -> usize| {
-            without.map_or_else(|| "-".to_owned(), |without| size(without).to_string())
-        };
-        let cells = [
-            cell(|size| size.bytes),
-            cell(|size| size.tokens),
-            with.bytes.to_string(),
-            with.tokens.to_string(),
-        ];
-        row(out, [&entry.call_id, entry.tool], cells)?;
-        all_without = all_without + without.unwrap_or_default();
-        all_with = all_with + with;
-    }
-    let (without, with) = (all_without, all_with);
-    let cells = [without.bytes, without.tokens, with.bytes, with.tokens];
-    row(out, ["total", ""], cells.map(|cell| cell.to_string()))?;
-    writeln!(out)?;
-    writeln!(
-        out,
-        "Without: every result read whole, every argument typed in full, and no refused call (-).\n\
-         With: references as written, results and previews as shown, errors as read.\n\
-         Tokens are estimated: characters / 4, rounded up. Not counted on either side: the prompt,\n\
-         the list of tools, what the model says beside its calls, and that a context is read again\n\
-         at each turn."
-    )?;
-    for entry in entries {
-        let without = entry.without.as_ref();
-        let read = without.map_or(0, |without| without.read.tokens);
-        if read > WINDOW {
-            let id = &entry.call_id;
-            writeln!(
-                out,
-                "The result of {id} alone has {read} tokens and would not fit a window of {WINDOW}."
-            )?;
+/// What a model sees of the largest result if the client cuts it.
+struct Glimpse {
+    call_id: String,
+    percent: usize,
+    /// The call that takes values from the result, and their number.
+    taken_by: String,
+    taken: usize,
+    /// Those of them that stand in what the model sees.
+    seen: usize,
+}
+
+impl Account {
+    pub(super) fn of(transcript: &Transcript) -> Self {
+        Self {
+            entries: transcript.calls().map(Entry::of).collect(),
+            glimpse: Glimpse::of(transcript),
         }
     }
-    let times = without.tokens.checked_div(with.tokens).unwrap_or_default();
-    writeln!(
-        out,
-        "\n{} tokens instead of {}: {times} times fewer.",
-        with.tokens, without.tokens
-    )?;
-    writeln!(
-        out,
-        "\nThe session's own account, in tokens: shown {} of {}, references {} for {}, errors {};\n\
-         avoided {}, and {} bytes moved by reference.",
-        usage.shown,
-        usage.whole,
-        usage.references,
-        usage.referred,
-        usage.errors,
-        usage.avoided(),
-        usage.bytes_moved
-    )
+
+    fn with(&self) -> Size {
+        self.entries
+            .iter()
+            .fold(Size::default(), |sum, entry| sum + entry.with)
+    }
+
+    fn without(&self) -> Size {
+        self.calls_without()
+            .fold(Size::default(), |sum, call| sum + call.typed + call.read)
+    }
+
+    /// The tokens where no result takes more than the limit of a client.
+    fn limited(&self) -> usize {
+        self.calls_without()
+            .map(|call| call.typed.tokens + call.read.tokens.min(CLIENT_LIMIT))
+            .sum()
+    }
+
+    fn calls_without(&self) -> impl Iterator<Item = &Without> {
+        let entries = self.entries.iter();
+        entries.filter_map(|entry| entry.without.as_ref())
+    }
+
+    /// Writes what each call cost.
+    pub(super) fn write_table(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let is_wide = page.width() >= WIDE;
+        page.blank()?;
+        page.head("What entered the model's context")?;
+        page.blank()?;
+        let faint = page.styles.faint;
+        if is_wide {
+            let heads = format!(
+                "{:28}{:>22}{:>22}",
+                "", "without crossfeed", "with crossfeed"
+            );
+            page.line(faint, &heads)?;
+            row(
+                page,
+                faint,
+                ["call", "tool"],
+                &["bytes", "tokens", "bytes", "tokens"],
+            )?;
+        } else {
+            page.line(faint, "in tokens, without crossfeed and with it")?;
+            row(page, faint, ["call", "tool"], &["", "without", "", "with"])?;
+        }
+        let plain = Default::default();
+        for entry in &self.entries {
+            let without = entry.without.as_ref().map(|call| call.typed + call.read);
+            let cells = cells(without, entry.with);
+            row(page, plain, [&entry.call_id, entry.tool], &cells)?;
+        }
+        let cells = cells(Some(self.without()), self.with());
+        row(page, page.styles.strong, ["total", ""], &cells)?;
+        page.blank()?;
+        page.text(
+            faint,
+            "Without: every result read whole, every argument typed in full, and no refused call (-). \
+             With: references as written, results and previews as shown, errors as read. \
+             Cut: as without, each result up to the limit. \
+             Tokens are estimated: characters / 4, rounded up. Not counted on either side: the prompt, \
+             the list of tools, what the model says besides its calls, and that a context is read again \
+             at each turn.",
+        )
+    }
+
+    /// Writes the totals, and in the last line the punch line. `rest` says where the rest is.
+    pub(super) fn write_total(&self, rest: &str, page: &mut Page<'_>) -> io::Result<()> {
+        let (with, without) = (self.with().tokens, self.without().tokens);
+        page.blank()?;
+        page.head("The bill, in tokens")?;
+        let mut whole = "reading all results, typing all arguments".to_owned();
+        if without > WINDOW {
+            whole.push_str(&format!(": beyond a window of {}", grouped(WINDOW)));
+        }
+        total(page, without, &whole)?;
+        let limit = grouped(CLIENT_LIMIT);
+        let mut limited = format!("with results cut at {limit}, Claude Code's default limit");
+        if let Some(glimpse) = &self.glimpse {
+            limited.push_str(&format!(": {glimpse}"));
+        }
+        total(page, self.limited(), &limited)?;
+        total(page, with, &format!("with crossfeed{rest}"))?;
+        let times = without.checked_div(with).unwrap_or_default();
+        let (with, without) = (grouped(with), grouped(without));
+        page.head(&format!(
+            "{with} tokens instead of {without}: {times} times fewer."
+        ))
+    }
 }
 
-fn row(out: &mut dyn Write, head: [&str; 2], cells: [String; 4]) -> io::Result<()> {
-    let [call, tool] = head;
-    let [a, b, c, d] = cells;
-    let line = format!("  {call:8}{tool:21}{a:>16}{b:>11}  {c:>16}{d:>11}");
-    writeln!(out, "{}", line.trim_end())
+impl Entry {
+    fn of(call: &CallRecord) -> Self {
+        let run = call.outcome.run.as_ref();
+        Self {
+            call_id: call.call_id.clone(),
+            tool: call.tool,
+            with: Size::of(call.written) + Size::of(&call.outcome.shown),
+            without: run.map(|run| Without {
+                typed: Size::of(&run.arguments.to_string()),
+                read: Size::of(&run.result),
+            }),
+        }
+    }
+}
+
+impl Glimpse {
+    /// `None` if no result is cut, or if no call takes a list of values from the largest one.
+    fn of<'t>(transcript: &'t Transcript) -> Option<Self> {
+        let ran = |call: &'t CallRecord| Some((call, call.outcome.run.as_ref()?));
+        let runs = || transcript.calls().filter_map(ran);
+        let (source, largest) = runs().max_by_key(|(_, run)| run.result.len())?;
+        let tokens = Size::of(&largest.result).tokens;
+        if tokens <= CLIENT_LIMIT {
+            return None;
+        }
+        let taken = |run: &ToolRun| {
+            let mut links = run.lineage.iter();
+            links.find_map(|link| {
+                let is_source = link.source.call_id.as_str() == source.call_id;
+                let value = run
+                    .arguments
+                    .pointer(link.at.as_str())
+                    .filter(|_| is_source);
+                value.and_then(Value::as_array).cloned()
+            })
+        };
+        let (taken_by, taken) = runs().find_map(|(call, run)| Some((call, taken(run)?)))?;
+        let limit = CLIENT_LIMIT * CHARS_PER_TOKEN;
+        let part: String = largest.result.chars().take(limit).collect();
+        let seen = taken
+            .iter()
+            .filter(|value| part.contains(&value.to_string()));
+        Some(Self {
+            call_id: source.call_id.clone(),
+            percent: CLIENT_LIMIT * 100 / tokens,
+            taken_by: taken_by.call_id.clone(),
+            seen: seen.count(),
+            taken: taken.len(),
+        })
+    }
+}
+
+impl fmt::Display for Glimpse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            call_id,
+            percent,
+            taken_by,
+            taken,
+            seen,
+        } = self;
+        write!(
+            f,
+            "the model sees {percent} % of {call_id}, {seen} of the {taken} values for {taken_by}"
+        )?;
+        if seen < taken {
+            f.write_str(", and cannot answer")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a number of tokens, and what takes them.
+fn total(page: &mut Page<'_>, tokens: usize, text: &str) -> io::Result<()> {
+    let number = format!("{:>9}  ", grouped(tokens));
+    page.hang(Style::new(), [&number, &" ".repeat(number.len())], text)
+}
+
+/// The cells of a row; `-` where there would have been no call.
+fn cells(without: Option<Size>, with: Size) -> [String; 4] {
+    let cell =
+        |number: fn(Size) -> usize| without.map_or("-".to_owned(), |size| grouped(number(size)));
+    [
+        cell(|size| size.bytes),
+        cell(|size| size.tokens),
+        grouped(with.bytes),
+        grouped(with.tokens),
+    ]
+}
+
+/// Writes a row with the columns that the page has place for.
+fn row(
+    page: &mut Page<'_>,
+    style: Style,
+    [call, tool]: [&str; 2],
+    [a, b, c, d]: &[impl fmt::Display; 4],
+) -> io::Result<()> {
+    let line = match page.width() {
+        WIDE.. => format!("{call:8}{tool:20}{a:>11}{b:>11}{c:>11}{d:>11}"),
+        NARROW.. => format!("{call:8}{tool:20}{b:>11}{d:>11}"),
+        _ => format!("{call:8}{b:>11}{d:>11}"),
+    };
+    page.line(style, &line)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The demo's tools: small but real. They compute their results from the bundled data and the arguments.
 
+use super::page::grouped;
 use crate::report::{CommandError, Result};
 use bytes::Bytes;
 use crossfeed::{Engine, InputSchema, ToolResult};
@@ -37,8 +38,8 @@ impl Data {
             meta("source"),
             meta("version"),
             meta("license"),
-            COMPAT.len(),
-            BROWSERS.len()
+            grouped(COMPAT.len()),
+            grouped(BROWSERS.len())
         )
     }
 }

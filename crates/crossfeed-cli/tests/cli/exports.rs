@@ -74,7 +74,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Posted> {
 /// The spans of a run, and the names of its metrics.
 fn exported() -> (Run, Vec<Span>, BTreeSet<String>) {
     let (address, posted) = receiver("200 OK");
-    let run = run(&["demo", "--otlp", &address], "");
+    let run = run(&["demo", "--full", "--otlp", &address], "");
     let (mut spans, mut metrics) = (Vec::new(), BTreeSet::new());
     for (path, body) in posted.try_iter() {
         match path.as_str() {
@@ -234,7 +234,7 @@ fn no_payload_and_nothing_internal_is_exported() {
 #[test]
 fn the_demo_is_the_same_whether_it_is_exported() {
     let (with, ..) = exported();
-    assert_eq!(with.out, run(&["demo"], "").out);
+    assert_eq!(with.out, run(&["demo", "--full"], "").out);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Prints the trace as text: its calls, the data flow between them, and the stages of each. Ids and times, which differ from
 //! run to run, are left out.
 
-use crate::demo::{WIDTH, wrap};
+use crate::demo::page::Page;
+use anstyle::Style;
 use opentelemetry::{KeyValue, SpanId};
 use opentelemetry_sdk::trace::SpanData;
 use std::{
     collections::{BTreeSet, HashMap},
-    io::{self, Write},
+    io,
 };
 
 /// The prefix of stages' names.
@@ -17,17 +18,21 @@ const REFERENCE: &str = "crossfeed.reference";
 const ORDER: [&str; 6] = ["wait", "resolve", "select", "validate", "record", "render"];
 
 /// Writes the spans as a tree. The lines are the same in every run.
-pub(in crate::demo) fn write(spans: &[SpanData], out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::demo) fn write(spans: &[SpanData], page: &mut Page<'_>) -> io::Result<()> {
     let tree = Tree::of(spans);
     let links: usize = spans.iter().map(|span| span.links.len()).sum();
-    writeln!(
-        out,
-        "\nThe trace, as it leaves: {} spans, {links} links. No payload is in it: literals of selectors\n\
-         are masked.\n",
+    page.blank()?;
+    page.head(&format!(
+        "The trace, as it leaves: {} spans, {links} links",
         spans.len()
+    ))?;
+    page.text(
+        page.styles.faint,
+        "It holds no payload: literals of selectors are masked.",
     )?;
+    page.blank()?;
     for root in &tree.roots {
-        tree.write(root, 0, out)?;
+        tree.write(root, 0, page)?;
     }
     Ok(())
 }
@@ -70,33 +75,37 @@ impl<'s> Tree<'s> {
 
     /// A span, what flowed into it, its stages, and the calls below it. The demo has an agent and its
     /// calls, and no deeper ones.
-    fn write(&self, span: &SpanData, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, span: &SpanData, depth: usize, page: &mut Page<'_>) -> io::Result<()> {
+        let plain = Style::new();
         let mut head = span.name.to_string();
         for name in ["gen_ai.tool.call.id", "crossfeed.outcome", "error.type"] {
             if let Some(said) = text(&span.attributes, name) {
                 head.push_str(&format!(" {said}"));
             }
         }
-        line(depth, &head, out)?;
+        line(depth, plain, &head, page)?;
         for link in &span.links.links {
             let to = self.by_id.get(&link.span_context.span_id());
             let to = to.map_or("?", |to| to.name.as_ref());
-            line(depth + 1, &flow("link", &link.attributes, Some(to)), out)?;
+            let flow = flow("link", &link.attributes, Some(to));
+            line(depth + 1, plain, &flow, page)?;
         }
         for event in &span.events.events {
             if event.name == REFERENCE {
-                line(depth + 1, &flow("event", &event.attributes, None), out)?;
+                let flow = flow("event", &event.attributes, None);
+                line(depth + 1, page.styles.error, &flow, page)?;
             }
         }
         let mut stages = BTreeSet::new();
         self.stages(span, &mut stages);
         if !stages.is_empty() {
             let names: Vec<_> = stages.into_iter().map(|(_, name)| name).collect();
-            line(depth + 1, &format!("stages {}", names.join(", ")), out)?;
+            let stages = format!("stages {}", names.join(", "));
+            line(depth + 1, page.styles.faint, &stages, page)?;
         }
         for child in self.children(span) {
             if !child.name.starts_with(STAGE) {
-                self.write(child, depth + 1, out)?;
+                self.write(child, depth + 1, page)?;
             }
         }
         Ok(())
@@ -151,11 +160,8 @@ fn text(attributes: &[KeyValue], name: &str) -> Option<String> {
     found.map(|found| found.value.to_string())
 }
 
-fn line(depth: usize, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    let mut margin = 2 * depth;
-    for part in wrap(text, WIDTH - margin - 4) {
-        writeln!(out, "{:margin$}{part}", "")?;
-        margin = 2 * depth + 4;
-    }
-    Ok(())
+/// Writes a line of the tree; what does not fit goes on below, deeper.
+fn line(depth: usize, style: Style, text: &str, page: &mut Page<'_>) -> io::Result<()> {
+    let indent = " ".repeat(2 * depth);
+    page.hang(style, [&indent, &format!("{indent}    ")], text)
 }
