@@ -308,7 +308,7 @@ mod tests {
             (" \n", "it is empty"),
             (
                 "{\"a\":1}\n\n[2]\n",
-                "it holds one JSON document a line (NDJSON): make it one list first, as `jq -s .` does",
+                "it holds one JSON document a line (NDJSON): `select` and `project` read each line with `--ndjson`, `jq -s .` makes it one list",
             ),
         ] {
             check_notice(json, &format!("is not valid JSON: {why}{text}"));

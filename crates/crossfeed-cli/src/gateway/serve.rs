@@ -11,7 +11,13 @@ use crossfeed_gateway::{
     port::Hub,
     watchdog::Watchdog,
 };
-use std::{collections::BTreeMap, io::{self, IsTerminal as _}, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
