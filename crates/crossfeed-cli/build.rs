@@ -1,28 +1,45 @@
-//! Finds the commit for `crossfeed --version`: in `CROSSFEED_COMMIT`, in what `cargo package` recorded, or in git. Without any
-//! of them the version stands alone.
+//! Packs the demo's data, which would be a tenth of the binary, and finds the commit for `crossfeed --version`: in
+//! `CROSSFEED_COMMIT`, in what `cargo package` recorded, or in git. Without any of them the version stands alone.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads its environment and asks git"
 )]
 
+use miniz_oxide::deflate::compress_to_vec_zlib;
 use std::{env, fs, path::Path, process::Command};
 
 /// Digits of a commit that are shown.
 const DIGITS: usize = 9;
 
+/// The best compression that takes no time worth mentioning.
+const LEVEL: u8 = 9;
+
 fn main() {
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    for name in ["browsers.json", "css-compat.json"] {
+        let path = format!("data/{name}");
+        println!("cargo::rerun-if-changed={path}");
+        let packed = fs::read(&path).map(|json| compress_to_vec_zlib(&json, LEVEL));
+        let written = packed.and_then(|packed| fs::write(format!("{out}/{name}.zlib"), packed));
+        if let Err(error) = written {
+            println!("cargo::error=cannot pack {path}: {error}");
+        }
+    }
+    println!("cargo::rustc-env=CROSSFEED_VERSION={}", version());
+}
+
+/// The version that is shown.
+fn version() -> String {
     println!("cargo::rerun-if-env-changed=CROSSFEED_COMMIT");
-    println!("cargo::rerun-if-changed=.cargo_vcs_info.json");
     let given = env::var("CROSSFEED_COMMIT").ok();
     let given = given.filter(|commit| !commit.is_empty());
     let commit = given.or_else(packaged).or_else(checked_out);
     let version = env!("CARGO_PKG_VERSION");
-    let shown = match commit.as_deref().map(str::trim) {
+    match commit.as_deref().map(str::trim) {
         Some(commit) if is_commit(commit) => format!("{version} ({})", &commit[..DIGITS]),
         _ => version.to_owned(),
-    };
-    println!("cargo::rustc-env=CROSSFEED_VERSION={shown}");
+    }
 }
 
 fn is_commit(text: &str) -> bool {
@@ -31,7 +48,9 @@ fn is_commit(text: &str) -> bool {
 
 /// The commit in a package from a registry: `{"git": {"sha1": "..."}}`.
 fn packaged() -> Option<String> {
-    let info = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    const FILE: &str = ".cargo_vcs_info.json";
+    let info = fs::read_to_string(FILE).ok()?;
+    println!("cargo::rerun-if-changed={FILE}");
     let (_, rest) = info.split_once("\"sha1\"")?;
     rest.split('"').nth(1).map(str::to_owned)
 }

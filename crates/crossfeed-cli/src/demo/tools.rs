@@ -4,42 +4,56 @@ use super::page::grouped;
 use crate::report::{CommandError, Result};
 use bytes::Bytes;
 use crossfeed::{Engine, InputSchema, ToolResult};
+use miniz_oxide::inflate::decompress_to_vec_zlib;
 use serde_json::{Map, Value, json};
 
-/// Every CSS property and its support in browsers: what the search tool returns.
-const COMPAT: &[u8] = include_bytes!("../../data/css-compat.json");
+/// Every CSS property and its support in browsers, packed by `build.rs`.
+const COMPAT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/css-compat.json.zlib"));
 /// Every browser and its releases.
-const BROWSERS: &[u8] = include_bytes!("../../data/browsers.json");
+const BROWSERS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/browsers.json.zlib"));
 
 /// The data that the tools work on.
 pub(super) struct Data {
-    compat: Value,
-    browsers: Value,
+    compat: Source,
+    browsers: Source,
+}
+
+/// A JSON document.
+struct Source {
+    json: Bytes,
+    value: Value,
+}
+
+impl Source {
+    fn unpack(packed: &[u8]) -> Result<Self> {
+        let damaged =
+            |why: String| CommandError::usage(format!("the bundled data is damaged: {why}"));
+        let json = decompress_to_vec_zlib(packed).map_err(|error| damaged(error.to_string()))?;
+        Ok(Self {
+            value: serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?,
+            json: json.into(),
+        })
+    }
 }
 
 impl Data {
     pub(super) fn load() -> Result<Self> {
-        let read = |bytes| {
-            serde_json::from_slice(bytes).map_err(|error| {
-                CommandError::usage(format!("the bundled data is damaged: {error}"))
-            })
-        };
         Ok(Self {
-            compat: read(COMPAT)?,
-            browsers: read(BROWSERS)?,
+            compat: Source::unpack(COMPAT)?,
+            browsers: Source::unpack(BROWSERS)?,
         })
     }
 
     /// The source of the data.
     pub(super) fn origin(&self) -> String {
-        let meta = |key: &str| text(&self.compat["meta"], key);
+        let meta = |key: &str| text(&self.compat.value["meta"], key);
         format!(
             "{} {} ({}), {} + {} bytes",
             meta("source"),
             meta("version"),
             meta("license"),
-            grouped(COMPAT.len()),
-            grouped(BROWSERS.len())
+            grouped(self.compat.json.len()),
+            grouped(self.browsers.json.len())
         )
     }
 }
@@ -103,10 +117,10 @@ pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>> {
             "search_compat_data",
             true,
             object(json!({"section": {"enum": ["css.properties"]}})),
-            |_, _| Ok(Output::Json(Bytes::from_static(COMPAT))),
+            |data, _| Ok(Output::Json(data.compat.json.clone())),
         )?,
-        tool("list_browsers", true, object(json!({})), |_, _| {
-            Ok(Output::Json(Bytes::from_static(BROWSERS)))
+        tool("list_browsers", true, object(json!({})), |data, _| {
+            Ok(Output::Json(data.browsers.json.clone()))
         })?,
         tool(
             "get_release",
@@ -166,7 +180,7 @@ fn object(properties: Value) -> Value {
 
 fn get_release(data: &Data, arguments: &Value) -> Result<Output, String> {
     let (id, version) = (text(arguments, "browser"), text(arguments, "version"));
-    let browser = find(&data.browsers, "items", "id", id)
+    let browser = find(&data.browsers.value, "items", "id", id)
         .ok_or_else(|| format!("there is no browser `{id}`"))?;
     let release = find(browser, "releases", "version", version)
         .ok_or_else(|| format!("there is no release `{version}` of `{id}`"))?;
@@ -179,7 +193,7 @@ fn get_support_table(data: &Data, arguments: &Value) -> Result<Output, String> {
         .collect();
     let mut rows = Vec::new();
     for name in list(arguments, "properties").filter_map(Value::as_str) {
-        let property = find(&data.compat, "items", "name", name)
+        let property = find(&data.compat.value, "items", "name", name)
             .ok_or_else(|| format!("there is no property `{name}`"))?;
         let since = |browser: &&str| (browser.to_string(), since(&property["support"][*browser]));
         let support: Map<_, _> = browsers.iter().map(since).collect();
