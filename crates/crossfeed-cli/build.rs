@@ -9,8 +9,10 @@
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use std::{env, fs, path::Path, process::Command};
 
-/// Digits of a commit that are shown.
-const DIGITS: usize = 9;
+/// The most digits of a commit that are shown.
+const MAX_DIGITS: usize = 9;
+/// The fewest digits of a commit: git's own default.
+const MIN_DIGITS: usize = 7;
 
 /// The best compression that takes no time worth mentioning.
 const LEVEL: u8 = 9;
@@ -33,17 +35,20 @@ fn main() {
 fn version() -> String {
     println!("cargo::rerun-if-env-changed=CROSSFEED_COMMIT");
     let given = env::var("CROSSFEED_COMMIT").ok();
-    let given = given.filter(|commit| !commit.is_empty());
+    let given = given.filter(|commit| is_commit(commit));
     let commit = given.or_else(packaged).or_else(checked_out);
     let version = env!("CARGO_PKG_VERSION");
-    match commit.as_deref().map(str::trim) {
-        Some(commit) if is_commit(commit) => format!("{version} ({})", &commit[..DIGITS]),
-        _ => version.to_owned(),
+    match commit.filter(|commit| is_commit(commit)) {
+        Some(commit) => format!(
+            "{version} ({})",
+            commit.get(..MAX_DIGITS).unwrap_or(&commit)
+        ),
+        None => version.to_owned(),
     }
 }
 
 fn is_commit(text: &str) -> bool {
-    text.len() >= DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    text.len() >= MIN_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The commit in a package from a registry: `{"git": {"sha1": "..."}}`.
@@ -67,7 +72,9 @@ fn checked_out() -> Option<String> {
     if fs::canonicalize(top).ok()? != root {
         return None;
     }
-    for file in ["HEAD", "logs/HEAD"] {
+    // The branch's own file changes with each commit where there is no log.
+    let branch = git(&["rev-parse", "--symbolic-full-name", "HEAD"])?;
+    for file in ["HEAD", "logs/HEAD", &branch] {
         let path = git(&["rev-parse", "--git-path", file])?;
         if Path::new(&path).exists() {
             println!("cargo::rerun-if-changed={path}");

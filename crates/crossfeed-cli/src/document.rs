@@ -36,12 +36,22 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, io: &mut Streams<'_>) -> Res
 /// # Errors
 ///
 /// Why it is not JSON, or not of the declared kind.
-pub(crate) fn line(bytes: Bytes, kind: Option<Kind>) -> Result<Document, String> {
+pub(crate) fn line(line: &[u8], kind: Option<Kind>) -> Result<Document, String> {
+    let line = Bytes::copy_from_slice(line);
     // The kind of the result is still detected.
-    let read = interpret(bytes, Some(kind.unwrap_or(Kind::Json)), true);
+    let read = interpret(line, Some(kind.unwrap_or(Kind::Json)), true);
     // The line in the line is always the first.
     let (document, _) = read.map_err(|why| why.replace("at line 1, column", "at column"))?;
     Ok(document)
+}
+
+/// Why a file has no lines of JSON, by its first one.
+pub(crate) fn no_lines(first: &[u8]) -> Option<String> {
+    if let Some(format) = compression(first) {
+        return Some(format!("is compressed with {format}: decompress it first"));
+    }
+    let is_utf16 = first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]);
+    is_utf16.then(|| "is text in UTF-16: with `--ndjson` give UTF-8".to_owned())
 }
 
 /// Like [`read`], but an invalid JSON object and compressed data are errors.

@@ -2,8 +2,9 @@
 //! is reported, and the next one follows.
 
 use crate::{
-    cli, document, input,
-    report::{self, CommandError, Result, Streams, bail},
+    cli::{self, Kind},
+    document, input,
+    report::{self, CommandError, Result, Streams, bail, count},
 };
 use crossfeed::json::Document;
 use std::{
@@ -11,103 +12,135 @@ use std::{
     path::Path,
 };
 
+/// Errors that are written of one file with a document in each line; the others are counted. As JSON all are written.
+const MAX_WRITTEN_ERRORS: usize = 20;
+
 /// Runs the command on each document.
 ///
 /// # Errors
 ///
-/// That of the only document; with several, the worst status of those that are reported already.
+/// That of the only document; with several, the worst status of those that are reported already, or that the answer cannot
+/// be written.
 pub(crate) async fn each(
     args: &cli::Inputs,
+    kind: Option<Kind>,
     io: &mut Streams<'_>,
     mut run: impl AsyncFnMut(Document, &mut Streams<'_>) -> Result,
 ) -> Result {
     input::check_stdin(args.files.iter().map(|file| Some(file.as_os_str())))?;
-    if args.ndjson && matches!(args.kind, Some(cli::Kind::Text | cli::Kind::Bytes)) {
+    if args.ndjson && matches!(kind, Some(Kind::Text | Kind::Bytes)) {
         bail!("with `--ndjson` each line is JSON: `--kind` may be json or mcp");
     }
     if let ([file], false) = (args.files.as_slice(), args.ndjson) {
-        let document = document::read(file, args.kind, io)?;
+        let document = document::read(file, kind, io)?;
         return run(document, io).await;
     }
     let mut status = 0;
     for file in &args.files {
-        if args.ndjson {
-            match input::open(file) {
-                Ok(opened) => {
-                    let mut lines = BufReader::new(opened);
-                    each_line(args, file, &mut lines, io, &mut status, &mut run).await?;
+        let done = if args.ndjson {
+            each_line(file, kind, io, &mut run).await
+        } else {
+            match document::read(file, kind, io) {
+                Ok(document) => {
+                    io.place = Some(input::name(file));
+                    run(document, io).await
                 }
-                Err(error) => status = status.max(report::write(&error, io)),
+                Err(error) => Err(error), // It names the file.
             }
-            continue;
-        }
-        let done = match document::read(file, args.kind, io) {
-            Ok(document) => {
-                io.place = Some(input::name(file));
-                run(document, io).await
-            }
-            Err(error) => Err(error), // It names the file.
         };
         status = status.max(reported(done, io)?);
     }
-    match status {
-        0 => Ok(()),
-        status => Err(CommandError::Written(status)),
-    }
+    ended(status, io)
 }
 
 /// Runs the command on each line of a file.
-
 async fn each_line(
-    args: &cli::Inputs,
     file: &Path,
-    lines: &mut dyn BufRead,
+    kind: Option<Kind>,
     io: &mut Streams<'_>,
-    status: &mut u8,
     run: &mut impl AsyncFnMut(Document, &mut Streams<'_>) -> Result,
 ) -> Result {
-    let name = input::name(file);
+    let mut lines = BufReader::new(input::open(file)?);
+    let (mut status, mut errors) = (0, 0_usize);
+    let mut line = Vec::new();
     for number in 1_u64.. {
-        let mut line = Vec::new();
+        if !lines.buffer().contains(&b'\n') {
+            // What is answered is written before more is waited for.
+            io.out.flush()?;
+        }
+        line.clear();
         match lines.read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
-            Err(error) => {
-                let error = input::unreadable(file, &error);
-                *status = (*status).max(report::write(&error, io));
-                break;
-            }
+            Err(error) => return Err(input::unreadable(file, &error)),
         }
-        let bytes = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
-        let bytes = bytes.trim_ascii();
-        if bytes.is_empty() {
+        let name = input::name(file);
+        if number == 1
+            && let Some(why) = document::no_lines(&line)
+        {
+            bail!("{name} {why}");
+        }
+        let text = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
+        if text.trim_ascii().is_empty() {
             continue;
         }
         let place = format!("line {number} of {name}");
-        let done = match document::line(bytes.to_vec().into(), args.kind) {
+        let done = match document::line(text.trim_ascii(), kind) {
             Ok(document) => {
                 io.place = Some(place);
                 run(document, io).await
             }
             Err(why) => Err(CommandError::usage(format!("{place} {why}"))),
         };
-        *status = (*status).max(reported(done, io)?);
+        errors += usize::from(done.is_err());
+        status = status.max(match done {
+            Err(error)
+                if unwritten(errors, io) > 0 && !matches!(error, CommandError::Output(_)) =>
+            {
+                error.status()
+            }
+            done => reported(done, io)?,
+        });
     }
-    Ok(())
+    let unwritten = unwritten(errors, io);
+    if unwritten > 0 {
+        let more = count(unwritten, "more line");
+        io.error(format_args!("{more} of {} failed", input::name(file)));
+    }
+    ended(status, io)
 }
 
-/// The status of one of several documents, whose error is written. Only a failure to write the answer ends the command.
+/// How many of a file's errors are only counted.
+fn unwritten(errors: usize, io: &Streams<'_>) -> usize {
+    if io.errors_as_json {
+        0
+    } else {
+        errors.saturating_sub(MAX_WRITTEN_ERRORS)
+    }
+}
+
+/// The status of one of several documents, whose error is written. Only a failure to write ends the command.
 fn reported(done: Result, io: &mut Streams<'_>) -> Result<u8> {
     let place = io.place.take();
-    match done {
-        Ok(()) => Ok(0),
-        Err(error @ CommandError::Output(_)) => Err(error),
-        Err(error) => {
+    match (done, place) {
+        (Ok(()), _) => Ok(0),
+        (Err(error @ CommandError::Output(_)), _) => Err(error),
+        (Err(error), place) => {
             let error = match place {
                 Some(place) => error.at_place(&place),
                 None => error,
             };
-            Ok(report::write(&error, io))
+            report::write(&error, io)?;
+            Ok(error.status())
         }
+    }
+}
+
+/// The worst status of several documents, once their answers are written.
+fn ended(status: u8, io: &mut Streams<'_>) -> Result {
+    io.out.flush()?;
+    match status {
+        0 => Ok(()),
+        status => Err(CommandError::Written(status)),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &cli::Lint, io: &mut Streams<'_>) -> Result {
         ));
     }
     let findings = lint_list(&list, args.profile);
-    if io.json {
+    if io.errors_as_json {
         let findings: Vec<_> = findings.iter().map(as_json).collect();
         io.json(json!({ "findings": findings }).to_string())?;
     } else {

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     let styles = Styles::of_stream(&io::stderr());
     let (mut out, mut err) = (BufWriter::new(io::stdout().lock()), io::stderr().lock());
     let io = Streams::new(&mut out, &mut err, styles);
-    let mut io = io.with_layout(layout(&cli)).with_json(cli.json);
+    let mut io = io.with_layout(layout(&cli)).with_errors_as_json(cli.json);
     match run(&cli.command, &mut io).and_then(|()| Ok(io.out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report::report(&error, &mut io),
@@ -97,8 +97,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::from(report::USAGE);
     }
     let text = error.to_string();
-    let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
-    report::report(&CommandError::usage(message), &mut io.with_json(true))
+    let message = text.strip_prefix("error: ").unwrap_or(&text);
+    let message = message.split("\n\nUsage:").next().unwrap_or(message).trim();
+    report::report(
+        &CommandError::usage(message),
+        &mut io.with_errors_as_json(true),
+    )
 }
 
 fn run(command: &Command, io: &mut Streams<'_>) -> Result {
@@ -119,7 +123,7 @@ fn run(command: &Command, io: &mut Streams<'_>) -> Result {
         Command::Trace(args) => match &args.command {
             TraceCommand::Sanitize(args) => sanitize::run(args, io),
         },
-        Command::Import(args) => import::run(args, io.json, io.out),
+        Command::Import(args) => import::run(args, io.errors_as_json, io.out),
         Command::Completions(args) => manual::complete(args, io.out),
         Command::Man(args) => manual::run(args, io.out),
         // `main` runs it without these streams.

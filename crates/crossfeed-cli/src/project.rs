@@ -52,9 +52,13 @@ pub(crate) async fn run(args: &cli::Project, io: &mut Streams<'_>) -> Result {
     if let Some(path) = &args.schema {
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
-    inputs::each(&args.inputs, io, async |document, io: &mut Streams<'_>| {
-        one(args, &rules, &options, document, io).await
-    })
+    let kind = args.inputs.kind;
+    inputs::each(
+        &args.inputs,
+        kind,
+        io,
+        async |document, io: &mut Streams<'_>| one(args, &rules, &options, document, io).await,
+    )
     .await
 }
 
@@ -102,16 +106,22 @@ async fn over_mcp(
         None => json!({"_meta": {KEY: request}}),
     };
     let projector = Projector::new(Capability::default()).with_rules(rules.clone());
-    inputs::each(&args.inputs, io, async |document, io: &mut Streams<'_>| {
-        let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
-        unmatched::report(unmatched, args.allow_unmatched, io)?;
-        let projected = projector.project(&tool, &params, &document);
-        let projected = projected.map_err(|error| {
-            let message = format!("the document is not a tool result of MCP: {error}");
-            CommandError::answer(ErrorCode::ProjectionInvalid, message)
-        })?;
-        io.json(projected.json.trim_ascii_end())
-    })
+    let kind = Some(Kind::Mcp);
+    inputs::each(
+        &args.inputs,
+        kind,
+        io,
+        async |document, io: &mut Streams<'_>| {
+            let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
+            unmatched::report(unmatched, args.allow_unmatched, io)?;
+            let projected = projector.project(&tool, &params, &document);
+            let projected = projected.map_err(|error| {
+                let message = format!("the document is not a tool result of MCP: {error}");
+                CommandError::answer(ErrorCode::ProjectionInvalid, message)
+            })?;
+            io.json(projected.json.trim_ascii_end())
+        },
+    )
     .await
 }
 

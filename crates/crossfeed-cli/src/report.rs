@@ -75,6 +75,17 @@ impl CommandError {
         }
     }
 
+    /// The exit status.
+    pub(crate) fn status(&self) -> u8 {
+        match self {
+            Self::Answer(_) => ERROR,
+            Self::Written(status) => *status,
+            // The reader of the answer closed the pipe.
+            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
+            Self::Usage(_) | Self::Output(_) => USAGE,
+        }
+    }
+
     /// An error body, with the store's own error if there is one.
     pub(crate) fn with_store_error(mut body: ErrorBody, error: &Error) -> Self {
         add_store_error(&mut body, error);
@@ -158,7 +169,7 @@ pub(crate) struct Streams<'w> {
     /// How JSON answers are laid out, and their colours.
     layout: (Form, TokenStyles),
     /// Whether errors are written as JSON to `out`.
-    pub(crate) json: bool,
+    pub(crate) errors_as_json: bool,
     /// Where the command is in its input, if it has several documents.
     pub(crate) place: Option<String>,
 }
@@ -170,7 +181,7 @@ impl<'w> Streams<'w> {
             err,
             styles,
             layout: Default::default(),
-            json: false,
+            errors_as_json: false,
             place: None,
         }
     }
@@ -182,9 +193,14 @@ impl<'w> Streams<'w> {
     }
 
     /// Writes errors as JSON.
-    pub(crate) fn with_json(mut self, json: bool) -> Self {
-        self.json = json;
+    pub(crate) fn with_errors_as_json(mut self, errors_as_json: bool) -> Self {
+        self.errors_as_json = errors_as_json;
         self
+    }
+
+    /// Lays out each answer on one line.
+    pub(crate) fn keep_to_lines(&mut self) {
+        self.layout.0 = Form::Compact;
     }
 
     /// Writes JSON as a line of the answer, or as several if it is indented.
@@ -213,17 +229,26 @@ impl<'w> Streams<'w> {
         let _ = writeln!(self.err, "{line}");
     }
 
+    /// A remark behind the place in the input, if the input has several documents.
+    pub(crate) fn with_place(&self, text: impl Display) -> String {
+        match &self.place {
+            Some(place) => format!("{place}: {text}"),
+            None => text.to_string(),
+        }
+    }
+
     /// Writes a notice.
     pub(crate) fn notice(&mut self, text: impl Display) {
         let style = self.styles.notice;
-        let place = self.place.as_ref().map(|place| format!("{place}: "));
-        let place = place.unwrap_or_default();
-        self.remark(format_args!("{style}notice:{style:#} {place}{text}"));
+        let text = self.with_place(text);
+        let text = printable(&text);
+        self.remark(format_args!("{style}notice:{style:#} {text}"));
     }
 
     /// Writes an error that has no code.
-    fn error(&mut self, text: impl Display) {
+    pub(crate) fn error(&mut self, text: impl Display) {
         let style = self.styles.error;
+        let text = printable_lines(&text.to_string());
         self.remark(format_args!("{style}error:{style:#} {text}"));
     }
 }
@@ -249,41 +274,46 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
+/// Like [`printable`], but line breaks stay.
+fn printable_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
 /// Reports why a command stopped, as JSON on standard output or as text on standard error, and
 /// gives the exit status.
 pub(crate) fn report(error: &CommandError, io: &mut Streams<'_>) -> ExitCode {
-    ExitCode::from(write(error, io))
+    let unwritten = match write(error, io) {
+        Ok(()) => return ExitCode::from(error.status()),
+        Err(unwritten) => CommandError::Output(unwritten),
+    };
+    // Standard error cannot fail here: what it does not take is lost.
+    let _ = write(&unwritten, io);
+    ExitCode::from(error.status().max(unwritten.status()))
 }
 
-/// Like [`report`], with the status as a number.
-pub(crate) fn write(error: &CommandError, io: &mut Streams<'_>) -> u8 {
-    // The status shows an error even if it cannot be written.
-    let (bodies, status) = match error {
-        CommandError::Answer(bodies) => (&bodies[..], ERROR),
-        CommandError::Usage(message) if io.json => (
-            &[ErrorBody::new(ErrorCode::CommandInvalid, message)][..],
-            USAGE,
+/// Writes an error. Only JSON on standard output can fail.
+pub(crate) fn write(error: &CommandError, io: &mut Streams<'_>) -> io::Result<()> {
+    match error {
+        CommandError::Answer(bodies) if io.errors_as_json => write_json(bodies, io.out),
+        CommandError::Answer(bodies) => {
+            write_text(bodies, io);
+            Ok(())
+        }
+        CommandError::Usage(message) if io.errors_as_json => write_json(
+            &[ErrorBody::new(ErrorCode::CommandInvalid, message)],
+            io.out,
         ),
         CommandError::Usage(message) => {
             io.error(message);
-            (&[][..], USAGE)
+            Ok(())
         }
-        CommandError::Written(status) => return *status,
-        // The reader of the answer closed the pipe.
-        CommandError::Output(error) if error.kind() == ErrorKind::BrokenPipe => {
-            return 0;
-        }
-        CommandError::Output(error) => {
+        CommandError::Output(error) if error.kind() != ErrorKind::BrokenPipe => {
             io.error(format_args!("cannot write the answer: {error}"));
-            return USAGE;
+            Ok(())
         }
-    };
-    let _ = if io.json {
-        write_json(bodies, io.out)
-    } else {
-        write_text(bodies, io)
-    };
-    status
+        CommandError::Output(_) | CommandError::Written(_) => Ok(()),
+    }
 }
 
 fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
@@ -295,15 +325,13 @@ fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn write_text(bodies: &[ErrorBody], io: &mut Streams<'_>) -> io::Result<()> {
+fn write_text(bodies: &[ErrorBody], io: &mut Streams<'_>) {
     let style = io.styles.error;
-    io.out.flush()?;
     for (index, body) in bodies.iter().enumerate() {
-        let (code, message) = (body.code, &body.message);
-        writeln!(io.err, "{style}error[{code}]:{style:#} {message}")?;
+        let (code, message) = (body.code, printable_lines(&body.message));
+        io.remark(format_args!("{style}error[{code}]:{style:#} {message}"));
         if let Some(advice) = body.advice.as_ref().filter(|_| index < MAX_ADVISED_ERRORS) {
-            writeln!(io.err, "{advice}")?;
+            io.remark(printable_lines(advice));
         }
     }
-    Ok(())
 }

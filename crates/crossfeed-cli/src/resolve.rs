@@ -3,7 +3,7 @@
 use crate::{
     artifact, cli, input,
     records::{self, Content, NoRecord, Record},
-    report::{CommandError, Result, Streams},
+    report::{CommandError, Result, Streams, printable},
     rewrite, select,
 };
 use crossfeed::{
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &cli::Resolve, io: &mut Streams<'_>) -> Result {
     };
     if args.explain {
         for line in remarks(&resolved.lineage, &resolved.repairs) {
-            io.remark(line);
+            io.remark(printable(&line));
         }
     }
     let json = Document::new(resolved.arguments.into_bytes());

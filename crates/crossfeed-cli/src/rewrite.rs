@@ -267,9 +267,9 @@ fn remarks_of(
     io: &mut Streams<'_>,
 ) {
     if let Some(error) = error {
-        io.remark(format_args!(
-            "error[{}]: {name}: {error}; the tool is listed as it came",
-            error.code()
+        let code = error.code();
+        io.notice(format_args!(
+            "{name}: {error} ({code}); the tool is listed as it came"
         ));
     }
     for notice in tool.notices() {

@@ -2,7 +2,7 @@
 
 use crate::{
     cli, inputs, records,
-    report::{Result, Streams},
+    report::{Result, Streams, printable},
 };
 use crossfeed::{
     CallId, EngineOptions, Error,
@@ -20,33 +20,48 @@ pub(crate) async fn run(args: &cli::Select, io: &mut Streams<'_>) -> Result {
         None => CallId::parse(UNNAMED)?,
     };
     let inputs = &args.inputs;
-    inputs::each(inputs, io, async |document, io: &mut Streams<'_>| {
-        let options = EngineOptions::default();
-        let session = records::session_of(options, &call_id, document, inputs.kind).await?;
-        let selected = session.select(&call_id, &args.expression).await;
-        let selected = selected.map_err(|failure| match args.call_id {
-            Some(_) => placeless(failure.body()),
-            None => unnamed(failure),
-        })?;
-        explain(&args.expression, &selected.report, args.explain, io);
-        let selected = Document::new(selected.json);
-        match selected.root() {
-            Ok(list) if args.each && list.kind() == Kind::Array => {
-                let mut items = list.items();
-                items.try_for_each(|item| io.value(item.raw(), args.raw.raw))
+    inputs::each(
+        inputs,
+        inputs.kind,
+        io,
+        async |document, io: &mut Streams<'_>| {
+            let options = EngineOptions::default();
+            let session = records::session_of(options, &call_id, document, inputs.kind).await?;
+            let selected = session.select(&call_id, &args.expression).await;
+            let selected = selected.map_err(|failure| match args.call_id {
+                Some(_) => placeless(failure.body()),
+                None => unnamed(failure),
+            })?;
+            explain(&args.expression, &selected.report, args.explain, io);
+            if args.each {
+                let selected = Document::new(selected.json);
+                return write_each(&selected, args.raw.raw, io);
             }
-            _ => io.value(selected.raw(), args.raw.raw),
-        }
-    })
+            io.value(&selected.json, args.raw.raw)
+        },
+    )
     .await
+}
+
+/// Writes the items of a list, or another value, on a line each.
+fn write_each(selected: &Document, raw: bool, io: &mut Streams<'_>) -> Result {
+    io.keep_to_lines();
+    match selected.root() {
+        Ok(list) if list.kind() == Kind::Array => {
+            let mut items = list.items();
+            items.try_for_each(|item| io.value(item.raw(), raw))
+        }
+        _ => io.value(selected.raw(), raw),
+    }
 }
 
 /// Writes how a value was found, with `--explain`, and the notice of the selection.
 pub(crate) fn explain(written: &str, report: &SelectReport, explain: bool, io: &mut Streams<'_>) {
     if explain {
-        remarks(written, report)
-            .iter()
-            .for_each(|line| io.remark(line));
+        for line in remarks(written, report) {
+            let line = io.with_place(line);
+            io.remark(printable(&line));
+        }
     }
     if let Some(notice) = &report.notice {
         io.notice(notice);

@@ -23,7 +23,9 @@ pub(crate) fn columns() -> usize {
     let named = std::env::var("COLUMNS").ok();
     let named = named.and_then(|text| text.trim().parse().ok());
     let columns = named.filter(|&columns| columns > 0).or_else(|| {
-        let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        // A pager reads standard output, and shows it on the terminal of standard error.
+        let (width, _) = size.or_else(|| terminal_size::terminal_size_of(std::io::stderr()))?;
         Some(usize::from(width.0))
     });
     columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS)

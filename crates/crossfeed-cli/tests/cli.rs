@@ -67,6 +67,7 @@ fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Child {
         // The terminal that runs the tests may set these.
         .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
         .envs(variables.iter().copied())
         // Receivers of tests are on this machine.

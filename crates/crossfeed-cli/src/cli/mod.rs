@@ -33,9 +33,10 @@ const VERSION: &str = env!("CROSSFEED_VERSION");
 /// references, and remove internal fields from results and traces.
 /// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
-#[command(name = "crossfeed", version = VERSION, max_term_width = 100)]
+#[command(name = "crossfeed", version = VERSION, propagate_version = true, max_term_width = 100)]
+#[command(args_override_self = true)]
 #[command(after_help = "\
-JSON answers are indented on a terminal, and keep the bytes of the input elsewhere.
+JSON answers are indented on a terminal, except those of `strip`, `trace sanitize` and `artifact list`.
 
 Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not run: unknown
 flags, an unreadable file, a line that is not a record, a file that is not of the declared kind.")]
@@ -47,7 +48,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, conflicts_with = "compact")]
     pub(crate) pretty: bool,
     /// Print JSON answers on one line each, without blanks
-    #[arg(short, long, global = true)]
+    #[arg(short, long, alias = "compact-output", global = true)]
     pub(crate) compact: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -126,7 +127,7 @@ pub(crate) struct Demo {
 
 /// Select from a JSON document as a reference does
 ///
-/// Prints the selected value in its original bytes. The expression is JMESPath; common mistakes are
+/// Prints the selected value, with each number and string as it stands in the document. The expression is JMESPath; common mistakes are
 /// repaired, and `--explain` reports the repairs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -145,7 +146,7 @@ pub(crate) struct Select {
     #[command(flatten)]
     pub(crate) raw: Raw,
     /// Print the items of a list one after the other, each on a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pretty")]
     pub(crate) each: bool,
     /// The call id that errors name
     #[arg(long, value_name = "ID", value_parser = CallId::parse)]
@@ -176,7 +177,7 @@ pub(crate) struct Inputs {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Raw {
     /// Print a string as its text, without quotes and escapes
-    #[arg(short, long)]
+    #[arg(short, long, alias = "raw-output")]
     pub(crate) raw: bool,
 }
 
@@ -396,7 +397,7 @@ fn detail(text: &str) -> Result<(String, String), String> {
 
 /// Resolve the references in the arguments of a call
 ///
-/// Prints the arguments that the tool receives, as one line of JSON.
+/// Prints the arguments that the tool receives, with every digit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each line of the results is a record:
@@ -444,8 +445,8 @@ pub(crate) struct Resolve {
 /// Rewrite the schemas of tools so that they admit references
 ///
 /// Reads an input schema, or a list of tools: the reply to `tools/list`, or a list for Anthropic, OpenAI
-/// or Gemini. Prints the same document with rewritten schemas, as one line of JSON. A tool with an
-/// invalid schema stays unchanged, with a notice on standard error.
+/// or Gemini. Prints the same document with rewritten schemas. A tool with an invalid schema stays
+/// unchanged, with a notice on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -248,11 +248,7 @@ impl fmt::Display for Glimpse {
         write!(
             f,
             "the model sees {percent} % of {call_id}, {seen} of the {taken} values for {taken_by}"
-        )?;
-        if seen < taken {
-            f.write_str(", and cannot answer")?;
-        }
-        Ok(())
+        )
     }
 }
 
@@ -274,7 +270,7 @@ fn cells(without: Option<Size>, with: Size) -> [String; 4] {
     ]
 }
 
-/// Writes a row with the columns that the page has place for.
+/// Writes a row with the columns that the page has room for.
 fn row(
     page: &mut Page<'_>,
     style: Style,

@@ -123,7 +123,11 @@ pub(super) fn grouped(number: usize) -> String {
 pub(super) fn clip(line: &str, width: usize) -> String {
     match line.char_indices().nth(width) {
         None => line.to_owned(),
-        Some(_) => line.chars().take(width - 1).chain(['…']).collect(),
+        Some(_) => line
+            .chars()
+            .take(width.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
     }
 }
 

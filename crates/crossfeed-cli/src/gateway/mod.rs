@@ -44,7 +44,7 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
             let (mut out, mut err) = (io::stdout(), io::stderr());
             let styles = Styles::of_stream(&err);
             let io = Streams::new(&mut out, &mut err, styles);
-            report::report(&error, &mut io.with_json(json))
+            report::report(&error, &mut io.with_errors_as_json(json))
         }
     }
 }

@@ -68,7 +68,7 @@ fn the_story_is_one_page() {
         "6. 2 hours later call_6 has expired.",
         "{\"$artifact\": \"gaps\", \"$tool\": \"call_6\"",
         "with results cut at 25,000, ",
-        "the model sees 8 % of call_1, 1 of the 112 values for call_6, and cannot answer",
+        "the model sees 8 % of call_1, 1 of the 112 values for call_6",
         "crossfeed demo --full",
     ] {
         assert!(words.contains(said), "{said} is not in:\n{story}");
@@ -129,7 +129,7 @@ fn lines_fit_the_terminal() {
             }
         }
     }
-    // The table keeps its tokens where there is no place for bytes.
+    // The table keeps its tokens where there is no room for bytes.
     let narrow = demo(&["--full"], &[("COLUMNS", "60")]);
     let total = narrow.lines().find(|line| line.starts_with("total "));
     assert_eq!(words(total.unwrap()), "total 387,312 2,479");
@@ -149,10 +149,8 @@ fn colours_change_no_text() {
             // The punch line stands out, and a style ends in its own line.
             assert!(last_line(&styled).starts_with("\u{1b}[1m"), "{styled}");
             for line in styled.lines() {
-                assert!(
-                    !line.contains('\u{1b}') || line.contains("\u{1b}[0m"),
-                    "{line}"
-                );
+                let last = line.rsplit_once('\u{1b}').map(|(_, last)| last);
+                assert!(last.is_none_or(|last| last.starts_with("[0m")), "{line}");
             }
         }
         let refused = [("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")];

@@ -1,8 +1,13 @@
 //! What users of jq and ripgrep expect: raw strings, layouts, several files, lines, colours, completions, manuals.
 
-use super::{ITEMS, Run, check, check_usage, file, run, start_with};
+use super::{ITEMS, Run, check, check_usage, file, run, run_bytes, start, start_with};
 use serde_json::Value;
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::Command,
+};
 
 /// What a run prints with these variables, standard output and standard error.
 fn printed(args: &[&str], variables: &[(&str, &str)]) -> (String, String) {
@@ -41,7 +46,7 @@ fn items_are_printed_one_by_one() {
         &["select", "--each", "items"],
         ITEMS,
         0,
-        "{\"url\": \"u1\", \"score\": 1.50}\n{\"url\": \"u2\", \"score\": 2}\n",
+        "{\"url\":\"u1\",\"score\":1.50}\n{\"url\":\"u2\",\"score\":2}\n",
         "",
     );
     check(
@@ -49,6 +54,14 @@ fn items_are_printed_one_by_one() {
         ITEMS,
         0,
         "u1\nu2\n",
+        "",
+    );
+    let indented = "{\n  \"items\": [\n    {\n      \"a\": 1\n    }\n  ]\n}";
+    check(
+        &["select", "--each", "items"],
+        indented,
+        0,
+        "{\"a\":1}\n",
         "",
     );
     check(
@@ -234,7 +247,7 @@ fn errors_and_answers_have_colours_where_they_are_shown() {
 #[cfg(unix)]
 fn on_a_terminal(args: &[&str]) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use std::{io::Read as _, process::Command};
+    use std::io::Read as _;
 
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -252,12 +265,12 @@ fn on_a_terminal(args: &[&str]) -> String {
         .env("TERM", "xterm")
         .env_remove("NO_COLOR")
         .stdout(end);
-    let status = command.status().unwrap();
-    assert!(status.success());
-    // The last end of the terminal closes, and reading fails behind what was written.
+    let mut child = command.spawn().unwrap();
+    // Once the last end of the terminal is closed, reading fails behind what was written.
     drop(command);
     let mut written = Vec::new();
     let _ = fs::File::from(terminal).read_to_end(&mut written);
+    assert!(child.wait().unwrap().success());
     String::from_utf8(written).unwrap().replace("\r\n", "\n")
 }
 
@@ -274,18 +287,153 @@ fn a_terminal_gets_indented_and_coloured_json() {
     );
 }
 
+/// Names and data that a command repeats steer no terminal.
+#[test]
+fn errors_hold_no_control_characters() {
+    let document = "{\"b\u{9b}31m\": 1, \"c\u{7f}\": 2}";
+    for args in [
+        &["select", "a\u{1b}[31m"][..],
+        &["select", "a", "x\u{1b}[31m.json"],
+    ] {
+        let Run { err, .. } = run(args, document);
+        assert!(!err.chars().any(|c| c.is_control() && c != '\n'), "{err:?}");
+        assert!(err.contains("\\u{1b}[31m"), "{err:?}");
+    }
+    let Run { err, .. } = run(&["select", "b"], document);
+    assert!(err.contains("b\\u{9b}31m"), "{err:?}");
+}
+
 #[test]
 fn the_version_has_the_commit() {
     let Run { status, out, err } = run(&["--version"], "");
     assert_eq!((status, err.as_str()), (0, ""));
     let version = out.trim_end().strip_prefix("crossfeed ").unwrap();
     let rest = version.strip_prefix(env!("CARGO_PKG_VERSION")).unwrap();
-    let commit = rest
-        .strip_prefix(" (")
-        .and_then(|rest| rest.strip_suffix(')'));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if !root.join(".git").exists() {
+        assert_eq!(rest, "", "there is no repository that has the commit");
+        return;
+    }
+    let commit = rest.strip_prefix(" (").unwrap().strip_suffix(')').unwrap();
+    let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+    assert!(commit.len() == 9 && commit.bytes().all(is_digit), "{out}");
+}
+
+/// An answer that cannot be written is an error, and the error before it is not lost.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_hides_no_error() {
+    let lines = "{\"a\": 1}\n{\"b\": 1}\n";
+    let path = file("manners-full.jsonl", lines);
+    #[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+    let output = Command::new(env!("CARGO_BIN_EXE_crossfeed"))
+        .args(["select", "--ndjson", "a", &path])
+        .stdout(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap(),
+        )
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    let (first, last) = (err.lines().next().unwrap(), err.lines().last().unwrap());
     assert!(
-        rest.is_empty() || commit.unwrap().bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "{out}"
+        first.starts_with("error[select.matched_nothing]: line 2 of "),
+        "{err}"
+    );
+    assert!(
+        last.starts_with("error: cannot write the answer: "),
+        "{err}"
+    );
+}
+
+/// A reader that has seen enough ends the command, also if it reads errors.
+#[test]
+fn errors_as_json_end_with_their_reader() {
+    let mut child = start(&["--json", "select", "--ndjson", "a"]);
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    // Without an end of the command this never ends.
+    while stdin.write_all(b"{\"b\": 1}\n").is_ok() {}
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_line_is_answered_before_the_next_one_comes() {
+    let mut child = start(&["select", "--ndjson", "a"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    for number in 0..3 {
+        writeln!(stdin, "{{\"a\": {number}}}").unwrap();
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("{number}\n"));
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_file_without_lines_of_json_has_few_errors() {
+    let err = |input: &[u8]| {
+        let (status, out, err) = run_bytes(&["select", "--ndjson", "a"], input);
+        assert_eq!((status, out.as_slice()), (2, &b""[..]));
+        err
+    };
+    let gzip = [&[0x1f, 0x8b][..], b"\n\n[\n".repeat(100).as_slice()].concat();
+    assert_eq!(
+        err(&gzip),
+        "error: standard input is compressed with gzip: decompress it first\n"
+    );
+    assert_eq!(
+        err(b"\xff\xfe{\0}\0\n\0{\0}\0"),
+        "error: standard input is text in UTF-16: with `--ndjson` give UTF-8\n"
+    );
+    let indented = "{\n".repeat(500);
+    let said = err(indented.as_bytes());
+    assert_eq!(said.lines().count(), 21, "{said}");
+    assert!(
+        said.ends_with("error: 480 more lines of standard input failed\n"),
+        "{said}"
+    );
+    // A script reads all of them.
+    let Run { status, out, .. } = run(&["--json", "select", "--ndjson", "a"], &indented);
+    assert_eq!((status, out.lines().count()), (2, 500));
+}
+
+#[test]
+fn several_results_of_mcp_are_projected() {
+    let result =
+        |id| format!("{{\"structuredContent\": {{\"id\": {id}, \"n\": 0}}, \"content\": []}}");
+    let first = file("manners-mcp-1.json", &result(1));
+    let second = file("manners-mcp-2.json", &result(2));
+    let other = file("manners-mcp-3.json", "[]");
+    let request = r#"{"mode": "include", "fields": ["id"]}"#;
+    let Run { status, out, err } = run(&["project", "--mcp", request, &first, &other, &second], "");
+    let ids: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["structuredContent"].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        [serde_json::json!({"id": 1}), serde_json::json!({"id": 2})]
+    );
+    assert_eq!(
+        (status, err),
+        (
+            2,
+            format!("error: `{other}` is not a tool result of MCP: it is not an object\n")
+        )
+    );
+    let lines = format!("{}\n", result(3));
+    check(
+        &["select", "--ndjson", "--kind", "mcp", "id"],
+        &lines,
+        0,
+        "3\n",
+        "",
     );
 }
 

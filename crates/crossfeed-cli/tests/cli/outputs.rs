@@ -332,7 +332,8 @@ fn a_result_of_mcp_is_projected_as_a_server_does() {
     let found = asked(r#"{"mode": "guess"}"#);
     assert_eq!(found["structuredContent"], json!({"id": 1, "n": 2}));
     assert_eq!(found["_meta"]["dev.crossfeed/projection"]["applied"], false);
-    check_error(&["project", "--mcp", "{}"], "[]", "not a tool result");
+    let said = "standard input is not a tool result of MCP: it is not an object";
+    check_usage(&["project", "--mcp", "{}"], "[]", said);
 }
 
 const OUTPUT: &str = r#"{"type": "object", "properties": {"items": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "key": {"type": "string"}, "owner": {"type": "object"}}}}, "total": {"type": "integer"}}}"#;

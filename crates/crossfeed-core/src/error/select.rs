@@ -182,9 +182,9 @@ fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
 fn found(shape: &Shape, nearest: &[String]) -> String {
     let next = match nearest {
         [] if shape.is_text() => {
-            "try: no selector, to pass the whole text: selectors do not reach into it".to_owned()
+            "try: @, the whole text: selectors do not reach into it".to_owned()
         }
-        [] => "try: no selector, to pass the whole result".to_owned(),
+        [] => "try: @, the whole result".to_owned(),
         selectors => format!("try: {}", selectors.join(", ")),
     };
     format!("found: {shape}\n{next}")

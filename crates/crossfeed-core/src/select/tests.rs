@@ -186,7 +186,7 @@ fn a_text_is_named_as_what_no_selector_reaches_into() {
     check_advice(
         r#""commit 4b1\nAuthor: Ada""#,
         "commits[0]",
-        "found: string(22)\ntry: no selector, to pass the whole text: selectors do not reach into it",
+        "found: string(22)\ntry: @, the whole text: selectors do not reach into it",
     );
 }
 
@@ -196,7 +196,7 @@ fn no_long_selector_is_offered() {
     check_advice(
         &format!("{{\"{key}\": 1}}"),
         "qq",
-        "try: no selector, to pass the whole result",
+        "try: @, the whole result",
     );
 }
 
