@@ -19,18 +19,7 @@ impl Cursor<'_> {
 
 /// The number of characters in UTF-8: all bytes but continuation bytes.
 pub fn count_chars(utf8: &[u8]) -> usize {
-    count_bytes(utf8, |byte| (byte as i8) >= -0x40)
-}
-
-/// The number of bytes that satisfy the predicate.
-pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
-    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
-    const CHUNK: usize = 128;
-    // No sum is checked for overflow: of a chunk, none can.
-    let add = |count: u8, byte: &u8| count.wrapping_add(u8::from(is_such(*byte)));
-    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, add));
-    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
-    chunks.iter().map(|chunk| count(chunk)).sum::<usize>() + count(rest)
+    bytecount::num_chars(utf8)
 }
 
 /// The most bytes of memory that the index of some JSON takes while it is made: two words for each value and
@@ -40,9 +29,8 @@ pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
 /// assert!(crossfeed_json::indexing_bytes(b"[0,0,0]") > crossfeed_json::indexing_bytes(b"12345678"));
 /// ```
 pub fn indexing_bytes(json: &[u8]) -> usize {
-    // Without branches: so it is counted by vector instructions.
-    let begins_value = |byte| (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{');
-    2 * size_of::<u64>() * (count_bytes(json, begins_value) + 1)
+    let before_values = b",:[{".iter().map(|&sign| bytecount::count(json, sign));
+    2 * size_of::<u64>() * (before_values.sum::<usize>() + 1)
 }
 
 /// The characters of JSON, each escape counted as one.

@@ -32,7 +32,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use chars::{count_bytes, count_chars, indexing_bytes};
+pub use chars::{count_chars, indexing_bytes};
 pub use cursor::{Cursor, Items, Key, Kind, Prediction, WrittenMember};
 pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};

@@ -3,6 +3,8 @@
 //! The end of a string is looked up in a bit mask of 64 bytes, so that branches depend on no string's length:
 //! strings share the mask of their block, and the processor seldom mispredicts.
 
+use wide::u8x16;
+
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
@@ -94,51 +96,24 @@ fn last_masks(bytes: &[u8], block: usize) -> Masks {
     masks(&last)
 }
 
-/// Plain loops over arrays, in the shape that compilers turn into vector instructions.
+/// With explicit vectors: of plain loops, a build for size makes none.
 #[inline(always)]
 fn masks(bytes: &[u8; BLOCK]) -> Masks {
-    // For each byte a bit that tells the words of eight bytes apart.
-    const WORD_BIT: [u8; BLOCK] = {
-        let mut bits = [0; BLOCK];
-        let mut n = 0;
-        while n < BLOCK {
-            bits[n] = 1 << (n / 8);
-            n += 1;
-        }
-        bits
+    const LAST_CONTROL: u8x16 = u8x16::splat(0x1f);
+    const QUOTE: u8x16 = u8x16::splat(b'"');
+    const BACKSLASH: u8x16 = u8x16::splat(b'\\');
+    let mut masks = Masks {
+        special: 0,
+        non_ascii: 0,
     };
-    let mut stops = [0; BLOCK];
-    for ((stop, &byte), bit) in stops.iter_mut().zip(bytes).zip(WORD_BIT) {
-        // The controls change places among themselves; the quote comes right after them.
-        let special = ((byte ^ 2) < 0x21) | (byte == b'\\');
-        *stop = u8::from(special).wrapping_neg() & bit;
+    for (index, lane) in bytes.as_chunks().0.iter().enumerate() {
+        let lane = u8x16::new(*lane);
+        let control = lane.min(LAST_CONTROL).simd_eq(lane);
+        let special = control | lane.simd_eq(QUOTE) | lane.simd_eq(BACKSLASH);
+        masks.special |= u64::from(special.to_bitmask()) << (16 * index);
+        masks.non_ascii |= u64::from(lane.to_bitmask());
     }
-    let mut rows = 0;
-    for word in stops.as_chunks().0 {
-        rows |= u64::from_le_bytes(*word);
-    }
-    let mut all = 0;
-    for word in bytes.as_chunks().0 {
-        all |= u64::from_le_bytes(*word);
-    }
-    Masks {
-        special: transpose(rows),
-        non_ascii: all & HIGH,
-    }
-}
-
-/// Bit `a` of byte `b` becomes bit `b` of byte `a`.
-#[inline(always)]
-fn transpose(mut rows: u64) -> u64 {
-    for (shift, upper) in [
-        (7, 0x00aa_00aa_00aa_00aa),
-        (14, 0x0000_cccc_0000_cccc),
-        (28, 0x0000_0000_f0f0_f0f0),
-    ] {
-        let swapped = (rows ^ (rows >> shift)) & upper;
-        rows ^= swapped ^ (swapped << shift);
-    }
-    rows
+    masks
 }
 
 /// The eight bytes at `at`, the first lowest; `None` where there are fewer.

@@ -112,14 +112,7 @@ pub fn estimated_tokens(text: &str) -> usize {
 /// assert_eq!(crossfeed_tokens::count_chars("é…x".as_bytes()), 3);
 /// ```
 pub fn count_chars(text: &[u8]) -> usize {
-    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
-    const CHUNK: usize = 128;
-    // Every byte but those that go on with a character. No sum is checked for overflow: of a chunk, none can.
-    let begins = |count: u8, byte: &u8| count.wrapping_add(u8::from(*byte & 0xc0 != 0x80));
-    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, begins));
-    let (chunks, rest) = text.as_chunks::<CHUNK>();
-    let counted = chunks.iter().map(|chunk| count(chunk.as_slice()));
-    counted.sum::<usize>() + count(rest)
+    bytecount::num_chars(text)
 }
 
 /// The estimated tokens of this many characters.
