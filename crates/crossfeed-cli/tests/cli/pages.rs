@@ -28,9 +28,9 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 7] = [
         "cargo test --workspace --no-fail-fast",
     ),
     (
-        "cargo install --locked --path crates/crossfeed-cli",
+        "cargo install --locked --profile dist --path crates/crossfeed-cli",
         ".ci/run",
-        "cargo install --locked --path crates/crossfeed-cli",
+        "cargo install --locked --profile dist --path crates/crossfeed-cli",
     ),
     (
         "cargo run -p crossfeed --example orchestrator",
