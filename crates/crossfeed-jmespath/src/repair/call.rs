@@ -4,7 +4,7 @@ use super::{
     Reading,
     edit::{string, walk},
 };
-use crate::token::{Kind, Tokens, decode_quoted};
+use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
 fn is_predicate(name: &str) -> bool {
     matches!(name, "contains" | "starts_with" | "ends_with")
@@ -86,8 +86,8 @@ fn ends_path(kind: Kind) -> bool {
     kind.is_name() || matches!(kind, Kind::At | Kind::RBracket | Kind::Flatten)
 }
 
-/// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string;
-/// so does a word there that is neither an identifier nor a key of the value.
+/// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string,
+/// and so does a word there that is not an identifier; unless it is a key of the value that needs quotes.
 pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     // For each open bracket: which argument is a string, and how many commas have passed.
     let mut open: Vec<(Option<usize>, usize)> = Vec::new();
@@ -122,9 +122,11 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Opt
             let content = if tokens.kind(index) == Kind::Quoted {
                 decode_quoted(tokens.text(index))
             } else {
-                Some(tokens.text(index).to_owned()).filter(|word| !(reading.has_key)(word))
+                Some(tokens.text(index).to_owned())
             };
-            if let Some(content) = content {
+            // A key that needs quotes is a field.
+            let is_field = |word: &String| !is_identifier(word) && (reading.has_key)(word);
+            if let Some(content) = content.filter(|word| !is_field(word)) {
                 edit.replace(index, index, &string(&content));
             }
         }

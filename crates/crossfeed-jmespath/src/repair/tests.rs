@@ -462,6 +462,9 @@ fn quoted_arguments() {
     check("sort_by(items, \"x\")", &[]);
     check("contains(name, x)", &[]);
     check("contains(name, '\"x\"')", &[]);
+    // The key needs its quotes.
+    check("join(größe)", &["join(\"größe\")"]);
+    check("join(\"größe\")", &[]);
 }
 
 #[test]
