@@ -23,6 +23,9 @@ use crossfeed::{
 };
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
+/// The heading of the flags that every command has.
+const OUTPUT: &str = "Output";
+
 /// The version, and the commit if it is known.
 const VERSION: &str = env!("CROSSFEED_VERSION");
 
@@ -42,13 +45,13 @@ Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command cou
 flags, an unreadable file, a line that is not a record, a file that is not of the declared kind.")]
 pub(crate) struct Cli {
     /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) json: bool,
     /// Indent JSON answers, as on a terminal
-    #[arg(long, global = true, conflicts_with = "compact")]
+    #[arg(long, global = true, conflicts_with = "compact", help_heading = OUTPUT)]
     pub(crate) pretty: bool,
     /// Print JSON answers on one line each, without blanks
-    #[arg(short, long, alias = "compact-output", global = true)]
+    #[arg(short, long, alias = "compact-output", global = true, help_heading = OUTPUT)]
     pub(crate) compact: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -85,6 +88,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   crossfeed completions bash > ~/.local/share/bash-completion/completions/crossfeed
   crossfeed completions zsh > \"${fpath[1]}/_crossfeed\"
   crossfeed completions fish > ~/.config/fish/completions/crossfeed.fish")]

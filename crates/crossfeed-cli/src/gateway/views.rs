@@ -50,8 +50,9 @@ pub(super) fn views(config: &GatewayConfig) -> Vec<ClientViews<'_>> {
         .collect()
 }
 
-/// Writes a line for each client, or one for each server if the servers' views differ.
+/// Writes a line for the clients that have the same views, or one for each server if the servers' views differ.
 pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let mut groups: Vec<(Vec<String>, &[(&str, ChosenView)])> = Vec::new();
     for ClientViews { client, of } in views {
         let name = match client {
             None => "any other client".to_owned(),
@@ -60,7 +61,14 @@ pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Resul
                 None => client.name.clone(),
             },
         };
-        write!(out, "view of {}:", name.escape_debug())?;
+        let name = name.escape_debug().to_string();
+        match groups.iter_mut().find(|(_, others)| others == of) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], of)),
+        }
+    }
+    for (names, of) in groups {
+        write!(out, "view of {}:", names.join(", "))?;
         let mut distinct = of.iter().map(|(_, chosen)| chosen);
         let first = distinct.next();
         match first.filter(|first| distinct.all(|other| other == *first)) {
