@@ -37,6 +37,11 @@ impl Shape {
         self.0.starts_with("string(")
     }
 
+    /// Whether it is the shape of `null`.
+    pub(crate) fn is_null(&self) -> bool {
+        self.0 == "null"
+    }
+
     fn build(value: &impl HasShape) -> Self {
         let mut out = String::new();
         write(value, MAX_DEPTH, &mut out);

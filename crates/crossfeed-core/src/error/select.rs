@@ -180,14 +180,18 @@ fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
 }
 
 fn found(shape: &Shape, nearest: &[String]) -> String {
-    let next = match nearest {
-        [] if shape.is_text() => {
-            "try: @, the whole text: selectors do not reach into it".to_owned()
-        }
-        [] => "try: @, the whole result".to_owned(),
-        selectors => format!("try: {}", selectors.join(", ")),
+    let why = if nearest.is_empty() && shape.is_text() {
+        "; selectors do not reach into a text"
+    } else {
+        ""
     };
-    format!("found: {shape}\n{next}")
+    let next = match nearest {
+        // What selects `null` matches nothing.
+        [] if shape.is_null() => "no selector, to pass the whole result".to_owned(),
+        [] => "@".to_owned(),
+        selectors => selectors.join(", "),
+    };
+    format!("found: {shape}{why}\ntry: {next}")
 }
 
 /// The most characters of a selector that are quoted: the default limit of its length.

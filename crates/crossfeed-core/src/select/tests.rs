@@ -186,18 +186,14 @@ fn a_text_is_named_as_what_no_selector_reaches_into() {
     check_advice(
         r#""commit 4b1\nAuthor: Ada""#,
         "commits[0]",
-        "found: string(22)\ntry: @, the whole text: selectors do not reach into it",
+        "found: string(22); selectors do not reach into a text\ntry: @",
     );
 }
 
 #[test]
 fn no_long_selector_is_offered() {
     let key = "q".repeat(300);
-    check_advice(
-        &format!("{{\"{key}\": 1}}"),
-        "qq",
-        "try: @, the whole result",
-    );
+    check_advice(&format!("{{\"{key}\": 1}}"), "qq", "try: @");
 }
 
 /// What a selector gives on a value that a model is shown within an object, and whether that object
