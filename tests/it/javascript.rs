@@ -13,7 +13,7 @@
 
 use crate::{
     differential::{document, expression, ours},
-    support::{ask_node, same_json, say},
+    support::{ask, same_json, say},
 };
 use crossfeed_json::Document;
 use proptest::{
@@ -26,9 +26,9 @@ const CASES: usize = 3000;
 
 /// The answers of jmespath.js, one a case; `None` without Node.js.
 fn theirs(cases: &[(String, Value)]) -> Option<Vec<Value>> {
-    let ask =
+    let question =
         |(expression, data): &(String, Value)| json!({"expression": expression, "data": data});
-    ask_node("jmespath-js/run.js", cases.iter().map(ask))
+    ask("node", "jmespath-js/run.js", cases.iter().map(question))
 }
 
 #[test]

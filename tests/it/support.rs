@@ -54,35 +54,38 @@ pub(crate) fn within<T>(seconds: u64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What a program under `tests/oracles` answers to lines of JSON, a line for each; `None` without
-/// Node.js, unless `CROSSFEED_REQUIRE_NODE` says that it must be there.
+/// What a script under `tests/oracles` answers to lines of JSON, a line for each; `None` without the program that runs it,
+/// unless `CROSSFEED_REQUIRE_NODE` says that oracles must be there.
 #[expect(
     clippy::disallowed_methods,
     reason = "the oracle is a program of its own, and CI says that it must be there"
 )]
-pub(crate) fn ask_node<T: DeserializeOwned>(
+pub(crate) fn ask<T: DeserializeOwned>(
+    program: &str,
     script: &str,
     questions: impl Iterator<Item = Value>,
 ) -> Option<Vec<T>> {
-    let node = Command::new("node")
+    let child = Command::new(program)
         .arg(workspace_root().join("tests/oracles").join(script))
+        // Python would keep what it compiles beside the oracle.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut node = match node {
-        Ok(node) => node,
+    let mut child = match child {
+        Ok(child) => child,
         Err(error) => {
             assert!(
                 std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
-                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
+                "CROSSFEED_REQUIRE_NODE is set, but {program} cannot be run: {error}"
             );
             return None;
         }
     };
-    let mut input = node.stdin.take().unwrap();
+    let mut input = child.stdin.take().unwrap();
     let lines: String = questions.map(|asked| format!("{asked}\n")).collect();
     let writer = thread::spawn(move || input.write_all(lines.as_bytes()));
-    let output = node.wait_with_output().unwrap();
+    let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();

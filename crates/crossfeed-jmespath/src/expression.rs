@@ -44,6 +44,9 @@ impl Expression {
             }
         }
         let ast = jmespath::parse(&parseable(text)).map_err(|error| syntax(text, error.offset))?;
+        if let Some(offset) = guard::outside_grammar(&Tokens::new(text)) {
+            return Err(syntax(text, offset));
+        }
         let (root, sites) = compile::compile(ast, text)?;
         Ok(Self {
             text: text.into(),

@@ -53,6 +53,23 @@ pub(crate) fn is_bounded(tokens: &Tokens<'_>) -> bool {
     operators_of(tokens) <= MAX_OPERATORS && nesting_of(tokens) <= MAX_NESTING
 }
 
+/// Where an expression that the parser accepts leaves the grammar: two operands without a comma between them, a list of
+/// nothing, a dot before `&`.
+///
+/// The parser takes commas as blanks. In a list of arguments or elements it begins the next one wherever an operand can
+/// begin, so two tokens that neither comma nor operator parts tell all such places.
+pub(crate) fn outside_grammar(tokens: &Tokens<'_>) -> Option<usize> {
+    let leaves = |&(index, token): &(usize, Token)| {
+        let kind = token.kind;
+        match tokens.behind(index, 1) {
+            Kind::LBracket => kind == Kind::RBracket,
+            Kind::Dot => kind == Kind::Ampersand,
+            before => before.ends_operand() && kind.begins_anew(),
+        }
+    };
+    tokens.iter().find(leaves).map(|(_, token)| token.start)
+}
+
 fn operators_of(tokens: &Tokens<'_>) -> usize {
     let weigh = |(_, token): (usize, Token)| match token.kind {
         Kind::Comma | Kind::Colon | Kind::At => 0,

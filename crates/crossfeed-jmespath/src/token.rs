@@ -125,6 +125,11 @@ impl Kind {
             )
     }
 
+    /// Whether an operand begins with this token, and none goes on.
+    pub(crate) fn begins_anew(self) -> bool {
+        self.is_operand() || matches!(self, Self::At | Self::Not | Self::Ampersand | Self::LBrace)
+    }
+
     /// Whether a whole expression begins after this token.
     pub(crate) fn opens_expression(self) -> bool {
         self.separates()

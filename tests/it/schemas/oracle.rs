@@ -6,7 +6,7 @@ use super::{
     corpus::{pairs, report, tools},
     suite,
 };
-use crate::support::{ask_node, say};
+use crate::support::{ask, say};
 use crossfeed_tools::{Style, rewrite};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,8 +27,9 @@ struct Question<'q> {
 
 /// The answers of Ajv, one a question; `None` without Node.js.
 fn ajv(questions: &[Question<'_>]) -> Option<Vec<Answer>> {
-    let ask = |asked: &Question<'_>| json!({"schema": asked.schema, "instances": asked.instances});
-    let Some(answers) = ask_node("ajv/run.js", questions.iter().map(ask)) else {
+    let question =
+        |asked: &Question<'_>| json!({"schema": asked.schema, "instances": asked.instances});
+    let Some(answers) = ask("node", "ajv/run.js", questions.iter().map(question)) else {
         say("SKIPPED: node is not there, so nothing was judged by Ajv");
         return None;
     };

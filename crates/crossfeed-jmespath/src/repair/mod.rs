@@ -178,5 +178,8 @@ fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
 }
 
 fn parses(expression: &str) -> bool {
-    guard::is_bounded(&Tokens::new(expression)) && jmespath::parse(expression).is_ok()
+    let tokens = Tokens::new(expression);
+    guard::is_bounded(&tokens)
+        && guard::outside_grammar(&tokens).is_none()
+        && jmespath::parse(expression).is_ok()
 }
