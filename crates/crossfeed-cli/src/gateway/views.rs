@@ -52,9 +52,9 @@ pub(super) fn views(config: &GatewayConfig) -> Vec<ClientViews<'_>> {
 
 /// Writes a line for the clients that have the same views, or one for each server if the servers' views differ.
 pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let mut groups: Vec<(Vec<String>, &[(&str, ChosenView)])> = Vec::new();
-    for ClientViews { client, of } in views {
-        let name = match client {
+    let mut groups: Vec<(Vec<String>, &ClientViews<'_>)> = Vec::new();
+    for views in views {
+        let name = match &views.client {
             None => "any other client".to_owned(),
             Some(client) => match &client.version {
                 Some(version) => format!("{} {version}", client.name),
@@ -62,12 +62,12 @@ pub(super) fn write(views: &[ClientViews<'_>], out: &mut dyn Write) -> io::Resul
             },
         };
         let name = name.escape_debug().to_string();
-        match groups.iter_mut().find(|(_, others)| others == of) {
+        match groups.iter_mut().find(|(_, first)| first.of == views.of) {
             Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], of)),
+            None => groups.push((vec![name], views)),
         }
     }
-    for (names, of) in groups {
+    for (names, ClientViews { of, .. }) in groups {
         write!(out, "view of {}:", names.join(", "))?;
         let mut distinct = of.iter().map(|(_, chosen)| chosen);
         let first = distinct.next();
