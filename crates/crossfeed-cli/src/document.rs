@@ -47,11 +47,9 @@ pub(crate) fn line(line: &[u8], kind: Option<Kind>) -> Result<Document, String> 
 
 /// Why a file has no lines of JSON, by its first one.
 pub(crate) fn no_lines(first: &[u8]) -> Option<String> {
-    if let Some(format) = compression(first) {
-        return Some(format!("is compressed with {format}: decompress it first"));
-    }
     let is_utf16 = first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]);
-    is_utf16.then(|| "is text in UTF-16: with `--ndjson` give UTF-8".to_owned())
+    let utf16_fault = || "is text in UTF-16: with `--ndjson` give UTF-8".to_owned();
+    compression_fault(first).or_else(|| is_utf16.then(utf16_fault))
 }
 
 /// Like [`read`], but an invalid JSON object and compressed data are errors.
@@ -99,8 +97,7 @@ fn interpret(
     if kind == Some(Kind::Bytes) {
         return Ok((Document::new(bytes), None));
     }
-    if let Some(format) = compression(&bytes) {
-        let why = format!("is compressed with {format}: decompress it first");
+    if let Some(why) = compression_fault(&bytes) {
         return match kind {
             Some(_) => Err(why),
             None => {
@@ -167,16 +164,17 @@ fn begins_like_json(bytes: &[u8]) -> bool {
     is_value && (behind.trim_ascii_start().starts_with(b",") || ends)
 }
 
-/// The format of compressed bytes, by their first ones.
-fn compression(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x1f, 0x8b, ..] => Some("gzip"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Some("bzip2"),
-        [b'P', b'K', 3, 4, ..] => Some("zip"),
-        _ => None,
-    }
+/// Why compressed bytes cannot be read, by their first ones.
+fn compression_fault(bytes: &[u8]) -> Option<String> {
+    let format = match bytes {
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => "bzip2",
+        [b'P', b'K', 3, 4, ..] => "zip",
+        _ => return None,
+    };
+    Some(format!("is compressed with {format}: decompress it first"))
 }
 
 /// Why bytes are not JSON. JSON beyond a limit is left to the engine.

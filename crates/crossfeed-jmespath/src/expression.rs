@@ -34,7 +34,8 @@ impl Expression {
     ///
     /// [`ParseError`]; its variants show the input that causes them.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let (nesting, operators) = (guard::nesting(text), guard::operators(text));
+        let tokens = Tokens::new(text);
+        let (nesting, operators) = (guard::nesting_of(&tokens), guard::operators_of(&tokens));
         for (found, limit, how) in [
             (nesting, guard::MAX_NESTING, "nested in each other"),
             (operators, guard::MAX_OPERATORS, "in one expression"),
@@ -43,8 +44,9 @@ impl Expression {
                 return Err(ParseError::TooDeep { found, how, limit });
             }
         }
-        let ast = jmespath::parse(&parseable(text)).map_err(|error| syntax(text, error.offset))?;
-        if let Some(offset) = guard::outside_grammar(&Tokens::new(text)) {
+        let ast =
+            jmespath::parse(&parseable(&tokens)).map_err(|error| syntax(text, error.offset))?;
+        if let Some(offset) = guard::outside_grammar(&tokens) {
             return Err(syntax(text, offset));
         }
         let (root, sites) = compile::compile(ast, text)?;
@@ -104,13 +106,9 @@ impl Expression {
 
 /// The text with valid tokens that the parser cannot hold replaced: an index beyond 32 bits by the largest, a
 /// literal such as `` `1e400` `` by a number. Literals are read from the original text.
-fn parseable(text: &str) -> Cow<'_, str> {
+fn parseable<'a>(tokens: &Tokens<'a>) -> Cow<'a, str> {
     const LARGEST: &str = "2147483647";
-    if !text.contains('`') && !text.bytes().any(|byte| byte.is_ascii_digit()) {
-        return Cow::Borrowed(text);
-    }
-    let tokens = Tokens::new(text);
-    let mut out = Cow::Borrowed(text);
+    let mut out = Cow::Borrowed(tokens.source());
     for (index, token) in tokens.iter() {
         let (inside, stand_in) = match token.kind {
             Kind::Number => {

@@ -70,7 +70,7 @@ pub(crate) fn outside_grammar(tokens: &Tokens<'_>) -> Option<usize> {
     tokens.iter().find(leaves).map(|(_, token)| token.start)
 }
 
-fn operators_of(tokens: &Tokens<'_>) -> usize {
+pub(crate) fn operators_of(tokens: &Tokens<'_>) -> usize {
     let weigh = |(_, token): (usize, Token)| match token.kind {
         Kind::Comma | Kind::Colon | Kind::At => 0,
         kind if kind.is_operand() || kind.is_closer() => 0,
@@ -185,7 +185,7 @@ impl Depth {
 }
 
 /// Follows the parser's recursion without recursing: one level for each call that has not returned yet.
-fn nesting_of(tokens: &Tokens<'_>) -> usize {
+pub(crate) fn nesting_of(tokens: &Tokens<'_>) -> usize {
     let mut depth = Depth::default();
     let mut expect = Expect::Operand;
     let mut index = 0;

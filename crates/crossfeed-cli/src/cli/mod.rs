@@ -131,8 +131,8 @@ pub(crate) struct Demo {
 
 /// Select from a JSON document as a reference does
 ///
-/// Prints the selected value, with each number and string as it stands in the document. The expression is JMESPath; common mistakes are
-/// repaired, and `--explain` reports the repairs.
+/// Prints the selected value, with each number and string as it stands in the document. The expression
+/// is JMESPath; common mistakes are repaired, and `--explain` reports the repairs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -201,10 +201,8 @@ impl Entry {
 
 impl Glimpse {
     /// `None` if no result is cut, or if no call takes a list of values from the largest one.
-    fn of<'t>(transcript: &'t Transcript) -> Option<Self> {
-        let ran = |call: &'t CallRecord| Some((call, call.outcome.run.as_ref()?));
-        let runs = || transcript.calls().filter_map(ran);
-        let (source, largest) = runs().max_by_key(|(_, run)| run.result.len())?;
+    fn of(transcript: &Transcript) -> Option<Self> {
+        let (source, largest) = transcript.runs().max_by_key(|(_, run)| run.result.len())?;
         let tokens = Size::of(&largest.result).tokens;
         if tokens <= CLIENT_LIMIT {
             return None;
@@ -220,7 +218,8 @@ impl Glimpse {
                 value.and_then(Value::as_array).cloned()
             })
         };
-        let (taken_by, taken) = runs().find_map(|(call, run)| Some((call, taken(run)?)))?;
+        let mut runs = transcript.runs();
+        let (taken_by, taken) = runs.find_map(|(call, run)| Some((call, taken(run)?)))?;
         let limit = CLIENT_LIMIT * CHARS_PER_TOKEN;
         let part: String = largest.result.chars().take(limit).collect();
         let seen = taken

@@ -40,6 +40,12 @@ impl Transcript {
     pub(super) fn calls(&self) -> impl Iterator<Item = &CallRecord> {
         self.turns.iter().flat_map(|turn| &turn.calls)
     }
+
+    /// The calls whose tools ran.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (&CallRecord, &ToolRun)> {
+        self.calls()
+            .filter_map(|call| Some((call, call.outcome.run.as_ref()?)))
+    }
 }
 
 /// One turn of the model.

@@ -57,7 +57,7 @@ impl<'p> Story<'p, '_> {
 
     /// A large result, and the first call that takes values from it.
     fn preview_and_reference(&mut self) -> io::Result<()> {
-        let Some((call, run)) = self.runs().find(|(_, run)| run.is_cut) else {
+        let Some((call, run)) = self.transcript.runs().find(|(_, run)| run.is_cut) else {
             return Ok(());
         };
         let shown = &call.outcome.shown;
@@ -127,7 +127,11 @@ impl<'p> Story<'p, '_> {
 
     /// A call that refers to another of its turn.
     fn wait(&mut self) -> io::Result<()> {
-        let Some((call, run)) = self.runs().find(|(_, run)| !run.waited_for.is_empty()) else {
+        let Some((call, run)) = self
+            .transcript
+            .runs()
+            .find(|(_, run)| !run.waited_for.is_empty())
+        else {
             return Ok(());
         };
         self.moment(&format!(
@@ -167,18 +171,12 @@ impl<'p> Story<'p, '_> {
         self.model(&excerpt(call, link.at.as_str()))
     }
 
-    /// The calls whose tools ran.
-    fn runs(&self) -> impl Iterator<Item = (&'p CallRecord, &'p ToolRun)> + use<'p> {
-        let calls = self.transcript.calls();
-        calls.filter_map(|call| Some((call, call.outcome.run.as_ref()?)))
-    }
-
     /// The first reference of this kind that was resolved.
     fn link(
         &self,
         is_wanted: impl Fn(&LineageEntry) -> bool,
     ) -> Option<(&'p CallRecord, &'p ToolRun, &'p LineageEntry)> {
-        self.runs().find_map(|(call, run)| {
+        self.transcript.runs().find_map(|(call, run)| {
             let link = run.lineage.iter().find(|link| is_wanted(link))?;
             Some((call, run, link))
         })
