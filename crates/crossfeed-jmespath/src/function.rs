@@ -59,6 +59,14 @@ impl Function {
         name.parse().ok()
     }
 
+    /// The function of that name without its underscores.
+    pub(crate) fn named_loosely(name: &str) -> Option<Self> {
+        let known = Self::VARIANTS
+            .iter()
+            .find(|known| known.replace('_', "") == name);
+        known.and_then(|known| Self::named(known))
+    }
+
     /// The function whose name shares the most of its letters with `name`, if that is most of them.
     pub(crate) fn nearest(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase().replace('-', "_");
