@@ -7,6 +7,7 @@ mod rows;
 mod slice;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use crate::{
     arena::Arena,
@@ -16,7 +17,11 @@ use crate::{
     view::{BUILT_BYTES, Repr, View},
 };
 use crossfeed_json::{Cursor, Document, Kind, Prediction};
-use std::{cell::Cell, rc::Rc};
+use regex::Regex;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 /// Why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,6 +123,8 @@ pub(crate) struct Evaluator<'a, 'b> {
     budget: &'b Budget,
     /// Where each field look-up of the program found its key last.
     predictions: Vec<Cell<Prediction>>,
+    /// The regular expression that was compiled last.
+    pattern: RefCell<Option<(String, Regex)>>,
 }
 
 pub(crate) type EvalResult<'a> = Result<View<'a>, EvalError>;
@@ -138,6 +145,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             arena,
             budget,
             predictions,
+            pattern: RefCell::default(),
         }
     }
 

@@ -332,8 +332,21 @@ pub(super) fn method(
         ("some" | "any", [one]) => count_is(subject.filter(each(one)?), ">"),
         ("every" | "all", [one]) => count_is(subject.filter(each(one)?.not()), "=="),
         ("includes" | "contains" | "include", [Argument::Value(wanted)]) => {
-            Some(Query::Call("contains", vec![subject, wanted.query.clone()]))
+            let wanted = match &wanted.query {
+                // jq asks whether the list contains all of another one.
+                Query::List(items) if dialect == Some(Dialect::Jq) => match items.as_slice() {
+                    [one] => one,
+                    _ => return None,
+                },
+                wanted => wanted,
+            };
+            Some(Query::Call("contains", vec![subject, wanted.clone()]))
         }
+        ("lines" | "splitlines", []) => one("lines", subject),
+        ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
+            Some("\\n") => one("lines", subject),
+            _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
+        },
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
