@@ -25,8 +25,8 @@ use crate::{
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
-    evaluate, guard::Patterns, repair, why_empty,
+    Arena, Budget, Cost, EvalError, Expression, Foreign, Kind, Limits, ParseError, TypeMismatch,
+    View, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -168,12 +168,22 @@ impl<'a, 'v> Selector<'a, 'v> {
         let understood = explains.then(|| self.understood(text)).flatten();
         let names = understood.as_deref().map(miss::names);
         let wanted = names.unwrap_or_else(|| miss::words(text));
-        let nearest = self.nearest(&wanted, &self.views.canonical);
+        let mut nearest = self.nearest(&wanted, &self.views.canonical);
         let expression = written.to_owned();
+        let foreign = miss.parse_error.as_ref();
+        let foreign = foreign.and_then(|_| self.foreign(text));
+        if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone())
+            && let Some(reading) = readings.first()
+            && let Ok(Outcome::Selected(_)) = self.read(written, reading, &part)
+        {
+            nearest.retain(|other| *other != part);
+            nearest.insert(0, part);
+            nearest.truncate(3);
+        }
         Err(match (miss.parse_error, miss.mismatch) {
             (Some(source), _) => SelectError::Invalid {
                 expression,
-                source,
+                source: foreign.map_or(source, |found| ParseError::Foreign(found.into())),
                 shape,
                 nearest,
             },
@@ -339,6 +349,12 @@ impl<'a, 'v> Selector<'a, 'v> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
         let nearest = self.nearest(&miss::names(expression), view);
         Some(Notice { why, nearest })
+    }
+
+    /// The other language that a text is written in, with the part that selectors can say.
+    fn foreign(&self, text: &str) -> Option<Foreign> {
+        let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
+        repair::foreign(text, &has_key)
     }
 
     /// The expression of a text as it is written, or of its first repair.

@@ -355,7 +355,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn reference(&self, place: usize, value: &View<'a>) -> Result<&'a Node, EvalError> {
         match &value.0 {
             Repr::Reference(node) => Ok(node),
-            _ => Err(self.wrong(place, "an expression", value)),
+            _ => Err(self.wrong(place, "an expression such as `&name`", value)),
         }
     }
 

@@ -19,7 +19,7 @@ mod path;
 #[cfg(test)]
 mod tests;
 
-pub use self::dialect::{Dialect, Foreign, foreign};
+pub use self::dialect::foreign;
 
 use crate::guard;
 use crate::token::Tokens;

@@ -2,11 +2,10 @@
 
 use super::super::Rule;
 use super::{
-    Dialect,
     parse::{Argument, Parser, Value},
     query::{Of, Operator, Query},
 };
-use crate::function::Function;
+use crate::{error::Dialect, function::Function};
 
 /// What jq calls without parentheses.
 pub(super) const STAGES: [&str; 20] = [

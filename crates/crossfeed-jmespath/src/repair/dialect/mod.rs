@@ -19,30 +19,11 @@ mod tests;
 
 use self::{parse::Parser, query::Query};
 use super::Rule;
+use crate::error::{Dialect, Foreign};
 use crate::token::{Kind, Tokens};
 
-/// A language whose expressions are taken for JMESPath.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// `.items[] | select(.id == 3) | .url`
-    #[strum(serialize = "jq")]
-    Jq,
-    /// `$.items[(@.length-1)].url`
-    #[strum(serialize = "JSONPath")]
-    JsonPath,
-    /// `items.map(x => x.url)`
-    JavaScript,
-    /// `[x["url"] for x in items]`
-    Python,
-    /// `/items/0/url`
-    XPath,
-    /// `_.map(items, 'url')`
-    #[strum(serialize = "lodash")]
-    Lodash,
-}
-
 impl Dialect {
+    /// The rule that reads it.
     fn rule(self) -> Rule {
         match self {
             Self::Jq => Rule::Jq,
@@ -55,22 +36,10 @@ impl Dialect {
     }
 }
 
-/// An expression in another language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Foreign {
-    /// The language.
-    pub dialect: Dialect,
-    /// What it says in JMESPath, as far as it was understood.
-    pub understood: Option<String>,
-    /// Whether that is all of it.
-    pub complete: bool,
-}
-
 /// The language of an expression that is not JMESPath, and the part of it that JMESPath can say.
 ///
 /// ```
-/// # use crossfeed_jmespath::repair::{Dialect, foreign};
+/// # use crossfeed_jmespath::{Dialect, repair::foreign};
 /// let found = foreign("[.items[] | .url | ascii_downcase]", &|_| false).unwrap();
 /// assert_eq!(found.dialect, Dialect::Jq);
 /// assert_eq!(found.understood.as_deref(), Some("items[*].url"));

@@ -8,9 +8,10 @@ use super::super::{
     edit::{raw_content, spelled, string},
 };
 use super::{
-    Dialect, call,
+    call,
     query::{Of, Operator, Query},
 };
+use crate::error::Dialect;
 use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 use crossfeed_json::is_number;
 
@@ -234,6 +235,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             return Some(gone_on);
         }
         self.at = begin;
+        // A word alone is a function of jq, and this one is not known.
+        let is_alone = self.kind(1).closes_operand();
+        if self.kind(0) == Kind::Word && is_alone && !(self.has_key)(self.text(0)) {
+            return None;
+        }
         let next = self.scoped(Scope::Fields, Self::either)?;
         if !value.stream {
             return Some(Value {
@@ -891,6 +897,9 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 let variable = Scope::Variable(variable.clone());
                 list = list.filter(self.scoped(variable, Self::either)?.query);
             }
+        }
+        if self.scopes.is_empty() {
+            self.understood = Some(list.clone());
         }
         let end = self.at;
         self.at = body;

@@ -1,7 +1,7 @@
 //! Paths with slashes: JSON Pointer, and XPath as far as it means the same.
 
 use super::{parse::Parser, query::Query};
-use crate::token::Tokens;
+use crate::{error::Dialect, token::Tokens};
 
 /// Whether the text is a path with slashes.
 pub(super) fn is_path(text: &str) -> bool {
@@ -45,7 +45,7 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Query> 
             Some(predicate) => {
                 let predicate = predicate.replace('@', "");
                 let tokens = Tokens::new(&predicate);
-                let mut parser = Parser::new(&tokens, Some(super::Dialect::XPath), has_key);
+                let mut parser = Parser::new(&tokens, Some(Dialect::XPath), has_key);
                 match parser.predicate()? {
                     Query::Constant(_) => return None,
                     predicate => query.filter(predicate),

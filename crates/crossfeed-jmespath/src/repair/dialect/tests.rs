@@ -1,5 +1,5 @@
 use super::super::{candidates, foreign};
-use super::Dialect;
+use crate::error::Dialect;
 
 fn has_key(_: &str) -> bool {
     false
@@ -427,4 +427,41 @@ fn lodash() {
         ("_.sortBy(items, 'score')", "sort_by(items, &score)"),
         ("_.orderBy(items, ['score'], ['desc'])", ""),
     ]);
+}
+
+#[test]
+fn what_is_not_understood_says_its_language() {
+    let said = |input: &str| foreign(input, &has_key).map(|found| found.to_string());
+    for (input, expected) in [
+        ("items[*].url", None),
+        ("items[", None),
+        (
+            ".items[] | select(.id > 3) | .name | ascii_downcase",
+            Some("this is jq; understood so far: `items[?id > `3`].name`"),
+        ),
+        ("$..url", Some("this is JSONPath")),
+        (
+            "$.items..url",
+            Some("this is JSONPath; understood so far: `items`"),
+        ),
+        (
+            "items.map(x => x.a + x.b)",
+            Some("this is JavaScript; understood so far: `items`"),
+        ),
+        (
+            "[x['a'] + 1 for x in items]",
+            Some("this is Python; understood so far: `items`"),
+        ),
+        ("//url", Some("this is XPath")),
+        (
+            ".items | map(.url)",
+            Some("this is jq, and means `items[*].url`"),
+        ),
+    ] {
+        assert_eq!(said(input).as_deref(), expected, "{input}");
+    }
+    assert_eq!(
+        foreign("_.chunk(items, 2)", &has_key).unwrap().dialect,
+        Dialect::Lodash
+    );
 }
