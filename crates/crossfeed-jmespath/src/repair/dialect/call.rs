@@ -501,15 +501,18 @@ fn sorted(
             other => by = Some(each(other)?),
         }
     }
+    let reversed = |list: Query| Query::Call("reverse", vec![list]);
+    // Items that are equal stay in their order.
+    let subject = if descending {
+        reversed(subject)
+    } else {
+        subject
+    };
     let list = match by.filter(|by| *by != Query::Here) {
         Some(by) => Query::Call("sort_by", vec![subject, Query::Reference(by.into())]),
         None => Query::Call("sort", vec![subject]),
     };
-    Some(if descending {
-        Query::Call("reverse", vec![list])
-    } else {
-        list
-    })
+    Some(if descending { reversed(list) } else { list })
 }
 
 /// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.
