@@ -156,7 +156,7 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
 struct Choice {
     /// Whether other dialects are translated first.
     translated: bool,
-    /// Whether `map(a, b)`, which lacks its `&`, takes the list first.
+    /// Whether `map(a, b)`, which lacks its `&`, takes the list first, and `max(a, b)` two values.
     flipped: bool,
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,

@@ -575,7 +575,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     }
 
     fn subscripted(&mut self, value: Value, begin: usize) -> Option<Value> {
-        if let Some(at) = self.from_the_end(begin) {
+        if let Some(at) = self.counted_back(begin) {
             self.odd(Rule::JavaScript);
             return Some(self.indexed(value, at));
         }
@@ -620,7 +620,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// `[items.length - 1]`, `[(@.length-1)]` and `[len(items) - 1]` on `items`, whose text begins at `begin`: the index
     /// from the end.
-    fn from_the_end(&mut self, begin: usize) -> Option<i64> {
+    fn counted_back(&mut self, begin: usize) -> Option<i64> {
         let closer = (1..16).find(|ahead| self.kind(*ahead) == Kind::RBracket)?;
         let squeezed = |from: usize, to: usize| {
             let text = self.tokens.span(from, to).unwrap_or_default();
@@ -728,7 +728,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             }
             Kind::Number => {
                 self.at += 1;
-                is_number(text).then(|| Value::one(Query::number(text)))
+                is_number(text).then(|| Value::one(Query::literal(text)))
             }
             Kind::Literal => {
                 self.at += 1;
@@ -760,8 +760,16 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 self.at += 1;
                 self.list()
             }
+            Kind::Flatten if matches!(self.kind(1), Kind::RParen | Kind::Comma) => {
+                self.at += 1;
+                Some(Value::one(Query::literal("[]")))
+            }
             // A subscript on the value itself.
             Kind::LBracket | Kind::Flatten | Kind::Filter => Some(Value::one(Query::Here)),
+            Kind::LBrace if self.kind(1) == Kind::RBrace => {
+                self.at += 2;
+                Some(Value::one(Query::literal("{}")))
+            }
             Kind::LBrace => self.hash().map(Value::one),
             Kind::Word | Kind::Loose => self.word(),
             _ => None,
@@ -783,7 +791,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         );
         if let Some(constant) = constant.filter(|_| is_alone) {
             self.at += 1;
-            return Some(Value::one(Query::number(constant)));
+            return Some(Value::one(Query::literal(constant)));
         }
         if self.kind(1) == Kind::LParen && self.kind(0) == Kind::Word {
             self.at += 1;

@@ -239,6 +239,23 @@ fn javascript() {
         ),
         ("items.map(x => x.a + x.b)", ""),
         ("items.map(x => x)", "items[*]"),
+        (
+            "items.map(x => x.url).filter(Boolean)",
+            "items[*].url | [?@]",
+        ),
+        ("(items || []).map(x => x.url)", "(items || `[]`)[*].url"),
+        (
+            "items.find(x => x.id === 3)?.url ?? 'none'",
+            "(items[?id == `3`] | [0].url) || 'none'",
+        ),
+        (
+            "_.chain(items).map(x => x.url).first().value()",
+            "items[*].url | [0]",
+        ),
+        (
+            "items.filter(x => !!x.url).length > 0",
+            "length(items[?!(!url)]) > `0`",
+        ),
         ("items.filter(x => x.url != null)", "items[?url != `null`]"),
         (
             "result.items.map((item) => item.url)",
@@ -261,6 +278,17 @@ fn functions_and_methods() {
         ("items.reverse()", "reverse(items)"),
         ("items.filter(Boolean)", "items[?@]"),
         ("len(items)", "length(items)"),
+        ("len(items) > 0", "length(items) > `0`"),
+        (
+            "items[?len(tags) > 0 && kind == \"a\"].url",
+            "items[?length(tags) > `0` && kind == 'a'].url",
+        ),
+        (
+            "data.get('items', [])[0].get('url')",
+            "(data.items || `[]`)[0].url",
+        ),
+        ("max(items, score)", "max_by(items, &score)"),
+        ("sort(items, &score)", "sort_by(items, &score)"),
         (r#"items[-1]["url"]"#, "items[-1].url"),
         ("items[0].get('url')", "items[0].url"),
         ("items[0].get('url', 'none')", "items[0].url || 'none'"),
@@ -662,9 +690,12 @@ struct Jq;
 
 impl Spelling for Jq {
     fn field(&self, path: &[&str]) -> String {
-        let names = path.iter().map(|name| match name.contains(['-', ' ']) {
-            true => format!("[{}]", json!(name)),
-            false => format!(".{name}"),
+        let names = path.iter().map(|name| {
+            if name.contains(['-', ' ']) {
+                format!("[{}]", json!(name))
+            } else {
+                format!(".{name}")
+            }
         });
         let text: String = names.collect();
         if text.starts_with('[') {
@@ -764,9 +795,12 @@ impl Spelling for Script {
 }
 
 fn member(path: &[&str]) -> String {
-    let names = path.iter().map(|name| match name.contains(['-', ' ']) {
-        true => format!("['{name}']"),
-        false => format!(".{name}"),
+    let names = path.iter().map(|name| {
+        if name.contains(['-', ' ']) {
+            format!("['{name}']")
+        } else {
+            format!(".{name}")
+        }
     });
     names.collect()
 }
