@@ -497,9 +497,19 @@ fn sorted(
                 descending = *falls;
             }
             Argument::Named(name, value) => match (name.as_str(), &**value) {
+                (
+                    "key",
+                    Argument::Order {
+                        by: key,
+                        descending: true,
+                    },
+                ) => {
+                    by = Some(key.clone());
+                    descending = !descending;
+                }
                 ("key", key) => by = Some(each(key)?),
                 ("reverse", Argument::Value(value)) => match &value.query {
-                    Query::Constant(flag) => descending = flag == "`true`",
+                    Query::Constant(flag) => descending ^= flag == "`true`",
                     _ => return None,
                 },
                 _ => return None,

@@ -37,7 +37,10 @@ fn jq() {
             ".items | sort_by(.score) | .[0].url",
             "sort_by(items, &score)[0].url",
         ),
-        (".items | sort_by(-.score)", ""),
+        (
+            ".items | sort_by(-.score)",
+            "reverse(sort_by(reverse(items), &score))",
+        ),
         (
             "[.items[] | {name, url: .link}]",
             "items[*].{name: name, url: link}",
@@ -239,6 +242,9 @@ fn javascript() {
         ),
         ("items.map(x => x.a + x.b)", ""),
         ("items.map(x => x)", "items[*]"),
+        ("items.map(x => `${x.url}`)", ""),
+        ("data => data.items.map(i => i.url)", "items[*].url"),
+        ("(data) => data.items[0].url", "items[0].url"),
         (
             "items.map(x => x.url).filter(Boolean)",
             "items[*].url | [?@]",
@@ -278,6 +284,23 @@ fn functions_and_methods() {
         ("items.reverse()", "reverse(items)"),
         ("items.filter(Boolean)", "items[?@]"),
         ("len(items)", "length(items)"),
+        ("items[last()].url", "items[-1].url"),
+        ("items[?done == True].url", "items[?done == `true`].url"),
+        ("items[?done is not None].url", "items[?done != `null`].url"),
+        ("items[kind=='a'].url", "items[?kind=='a'].url"),
+        ("items[id=3].url", "items[?id==`3`].url"),
+        ("items[tags[0] == 'a'].url", "items[?tags[0] == 'a'].url"),
+        (
+            r#"items[?name =~ "^a"].url"#,
+            "items[?match(name, '^a')].url",
+        ),
+        ("{{ items[0].url }}", "items[0].url"),
+        ("{{items.0.url}}", "items[0].url"),
+        ("= items[0].url", "items[0].url"),
+        ("return items[0].url;", "items[0].url"),
+        ("items[0].url;", "items[0].url"),
+        ("return", ""),
+        ("return(a)", ""),
         ("len(items) > 0", "length(items) > `0`"),
         (
             "items[?len(tags) > 0 && kind == \"a\"].url",
@@ -375,6 +398,11 @@ fn python() {
         ),
         ("sum(x['n'] for x in items)", "sum(items[*].n)"),
         ("sum(1 for x in items if x.ok)", "length(items[?ok])"),
+        ("lambda r: r['items'][0]['url']", "items[0].url"),
+        (
+            "sorted(items, key=lambda i: -i['score'])[0]",
+            "reverse(sort_by(reverse(items), &score))[0]",
+        ),
         ("len([x for x in items if x['ok']])", "length(items[?ok])"),
         (
             "max(items, key=lambda x: x['score'])",
