@@ -154,8 +154,8 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Opt
 }
 
 /// `[a b]` becomes `[a, b]`, and `contains(x 'y')` becomes `contains(x, 'y')`: where one operand of a list, a call or a hash
-/// ends and another begins. Words of programs, as in `[x for x in items]`, are no operands.
-pub(super) fn missing_comma(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
+/// ends and another begins. Words of programs, as in `[x for x in items]`, are no operands. A comma after the last goes.
+pub(super) fn commas(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     let is_speech = |index: usize| {
         tokens.kind(index) == Kind::Word
             && matches!(
@@ -175,6 +175,8 @@ pub(super) fn missing_comma(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
         let begins = tokens.kind(index).begins_anew() && tokens.kind(index) != Kind::LBrace;
         if listed && begins && tokens.behind(index, 1).ends_operand() {
             edit.insert(index, ", ");
+        } else if tokens.kind(index) == Kind::Comma && tokens.kind(index + 1).is_closer() {
+            edit.remove(index, index);
         }
     })
 }

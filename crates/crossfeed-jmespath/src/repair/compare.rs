@@ -5,7 +5,7 @@ use jmespath::Variable;
 
 use super::{
     Reading,
-    edit::{string, walk},
+    edit::{Edit, string, walk},
 };
 use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
@@ -55,10 +55,19 @@ pub(super) fn filter_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
     })
 }
 
-/// `and`, `or`, `is` and `is not` between two operands of a filter become `&&`, `||`, `==` and `!=`.
+/// `and`, `or`, `is`, `is not`, `eq` and their like between two operands of a filter become `&&`, `||`, `==`, `!=` and so on;
+/// `not` in front of one becomes `!`, and a lone `&` between two becomes `&&`.
 pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
+        let follows = tokens.behind(index, 1).ends_operand();
+        if kind == Kind::Ampersand && enclosing.in_filter() && follows {
+            edit.replace(index, index, "&&");
+        }
+        if is_not(tokens, index) && enclosing.in_filter() && !follows {
+            negate(tokens, edit, index);
+            return;
+        }
         if kind != Kind::Word
             || !enclosing.in_filter()
             || !tokens.behind(index, 1).ends_operand()
@@ -73,18 +82,65 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
             "is" | "IS" if matches!(tokens.text(index + 1), "not" | "NOT") => {
                 edit.replace(index, index + 1, "!=");
             }
-            "is" | "IS" => edit.replace(index, index, "=="),
+            "is" | "IS" | "eq" | "EQ" => edit.replace(index, index, "=="),
+            "ne" | "NE" | "neq" => edit.replace(index, index, "!="),
+            "gt" | "GT" => edit.replace(index, index, ">"),
+            "gte" | "ge" | "GE" => edit.replace(index, index, ">="),
+            "lt" | "LT" => edit.replace(index, index, "<"),
+            "lte" | "le" | "LE" => edit.replace(index, index, "<="),
             _ => {}
         }
     })
 }
 
+fn is_not(tokens: &Tokens<'_>, index: usize) -> bool {
+    let is_word = tokens.kind(index) == Kind::Word && matches!(tokens.text(index), "not" | "NOT");
+    is_word && tokens.kind(index + 1).begins_operand()
+}
+
+/// `not a == 'x'` becomes `!(a == 'x')`, and `not (…)` becomes `!(…)`.
+fn negate(tokens: &Tokens<'_>, edit: &mut Edit<'_, '_>, index: usize) {
+    let (mut end, mut open) = (index + 1, 0_usize);
+    let mut compares = false;
+    loop {
+        let kind = tokens.kind(end);
+        let ends = matches!(kind, Kind::And | Kind::Or | Kind::Comma | Kind::Pipe)
+            || kind.is_closer()
+            || kind == Kind::Word && matches!(tokens.text(end), "and" | "or" | "AND" | "OR");
+        if kind == Kind::Edge || open == 0 && ends {
+            break;
+        }
+        if kind.is_opener() {
+            open += 1;
+        } else if kind.is_closer() {
+            open -= 1;
+        }
+        compares |= open == 0 && (kind.is_comparator() || kind == Kind::Assign);
+        end += 1;
+    }
+    let compared = tokens.span(index + 1, end - 1).filter(|_| compares);
+    match compared {
+        Some(operand) => edit.replace(index, end - 1, &format!("!({operand})")),
+        None => edit.join(index, index, blank_before(tokens, index)),
+    }
+}
+
+/// The sign for `not`, apart from a name before it.
+fn blank_before(tokens: &Tokens<'_>, index: usize) -> &'static str {
+    let before = tokens.behind(index, 1);
+    if before.is_opener() || before == Kind::Edge {
+        "!"
+    } else {
+        " !"
+    }
+}
+
 /// A literal whose content is a word and not valid JSON becomes a string; quotes inside its backticks go.
 ///
-/// A literal that begins like a JSON string, list or object is left alone.
+/// A literal that begins like a JSON string, list or object is left alone, and so is one that is the whole expression.
 pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
-        if tokens.kind(index) != Kind::Literal {
+        if tokens.kind(index) != Kind::Literal || tokens.len() == 1 {
             return;
         }
         let Some(content) = tokens.content(index) else {

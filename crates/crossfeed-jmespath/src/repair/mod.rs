@@ -67,7 +67,7 @@ pub enum Rule {
     ArgumentOrder,
     /// A method is a function: `items.length()` is `length(items)`.
     MethodCall,
-    /// A member of a hash names a field of that name: `{url}` is `{url: url}`.
+    /// A member of a hash as programs write it: `{url}` and `{url = url}` are `{url: url}`.
     MemberName,
     /// Something around the whole: `"items[0].url"`, `{{ items[0].url }}` and `return items[0].url;` are `items[0].url`.
     Wrapping,
@@ -75,8 +75,8 @@ pub enum Rule {
     DottedSubscript,
     /// An index takes from the whole list: `items[*].name[0]` is `items[*].name | [0]`.
     PipedIndex,
-    /// A comma between elements or arguments: `[a b]` is `[a, b]`.
-    MissingComma,
+    /// A comma between elements or arguments, and none after the last: `[a b]` is `[a, b]`, and `{a: b,}` is `{a: b}`.
+    Comma,
     /// The type that hints append is not part of the path: `items[0].id[number]` is `items[0].id`.
     TypeSuffix,
     /// jq maps over a pipe: `items[] | .name` is `items[].name`.
@@ -94,7 +94,7 @@ pub enum Rule {
     Tilde,
     /// `=` and `===` are `==` inside a filter.
     EqualsSign,
-    /// `and`, `or`, `is` and `is not` between two operands of a filter are `&&`, `||`, `==` and `!=`.
+    /// `and`, `or`, `not`, `is`, `eq` and their like, and a lone `&`, are signs inside a filter.
     WordOperator,
     /// A literal that is not valid JSON is a string: `` `active` `` is `'active'`.
     BareLiteral,
@@ -235,7 +235,7 @@ const RULES: [(Rule, Apply); 19] = [
     (Rule::QuotedArgument, call::quoted_argument),
     (Rule::UnquotedKey, path::unquoted_key),
     (Rule::NegatedPath, path::negated_path),
-    (Rule::MissingComma, call::missing_comma),
+    (Rule::Comma, call::commas),
 ];
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.

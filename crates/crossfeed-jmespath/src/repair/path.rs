@@ -262,49 +262,100 @@ pub(super) fn dotted_subscript(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Op
     })
 }
 
-/// `"items[0].url"`, `` `items[0].url` ``, `{{ items[0].url }}`, `= items[0].url` and `return items[0].url;` become
+/// `"items[0].url"`, `` `items[0].url` ``, `{{ items[0].url }}`, `select: items[0].url` and `return items[0].url;` become
 /// `items[0].url`: no name and no value looks like that.
 pub(super) fn wrapping(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     let content = match tokens.kind(0) {
         Kind::Quoted if tokens.len() == 1 => decode_quoted(tokens.text(0))?,
         Kind::Literal if tokens.len() == 1 => tokens.content(0)?.replace("\\`", "`"),
-        _ => return unwrapped(tokens).map(str::to_owned),
+        _ => return unwrapped(tokens),
     };
+    let is_quoted = tokens.kind(0) == Kind::Quoted;
     let inside = Tokens::new(&content);
-    let is_path = inside.kind(0).is_name()
-        && inside.iter().any(|(_, token)| {
-            matches!(
-                token.kind,
-                Kind::Dot | Kind::LBracket | Kind::Filter | Kind::Flatten
-            )
-        })
-        && inside.iter().all(|(_, token)| token.kind != Kind::Unknown);
-    (is_path && !(reading.has_key)(&content) && super::parses(&content)).then_some(content)
+    let begins = inside.kind(0).is_name() || is_subscript(inside.kind(0));
+    let is_path = inside.len() > 1 && inside.iter().all(|(_, token)| token.kind != Kind::Unknown);
+    let is_expression = if is_quoted {
+        is_path && begins && !(reading.has_key)(&content)
+    } else {
+        jmespath::Variable::from_json(&content).is_err()
+    };
+    (is_expression && super::parses(&content)).then_some(content)
 }
 
-/// The tokens without the signs of a template or a statement around them.
-fn unwrapped<'a>(tokens: &Tokens<'a>) -> Option<&'a str> {
+/// The expression without the signs of a template or a statement around it, and with the brackets at its end that it needs.
+fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
     let (mut first, mut end) = (0, tokens.len());
-    let last = |end: usize, back: usize| tokens.behind(end, back);
-    while end > 0 && last(end, 1) == Kind::Unknown && tokens.text(end - 1) == ";" {
+    let back = |end: usize, places: usize| tokens.behind(end, places);
+    while end > 0 && (back(end, 1) == Kind::Comma || matches!(tokens.text(end - 1), ";")) {
         end -= 1;
     }
-    if tokens.kind(0) == Kind::LBrace
-        && tokens.kind(1) == Kind::LBrace
-        && last(end, 1) == Kind::RBrace
-        && last(end, 2) == Kind::RBrace
-    {
+    let label = usize::from(tokens.kind(0) == Kind::Dollar);
+    let is_label = tokens.kind(label + 1) == Kind::Colon
+        && matches!(
+            tokens.text(label),
+            "select" | "selector" | "path" | "query" | "expression" | "jmespath"
+        );
+    let braces = [tokens.kind(0), tokens.kind(1)] == [Kind::LBrace; 2]
+        && [back(end, 1), back(end, 2)] == [Kind::RBrace; 2];
+    if braces {
         first = 2;
-        end = end.checked_sub(2)?;
+        end -= 2;
+    } else if is_label {
+        first = label + 2;
+    } else if is_lone_path_in_braces(tokens, end) {
+        first = 1;
+        end -= 1;
     } else if tokens.kind(0) == Kind::Assign
         || tokens.text(0) == "return" && tokens.kind(1).begins_operand() && !tokens.is_call(0)
     {
         first = 1;
     }
-    if first == 0 && end == tokens.len() {
+    // A closing bracket too many goes; one that is missing at the end comes.
+    let mut open = Vec::new();
+    let mut index = first;
+    while index < end {
+        let kind = tokens.kind(index);
+        if kind.is_opener() {
+            open.push(kind);
+        } else if kind.is_closer() && open.pop().is_none() {
+            if index + 1 < end {
+                return None;
+            }
+            end = index;
+        }
+        index += 1;
+    }
+    let missing: String = open
+        .iter()
+        .rev()
+        .map(|kind| match kind {
+            Kind::LParen => ')',
+            Kind::LBrace => '}',
+            _ => ']',
+        })
+        .collect();
+    let is_filter = open.contains(&Kind::Filter);
+    if first == 0 && end == tokens.len() && (missing.is_empty() || is_filter) {
         return None;
     }
-    tokens.span(first, end.checked_sub(1).filter(|last| *last >= first)?)
+    let rest = tokens.span(first, end.checked_sub(1).filter(|last| *last >= first)?)?;
+    Some(format!("{rest}{missing}"))
+}
+
+/// `{items[0].url}`: braces around one path, which is no hash.
+fn is_lone_path_in_braces(tokens: &Tokens<'_>, end: usize) -> bool {
+    let inner = 1..end.saturating_sub(1);
+    tokens.kind(0) == Kind::LBrace
+        && tokens.behind(end, 1) == Kind::RBrace
+        && tokens.kind(1).is_name()
+        && inner.len() > 1
+        && matches!(
+            tokens.kind(2),
+            Kind::Dot | Kind::LBracket | Kind::Filter | Kind::Flatten
+        )
+        && inner
+            .clone()
+            .all(|at| !matches!(tokens.kind(at), Kind::LBrace | Kind::RBrace | Kind::Comma))
 }
 
 /// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys

@@ -68,12 +68,17 @@ pub(super) fn free(
     if function_first {
         arguments.swap(0, 1);
     }
+    // `map(x => x.url)` is on the value itself.
+    if !matches!(arguments.first(), Some(Argument::Value(_))) {
+        return method(parser, name, Value::one(Query::Here), arguments);
+    }
     let mut arguments = arguments.into_iter();
     let Some(Argument::Value(subject)) = arguments.next() else {
         return None;
     };
     parser.odd(Rule::FunctionName);
     let mut subject = subject.query;
+    // `_.get(x, 'items')`, whatever the value is called there.
     if let (Some(Dialect::Lodash), Query::Field(base, root)) = (parser.dialect, &subject)
         && **base == Query::Here
         && folded == "get"
@@ -82,6 +87,11 @@ pub(super) fn free(
         subject = Query::Here;
     }
     method(parser, name, Value::one(subject), arguments.collect())
+}
+
+/// Whether it is JMESPath's own function with as many arguments as it takes.
+pub(super) fn is_complete(name: &str, arguments: usize) -> bool {
+    Function::named(name).is_some_and(|function| function.check_arity(arguments).is_ok())
 }
 
 fn is_named(arguments: &[Argument]) -> bool {

@@ -123,7 +123,9 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             || calls(at, &["sorted", "next", "reversed", "tuple"])
             || (tokens.behind(at, 1).is_comparator() || word(at.wrapping_sub(1), "is"))
                 && ["None", "True", "False"].iter().any(|name| word(at, name))
-            || tokens.kind(at).ends_operand() && word(at + 1, "in") && tokens.kind(at + 2).is_name()
+            || tokens.kind(at).ends_operand()
+                && word(at + 1, "in")
+                && tokens.kind(at + 2).begins_operand()
     };
     if found(&is_python) {
         return Some(Dialect::Python);

@@ -210,6 +210,12 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     /// What follows a pipe, on what stands before it.
     fn stage(&mut self, value: Value) -> Option<Value> {
         if !self.is(Dialect::Jq) {
+            if self.kind(0) == Kind::Word
+                && self.kind(1) == Kind::LParen
+                && let Some(found) = self.piped_call(&value)
+            {
+                return found;
+            }
             let next = self.scoped(Scope::Fields, Self::either)?;
             return Some(Value {
                 query: Query::Pipe(value.query.into(), next.query.into()),
@@ -260,6 +266,22 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             query: Query::Sub(value.query.into(), next.query.into()),
             stream: true,
         })
+    }
+
+    /// `items | sort_by(&score)`: a function behind a pipe that lacks what it is called on; nothing if it lacks nothing.
+    fn piped_call(&mut self, value: &Value) -> Option<Option<Value>> {
+        let (begin, name) = (self.at, self.text(0));
+        self.at += 1;
+        let Some(arguments) = self.scoped(Scope::Fields, Self::arguments) else {
+            return Some(None);
+        };
+        if call::is_complete(name, arguments.len()) {
+            self.at = begin;
+            return None;
+        }
+        self.odd(Rule::MethodCall);
+        let found = call::method(self, name, Value::one(value.query.clone()), arguments);
+        Some(found.and_then(|found| self.path_on(found, begin)))
     }
 
     /// A pipe after a call or construction is more than the other repairs read.
@@ -840,6 +862,15 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             self.at += 1;
             return Some(Value::one(Query::Here));
         }
+        if self.is_root_word(text) {
+            self.at += 1;
+            return Some(Value::one(Query::Here));
+        }
+        if self.tokens.len() == 1 && text == "length" && !(self.has_key)(text) {
+            self.at += 1;
+            self.odd(Rule::JavaScript);
+            return Some(Value::one(Query::Call("length", vec![Query::Here])));
+        }
         if self.is(Dialect::Jq) && is_alone && call::STAGES.contains(&text) && !(self.has_key)(text)
         {
             self.at += 1;
@@ -848,6 +879,23 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         }
         let name = self.name()?;
         Some(Value::one(Query::Field(Query::Here.into(), name)))
+    }
+
+    /// Whether a program calls the whole value by this name.
+    fn is_root_word(&self, text: &str) -> bool {
+        let is_usual = matches!(
+            text,
+            "result"
+                | "results"
+                | "response"
+                | "data"
+                | "output"
+                | "res"
+                | "json"
+                | "obj"
+                | "value"
+        );
+        is_usual && self.is_program() && self.scopes.is_empty() && !(self.has_key)(text)
     }
 
     /// A list behind its opening bracket; for jq the values of a stream.
@@ -954,7 +1002,12 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 _ => return None,
             };
             let key = spelled(&name);
-            let value = if self.kind(1) == Kind::Colon {
+            let is_raw = self.kind(0) == Kind::Raw;
+            let assigns = self.kind(1) == Kind::Assign && self.kind(2) != Kind::Gt;
+            let value = if assigns || self.kind(1) == Kind::Colon {
+                if assigns || is_raw {
+                    self.odd(Rule::MemberName);
+                }
                 self.at += 2;
                 self.piped()?
             } else {
@@ -975,6 +1028,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             }
             if !self.eat(Kind::Comma) {
                 return None;
+            }
+            if self.eat(Kind::RBrace) {
+                self.odd(Rule::Comma);
+                return Some(Query::Hash(members));
             }
         }
     }

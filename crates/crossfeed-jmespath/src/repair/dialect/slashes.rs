@@ -3,11 +3,21 @@
 use super::{parse::Parser, query::Query};
 use crate::{error::Dialect, token::Tokens};
 
+/// The path in `count(/items)`.
+fn counted_path(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once('(')?;
+    let inside = rest.strip_suffix(')')?.trim();
+    (matches!(name, "count" | "length") && inside.starts_with('/')).then_some(inside)
+}
+
 /// Whether the text is a path with slashes.
 pub(super) fn is_path(text: &str) -> bool {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix('/') {
         return !rest.is_empty();
+    }
+    if counted_path(text).is_some() {
+        return true;
     }
     let mut parts = text.split('/');
     let is_name = |part: &str| {
@@ -19,10 +29,21 @@ pub(super) fn is_path(text: &str) -> bool {
     parts.clone().nth(1).is_some() && parts.all(is_name)
 }
 
+fn counted(list: Query) -> Query {
+    let list = match list {
+        Query::Each(list) => *list,
+        list => list,
+    };
+    Query::Call("length", vec![list])
+}
+
 /// What the path selects. An index is that of JSON Pointer, from 0; one in brackets, which XPath counts from 1, is not read.
 pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Query> {
     let mut query = Query::Here;
     let text = text.trim();
+    if let Some(inside) = counted_path(text) {
+        return Some(counted(read(inside, has_key)?));
+    }
     for part in parts(text.strip_prefix('/').unwrap_or(text))? {
         let (name, predicate) = match part.split_once('[') {
             Some((name, rest)) => (name, Some(rest.strip_suffix(']')?)),
@@ -31,6 +52,10 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Query> 
         query = match name {
             "" => return None,
             "*" => Query::Each(query.into()),
+            "text()" => query,
+            "last()" => query.index(-1),
+            "length()" | "count()" | "size()" => counted(query),
+            "length" if !has_key("length") => counted(query),
             _ if name.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Query::Index(query.into(), name.parse().ok()?, super::query::Of::Item)
             }

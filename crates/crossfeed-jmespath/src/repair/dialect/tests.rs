@@ -243,6 +243,9 @@ fn javascript() {
         ("items.map(x => x.a + x.b)", ""),
         ("items.map(x => x)", "items[*]"),
         ("items.map(x => `${x.url}`)", ""),
+        ("map(x => x.url)", "[*].url"),
+        ("result.map(x => x.url)", "[*].url"),
+        ("data.items.filter(x => x.ok)", "items[?ok]"),
         ("data => data.items.map(i => i.url)", "items[*].url"),
         ("(data) => data.items[0].url", "items[0].url"),
         (
@@ -263,10 +266,7 @@ fn javascript() {
             "length(items[?!(!url)]) > `0`",
         ),
         ("items.filter(x => x.url != null)", "items[?url != `null`]"),
-        (
-            "result.items.map((item) => item.url)",
-            "result.items[*].url",
-        ),
+        ("result.items.map((item) => item.url)", "items[*].url"),
     ]);
 }
 
@@ -285,6 +285,52 @@ fn functions_and_methods() {
         ("items.filter(Boolean)", "items[?@]"),
         ("len(items)", "length(items)"),
         ("items[last()].url", "items[-1].url"),
+        ("items[?kind eq 'a'].url", "items[?kind == 'a'].url"),
+        (
+            "items[?kind == 'a' & score > 1].url",
+            "items[?kind == 'a' && score > `1`].url",
+        ),
+        (
+            "items[?not (kind == 'a')].url",
+            "items[?!(kind == 'a')].url",
+        ),
+        ("items[?not(kind == 'a')].url", "items[?!(kind == 'a')].url"),
+        (
+            "items[?not kind == 'a' and done].url",
+            "items[?!(kind == 'a') && done].url",
+        ),
+        (
+            "items[?done && not meta.x].url",
+            "items[?done && !(meta.x)].url",
+        ),
+        ("items[?'x' in tags].url", "items[?contains(tags, 'x')].url"),
+        (
+            "items | sort_by(&score) | [0].url",
+            "sort_by(items, &score) | [0].url",
+        ),
+        ("items[*].name | join(', ')", "join(', ', items[*].name)"),
+        ("items | length()", "length(items)"),
+        ("items[*].{n = name, u = url}", "items[*].{n: name, u: url}"),
+        (
+            "items[*].{'n': name, 'u': url}",
+            "items[*].{n: name, u: url}",
+        ),
+        ("items[*].{n: name, u: url,}", "items[*].{n: name, u: url}"),
+        ("[a, b,]", "[a, b]"),
+        ("contains(a, 'x',)", "contains(a, 'x')"),
+        ("items[0].url]", "items[0].url"),
+        ("items[*].url)", "items[*].url"),
+        ("items[0].url,", "items[0].url"),
+        ("length(items", "length(items)"),
+        ("items[*].{n: name", "items[*].{n: name}"),
+        ("{items[0].url}", "items[0].url"),
+        ("select: items[0].url", "items[0].url"),
+        ("$select: items[0].url", "items[0].url"),
+        ("`url`", "url"),
+        ("`[*].url`", "[*].url"),
+        ("\"length(items)\"", "length(items)"),
+        ("`two words`", ""),
+        ("length", "length(@)"),
         ("items[?done == True].url", "items[?done == `true`].url"),
         ("items[?done is not None].url", "items[?done != `null`].url"),
         ("items[kind=='a'].url", "items[?kind=='a'].url"),
@@ -463,6 +509,8 @@ fn slashes() {
     check_all(&[
         ("/items/0/url", "items[0].url"),
         ("/items/*/url", "items[*].url"),
+        ("count(/items)", "length(items)"),
+        ("/items/length()", "length(items)"),
         ("items/0/url", "items[0].url"),
         ("//url", ""),
         ("/items[id=3]/url", "items[?id == `3`].url"),
