@@ -325,19 +325,17 @@ fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
         }
         index += 1;
     }
-    let missing: String = open
+    // A subscript that is not closed may lack more than its bracket.
+    let is_cut = open
         .iter()
-        .rev()
-        .map(|kind| match kind {
-            Kind::LParen => ')',
-            Kind::LBrace => '}',
-            _ => ']',
-        })
-        .collect();
-    let is_filter = open.contains(&Kind::Filter);
-    if first == 0 && end == tokens.len() && (missing.is_empty() || is_filter) {
+        .any(|kind| !matches!(kind, Kind::LParen | Kind::LBrace));
+    if is_cut || first == 0 && end == tokens.len() && open.is_empty() {
         return None;
     }
+    let closers = open.iter().rev();
+    let missing: String = closers
+        .map(|kind| if *kind == Kind::LParen { ')' } else { '}' })
+        .collect();
     let rest = tokens.span(first, end.checked_sub(1).filter(|last| *last >= first)?)?;
     Some(format!("{rest}{missing}"))
 }
