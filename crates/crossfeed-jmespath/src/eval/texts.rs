@@ -25,6 +25,11 @@ impl<'a> Call<'_, 'a, '_> {
         if separator.is_empty() {
             return Err(self.mismatch(1, "a separator", "an empty string"));
         }
+        // Raw strings of JMESPath have no escapes for these.
+        let separator = separator
+            .replace("\\r", "\r")
+            .replace("\\n", "\n")
+            .replace("\\t", "\t");
         self.texts(text.split(&*separator))
     }
 
@@ -196,6 +201,8 @@ mod tests {
     fn parts_stand_between_separators() {
         check("a,b,,c,", "split(@, ',')", r#"["a","b","","c",""]"#);
         check("a.b", "split(@, '.')", r#"["a","b"]"#);
+        check("a\tb\r\nc", r"split(@, '\t')", r#"["a","b\r\nc"]"#);
+        check("a\tb\r\nc", r"split(@, '\r\n')", r#"["a\tb","c"]"#);
         check_error(
             "a",
             "split(@, '')",

@@ -8,9 +8,10 @@ use super::{
 use crate::{error::Dialect, function::Function};
 
 /// What jq calls without parentheses.
-pub(super) const STAGES: [&str; 20] = [
-    "length", "first", "last", "keys", "values", "add", "sort", "reverse", "min", "max", "flatten",
-    "not", "tostring", "tonumber", "fromjson", "type", "any", "all", "floor", "abs",
+pub(super) const STAGES: [&str; 26] = [
+    "sum", "avg", "count", "len", "size", "average", "length", "first", "last", "keys", "values",
+    "add", "sort", "reverse", "min", "max", "flatten", "not", "tostring", "tonumber", "fromjson",
+    "type", "any", "all", "floor", "abs",
 ];
 
 /// A name without its case and underscores.
@@ -56,6 +57,21 @@ pub(super) fn free(
         let name = if folded == "max" { "max" } else { "min" };
         return Some(Value::one(Query::Call(name, vec![Query::List(values?)])));
     }
+    // jq's `limit(2; .items[])`.
+    if parser.is(Dialect::Jq)
+        && folded == "limit"
+        && let [Argument::Value(count), Argument::Value(list)] = arguments.as_slice()
+    {
+        parser.odd(Rule::Jq);
+        let list = match &list.query {
+            Query::Each(list) => (**list).clone(),
+            other => other.clone(),
+        };
+        return Some(Value {
+            query: list.slice(format!(":{}", positive(&count.query)?)),
+            stream: true,
+        });
+    }
     // jq's functions are called on what they are given.
     if parser.is(Dialect::Jq) && !matches!(folded.as_str(), "first" | "last" | "length" | "len") {
         parser.odd(Rule::Jq);
@@ -70,6 +86,7 @@ pub(super) fn free(
     }
     // `map(x => x.url)` is on the value itself.
     if !matches!(arguments.first(), Some(Argument::Value(_))) {
+        parser.odd(Rule::FunctionName);
         return method(parser, name, Value::one(Query::Here), arguments);
     }
     let mut arguments = arguments.into_iter();
@@ -356,7 +373,7 @@ pub(super) fn method(
         }
         ("lines" | "splitlines", []) => one("lines", subject),
         ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
-            Some("\\n") => one("lines", subject),
+            Some("\n" | "\\n") => one("lines", subject),
             _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
         },
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
@@ -468,7 +485,12 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
         Argument::Value(value) => match (&value.query, dialect) {
             (Query::Reference(each), _) => Some((**each).clone()),
             (Query::Constant(_), Some(Dialect::Lodash) | None) => named(text_of(&value.query)?),
-            (Query::Hash(members), Some(Dialect::Lodash)) => {
+            (Query::Hash(members), Some(Dialect::Lodash | Dialect::JavaScript) | None) => {
+                let is_constant =
+                    |(_, wanted): &(String, Query)| matches!(wanted, Query::Constant(_));
+                if !members.iter().all(is_constant) {
+                    return None;
+                }
                 let compared = members.iter().map(|(key, wanted)| {
                     let field = Query::Field(Query::Here.into(), key.clone());
                     field.compare("==", wanted.clone())

@@ -57,7 +57,7 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
         return Some(found);
     }
     if dialect == Dialect::XPath {
-        let query = slashes::read(expression, has_key);
+        let query = slashes::read(expression, has_key, false);
         found.complete = query.is_some();
         found.understood = query.map(|query| query.to_jmespath(false));
         return Some(found);
@@ -75,8 +75,8 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
 /// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
 const MAX_TOKENS: usize = 400;
 
-/// The expression in JMESPath, if it is written in another language or calls functions as another one does. `flipped` reads
-/// the arguments of `map` in the other order where both are possible.
+/// The expression in JMESPath, if it is written in another language or calls functions as another one does. Where both are
+/// possible, `flipped` reads the arguments of `map` in the other order, and `*` and `.[]` as the values of an object.
 pub(super) fn translated(
     tokens: &Tokens<'_>,
     has_key: &dyn Fn(&str) -> bool,
@@ -87,7 +87,7 @@ pub(super) fn translated(
     }
     let dialect = detected(tokens, has_key);
     if dialect == Some(Dialect::XPath) {
-        let query = slashes::read(tokens.source(), has_key)?;
+        let query = slashes::read(tokens.source(), has_key, flipped)?;
         return Some((Rule::XPath, query.to_jmespath(false)));
     }
     let mut parser = Parser::new(tokens, dialect, has_key);
@@ -111,11 +111,11 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             && tokens.kind(at + 1) == Kind::Gt
             && tokens.touches_next(at)
     };
-    if found(&is_arrow) {
-        return Some(Dialect::JavaScript);
-    }
     if word(0, "_") && tokens.kind(1) == Kind::Dot {
         return Some(Dialect::Lodash);
+    }
+    if found(&is_arrow) {
+        return Some(Dialect::JavaScript);
     }
     let is_python = |at: usize| {
         word(at, "lambda") && tokens.kind(at + 1) == Kind::Word

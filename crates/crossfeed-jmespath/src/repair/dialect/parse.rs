@@ -78,6 +78,8 @@ pub(super) struct Parser<'t, 'a, 'k> {
     pub(super) flipped: bool,
     /// The first thing that is not JMESPath.
     pub(super) rule: Option<Rule>,
+    /// Whether projections of JMESPath have been read, which jq does not have.
+    collects: bool,
     /// The longest part from the beginning that was read.
     pub(super) understood: Option<Query>,
 }
@@ -99,6 +101,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             input: None,
             flipped: false,
             rule: None,
+            collects: false,
             understood: None,
         }
     }
@@ -208,7 +211,9 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     }
 
     /// What follows a pipe, on what stands before it.
-    fn stage(&mut self, value: Value) -> Option<Value> {
+    fn stage(&mut self, mut value: Value) -> Option<Value> {
+        // A projection of JMESPath ends at a pipe.
+        value.stream &= !self.collects;
         if !self.is(Dialect::Jq) {
             if self.kind(0) == Kind::Word
                 && self.kind(1) == Kind::LParen
@@ -384,10 +389,31 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             return Some(Value::one(inner.query.not()));
         }
         let left = self.operand()?;
+        if let Some(pattern) = self.pattern() {
+            self.odd(Rule::JsonPath);
+            let pattern = Query::Constant(string(&pattern?));
+            return Some(Value::one(Query::Call("match", vec![left.query, pattern])));
+        }
         let Some(operator) = self.comparator() else {
             return self.membership(left);
         };
         self.operation(Operator::Comparison(operator), left, Self::operand)
+    }
+
+    /// `=~ /^a/i`; nothing if there is no such sign.
+    fn pattern(&mut self) -> Option<Option<String>> {
+        if self.kind(0) != Kind::Assign || self.kind(1) != Kind::Tilde || self.text(2) != "/" {
+            return None;
+        }
+        let first = self.at + 3;
+        let end = (first..self.tokens.len()).find(|at| self.tokens.text(*at) == "/");
+        let Some(end) = end.filter(|end| *end > first) else {
+            return Some(None);
+        };
+        self.at = end + 1;
+        let flag = if self.eat_word("i") { "(?i)" } else { "" };
+        let pattern = self.tokens.span(first, end - 1);
+        Some(pattern.map(|pattern| format!("{flag}{pattern}")))
     }
 
     fn comparator(&mut self) -> Option<&'static str> {
@@ -465,6 +491,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 }
                 Kind::Filter => {
                     self.at += 1;
+                    self.collects = true;
                     let predicate = self.scoped(Scope::Fields, Self::piped)?;
                     if !self.eat(Kind::RBracket) {
                         return None;
@@ -502,7 +529,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// `[]`: all items for jq, else a list made flat.
     fn spread(&mut self, value: Value) -> Value {
-        let query = if self.is(Dialect::Jq) && !value.stream {
+        let query = if self.is(Dialect::Jq) && self.flipped {
+            self.odd(Rule::Jq);
+            Query::Values(value.query.into())
+        } else if self.is(Dialect::Jq) && !value.stream {
             Query::Each(value.query.into())
         } else {
             Query::Flat(value.query.into())
@@ -622,6 +652,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             }
             (Kind::Star, Kind::RBracket) => {
                 self.at += 3;
+                self.collects = true;
                 Some(Value {
                     query: Query::Each(value.query.into()),
                     stream: true,
@@ -905,6 +936,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             return self.eat(Kind::RBracket).then_some(found);
         }
         let mut items = Vec::new();
+        // `[...items]` is a copy.
+        if self.eat_spread() {
+            let copied = self.piped()?;
+            return self.eat(Kind::RBracket).then(|| Value::one(copied.query));
+        }
         loop {
             let item = self.piped()?;
             if self.is(Dialect::Jq) && item.stream {
@@ -1048,15 +1084,17 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             if self.eat(Kind::RParen) {
                 return Some(arguments);
             }
-            if !self.eat(Kind::Comma) {
+            if self.is(Dialect::Jq) && self.text(0) == ";" {
+                self.at += 1;
+            } else if !self.eat(Kind::Comma) {
                 return None;
             }
         }
     }
 
     fn argument(&mut self) -> Option<Argument> {
-        if self.kind(0) == Kind::DotDot && self.kind(1) == Kind::Dot {
-            self.at += 2;
+        if self.eat_spread() {
+            // The items of a list are the arguments.
         } else if self.is_identifier(0) && self.kind(1) == Kind::Assign && self.kind(2) != Kind::Gt
         {
             let name = self.text(0).to_owned();
@@ -1081,6 +1119,13 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     fn is_identifier(&self, ahead: usize) -> bool {
         self.kind(ahead) == Kind::Word
+    }
+
+    /// `...`
+    fn eat_spread(&mut self) -> bool {
+        let found = self.kind(0) == Kind::DotDot && self.kind(1) == Kind::Dot;
+        self.at += 2 * usize::from(found);
+        found
     }
 
     /// The sign in front of a key by which items are sorted from the largest.

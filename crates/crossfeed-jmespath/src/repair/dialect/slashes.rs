@@ -3,11 +3,13 @@
 use super::{parse::Parser, query::Query};
 use crate::{error::Dialect, token::Tokens};
 
-/// The path in `count(/items)`.
-fn counted_path(text: &str) -> Option<&str> {
+/// The function and the path of `count(/items)`.
+fn called(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once('(')?;
     let inside = rest.strip_suffix(')')?.trim();
-    (matches!(name, "count" | "length") && inside.starts_with('/')).then_some(inside)
+    let is_path = inside.starts_with('/') && !inside.starts_with("//");
+    (matches!(name, "count" | "length" | "sum" | "max" | "min") && is_path)
+        .then_some((name, inside))
 }
 
 /// Whether the text is a path with slashes.
@@ -16,7 +18,7 @@ pub(super) fn is_path(text: &str) -> bool {
     if let Some(rest) = text.strip_prefix('/') {
         return !rest.is_empty();
     }
-    if counted_path(text).is_some() {
+    if called(text).is_some() {
         return true;
     }
     let mut parts = text.split('/');
@@ -38,11 +40,18 @@ fn counted(list: Query) -> Query {
 }
 
 /// What the path selects. An index is that of JSON Pointer, from 0; one in brackets, which XPath counts from 1, is not read.
-pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Query> {
+pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool, flipped: bool) -> Option<Query> {
     let mut query = Query::Here;
     let text = text.trim();
-    if let Some(inside) = counted_path(text) {
-        return Some(counted(read(inside, has_key)?));
+    if let Some((name, inside)) = called(text) {
+        let list = read(inside, has_key, flipped)?;
+        return Some(match name {
+            "count" | "length" => counted(list),
+            "sum" => Query::Call("sum", vec![list]),
+            "max" => Query::Call("max", vec![list]),
+            "min" => Query::Call("min", vec![list]),
+            _ => return None,
+        });
     }
     for part in parts(text.strip_prefix('/').unwrap_or(text))? {
         let (name, predicate) = match part.split_once('[') {
@@ -51,6 +60,7 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Query> 
         };
         query = match name {
             "" => return None,
+            "*" if flipped => Query::Values(query.into()),
             "*" => Query::Each(query.into()),
             "text()" => query,
             "last()" => query.index(-1),

@@ -93,6 +93,8 @@ fn jq() {
             "length(items[?!(score > `1`)]) == `0`",
         ),
         (r#".items[] | .name // "x""#, "map(&name || 'x', items)"),
+        ("[limit(2; .items[]) | .url]", "items[:2].url"),
+        ("items[*].n | sum", "sum(items[*].n)"),
         (r#".a // "x""#, "a || 'x'"),
         (
             ".items | max_by(.score) | .url",
@@ -133,6 +135,10 @@ fn json_path() {
     check_all(&[
         ("$.items[*].url", "items[*].url"),
         ("$.items.length()", "length(items)"),
+        (
+            "$.items[?(@.name =~ /^a.*/i)].url",
+            "items[?match(name, '(?i)^a.*')].url",
+        ),
         ("$.items.length", "length(items)"),
         ("$.items[(@.length-1)]", "items[-1]"),
         ("$.items[(@.length-1)].url", "items[-1].url"),
@@ -244,6 +250,10 @@ fn javascript() {
         ("items.map(x => x)", "items[*]"),
         ("items.map(x => `${x.url}`)", ""),
         ("map(x => x.url)", "[*].url"),
+        (
+            "[...items].sort((a, b) => a.n - b.n)[0].url",
+            "sort_by(items, &n)[0].url",
+        ),
         ("result.map(x => x.url)", "[*].url"),
         ("data.items.filter(x => x.ok)", "items[?ok]"),
         ("data => data.items.map(i => i.url)", "items[*].url"),
@@ -285,6 +295,10 @@ fn functions_and_methods() {
         ("items.filter(Boolean)", "items[?@]"),
         ("len(items)", "length(items)"),
         ("items[last()].url", "items[-1].url"),
+        ("find(items, {id: 3}).url", "items[?id == `3`] | [0].url"),
+        ("count()", "length(@)"),
+        ("items.-1.url", "items[-1].url"),
+        ("split(\"\\n\") | length", "length(lines(@))"),
         ("items[?kind eq 'a'].url", "items[?kind == 'a'].url"),
         (
             "items[?kind == 'a' & score > 1].url",
@@ -510,6 +524,7 @@ fn slashes() {
         ("/items/0/url", "items[0].url"),
         ("/items/*/url", "items[*].url"),
         ("count(/items)", "length(items)"),
+        ("sum(/items/*/n)", "sum(items[*].n)"),
         ("/items/length()", "length(items)"),
         ("items/0/url", "items[0].url"),
         ("//url", ""),
@@ -531,6 +546,10 @@ fn lodash() {
             "items[?id == `3`] | [0].url",
         ),
         ("_.size(items)", "length(items)"),
+        (
+            "_.filter(items, {id: 3}).map(x => x.url)",
+            "items[?id == `3`].url",
+        ),
         ("_.sortBy(items, 'score')", "sort_by(items, &score)"),
         ("_.orderBy(items, ['score'], ['desc'])", ""),
     ]);
@@ -990,5 +1009,17 @@ proptest! {
                 "{} as {} as {:?}", written, found.expression, again);
         }
         foreign(&written, &has_key);
+    }
+}
+
+#[test]
+fn values_of_objects_are_the_second_reading() {
+    for (input, expected) in [
+        ("/*/name", "*.name"),
+        (".[] | {name}", "*.{name: name}"),
+        ("[.[] | .name]", "*.name"),
+    ] {
+        let found = candidates(input, &has_key);
+        assert_eq!(found[1].expression, expected, "{input}");
     }
 }
