@@ -84,8 +84,8 @@ pub(super) fn free(
     if function_first {
         arguments.swap(0, 1);
     }
-    // `map(x => x.url)` is on the value itself.
-    if !matches!(arguments.first(), Some(Argument::Value(_))) {
+    // `map(x => x.url)` is on the value itself, `count()` on nothing.
+    if !matches!(arguments.first(), None | Some(Argument::Value(_))) {
         parser.odd(Rule::FunctionName);
         return method(parser, name, Value::one(Query::Here), arguments);
     }
