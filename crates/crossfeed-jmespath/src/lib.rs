@@ -2,7 +2,7 @@
 //!
 //! An expression is evaluated on a [`View`] of a value and gives a [`View`] that borrows from both. The
 //! grammar is that of the `jmespath` crate, whose parser is used behind a guard; the evaluation is our
-//! own.
+//! own. Three functions for texts are ours, too: `lines`, `match` and `split`.
 //!
 //! # Invariants
 //!

@@ -7,7 +7,8 @@
 //!
 //! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
 //!   valid JSON becomes a string as a whole.
-//! - A word with an opening parenthesis after it is a call, and is not repaired.
+//! - A word with an opening parenthesis after it is a call, and no rule on words takes it for one.
+//! - An expression of another language is translated as a whole, before the other rules.
 //! - Repairing a reading again, as its own first reading, changes nothing.
 //! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
 
