@@ -76,6 +76,9 @@ impl StoredItem {
     }
 }
 
+/// The most parts of a tool result that are looked at for JSON.
+const MAX_SHOWN_PARTS: usize = 8;
+
 /// The views of one result.
 #[derive(Clone, Debug)]
 pub(crate) struct Views<'a> {
@@ -94,6 +97,52 @@ impl<'a> Views<'a> {
             canonical: view,
             envelope: None,
         }
+    }
+
+    /// The JSON in the texts that a model was shown in place of the canonical value: in its one member, and in the text
+    /// parts of the envelope. What the canonical value itself holds is left out.
+    pub(crate) fn shown_json(&self, arena: &'a Arena, budget: &Budget) -> Vec<View<'a>> {
+        let open = |text: View<'a>| {
+            let text = text
+                .as_cursor()
+                .filter(|text| text.kind() == Kind::String)?;
+            let opened = arena.open(text, budget).ok()??;
+            without_internal(opened, arena).ok()
+        };
+        let member = self.only_member().and_then(|(_, text)| open(text));
+        let content = self.envelope.as_ref().and_then(|envelope| {
+            // Without structured content the parts are the canonical value.
+            envelope.get("structuredContent")?;
+            envelope.get("content")
+        });
+        let parts = content.iter().flat_map(View::items).take(MAX_SHOWN_PARTS);
+        let texts: Vec<_> = parts.filter_map(|part| open(part.get("text")?)).collect();
+        member.into_iter().chain(texts).collect()
+    }
+
+    /// The value that paths are offered on, which is what a model was shown: the JSON in the one member of the canonical
+    /// value, where no name is that of something else there; else the canonical value.
+    pub(crate) fn offered(&self, arena: &'a Arena, budget: &Budget) -> View<'a> {
+        let inner = self.only_member().and_then(|(key, _)| {
+            let inner = self.shown_json(arena, budget).into_iter().next()?;
+            let is_other = |name: &str| {
+                let envelope = self.envelope.as_ref();
+                name == key || envelope.is_some_and(|envelope| envelope.get(name).is_some())
+            };
+            let is_ambiguous = inner.members().any(|(name, _)| is_other(&name));
+            (!is_ambiguous).then_some(inner)
+        });
+        inner.unwrap_or_else(|| self.canonical.clone())
+    }
+
+    /// The only member of the canonical value, if that is a text.
+    fn only_member(&self) -> Option<(String, View<'a>)> {
+        if self.canonical.kind() != Kind::Object || self.canonical.len() != Some(1) {
+            return None;
+        }
+        let mut members = self.canonical.members();
+        let (key, text) = members.next()?;
+        (text.kind() == Kind::String).then(|| (key.into_owned(), text.clone()))
     }
 
     /// The views of a text, and of the JSON that it holds.

@@ -8,7 +8,7 @@ use crate::{
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
-const MAX_OFFERED: usize = 3;
+pub(super) const MAX_OFFERED: usize = 3;
 /// The similarity from which a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
 /// The pairs of characters that are compared for one miss: some hundredths of a second.
@@ -34,13 +34,8 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 
 impl<'a> Selector<'a, '_> {
     /// Up to three matching paths nearest to the path of the wanted names, best first, ties in document
-    /// order; none once too many misses were explained.
+    /// order.
     pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
-        let left = self.explanations.get();
-        self.explanations.set(left.saturating_sub(1));
-        if left == 0 {
-            return Vec::new();
-        }
         let found = paths::candidates(view, self.arena, self.budget);
         let mut effort = ComparisonBudget::new(MAX_PAIRS);
         let mut ranked: Vec<(f64, &Candidate<'a>)> = found
@@ -122,7 +117,11 @@ fn similarity(
 }
 
 /// 1 for the same name, less for a similar one, `None` for any other.
-fn name_similarity(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
+pub(super) fn name_similarity(
+    wanted: &str,
+    name: &str,
+    effort: &mut ComparisonBudget,
+) -> Option<f64> {
     if wanted == name {
         return Some(1.0);
     }
