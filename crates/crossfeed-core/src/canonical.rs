@@ -99,40 +99,64 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The JSON in the texts that a model was shown in place of the canonical value: in its one member, and in the text
-    /// parts of the envelope. What the canonical value itself holds is left out.
+    /// The JSON in the texts that a model was shown in place of the canonical value: in the text parts beside structured
+    /// content, and in the one member of the canonical value.
     pub(crate) fn shown_json(&self, arena: &'a Arena, budget: &Budget) -> Vec<View<'a>> {
+        let (mut shown, member) = self.shown_cursors(arena, budget);
+        let is_new = |member: &Cursor<'a>| shown.iter().all(|part| part.raw() != member.raw());
+        let member = member.filter(is_new);
+        shown.extend(member);
+        let views = shown.into_iter();
+        views
+            .filter_map(|json| without_internal(json, arena).ok())
+            .collect()
+    }
+
+    /// The JSON in text parts, and in the one member.
+    fn shown_cursors(
+        &self,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> (Vec<Cursor<'a>>, Option<Cursor<'a>>) {
         let open = |text: View<'a>| {
             let text = text
                 .as_cursor()
                 .filter(|text| text.kind() == Kind::String)?;
-            let opened = arena.open(text, budget).ok()??;
-            without_internal(opened, arena).ok()
+            arena.open(text, budget).ok()?
         };
-        let member = self.only_member().and_then(|(_, text)| open(text));
         let content = self.envelope.as_ref().and_then(|envelope| {
             // Without structured content the parts are the canonical value.
             envelope.get("structuredContent")?;
             envelope.get("content")
         });
         let parts = content.iter().flat_map(View::items).take(MAX_SHOWN_PARTS);
-        let texts: Vec<_> = parts.filter_map(|part| open(part.get("text")?)).collect();
-        member.into_iter().chain(texts).collect()
+        let parts = parts.filter_map(|part| open(part.get("text")?)).collect();
+        (parts, self.only_member().and_then(|(_, text)| open(text)))
     }
 
-    /// The value that paths are offered on, which is what a model was shown: the JSON in the one member of the canonical
-    /// value, where no name is that of something else there; else the canonical value.
+    /// The value that paths are offered on, which is what a model was shown: the JSON within the canonical value, else the
+    /// canonical value.
     pub(crate) fn offered(&self, arena: &'a Arena, budget: &Budget) -> View<'a> {
-        let inner = self.only_member().and_then(|(key, _)| {
-            let inner = self.shown_json(arena, budget).into_iter().next()?;
-            let is_other = |name: &str| {
-                let envelope = self.envelope.as_ref();
-                name == key || envelope.is_some_and(|envelope| envelope.get(name).is_some())
-            };
-            let is_ambiguous = inner.members().any(|(name, _)| is_other(&name));
-            (!is_ambiguous).then_some(inner)
-        });
-        inner.unwrap_or_else(|| self.canonical.clone())
+        let within = self.within(arena, budget);
+        within.unwrap_or_else(|| self.canonical.clone())
+    }
+
+    /// The object whose JSON is the one member of the canonical value, if no text part holds other JSON and no name in it
+    /// is that of something else there. In a list `@` would be something else.
+    pub(crate) fn within(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+        let (key, _) = self.only_member()?;
+        let (parts, member) = self.shown_cursors(arena, budget);
+        let member = member.filter(|member| member.kind() == Kind::Object)?;
+        // The first reading of a path.
+        let first = parts.first().copied().unwrap_or(member);
+        let within = without_internal(first, arena).ok()?;
+        let is_other = |name: &str| {
+            let envelope = self.envelope.as_ref();
+            name == key || envelope.is_some_and(|envelope| envelope.get(name).is_some())
+        };
+        let is_plain =
+            first.raw() == member.raw() && !within.members().any(|(name, _)| is_other(&name));
+        is_plain.then_some(within)
     }
 
     /// The only member of the canonical value, if that is a text.

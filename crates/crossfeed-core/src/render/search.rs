@@ -284,15 +284,19 @@ impl<'a> Search<'a, '_> {
         best: Rendered,
     ) -> Option<Rendered> {
         let hidden = first_hidden(plan, steps)?;
-        let mut selectors = hidden.selectors(plan);
-        let first = selectors.next();
         let reaches = |(select, place): &(String, _)| {
             select.is_empty() || (self.known.reaches)(select, *place)
         };
-        if first.as_ref().is_some_and(&reaches) {
+        let shorter = hidden.selectors(plan).next().and_then(|(select, place)| {
+            let shorter = (in_part(&select)?.to_owned(), place);
+            reaches(&shorter).then_some(shorter)
+        });
+        let mut selectors = hidden.selectors(plan);
+        let first = selectors.next();
+        if shorter.is_none() && first.as_ref().is_some_and(&reaches) {
             return Some(best);
         }
-        let found = selectors.find(&reaches);
+        let found = shorter.or_else(|| selectors.find(&reaches));
         // Shorter than the counted preview, so it fits under any sane counter.
         let select = found.map_or_else(String::new, |(select, _)| select);
         let fits = |counted: &Rendered| counted.tokens <= self.options.preview_tokens;
@@ -304,4 +308,11 @@ impl<'a> Search<'a, '_> {
             steps = steps.checked_sub(1)? / 2;
         }
     }
+}
+
+/// A path within the JSON of a part, whose root it also has.
+fn in_part(select: &str) -> Option<&str> {
+    let digits = select.strip_prefix("content[")?;
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.strip_prefix("].text.")
 }

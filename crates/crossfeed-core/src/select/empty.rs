@@ -136,20 +136,20 @@ impl<'a> Selector<'a, '_> {
         let is_one = doubt.values == 1;
         match &doubt.misread {
             Misread::NoField => {
-                let name = written.unwrap_or(&path);
-                let near = rewrite::near(doubt, name, self.arena, self.budget);
+                let name = rewrite::unquoted(written.unwrap_or(&path));
+                let near = rewrite::near(doubt, &name, self.arena, self.budget);
                 let near = near.into_iter().next();
                 let near =
                     near.map_or(String::new(), |near| format!("; `{}` exists", short(&near)));
                 let around = doubt.around.first().map(View::kind);
                 match around {
                     Some(Kind::Array) => {
-                        format!("`{name}` is read from a list, not from its items")
+                        format!("`{}` is read from a list, not from its items", short(&name))
                     }
-                    Some(Kind::Object) if is_one => format!("there is no `{}`{near}", short(name)),
-                    Some(Kind::Object) => format!("no item has `{}`{near}", short(name)),
-                    Some(kind) => format!("`{name}` is read from a {}", kind.as_str()),
-                    None => format!("there is no `{name}`{near}"),
+                    Some(Kind::Object) if is_one => format!("there is no `{}`{near}", short(&name)),
+                    Some(Kind::Object) => format!("no item has `{}`{near}", short(&name)),
+                    Some(kind) => format!("`{}` is read from a {}", short(&name), kind.as_str()),
+                    None => format!("there is no `{}`{near}", short(&name)),
                 }
             }
             Misread::NoList => match written {

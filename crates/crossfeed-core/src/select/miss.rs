@@ -24,6 +24,11 @@ pub(super) fn names(expression: &Expression) -> Vec<&str> {
     names.collect()
 }
 
+/// Whether an expression projects.
+pub(super) fn projects(expression: &Expression) -> bool {
+    expression.spine().contains(&SpineStep::Each)
+}
+
 /// The names in a text that is not an expression: all of its words.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let path = text.split(['|', '?', '(']).next().unwrap_or_default();
@@ -34,8 +39,8 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 
 impl<'a> Selector<'a, '_> {
     /// Up to three matching paths nearest to the path of the wanted names, best first, ties in document
-    /// order.
-    pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
+    /// order; with `projects` as projections over the lists that they go through.
+    pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>, projects: bool) -> Vec<String> {
         let found = paths::candidates(view, self.arena, self.budget);
         let mut effort = ComparisonBudget::new(MAX_PAIRS);
         let mut ranked: Vec<(f64, &Candidate<'a>)> = found
@@ -68,10 +73,12 @@ impl<'a> Selector<'a, '_> {
             if names.contains(&candidate.names.as_slice()) {
                 continue;
             }
-            let admitted = self.options.admits(&candidate.selector);
-            if admitted && works(&candidate.selector, view, self.arena, self.budget) {
+            let each = candidate.in_each.as_ref().filter(|_| projects);
+            let selector = each.unwrap_or(&candidate.selector);
+            let admitted = self.options.admits(selector);
+            if admitted && works(selector, view, self.arena, self.budget) {
                 names.push(&candidate.names);
-                offered.push(candidate.selector.clone());
+                offered.push(selector.clone());
             }
         }
         offered

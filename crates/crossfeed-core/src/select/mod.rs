@@ -229,7 +229,8 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
-            for path in self.nearest(&wanted, &root) {
+            let projects = understood.as_deref().is_some_and(miss::projects);
+            for path in self.nearest(&wanted, &root, projects) {
                 if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
                     nearest.push(path);
                 }
@@ -278,7 +279,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                     // view that answered.
                     if is_list || doubt.is_some() {
                         let only = std::slice::from_ref(reading);
-                        if let Some(better) = self.repaired(written, only, true, &mut miss)? {
+                        if let Some(better) =
+                            self.repaired(written, only, true, doubt.is_some(), &mut miss)?
+                        {
                             return Ok(Ok(better));
                         }
                     }
@@ -311,7 +314,8 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         let parsed = miss.parse_error.is_none();
-        let repaired = self.repaired(written, readings, parsed, &mut miss)?;
+        let repaired =
+            self.repaired(written, readings, parsed, miss.emptied.is_some(), &mut miss)?;
         Ok(repaired.ok_or(miss))
     }
 
@@ -375,12 +379,13 @@ impl<'a, 'v> Selector<'a, 'v> {
     }
 
     /// Tries the repaired readings. An expression that parsed (`parsed`) is repaired only if that
-    /// selects something.
+    /// selects something, or if what it gave is no answer (`doubted`).
     fn repaired(
         &self,
         written: &str,
         readings: &[Reading<'a, '_>],
         parsed: bool,
+        doubted: bool,
         miss: &mut Miss<'a>,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
@@ -403,7 +408,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                         return Ok(Some(selection));
                     }
                     Ok(Outcome::Emptied(mut selection, expression, emptiness))
-                        if (!parsed || emptiness != Emptiness::List) && second_best.is_none() =>
+                        if (!parsed || doubted) && second_best.is_none() =>
                     {
                         let doubts = self.doubts(expression, emptiness, reading.view);
                         if let Some(doubt) = doubts.into_iter().next() {
@@ -436,7 +441,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         self.explanations.set(left.saturating_sub(1));
         let nearest = match left {
             0 => Vec::new(),
-            _ => self.nearest(&miss::names(expression), view),
+            _ => self.nearest(&miss::names(expression), view, false),
         };
         Some(Notice { why, nearest })
     }

@@ -240,7 +240,7 @@ fn retyped(literal: &str, wanted: Kind) -> Option<String> {
 }
 
 /// A name without its quotes.
-fn unquoted(name: &str) -> String {
+pub(super) fn unquoted(name: &str) -> String {
     let inside = name
         .strip_prefix('"')
         .and_then(|name| name.strip_suffix('"'));

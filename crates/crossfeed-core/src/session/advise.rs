@@ -161,7 +161,8 @@ impl ResolveJob {
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
         Some(run(&Trial {
-            view: &views.canonical,
+            view: &views.offered(&arena, &budget),
+            whole: views.within(&arena, &budget).is_none(),
             arena: &arena,
             budget: &budget,
             options: &self.inner.options.select,

@@ -129,6 +129,9 @@ impl<'a> Doubter<'a, '_, '_> {
                 self.walk(&comparison.left, inputs)?;
                 self.walk(&comparison.right, inputs)
             }
+            Node::Call(Function::NotNull, arguments) => {
+                self.alternatives(arguments, |doubter, part| doubter.walk(part, inputs))
+            }
             Node::Call(_, arguments) => self.call(arguments, inputs),
             Node::Reference(inner) => self.walk(inner, &[]),
         }
@@ -273,20 +276,30 @@ impl<'a> Doubter<'a, '_, '_> {
             self.doubt(Misread::NoItems, place, path, sources.iter())?;
         }
         if let Elements::Filtered(predicate) = &projection.elements {
-            let mut passed = Vec::new();
-            for item in &items {
-                if self.evaluator.test(predicate, item)? {
-                    self.evaluator.push(&mut passed, item.clone())?;
-                }
-            }
-            if passed.is_empty() {
+            if self.all(&items, |doubter, item| {
+                Ok(!doubter.evaluator.test(predicate, item)?)
+            })? {
                 self.refusal(predicate, &items, false)?;
             } else {
                 self.walk(predicate, &[])?;
             }
-            items = passed;
         }
+        // What an item has that was refused, others could have had.
         self.walk(&projection.each, &items)
+    }
+
+    /// Whether something is true of all items.
+    fn all(
+        &self,
+        items: &[View<'a>],
+        is_true: impl Fn(&Self, &View<'a>) -> Result<bool, EvalError>,
+    ) -> Result<bool, EvalError> {
+        for item in items {
+            if !is_true(self, item)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Looks at why a condition refuses every item, or its negation does.
@@ -298,14 +311,9 @@ impl<'a> Doubter<'a, '_, '_> {
     ) -> Result<(), EvalError> {
         let all_of = |doubter: &mut Self, parts: &'a [Node]| {
             parts.iter().try_for_each(|part| {
-                let mut refuses_all = true;
-                for item in items {
-                    if doubter.evaluator.test(part, item)? != negated {
-                        refuses_all = false;
-                        break;
-                    }
-                }
-                if refuses_all {
+                let refuses =
+                    |doubter: &Self, item: &_| Ok(doubter.evaluator.test(part, item)? == negated);
+                if doubter.all(items, refuses)? {
                     doubter.refusal(part, items, negated)
                 } else {
                     doubter.walk(part, &[])
