@@ -12,6 +12,9 @@ pub enum ParseError {
         /// The text at that place, shortened; or "end".
         found: String,
     },
+    /// Another query language or a program, of which at least a part cannot be read: `items.map(x => x.a + x.b)`.
+    #[error(transparent)]
+    Foreign(Box<Foreign>),
     /// A function that JMESPath does not have: `upper(name)`.
     #[error("there is no function `{name}`")]
     UnknownFunction {
@@ -49,5 +52,47 @@ impl ParseError {
     /// Whether the expression may be correct, but exceeds a limit.
     pub fn is_too_costly(&self) -> bool {
         matches!(self, Self::TooDeep { .. })
+    }
+}
+
+/// A language whose expressions are taken for JMESPath.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// `.items[] | select(.id == 3) | .url`
+    #[strum(serialize = "jq")]
+    Jq,
+    /// `$.items[(@.length-1)].url`
+    #[strum(serialize = "JSONPath")]
+    JsonPath,
+    /// `items.map(x => x.url)`
+    JavaScript,
+    /// `[x["url"] for x in items]`
+    Python,
+    /// `/items/0/url`
+    XPath,
+    /// `_.map(items, 'url')`
+    #[strum(serialize = "lodash")]
+    Lodash,
+}
+
+/// An expression in another language.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is {dialect}{}", said(.understood.as_deref(), *.complete))]
+#[non_exhaustive]
+pub struct Foreign {
+    /// The language.
+    pub dialect: Dialect,
+    /// What it says in JMESPath, as far as it was understood.
+    pub understood: Option<String>,
+    /// Whether that is all of it.
+    pub complete: bool,
+}
+
+fn said(understood: Option<&str>, complete: bool) -> String {
+    match understood {
+        None => String::new(),
+        Some(all) if complete => format!(", and means `{all}`"),
+        Some(part) => format!("; understood so far: `{part}`"),
     }
 }

@@ -1,9 +1,9 @@
-//! The functions of JMESPath: their names, and how many arguments each takes.
+//! The functions of JMESPath and our own: their names, and how many arguments each takes.
 
 use crate::error::ParseError;
 use strum::VariantNames as _;
 
-/// A function of JMESPath.
+/// A function: one of JMESPath, or one of ours for texts that are not JSON, `lines`, `match` and `split`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantNames,
 )]
@@ -20,7 +20,9 @@ pub enum Function {
     Join,
     Keys,
     Length,
+    Lines,
     Map,
+    Match,
     Max,
     MaxBy,
     Merge,
@@ -30,6 +32,7 @@ pub enum Function {
     Reverse,
     Sort,
     SortBy,
+    Split,
     StartsWith,
     Sum,
     ToArray,
@@ -50,13 +53,21 @@ impl Function {
         match self {
             Self::Merge | Self::NotNull => (1, usize::MAX),
             Self::Contains | Self::EndsWith | Self::Join | Self::Map | Self::MaxBy => (2, 2),
-            Self::MinBy | Self::SortBy | Self::StartsWith => (2, 2),
+            Self::Match | Self::MinBy | Self::SortBy | Self::Split | Self::StartsWith => (2, 2),
             _ => (1, 1),
         }
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         name.parse().ok()
+    }
+
+    /// The function of that name without its underscores.
+    pub(crate) fn named_loosely(name: &str) -> Option<Self> {
+        let known = Self::VARIANTS
+            .iter()
+            .find(|known| known.replace('_', "") == name);
+        known.and_then(|known| Self::named(known))
     }
 
     /// The function whose name shares the most of its letters with `name`, if that is most of them.

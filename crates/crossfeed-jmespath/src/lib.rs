@@ -32,7 +32,7 @@ pub use arena::Arena;
 pub use budget::{Budget, Cost, Limits};
 pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep};
 pub use crossfeed_json::Tables;
-pub use error::ParseError;
+pub use error::{Dialect, Foreign, ParseError};
 pub use eval::{Doubt, EvalError, Misread, TypeMismatch, WhyEmpty, doubts, evaluate, why_empty};
 pub use expression::Expression;
 pub use function::Function;

@@ -30,7 +30,7 @@ pub use crossfeed_core::{
     Shape, Suggestion, infer_schema,
 };
 pub use crossfeed_jmespath::{
-    Cost, Expression, Limits, Memory, ParseError, TypeMismatch, WhyEmpty,
+    Cost, Dialect, Expression, Foreign, Limits, Memory, ParseError, TypeMismatch, WhyEmpty,
     guard::{Forbidden, Patterns},
     repair::{Repair, Rule},
 };

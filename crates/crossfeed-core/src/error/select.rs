@@ -203,8 +203,8 @@ fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
 }
 
 fn found(shape: &Shape, nearest: &[String]) -> String {
-    let why = if nearest.is_empty() && shape.is_text() {
-        "; selectors do not reach into a text"
+    let why = if shape.is_text() {
+        "; paths do not reach into a text"
     } else {
         ""
     };

@@ -5,7 +5,7 @@ use crate::{
     paths::{self, Candidate, differ_by_plural, folded},
     similarity::ComparisonBudget,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
+use crossfeed_jmespath::{Arena, Budget, Expression, Kind, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
 pub(super) const MAX_OFFERED: usize = 3;
@@ -85,8 +85,20 @@ impl<'a> Selector<'a, '_> {
     }
 }
 
+impl<'a> Selector<'a, '_> {
+    /// Selectors that take a part of a text that is not JSON.
+    pub(super) fn lines(&self, view: &View<'a>) -> Vec<String> {
+        if view.kind() != Kind::String {
+            return Vec::new();
+        }
+        let offered = ["lines(@)[0]", "lines(@)", "@"].map(str::to_owned);
+        let works = |selector: &String| works(selector, view, self.arena, self.budget);
+        offered.into_iter().filter(works).collect()
+    }
+}
+
 /// Whether a selector gives a value: only such selectors are offered.
-fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
+pub(super) fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
     let Ok(expression) = Expression::parse(selector) else {
         return false;
     };

@@ -29,8 +29,8 @@ use crate::{
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Cost, Doubt, EvalError, Expression, Limits, ParseError, TypeMismatch, View,
-    doubts, evaluate, guard::Patterns, repair, why_empty,
+    Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
+    View, doubts, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -206,31 +206,47 @@ impl<'a, 'v> Selector<'a, 'v> {
         let left = self.explanations.get();
         self.explanations.set(left.saturating_sub(1));
         let (mut nearest, mut why) = (Vec::new(), None);
+        let foreign = miss.parse_error.as_ref();
+        let foreign = foreign.and_then(|_| self.foreign(text));
         if left > 0 {
             let understood = self.understood(text);
-            let tried = match (&miss.emptied, &understood) {
-                (Some(emptied), _) => {
-                    why = Some(self.reason(emptied.expression.text(), &emptied.doubt));
-                    Some((emptied.expression.text(), &emptied.view))
+            // What is tried to correct: what was evaluated, else what was understood, else its other readings.
+            let mut tried = Vec::new();
+            let mut view = &root;
+            if let Some(emptied) = &miss.emptied {
+                let text = emptied.expression.text();
+                why = Some(self.reason(text, &emptied.doubt));
+                tried.push(text.to_owned());
+                view = &emptied.view;
+            } else if let Some(understood) = &understood {
+                if !understood.is_plain_path() {
+                    let expression = self.arena.keep(Arc::clone(understood));
+                    let doubts = doubts(expression, &root, self.arena, self.budget);
+                    let doubt = doubts.first();
+                    why = doubt.map(|doubt| self.reason(expression.text(), doubt));
                 }
-                (None, Some(understood)) => {
-                    if !understood.is_plain_path() {
-                        let expression = self.arena.keep(Arc::clone(understood));
-                        let doubts = doubts(expression, &root, self.arena, self.budget);
-                        let doubt = doubts.first();
-                        why = doubt.map(|doubt| self.reason(expression.text(), doubt));
-                    }
-                    Some((understood.text(), &root))
+                tried.push(understood.text().to_owned());
+                let has_key = |key: &str| self.outline.has_key(&root, key);
+                let others = repair::candidates(text, &has_key).into_iter();
+                tried.extend(others.map(|candidate| candidate.expression));
+            }
+            if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone()) {
+                if miss::works(&part, view, self.arena, self.budget) && self.options.admits(&part) {
+                    nearest.push(part.clone());
                 }
-                (None, None) => None,
-            };
-            if let Some((text, view)) = tried {
-                nearest = self.corrections(text, view, miss::MAX_OFFERED);
+                tried.push(part);
+            }
+            for text in tried {
+                if !nearest.is_empty() {
+                    break;
+                }
+                nearest = self.corrections(&text, view, miss::MAX_OFFERED);
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
             let projects = understood.as_deref().is_some_and(miss::projects);
-            for path in self.nearest(&wanted, &root, projects) {
+            let paths = self.nearest(&wanted, &root, projects).into_iter();
+            for path in paths.chain(self.lines(&root)) {
                 if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
                     nearest.push(path);
                 }
@@ -240,7 +256,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         match (miss.emptied, miss.parse_error, miss.mismatch) {
             (None, Some(source), _) => SelectError::Invalid {
                 expression,
-                source,
+                source: foreign.map_or(source, |found| ParseError::Foreign(found.into())),
                 shape,
                 nearest,
             },
@@ -444,6 +460,12 @@ impl<'a, 'v> Selector<'a, 'v> {
             _ => self.nearest(&miss::names(expression), view, false),
         };
         Some(Notice { why, nearest })
+    }
+
+    /// The other language that a text is written in, with the part that selectors can say.
+    fn foreign(&self, text: &str) -> Option<Foreign> {
+        let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
+        repair::foreign(text, &has_key)
     }
 
     /// The expression of a text as it is written, or of its first repair.

@@ -1,4 +1,4 @@
-//! Evaluates the functions of JMESPath.
+//! Evaluates functions.
 
 use super::{
     Budget, Cost, EvalError, EvalResult, Evaluator, ITEM_STEPS, TypeMismatch,
@@ -15,9 +15,9 @@ use elsa::FrozenMap;
 use std::{borrow::Cow, cmp::Ordering, collections::HashMap, rc::Rc};
 
 /// A call under evaluation, for its type errors.
-struct Call<'e, 'a, 'b> {
-    evaluator: &'e Evaluator<'a, 'b>,
-    budget: &'b Budget,
+pub(super) struct Call<'e, 'a, 'b> {
+    pub(super) evaluator: &'e Evaluator<'a, 'b>,
+    pub(super) budget: &'b Budget,
     function: Function,
 }
 
@@ -83,7 +83,12 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(())
     }
 
-    fn mismatch(&self, place: usize, expected: &'static str, found: &'static str) -> EvalError {
+    pub(super) fn mismatch(
+        &self,
+        place: usize,
+        expected: &'static str,
+        found: &'static str,
+    ) -> EvalError {
         EvalError::Type(Box::new(TypeMismatch {
             function: self.function.name(),
             argument: place + 1,
@@ -133,6 +138,7 @@ impl<'a> Call<'_, 'a, '_> {
                 Kind::Array | Kind::Object => Ok(integer(count(value))),
                 _ => Err(self.wrong(0, "a string, array or object", value)),
             },
+            Function::Lines => self.lines(value),
             Function::Max => self.extreme(value, Ordering::Greater),
             Function::Min => self.extreme(value, Ordering::Less),
             Function::Reverse => match value.kind() {
@@ -228,6 +234,8 @@ impl<'a> Call<'_, 'a, '_> {
                 }
                 self.list(items)
             }
+            Function::Match => self.matches(first, second),
+            Function::Split => self.split(first, second),
             Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
@@ -252,7 +260,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// A list that was built, paid for.
-    fn list(&self, items: Vec<View<'a>>) -> EvalResult<'a> {
+    pub(super) fn list(&self, items: Vec<View<'a>>) -> EvalResult<'a> {
         let steps = ITEM_STEPS * items.len() as u64;
         self.budget.spend(steps)?;
         Ok(View::list(items))
@@ -272,7 +280,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// A text that is built, paid for before.
-    fn built(&self, text: &str) -> EvalResult<'a> {
+    pub(super) fn built(&self, text: &str) -> EvalResult<'a> {
         self.budget.build_text(text.len())?;
         self.evaluator.reserve(text.len())?;
         Ok(View::text(text))
@@ -319,7 +327,11 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(View::list(sorted))
     }
 
-    fn string<'v>(&self, place: usize, value: &'v View<'a>) -> Result<Cow<'v, str>, EvalError> {
+    pub(super) fn string<'v>(
+        &self,
+        place: usize,
+        value: &'v View<'a>,
+    ) -> Result<Cow<'v, str>, EvalError> {
         self.budget.read_text(value.text_len())?;
         value
             .as_str()
@@ -343,7 +355,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn reference(&self, place: usize, value: &View<'a>) -> Result<&'a Node, EvalError> {
         match &value.0 {
             Repr::Reference(node) => Ok(node),
-            _ => Err(self.wrong(place, "an expression", value)),
+            _ => Err(self.wrong(place, "an expression such as `&name`", value)),
         }
     }
 

@@ -8,6 +8,7 @@ mod rows;
 mod slice;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod why_empty;
 
 pub use doubt::{Doubt, Misread, doubts};
@@ -21,7 +22,11 @@ use crate::{
     view::{BUILT_BYTES, Repr, View},
 };
 use crossfeed_json::{Cursor, Document, Kind, Prediction};
-use std::{cell::Cell, rc::Rc};
+use regex::Regex;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 /// Why an evaluation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +94,8 @@ pub(crate) struct Evaluator<'a, 'b> {
     budget: &'b Budget,
     /// Where each field look-up of the program found its key last.
     predictions: Vec<Cell<Prediction>>,
+    /// The regular expression that was compiled last.
+    pattern: RefCell<Option<(String, Regex)>>,
 }
 
 pub(crate) type EvalResult<'a> = Result<View<'a>, EvalError>;
@@ -109,6 +116,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             arena,
             budget,
             predictions,
+            pattern: RefCell::default(),
         }
     }
 

@@ -133,3 +133,29 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Opt
         _ => {}
     })
 }
+
+/// `[a b]` becomes `[a, b]`, and `contains(x 'y')` becomes `contains(x, 'y')`: where one operand of a list, a call or a hash
+/// ends and another begins. Words of programs, as in `[x for x in items]`, are no operands.
+pub(super) fn missing_comma(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
+    let is_speech = |index: usize| {
+        tokens.kind(index) == Kind::Word
+            && matches!(
+                tokens.text(index),
+                "for" | "in" | "if" | "else" | "is" | "not" | "and" | "or" | "as" | "lambda"
+            )
+    };
+    if (0..tokens.len()).any(is_speech) {
+        return None;
+    }
+    walk(tokens, |edit, enclosing, index| {
+        let listed = matches!(
+            enclosing.innermost(),
+            Kind::LBracket | Kind::LParen | Kind::LBrace
+        );
+        // An opening brace is not yet enclosed by itself.
+        let begins = tokens.kind(index).begins_anew() && tokens.kind(index) != Kind::LBrace;
+        if listed && begins && tokens.behind(index, 1).ends_operand() {
+            edit.insert(index, ", ");
+        }
+    })
+}

@@ -176,7 +176,7 @@ pub(super) fn compared_word(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Optio
         };
         let word = match (left, right) {
             (Side::Word(left), Side::Word(right)) => {
-                choose(left, right, comparator, reading.other_word)
+                choose(left, right, comparator, reading.choice.other_word)
             }
             (Side::Word(word), Side::Other) | (Side::Other, Side::Word(word)) => {
                 (!word.is_field(comparator)).then_some(word)

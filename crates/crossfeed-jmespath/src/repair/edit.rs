@@ -2,7 +2,7 @@
 
 use jmespath::Variable;
 
-use crate::token::{Enclosing, Tokens};
+use crate::token::{Enclosing, Tokens, is_identifier};
 
 /// The blanks between tokens.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
@@ -55,6 +55,16 @@ impl<'t, 'a> Edit<'t, 'a> {
         self.out.truncate(self.out.trim_end_matches(BLANKS).len());
         self.out.push_str(with);
         self.skip_blanks();
+    }
+
+    /// Puts a text in front of the token at `index`, instead of the blanks there.
+    pub(super) fn insert(&mut self, index: usize, text: &str) {
+        let Some(token) = self.tokens.get(index) else {
+            return;
+        };
+        self.copy_to(token.start);
+        self.out.truncate(self.out.trim_end_matches(BLANKS).len());
+        self.out.push_str(text);
     }
 
     /// The new text, where it differs.
@@ -138,6 +148,15 @@ fn json_literal(content: &str) -> String {
 /// `name` as a quoted identifier.
 pub(super) fn quoted(name: &str) -> String {
     Variable::String(name.to_owned()).to_string()
+}
+
+/// A field name, with quotes where it needs them.
+pub(super) fn spelled(name: &str) -> String {
+    if is_identifier(name) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
 }
 
 /// The content of the raw string at `index`.

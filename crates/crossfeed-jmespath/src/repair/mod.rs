@@ -13,17 +13,20 @@
 
 mod call;
 mod compare;
+mod dialect;
 mod edit;
 mod path;
 #[cfg(test)]
 mod tests;
 
+pub use self::dialect::foreign;
+
 use crate::guard;
 use crate::token::Tokens;
 
-/// How many readings are offered at most: one, one with the left-hand words of comparisons as strings, and the same two
-/// with pipes as jq reads them.
-pub const MAX_CANDIDATES: usize = 4;
+/// How many readings are offered at most: two of another dialect, then one of JMESPath, one with the left-hand words of
+/// comparisons as strings, the same two with pipes as jq reads them, and the same two with subscripts of whole lists.
+pub const MAX_CANDIDATES: usize = 8;
 
 /// One repair: the whole expression before and after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,38 @@ impl Repair {
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Rule {
+    /// An expression of jq: `.items | map(.url)` is `items[*].url`.
+    Jq,
+    /// An expression of JSONPath: `$.items[(@.length-1)]` is `items[-1]`.
+    JsonPath,
+    /// JavaScript: `items.map(x => x.url)` is `items[*].url`.
+    #[strum(serialize = "javascript")]
+    JavaScript,
+    /// Python: `[x["url"] for x in items]` is `items[*].url`.
+    Python,
+    /// A path with slashes: `/items/0/url` is `items[0].url`.
+    #[strum(serialize = "xpath")]
+    XPath,
+    /// A call of lodash: `_.map(items, 'url')` is `items[*].url`.
+    Lodash,
+    /// A function under another name: `len(items)` is `length(items)`.
+    FunctionName,
+    /// An expression for each item begins with `&`: `sort_by(items, score)` is `sort_by(items, &score)`.
+    MissingAmpersand,
+    /// Arguments in the other order: `map(items, &url)` is `map(&url, items)`.
+    ArgumentOrder,
+    /// A method is a function: `items.length()` is `length(items)`.
+    MethodCall,
+    /// A member of a hash names a field of that name: `{url}` is `{url: url}`.
+    MemberName,
+    /// Quotes or backticks around the whole: `"items[0].url"` is `items[0].url`.
+    QuotedExpression,
+    /// A subscript behind a dot: `items.0.url` is `items[0].url`, and `items.#.url` is `items[*].url`.
+    DottedSubscript,
+    /// An index takes from the whole list: `items[*].name[0]` is `items[*].name | [0]`.
+    PipedIndex,
+    /// A comma between elements or arguments: `[a b]` is `[a, b]`.
+    MissingComma,
     /// The type that hints append is not part of the path: `items[0].id[number]` is `items[0].id`.
     TypeSuffix,
     /// jq maps over a pipe: `items[] | .name` is `items[].name`.
@@ -115,13 +150,8 @@ pub struct Candidate {
 /// ```
 pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    for (other_word, jq_pipe) in READINGS {
-        let reading = Reading {
-            other_word,
-            jq_pipe,
-            has_key,
-        };
-        let candidate = repair(expression, &reading);
+    for choice in CHOICES {
+        let candidate = repair(expression, &Reading { choice, has_key });
         if candidate.expression != expression
             && found
                 .iter()
@@ -134,27 +164,71 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
     found
 }
 
-/// Which of several plausible readings a run of the rules takes, and its queries on the value.
-struct Reading<'k> {
+/// Which of several plausible readings a run of the rules takes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Choice {
+    /// Whether other dialects are translated first.
+    translated: bool,
+    /// Whether `map(a, b)`, which lacks its `&`, takes the list first.
+    flipped: bool,
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,
     /// Whether a pipe maps over the items of a list, as it does in jq.
     jq_pipe: bool,
-    has_key: &'k dyn Fn(&str) -> bool,
+    /// Whether an index behind a projection takes from the whole list, and `.*` is a list's `[*]`.
+    of_lists: bool,
 }
 
-/// [`Reading::other_word`] and [`Reading::jq_pipe`] of each reading.
-const READINGS: [(bool, bool); MAX_CANDIDATES] =
-    [(false, false), (true, false), (false, true), (true, true)];
+impl Choice {
+    const fn of(translated: bool, flipped: bool) -> Self {
+        Self {
+            translated,
+            flipped,
+            other_word: false,
+            jq_pipe: false,
+            of_lists: false,
+        }
+    }
+
+    const fn of_words(other_word: bool, jq_pipe: bool, of_lists: bool) -> Self {
+        Self {
+            translated: false,
+            flipped: false,
+            other_word,
+            jq_pipe,
+            of_lists,
+        }
+    }
+}
+
+const CHOICES: [Choice; MAX_CANDIDATES] = [
+    Choice::of(true, false),
+    Choice::of(true, true),
+    Choice::of_words(false, false, false),
+    Choice::of_words(true, false, false),
+    Choice::of_words(false, true, false),
+    Choice::of_words(true, true, false),
+    Choice::of_words(false, false, true),
+    Choice::of_words(true, false, true),
+];
+
+/// The choice of a run of the rules, and its queries on the value.
+struct Reading<'k> {
+    choice: Choice,
+    has_key: &'k dyn Fn(&str) -> bool,
+}
 
 /// One rule: the repaired text; `None` if there is nothing to repair.
 type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 
 /// The rules in order: no rule creates work for an earlier one.
-const RULES: [(Rule, Apply); 14] = [
+const RULES: [(Rule, Apply); 18] = [
+    (Rule::QuotedExpression, path::quoted_expression),
     (Rule::TypeSuffix, path::type_suffix),
     (Rule::StringSubscript, path::string_subscript),
+    (Rule::DottedSubscript, path::dotted_subscript),
     (Rule::JqPipe, path::jq_pipe),
+    (Rule::PipedIndex, path::piped_index),
     (Rule::RootSign, path::root_sign),
     (Rule::LeadingDot, path::leading_dot),
     (Rule::Tilde, call::tilde),
@@ -166,6 +240,7 @@ const RULES: [(Rule, Apply); 14] = [
     (Rule::QuotedArgument, call::quoted_argument),
     (Rule::UnquotedKey, path::unquoted_key),
     (Rule::NegatedPath, path::negated_path),
+    (Rule::MissingComma, call::missing_comma),
 ];
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.
@@ -173,6 +248,17 @@ fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
     let mut rules = RULES.into_iter();
+    if reading.choice.translated
+        && let Some((rule, after)) =
+            dialect::translated(&Tokens::new(&text), reading.has_key, reading.choice.flipped)
+    {
+        repairs.push(Repair {
+            rule,
+            before: text,
+            after: after.clone(),
+        });
+        text = after;
+    }
     loop {
         let tokens = Tokens::new(&text);
         let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, reading)?)));

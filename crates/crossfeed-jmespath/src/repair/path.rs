@@ -3,9 +3,9 @@
 use super::{
     Reading,
     compare::lone_after,
-    edit::{Edit, quoted, raw_content, walk},
+    edit::{Edit, quoted, raw_content, spelled, walk},
 };
-use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
+use crate::token::{Enclosing, Kind, Tokens, decode_quoted};
 
 /// `items[0].id[number]` becomes `items[0].id`, and `items[array-2-items]` becomes `items`: hints say the type of a value
 /// after its path. Only where no list can stand, as for [`string_subscript`].
@@ -74,15 +74,6 @@ fn follows_value(tokens: &Tokens<'_>, index: usize, last: Option<usize>, kinds: 
                     && tokens.behind(index, 3) == Kind::LBracket)
         }
         kind => kind.is_name(),
-    }
-}
-
-/// A field name, with quotes where it needs them.
-fn spelled(name: &str) -> String {
-    if is_identifier(name) {
-        name.to_owned()
-    } else {
-        quoted(name)
     }
 }
 
@@ -163,47 +154,134 @@ pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
 
 /// `items[] | .name` becomes `items[].name`: jq's pipe maps over the values of a list projection.
 pub(super) fn jq_pipe(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
-    if !reading.jq_pipe {
+    if !reading.choice.jq_pipe {
         return None;
     }
-    // For each open bracket, and for the whole: whether a list projection is going on.
-    let mut outer: Vec<(Kind, bool)> = Vec::new();
-    let mut projects = false;
-    walk(tokens, |edit, _, index| match tokens.kind(index) {
-        kind @ (Kind::LBracket | Kind::Filter | Kind::LParen | Kind::LBrace) => {
-            outer.push((kind, projects));
-            projects = false;
+    let mut projections = Projections::default();
+    walk(tokens, |edit, _, index| {
+        let dotted = tokens.kind(index + 1) == Kind::Dot;
+        let next = tokens.kind(index + 2);
+        if tokens.kind(index) != Kind::Pipe || !projections.here || !dotted {
+            projections.step(tokens, index);
+        } else if next.is_name() {
+            edit.join(index, index + 1, ".");
+        } else if is_subscript(next) {
+            edit.join(index, index + 1, "");
+        } else {
+            projections.here = false;
         }
-        Kind::RBracket | Kind::RParen | Kind::RBrace => {
-            let sliced = match (tokens.behind(index, 1), tokens.behind(index, 2)) {
-                (Kind::Star, Kind::LBracket) | (Kind::Number, Kind::Colon) => true,
-                (last, _) => last == Kind::Colon,
-            };
-            projects = match outer.pop() {
-                Some((Kind::Filter, _)) => true,
-                Some((Kind::LBracket, before)) => before || sliced,
-                Some((Kind::LBrace, before)) => before,
-                _ => false,
-            };
-        }
-        Kind::Flatten | Kind::Star => projects = true,
-        Kind::Pipe => {
-            let dotted = tokens.kind(index + 1) == Kind::Dot;
-            let next = tokens.kind(index + 2);
-            if projects && dotted && next.is_name() {
-                edit.join(index, index + 1, ".");
-            } else if projects && dotted && is_subscript(next) {
-                edit.join(index, index + 1, "");
-            } else {
-                projects = false;
-            }
-        }
-        Kind::Comma | Kind::Colon | Kind::Or | Kind::And | Kind::Not | Kind::Ampersand => {
-            projects = false;
-        }
-        kind if kind.is_comparator() => projects = false,
-        _ => {}
     })
+}
+
+/// Where list projections are going on, kept while walking over a token list.
+#[derive(Default)]
+struct Projections {
+    /// For each open bracket, whether one is around it.
+    outer: Vec<(Kind, bool)>,
+    /// Whether one is going on in front of the next token.
+    here: bool,
+}
+
+impl Projections {
+    /// Takes note of the next token.
+    fn step(&mut self, tokens: &Tokens<'_>, index: usize) {
+        let Self { outer, here } = self;
+        match tokens.kind(index) {
+            kind @ (Kind::LBracket | Kind::Filter | Kind::LParen | Kind::LBrace) => {
+                outer.push((kind, *here));
+                *here = false;
+            }
+            Kind::RBracket | Kind::RParen | Kind::RBrace => {
+                let sliced = match (tokens.behind(index, 1), tokens.behind(index, 2)) {
+                    (Kind::Star, Kind::LBracket) | (Kind::Number, Kind::Colon) => true,
+                    (last, _) => last == Kind::Colon,
+                };
+                *here = match outer.pop() {
+                    Some((Kind::Filter, _)) => true,
+                    Some((Kind::LBracket, before)) => before || sliced,
+                    Some((Kind::LBrace, before)) => before,
+                    _ => false,
+                };
+            }
+            Kind::Flatten | Kind::Star => *here = true,
+            Kind::Comma
+            | Kind::Colon
+            | Kind::Pipe
+            | Kind::Or
+            | Kind::And
+            | Kind::Not
+            | Kind::Ampersand => *here = false,
+            kind if kind.is_comparator() => *here = false,
+            _ => {}
+        }
+    }
+}
+
+/// `items[?a == 'x'][0].name` becomes `items[?a == 'x'] | [0].name`: the first of those that were found.
+pub(super) fn piped_index(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    if !reading.choice.of_lists {
+        return None;
+    }
+    let mut projections = Projections::default();
+    let mut compares = false;
+    let piped = walk(tokens, |edit, enclosing, index| {
+        let kind = tokens.kind(index);
+        let outside = enclosing.innermost() == Kind::Edge;
+        compares |=
+            outside && (kind.is_comparator() || matches!(kind, Kind::Or | Kind::And | Kind::Not));
+        let is_index = kind == Kind::LBracket
+            && tokens.kind(index + 1) == Kind::Number
+            && tokens.kind(index + 2) == Kind::RBracket;
+        if is_index && projections.here && projections.outer.is_empty() {
+            edit.replace(index, index, " | [");
+            projections.here = false;
+        }
+        projections.step(tokens, index);
+    });
+    piped.filter(|_| !compares)
+}
+
+/// `items.0.url` becomes `items[0].url`, and `items.#.url` becomes `items[*].url`.
+pub(super) fn dotted_subscript(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    walk(tokens, |edit, _, index| {
+        let before = tokens.behind(index, 1);
+        if tokens.kind(index) != Kind::Dot || before.opens_expression() || before == Kind::LBrace {
+            return;
+        }
+        let text = tokens.text(index + 1);
+        let subscript = match tokens.kind(index + 1) {
+            Kind::Number => text.split('.').map(|at| format!("[{at}]")).collect(),
+            Kind::Star if reading.choice.of_lists => "[*]".to_owned(),
+            Kind::Unknown if text == "#" => "[*]".to_owned(),
+            _ => return,
+        };
+        let is_key = text.split('.').any(|part| (reading.has_key)(part));
+        if !is_key && !text.contains(['e', 'E']) {
+            edit.replace(index, index + 1, &subscript);
+        }
+    })
+}
+
+/// `"items[0].url"` and `` `items[0].url` `` become `items[0].url`: no name and no value looks like that.
+pub(super) fn quoted_expression(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    if tokens.len() != 1 {
+        return None;
+    }
+    let content = match tokens.kind(0) {
+        Kind::Quoted => decode_quoted(tokens.text(0))?,
+        Kind::Literal => tokens.content(0)?.replace("\\`", "`"),
+        _ => return None,
+    };
+    let inside = Tokens::new(&content);
+    let is_path = inside.kind(0).is_name()
+        && inside.iter().any(|(_, token)| {
+            matches!(
+                token.kind,
+                Kind::Dot | Kind::LBracket | Kind::Filter | Kind::Flatten
+            )
+        })
+        && inside.iter().all(|(_, token)| token.kind != Kind::Unknown);
+    (is_path && !(reading.has_key)(&content) && super::parses(&content)).then_some(content)
 }
 
 /// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys

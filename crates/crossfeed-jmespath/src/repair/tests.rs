@@ -55,8 +55,7 @@ fn check_candidate(input: &str, candidate: &Candidate) {
     assert!(guard::nesting(at) <= guard::MAX_NESTING);
     assert!(jmespath::parse(at).is_ok(), "{at}");
     let first = super::Reading {
-        other_word: false,
-        jq_pipe: false,
+        choice: super::Choice::of(true, false),
         has_key: &has_key,
     };
     let again = repair(at, &first);
@@ -459,7 +458,7 @@ fn quoted_arguments() {
         &["contains(tags, 'in-progress')"],
     );
     check("contains(name, \"x\".y)", &[]);
-    check("sort_by(items, \"x\")", &[]);
+    check("sort_by(items, \"x\")", &["sort_by(items, &\"x\")"]);
     check("contains(name, x)", &[]);
     check("contains(name, '\"x\"')", &[]);
     // The key needs its quotes.

@@ -1,0 +1,562 @@
+//! Functions and methods of the dialects, by what they are called on.
+
+use super::super::Rule;
+use super::{
+    parse::{Argument, Parser, Value},
+    query::{Of, Operator, Query},
+};
+use crate::{error::Dialect, function::Function};
+
+/// What jq calls without parentheses.
+pub(super) const STAGES: [&str; 20] = [
+    "length", "first", "last", "keys", "values", "add", "sort", "reverse", "min", "max", "flatten",
+    "not", "tostring", "tonumber", "fromjson", "type", "any", "all", "floor", "abs",
+];
+
+/// A name without its case and underscores.
+pub(super) fn fold(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
+}
+
+/// A call of a function with all its arguments.
+pub(super) fn free(
+    parser: &mut Parser<'_, '_, '_>,
+    name: &str,
+    arguments: Vec<Argument>,
+) -> Option<Value> {
+    if let Some(function) = Function::named(name)
+        && let Some(call) = own(parser, function, &arguments)
+    {
+        return Some(Value::one(call));
+    }
+    let known = Function::named(name).is_some();
+    let folded = fold(name);
+    if let Some(function) = Function::named_loosely(&folded)
+        && function.name() != name
+        && parser.dialect.is_none_or(|dialect| dialect == Dialect::Jq)
+        && arguments.len() > 1
+        && let Some(call) = own(parser, function, &arguments)
+    {
+        parser.odd(Rule::FunctionName);
+        return Some(Value::one(call));
+    }
+    if matches!(folded.as_str(), "notnull" | "coalesce") {
+        let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
+        parser.odd(Rule::FunctionName);
+        return Some(Value::one(Query::Call("not_null", values?)));
+    }
+    if matches!(folded.as_str(), "max" | "min") && arguments.len() > 1 && !is_named(&arguments) {
+        let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
+        parser.odd(Rule::FunctionName);
+        let name = if folded == "max" { "max" } else { "min" };
+        return Some(Value::one(Query::Call(name, vec![Query::List(values?)])));
+    }
+    // jq's functions are called on what they are given.
+    if parser.is(Dialect::Jq) && !matches!(folded.as_str(), "first" | "last" | "length" | "len") {
+        parser.odd(Rule::Jq);
+        return method(parser, name, Value::one(Query::Here), arguments);
+    }
+    let mut arguments = arguments;
+    let function_first = matches!(folded.as_str(), "map" | "filter")
+        && parser.is(Dialect::Python)
+        && arguments.len() == 2;
+    if function_first {
+        arguments.swap(0, 1);
+    }
+    let mut arguments = arguments.into_iter();
+    let Some(Argument::Value(subject)) = arguments.next() else {
+        return None;
+    };
+    parser.odd(if known {
+        Rule::MissingAmpersand
+    } else {
+        Rule::FunctionName
+    });
+    let mut subject = subject.query;
+    if let (Some(Dialect::Lodash), Query::Field(base, root)) = (parser.dialect, &subject)
+        && **base == Query::Here
+        && folded == "get"
+        && !(parser.has_key)(root)
+    {
+        subject = Query::Here;
+    }
+    method(parser, name, Value::one(subject), arguments.collect())
+}
+
+fn is_named(arguments: &[Argument]) -> bool {
+    arguments
+        .iter()
+        .any(|one| matches!(one, Argument::Named(..)))
+}
+
+/// A call that is JMESPath's own, but maybe for a missing `&` and the order of arguments.
+fn own(
+    parser: &mut Parser<'_, '_, '_>,
+    function: Function,
+    arguments: &[Argument],
+) -> Option<Query> {
+    let values: Option<Vec<Query>> = arguments
+        .iter()
+        .map(|one| plain_ref(one).cloned())
+        .collect();
+    let mut values = values?;
+    function.check_arity(values.len()).ok()?;
+    if parser.dialect == Some(Dialect::Jq) && values.len() == 1 && function != Function::Length {
+        return None;
+    }
+    // `sum(1 for …)` counts.
+    if function == Function::Sum
+        && matches!(values.as_slice(), [Query::Sub(_, each)] if matches!(**each, Query::Constant(_)))
+    {
+        return None;
+    }
+    let reference = match function {
+        Function::Map => Some(0),
+        Function::SortBy | Function::MaxBy | Function::MinBy => Some(1),
+        _ => None,
+    };
+    let is_reference = |value: &Query| matches!(value, Query::Reference(_));
+    if let Some(place) = reference {
+        let [first, second] = values.as_slice() else {
+            return None;
+        };
+        let at = [first, second].iter().position(|value| is_reference(value));
+        match at {
+            Some(at) if at == place => {}
+            Some(_) => {
+                values.swap(0, 1);
+                parser.odd(Rule::ArgumentOrder);
+            }
+            None => {
+                // `map(items, 'url')`: a string names the field.
+                let text = [first, second]
+                    .iter()
+                    .position(|value| text_of(value).is_some());
+                if text.is_some_and(|at| at != place)
+                    || text.is_none() && parser.flipped && place == 0
+                {
+                    values.swap(0, 1);
+                }
+                let each = values.get_mut(place)?;
+                *each = Query::Reference(Box::new(field_of(each)?));
+                parser.odd(Rule::MissingAmpersand);
+            }
+        }
+    }
+    if function == Function::Join
+        && let [first, second] = values.as_slice()
+        && !is_text(first)
+        && is_text(second)
+    {
+        values.swap(0, 1);
+        parser.odd(Rule::ArgumentOrder);
+    }
+    Some(Query::Call(function.name(), values))
+}
+
+/// Whether it is a string, or a word in quotes that cannot be a plain name.
+fn is_text(query: &Query) -> bool {
+    match query {
+        Query::Constant(_) => true,
+        Query::Field(base, name) => **base == Query::Here && name.starts_with('"'),
+        _ => false,
+    }
+}
+
+/// The text of a string.
+fn text_of(query: &Query) -> Option<&str> {
+    match query {
+        Query::Constant(text) => text.strip_prefix('\'')?.strip_suffix('\''),
+        _ => None,
+    }
+}
+
+/// What a string names, or the expression itself.
+fn field_of(query: &Query) -> Option<Query> {
+    match query {
+        Query::Constant(_) => named(text_of(query)?),
+        other => Some(other.clone()),
+    }
+}
+
+/// The path that a string names: `items[0].url`.
+fn named(path: &str) -> Option<Query> {
+    let mut query = Query::Here;
+    for part in path.split('.') {
+        let mut part = part.split('[');
+        let name = part.next()?;
+        if name.is_empty() && query != Query::Here || name.contains(['\'', '"', '\\', '(', ']']) {
+            return None;
+        }
+        if !name.is_empty() {
+            query = match name.parse() {
+                Ok(at) => query.index(at),
+                Err(_) => query.field(name),
+            };
+        }
+        for index in part {
+            query = query.index(index.strip_suffix(']')?.parse().ok()?);
+        }
+    }
+    Some(query)
+}
+
+fn plain(argument: Argument) -> Option<Query> {
+    match argument {
+        Argument::Value(value) => Some(value.query),
+        _ => None,
+    }
+}
+
+fn plain_ref(argument: &Argument) -> Option<&Query> {
+    match argument {
+        Argument::Value(value) => Some(&value.query),
+        _ => None,
+    }
+}
+
+/// A call behind a dot: JMESPath's own function on the value, or a method.
+pub(super) fn on_value(
+    parser: &mut Parser<'_, '_, '_>,
+    name: &str,
+    value: Value,
+    arguments: Vec<Argument>,
+) -> Option<Value> {
+    if parser.dialect.is_none()
+        && let Some(function) = Function::named(name)
+        && function.check_arity(arguments.len()).is_ok()
+        && (function.check_arity(arguments.len() + 1).is_err())
+    {
+        let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
+        let call = Query::Call(function.name(), values?);
+        return Some(Value {
+            query: Query::Sub(value.query.into(), call.into()),
+            stream: value.stream,
+        });
+    }
+    parser.odd(Rule::MethodCall);
+    if value.stream && is_of_text(&fold(name)) {
+        let call = method(parser, name, Value::one(Query::Here), arguments)?;
+        return Some(Value {
+            query: Query::Sub(value.query.into(), call.query.into()),
+            stream: true,
+        });
+    }
+    method(parser, name, value, arguments)
+}
+
+/// Whether a method is one of texts, so that on a list projection each item is meant.
+fn is_of_text(folded: &str) -> bool {
+    matches!(
+        folded,
+        "startswith"
+            | "endswith"
+            | "tonumber"
+            | "tostring"
+            | "split"
+            | "lines"
+            | "splitlines"
+            | "get"
+    )
+}
+
+/// A function on a value: `items.filter(…)`, `items | select(…)`, `len(items)`.
+pub(super) fn method(
+    parser: &mut Parser<'_, '_, '_>,
+    name: &str,
+    subject: Value,
+    arguments: Vec<Argument>,
+) -> Option<Value> {
+    let folded = fold(name);
+    // Of a field that a projection gives, each or all may be meant.
+    if subject.stream
+        && matches!(
+            folded.as_str(),
+            "length" | "len" | "size" | "count" | "contains" | "includes"
+        )
+        && !matches!(
+            subject.query,
+            Query::Each(_) | Query::Filter(..) | Query::Slice(..) | Query::Flat(_)
+        )
+    {
+        return None;
+    }
+    let dialect = parser.dialect;
+    let each = |argument: &Argument| item_expression(dialect, argument);
+    let subject = match subject.query {
+        // The items of a list are the list.
+        Query::Each(list) => *list,
+        other => other,
+    };
+    let one = |name: &'static str, subject: Query| Some(Query::Call(name, vec![subject]));
+    let count_is = |list: Query, sign: &'static str| {
+        Some(Query::Call("length", vec![list]).compare(sign, Query::number("0")))
+    };
+    let query = match (folded.as_str(), arguments.as_slice()) {
+        ("length" | "len" | "size" | "count", []) => one("length", subject),
+        ("first" | "head", []) => Some(subject.index(0)),
+        ("last", []) => Some(subject.index(-1)),
+        ("next", [] | [Argument::Value(_)]) => Some(subject.index(0)),
+        ("at" | "nth" | "get", [Argument::Value(place)]) => match integer(&place.query) {
+            Some(at) => Some(subject.index(at)),
+            None if folded == "get" => after(subject, named(text_of(&place.query)?)?),
+            None => None,
+        },
+        ("get", [Argument::Value(name), Argument::Value(default)]) => {
+            let path = after(subject, named(text_of(&name.query)?)?)?;
+            Some(Query::Binary(
+                Operator::Or,
+                path.into(),
+                default.query.clone().into(),
+            ))
+        }
+        ("map" | "collect" | "pluck", [one]) => {
+            let each = each(one)?;
+            match selected(&each, &subject) {
+                Some(found) if dialect == Some(Dialect::Jq) => Some(found),
+                _ => Some(subject.map(each)),
+            }
+        }
+        ("flatmap", [one]) => Some(Query::Flat(subject.map(each(one)?).into())),
+        ("filter" | "select" | "where" | "findall", [one]) => Some(subject.filter(each(one)?)),
+        ("reject", [one]) => Some(subject.filter(each(one)?.not())),
+        ("find" | "detect", [one]) => Some(subject.filter(each(one)?).index(0)),
+        ("findlast", [one]) => Some(subject.filter(each(one)?).index(-1)),
+        ("some" | "any", []) => match mapped(subject) {
+            (list, predicate) => count_is(list.filter(predicate), ">"),
+        },
+        ("every" | "all", []) => match mapped(subject) {
+            (list, predicate) => count_is(list.filter(predicate.not()), "=="),
+        },
+        ("some" | "any", [one]) => count_is(subject.filter(each(one)?), ">"),
+        ("every" | "all", [one]) => count_is(subject.filter(each(one)?.not()), "=="),
+        ("includes" | "contains" | "include", [Argument::Value(wanted)]) => {
+            let wanted = match &wanted.query {
+                // jq asks whether the list contains all of another one.
+                Query::List(items) if dialect == Some(Dialect::Jq) => match items.as_slice() {
+                    [one] => one,
+                    _ => return None,
+                },
+                wanted => wanted,
+            };
+            Some(Query::Call("contains", vec![subject, wanted.clone()]))
+        }
+        ("lines" | "splitlines", []) => one("lines", subject),
+        ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
+            Some("\\n") => one("lines", subject),
+            _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
+        },
+        ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
+            let keys = Query::Call("keys", vec![subject]);
+            Some(Query::Call("contains", vec![keys, key.query.clone()]))
+        }
+        ("startswith", [Argument::Value(part)]) => Some(Query::Call(
+            "starts_with",
+            vec![subject, part.query.clone()],
+        )),
+        ("endswith", [Argument::Value(part)]) => {
+            Some(Query::Call("ends_with", vec![subject, part.query.clone()]))
+        }
+        ("join", [Argument::Value(list)]) if matches!(subject, Query::Constant(_)) => {
+            Some(Query::Call("join", vec![subject, list.query.clone()]))
+        }
+        ("join", [Argument::Value(glue)]) => {
+            Some(Query::Call("join", vec![glue.query.clone(), subject]))
+        }
+        ("sum" | "add", []) => match mapped(subject) {
+            (list, Query::Constant(one)) if one == "`1`" => Some(Query::Call("length", vec![list])),
+            (list, Query::Here) => one("sum", list),
+            (list, each) => one("sum", list.map(each)),
+        },
+        ("sum" | "sumby", [one_each]) => one("sum", subject.map(each(one_each)?)),
+        ("reduce", [Argument::Sum(each)] | [Argument::Sum(each), Argument::Value(_)]) => {
+            if let [_, Argument::Value(start)] = arguments.as_slice()
+                && integer(&start.query) != Some(0)
+            {
+                return None;
+            }
+            one(
+                "sum",
+                if *each == Query::Here {
+                    subject
+                } else {
+                    subject.map(each.clone())
+                },
+            )
+        }
+        ("sort" | "sorted" | "tosorted" | "sortby" | "orderby", arguments) => {
+            sorted(subject, arguments, &each)
+        }
+        ("reverse" | "reversed" | "toreversed", []) => one("reverse", subject),
+        ("max", []) => one("max", subject),
+        ("min", []) => one("min", subject),
+        ("max" | "min" | "maxby" | "minby", [by]) => {
+            let by = match by {
+                Argument::Named(name, by) if name == "key" => each(by)?,
+                Argument::Named(..) => return None,
+                by => each(by)?,
+            };
+            let name = if folded.starts_with("max") {
+                "max_by"
+            } else {
+                "min_by"
+            };
+            Some(Query::Call(
+                name,
+                vec![subject, Query::Reference(by.into())],
+            ))
+        }
+        ("avg" | "average" | "mean", []) => one("avg", subject),
+        ("avgby" | "meanby", [one_each]) => one("avg", subject.map(each(one_each)?)),
+        ("keys", []) if dialect == Some(Dialect::Jq) => {
+            one("sort", Query::Call("keys", vec![subject]))
+        }
+        ("keys" | "keysunsorted", []) => one("keys", subject),
+        ("values", []) => one("values", subject),
+        ("flat" | "flatten", []) => Some(Query::Flat(subject.into())),
+        ("slice", [Argument::Value(from)]) => {
+            Some(subject.slice(format!("{}:", integer(&from.query)?)))
+        }
+        ("slice", [Argument::Value(from), Argument::Value(to)]) => {
+            Some(subject.slice(format!("{}:{}", integer(&from.query)?, integer(&to.query)?)))
+        }
+        ("take" | "limit" | "head" | "first", [Argument::Value(count)]) => {
+            Some(subject.slice(format!(":{}", positive(&count.query)?)))
+        }
+        ("drop" | "skip", [Argument::Value(count)]) => {
+            Some(subject.slice(format!("{}:", positive(&count.query)?)))
+        }
+        ("tonumber" | "number" | "int" | "float" | "parseint" | "parsefloat", []) => {
+            one("to_number", subject)
+        }
+        ("tostring" | "string" | "str" | "stringify" | "dumps", []) => one("to_string", subject),
+        ("type" | "typeof", []) => one("type", subject),
+        ("toarray", []) => one("to_array", subject),
+        ("list" | "tuple" | "from" | "parse" | "loads" | "fromjson", []) => Some(subject),
+        ("abs", []) => one("abs", subject),
+        ("floor", []) => one("floor", subject),
+        ("ceil" | "ceiling", []) => one("ceil", subject),
+        ("not", []) if dialect == Some(Dialect::Jq) => Some(subject.not()),
+        _ => None,
+    }?;
+    Some(Value::one(query))
+}
+
+/// What an argument says of an item.
+fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Query> {
+    match argument {
+        Argument::Lambda(each) => Some(each.clone()),
+        Argument::Value(value) => match (&value.query, dialect) {
+            (Query::Reference(each), _) => Some((**each).clone()),
+            (Query::Constant(_), Some(Dialect::Lodash) | None) => named(text_of(&value.query)?),
+            (Query::Hash(members), Some(Dialect::Lodash)) => {
+                let compared = members.iter().map(|(key, wanted)| {
+                    let field = Query::Field(Query::Here.into(), key.clone());
+                    field.compare("==", wanted.clone())
+                });
+                compared
+                    .reduce(|left, right| Query::Binary(Operator::And, left.into(), right.into()))
+            }
+            // JavaScript's functions as arguments.
+            (Query::Field(base, name), None) if **base == Query::Here && name == "Boolean" => {
+                Some(Query::Here)
+            }
+            (_, Some(Dialect::Jq) | None) if !value.stream || dialect.is_none() => {
+                Some(value.query.clone())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn sorted(
+    subject: Query,
+    arguments: &[Argument],
+    each: &dyn Fn(&Argument) -> Option<Query>,
+) -> Option<Query> {
+    let (mut by, mut descending) = (None, false);
+    for argument in arguments {
+        match argument {
+            Argument::Order {
+                by: key,
+                descending: falls,
+            } => {
+                by = Some(key.clone());
+                descending = *falls;
+            }
+            Argument::Named(name, value) => match (name.as_str(), &**value) {
+                ("key", key) => by = Some(each(key)?),
+                ("reverse", Argument::Value(value)) => match &value.query {
+                    Query::Constant(flag) => descending = flag == "`true`",
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            Argument::Value(value) if by.is_some() => match text_of(&value.query)? {
+                "desc" => descending = true,
+                "asc" => {}
+                _ => return None,
+            },
+            other => by = Some(each(other)?),
+        }
+    }
+    let list = match by.filter(|by| *by != Query::Here) {
+        Some(by) => Query::Call("sort_by", vec![subject, Query::Reference(by.into())]),
+        None => Query::Call("sort", vec![subject]),
+    };
+    Some(if descending {
+        Query::Call("reverse", vec![list])
+    } else {
+        list
+    })
+}
+
+/// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.
+fn selected(each: &Query, list: &Query) -> Option<Query> {
+    match each {
+        Query::Filter(base, predicate, Of::Whole) if **base == Query::Here => {
+            Some(list.clone().filter((**predicate).clone()))
+        }
+        Query::Field(base, name) => Some(Query::Field(selected(base, list)?.into(), name.clone())),
+        Query::Index(base, at, _) => {
+            Some(Query::Index(selected(base, list)?.into(), *at, Of::Item))
+        }
+        Query::Pipe(base, rest) | Query::Sub(base, rest) => {
+            Some(Query::Sub(selected(base, list)?.into(), rest.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// A list and what is taken of each item.
+fn mapped(query: Query) -> (Query, Query) {
+    match query {
+        Query::Sub(base, each) => match *base {
+            Query::Each(list) => (*list, *each),
+            base => (Query::Sub(base.into(), each), Query::Here),
+        },
+        other => (other, Query::Here),
+    }
+}
+
+/// A path of names and indexes, on a value.
+fn after(subject: Query, path: Query) -> Option<Query> {
+    match path {
+        Query::Here => Some(subject),
+        Query::Field(base, name) => Some(Query::Field(after(subject, *base)?.into(), name)),
+        Query::Index(base, at, of) => Some(Query::Index(after(subject, *base)?.into(), at, of)),
+        _ => None,
+    }
+}
+
+fn integer(query: &Query) -> Option<i64> {
+    match query {
+        Query::Constant(text) => text.strip_prefix('`')?.strip_suffix('`')?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn positive(query: &Query) -> Option<i64> {
+    integer(query).filter(|count| *count >= 0)
+}

@@ -1,0 +1,166 @@
+//! Expressions of other query languages and of programs, read as JMESPath where their meaning is the same.
+//!
+//! One tolerant [parser](parse) reads paths, projections, filters, calls and constructions as jq, JSONPath, JavaScript,
+//! Python, XPath and lodash spell them, into one tree, a [`Query`](query::Query), which is written as JMESPath. What the tree
+//! cannot say is not translated: arithmetic, variables of an outer function, a search at any depth.
+//!
+//! # Invariants
+//!
+//! - Nothing is translated that is JMESPath but for what the other repairs put right.
+//! - A translation holds nothing that would be translated again.
+//! - Nesting, the number of tokens and the work on them are bounded.
+
+mod call;
+mod parse;
+mod query;
+mod slashes;
+#[cfg(test)]
+mod tests;
+
+use self::{parse::Parser, query::Query};
+use super::Rule;
+use crate::error::{Dialect, Foreign};
+use crate::token::{Kind, Tokens};
+
+impl Dialect {
+    /// The rule that reads it.
+    fn rule(self) -> Rule {
+        match self {
+            Self::Jq => Rule::Jq,
+            Self::JsonPath => Rule::JsonPath,
+            Self::JavaScript => Rule::JavaScript,
+            Self::Python => Rule::Python,
+            Self::XPath => Rule::XPath,
+            Self::Lodash => Rule::Lodash,
+        }
+    }
+}
+
+/// The language of an expression that is not JMESPath, and the part of it that JMESPath can say.
+///
+/// ```
+/// # use crossfeed_jmespath::{Dialect, repair::foreign};
+/// let found = foreign("[.items[] | .url | ascii_downcase]", &|_| false).unwrap();
+/// assert_eq!(found.dialect, Dialect::Jq);
+/// assert_eq!(found.understood.as_deref(), Some("items[*].url"));
+/// assert!(foreign("items[*].url", &|_| false).is_none());
+/// ```
+pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Foreign> {
+    let tokens = Tokens::new(expression);
+    let dialect = detected(&tokens, has_key)?;
+    let mut found = Foreign {
+        dialect,
+        understood: None,
+        complete: false,
+    };
+    if tokens.len() > MAX_TOKENS {
+        return Some(found);
+    }
+    if dialect == Dialect::XPath {
+        let query = slashes::read(expression, has_key);
+        found.complete = query.is_some();
+        found.understood = query.map(|query| query.to_jmespath(false));
+        return Some(found);
+    }
+    let mut parser = Parser::new(&tokens, Some(dialect), has_key);
+    let whole = parser.whole();
+    found.complete = whole.is_some();
+    let understood = whole.or_else(|| parser.understood.take());
+    found.understood = understood
+        .filter(|query| *query != Query::Here)
+        .map(|query| query.to_jmespath(false));
+    Some(found)
+}
+
+/// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
+const MAX_TOKENS: usize = 400;
+
+/// The expression in JMESPath, if it is written in another language or calls functions as another one does. `flipped` reads
+/// the arguments of `map` in the other order where both are possible.
+pub(super) fn translated(
+    tokens: &Tokens<'_>,
+    has_key: &dyn Fn(&str) -> bool,
+    flipped: bool,
+) -> Option<(Rule, String)> {
+    if tokens.len() > MAX_TOKENS {
+        return None;
+    }
+    let dialect = detected(tokens, has_key);
+    if dialect == Some(Dialect::XPath) {
+        let query = slashes::read(tokens.source(), has_key)?;
+        return Some((Rule::XPath, query.to_jmespath(false)));
+    }
+    let mut parser = Parser::new(tokens, dialect, has_key);
+    parser.flipped = flipped;
+    let query = parser.whole()?;
+    let rule = parser.rule?;
+    let text = query.to_jmespath(dialect.is_none());
+    (text != tokens.source()).then_some((rule, text))
+}
+
+/// The language whose signs an expression bears; nothing for JMESPath, also with what other repairs put right.
+fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Dialect> {
+    if slashes::is_path(tokens.source()) {
+        return Some(Dialect::XPath);
+    }
+    let found = |what: &dyn Fn(usize) -> bool| (0..tokens.len()).any(what);
+    let word = |at: usize, word: &str| tokens.kind(at) == Kind::Word && tokens.text(at) == word;
+    let calls = |at: usize, names: &[&str]| tokens.is_call(at) && names.contains(&tokens.text(at));
+    let is_arrow = |at: usize| {
+        tokens.kind(at) == Kind::Assign
+            && tokens.kind(at + 1) == Kind::Gt
+            && tokens.touches_next(at)
+    };
+    if found(&is_arrow) {
+        return Some(Dialect::JavaScript);
+    }
+    if word(0, "_") && tokens.kind(1) == Kind::Dot {
+        return Some(Dialect::Lodash);
+    }
+    let is_python = |at: usize| {
+        word(at, "lambda") && tokens.kind(at + 1) == Kind::Word
+            || word(at, "for") && (word(at + 2, "in") || word(at + 4, "in"))
+            || calls(at, &["sorted", "next", "reversed", "tuple"])
+            || (tokens.behind(at, 1).is_comparator() || word(at.wrapping_sub(1), "is"))
+                && ["None", "True", "False"].iter().any(|name| word(at, name))
+            || tokens.kind(at).ends_operand() && word(at + 1, "in") && tokens.kind(at + 2).is_name()
+    };
+    if found(&is_python) {
+        return Some(Dialect::Python);
+    }
+    let is_script = |at: usize| {
+        let chained = tokens.text(at) == "?" && tokens.kind(at + 1) == Kind::Dot;
+        let spread = tokens.kind(at) == Kind::DotDot && tokens.kind(at + 1) == Kind::Dot;
+        let strict = matches!(tokens.kind(at), Kind::Eq | Kind::Ne)
+            && tokens.kind(at + 1) == Kind::Assign
+            && tokens.touches_next(at);
+        let object = matches!(
+            tokens.text(at),
+            "Object" | "Math" | "JSON" | "Array" | "Number"
+        ) && tokens.kind(at + 1) == Kind::Dot
+            && tokens.is_call(at + 2);
+        chained && tokens.touches_next(at) || spread || strict || object
+    };
+    if found(&is_script) {
+        return Some(Dialect::JavaScript);
+    }
+    if tokens.kind(0) == Kind::Dollar && tokens.kind(1) != Kind::LBrace {
+        return Some(Dialect::JsonPath);
+    }
+    let is_jq = |at: usize| {
+        let before = tokens.behind(at, 1);
+        let opens = at == 0
+            || matches!(before, Kind::Pipe | Kind::LParen)
+            || matches!(before, Kind::LBracket | Kind::Colon) && tokens.kind(0) != Kind::Word;
+        let stage = before == Kind::Pipe
+            && matches!(tokens.kind(at + 1), Kind::Pipe | Kind::Edge)
+            && tokens.kind(at) == Kind::Word
+            && call::STAGES.contains(&tokens.text(at))
+            && !has_key(tokens.text(at));
+        let dots = tokens.kind(at) == Kind::Dot && opens;
+        dots || stage
+            || calls(at, &["select"])
+            || word(at, "as") && tokens.kind(at + 1) == Kind::Dollar
+    };
+    found(&is_jq).then_some(Dialect::Jq)
+}

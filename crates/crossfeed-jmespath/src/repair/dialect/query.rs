@@ -1,0 +1,367 @@
+//! What a foreign expression asks for, and how JMESPath says it.
+
+use super::super::edit::spelled;
+
+/// Whether an operation is on a whole list, or on each item of the projection that gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Whole,
+    Item,
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Or,
+    And,
+    Comparison(&'static str),
+}
+
+/// An expression of any dialect, as far as JMESPath can say it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Query {
+    /// The value itself; within a filter or a projection, the item.
+    Here,
+    /// A member, its name as JMESPath spells it.
+    Field(Box<Query>, String),
+    Index(Box<Query>, i64, Of),
+    /// A slice, with its bounds as they are written.
+    Slice(Box<Query>, String, Of),
+    /// A list of which what follows takes each item.
+    Each(Box<Query>),
+    /// The values of an object, likewise.
+    Values(Box<Query>),
+    Flat(Box<Query>),
+    Filter(Box<Query>, Box<Query>, Of),
+    /// The second evaluated on what the first gives, or on each item that it projects.
+    Sub(Box<Query>, Box<Query>),
+    /// The second evaluated on what the first gives as a whole.
+    Pipe(Box<Query>, Box<Query>),
+    Call(&'static str, Vec<Query>),
+    Reference(Box<Query>),
+    Not(Box<Query>),
+    Binary(Operator, Box<Query>, Box<Query>),
+    /// A string or a literal, as JMESPath spells it.
+    Constant(String),
+    List(Vec<Query>),
+    Hash(Vec<(String, Query)>),
+}
+
+impl Query {
+    pub(super) fn field(self, name: &str) -> Self {
+        Self::Field(self.into(), spelled(name))
+    }
+
+    pub(super) fn index(self, at: i64) -> Self {
+        Self::Index(self.into(), at, Of::Whole)
+    }
+
+    pub(super) fn slice(self, bounds: String) -> Self {
+        Self::Slice(self.into(), bounds, Of::Whole)
+    }
+
+    /// `each` evaluated on every item.
+    pub(super) fn map(self, each: Self) -> Self {
+        Self::Sub(Box::new(Self::Each(self.into())), each.into())
+    }
+
+    pub(super) fn filter(self, predicate: Self) -> Self {
+        Self::Filter(self.into(), predicate.into(), Of::Whole)
+    }
+
+    pub(super) fn not(self) -> Self {
+        Self::Not(self.into())
+    }
+
+    pub(super) fn compare(self, operator: &'static str, other: Self) -> Self {
+        Self::Binary(Operator::Comparison(operator), self.into(), other.into())
+    }
+
+    pub(super) fn number(number: &str) -> Self {
+        Self::Constant(format!("`{number}`"))
+    }
+
+    /// The expression in JMESPath. With `words`, names stand as they were written, so that the other repairs can
+    /// judge which of them are strings.
+    pub(super) fn to_jmespath(&self, words: bool) -> String {
+        Writer { words }.write(self).text
+    }
+}
+
+/// How tightly the outermost operator of a text binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Pipe,
+    Or,
+    And,
+    Compare,
+    Not,
+    Path,
+}
+
+/// What the text of an expression begins with, as far as it matters behind another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    /// `@` alone: nothing to say behind another expression.
+    Here,
+    /// A name, a call, a brace: after a dot.
+    Dotted,
+    /// A subscript: directly.
+    Subscript,
+    /// Nothing that can go on a path.
+    Other,
+}
+
+struct Written {
+    text: String,
+    level: Level,
+    begins: Begins,
+    /// How many list projections are going on, one in another.
+    projections: usize,
+}
+
+impl Written {
+    fn new(text: String, level: Level, begins: Begins) -> Self {
+        Self {
+            text,
+            level,
+            begins,
+            projections: 0,
+        }
+    }
+
+    fn projecting(mut self, more: usize) -> Self {
+        self.projections += more;
+        self
+    }
+
+    /// The text with a dot and a name, call or brace behind it.
+    fn dotted(mut self, rest: &str) -> Self {
+        if self.begins == Begins::Here {
+            return Self {
+                text: rest.to_owned(),
+                begins: Begins::Dotted,
+                ..self
+            };
+        }
+        self.text.push('.');
+        self.text.push_str(rest);
+        self
+    }
+
+    /// The text with a subscript behind it.
+    fn subscripted(mut self, subscript: &str) -> Self {
+        if self.begins == Begins::Here {
+            return Self {
+                text: subscript.to_owned(),
+                begins: Begins::Subscript,
+                ..self
+            };
+        }
+        self.text.push_str(subscript);
+        self
+    }
+
+    /// The text with all projections ended.
+    fn stopped(mut self) -> Self {
+        if self.projections > 0 {
+            self.text.push_str(" | ");
+            self.level = Level::Pipe;
+            self.projections = 0;
+        }
+        self
+    }
+
+    fn enclosed(self, level: Level) -> String {
+        if self.level < level {
+            format!("({})", self.text)
+        } else {
+            self.text
+        }
+    }
+}
+
+struct Writer {
+    words: bool,
+}
+
+impl Writer {
+    fn write(&self, query: &Query) -> Written {
+        match query {
+            Query::Here => Written::new("@".to_owned(), Level::Path, Begins::Here),
+            Query::Field(base, name) => self.base(base).dotted(name),
+            Query::Index(base, at, of) => self.on(base, *of).subscripted(&format!("[{at}]")),
+            Query::Slice(base, bounds, of) => {
+                let on = self.on(base, *of);
+                on.subscripted(&format!("[{bounds}]")).projecting(1)
+            }
+            Query::Each(base) => {
+                let base = self.base(base);
+                match base.projections {
+                    1 => base,
+                    0 => base.subscripted("[*]").projecting(1),
+                    _ => base.stopped().subscripted("[*]").projecting(1),
+                }
+            }
+            Query::Values(base) => self.base(base).dotted("*").projecting(1),
+            Query::Flat(base) => {
+                // Each item of a list, flattened, is the list flattened.
+                let base = match &**base {
+                    Query::Each(list) => self.base(list),
+                    base => self.base(base),
+                };
+                let mut flat = base.subscripted("[]");
+                flat.projections = 1;
+                flat
+            }
+            Query::Filter(base, predicate, of) => {
+                let predicate = self.write(predicate).enclosed(Level::Or);
+                let on = self.on(base, *of);
+                on.subscripted(&format!("[?{predicate}]")).projecting(1)
+            }
+            Query::Sub(base, each) => self.sub(base, each),
+            Query::Pipe(first, second) => {
+                let (first, second) = (self.write(first).text, self.write(second));
+                let text = format!("{first} | {}", second.text);
+                let piped = Written::new(text, Level::Pipe, Begins::Other);
+                piped.projecting(second.projections)
+            }
+            Query::Call(name, arguments) => {
+                let arguments: Vec<_> = arguments.iter().map(|one| self.argument(one)).collect();
+                let text = format!("{name}({})", arguments.join(", "));
+                Written::new(text, Level::Path, Begins::Dotted)
+            }
+            Query::Reference(each) => {
+                let text = format!("&{}", self.write(each).enclosed(Level::Or));
+                Written::new(text, Level::Or, Begins::Other)
+            }
+            Query::Not(inner) => {
+                let simple = match &**inner {
+                    Query::Here | Query::Call(..) => true,
+                    Query::Field(base, _) => **base == Query::Here,
+                    _ => false,
+                };
+                let inner = self.write(inner).text;
+                let text = if simple {
+                    format!("!{inner}")
+                } else {
+                    format!("!({inner})")
+                };
+                Written::new(text, Level::Not, Begins::Other)
+            }
+            Query::Binary(operator, left, right) => {
+                let (sign, level) = match operator {
+                    Operator::Or => ("||", Level::Or),
+                    Operator::And => ("&&", Level::And),
+                    Operator::Comparison(sign) => (*sign, Level::Compare),
+                };
+                let (tighter, compares) = match operator {
+                    Operator::Or => (Level::And, false),
+                    Operator::And => (Level::Compare, false),
+                    Operator::Comparison(_) => (Level::Not, true),
+                };
+                let loose = if compares { tighter } else { level };
+                let [left, right] = [(left, right, loose), (right, left, tighter)].map(
+                    |(operand, other, level)| {
+                        let is_field = !self.words
+                            && compares
+                            && !matches!(**other, Query::Constant(_))
+                            && is_lone_field(operand);
+                        let mark = if is_field { "@." } else { "" };
+                        format!("{mark}{}", self.write(operand).enclosed(level))
+                    },
+                );
+                Written::new(format!("{left} {sign} {right}"), level, Begins::Other)
+            }
+            Query::Constant(text) => Written::new(text.clone(), Level::Path, Begins::Other),
+            Query::List(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.write(item).text).collect();
+                let text = format!("[{}]", items.join(", "));
+                Written::new(text, Level::Path, Begins::Dotted)
+            }
+            Query::Hash(members) => {
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|(key, value)| format!("{key}: {}", self.write(value).text))
+                    .collect();
+                let text = format!("{{{}}}", members.join(", "));
+                Written::new(text, Level::Path, Begins::Dotted)
+            }
+        }
+    }
+
+    /// A text that a path can go on from.
+    fn base(&self, query: &Query) -> Written {
+        let base = self.write(query);
+        match base.level {
+            Level::Path | Level::Pipe => base,
+            _ => Written::new(format!("({})", base.text), Level::Path, Begins::Other),
+        }
+    }
+
+    /// A text that a subscript follows: on a whole list, all projections end first.
+    fn on(&self, query: &Query, of: Of) -> Written {
+        match query {
+            // Each item of a list, taken whole, is the list.
+            Query::Each(list) if of == Of::Whole => self.base(list).ended(of),
+            _ => self.base(query).ended(of),
+        }
+    }
+
+    fn sub(&self, base: &Query, each: &Query) -> Written {
+        let (on, body) = (self.base(base), self.write(each));
+        match body.begins {
+            Begins::Here if body.level == Level::Path => on,
+            Begins::Dotted if body.level == Level::Path => {
+                on.dotted(&body.text).projecting(body.projections)
+            }
+            Begins::Subscript if body.level == Level::Path => {
+                on.subscripted(&body.text).projecting(body.projections)
+            }
+            _ if on.projections == 0 => {
+                let body = body.enclosed(Level::Or);
+                let text = if on.begins == Begins::Here {
+                    body
+                } else {
+                    format!("{} | {body}", on.text)
+                };
+                Written::new(text, Level::Pipe, Begins::Other)
+            }
+            _ => {
+                let list = match base {
+                    Query::Each(list) => self.write(list).text,
+                    _ => on.text,
+                };
+                let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
+                Written::new(text, Level::Path, Begins::Dotted)
+            }
+        }
+    }
+
+    fn argument(&self, query: &Query) -> String {
+        let text = self.write(query).text;
+        // A lone word in quotes may be taken for a string.
+        if !self.words && is_lone_field(query) && text.starts_with('"') {
+            return format!("@.{text}");
+        }
+        text
+    }
+}
+
+impl Written {
+    fn ended(self, of: Of) -> Self {
+        match of {
+            Of::Whole if self.projections > 0 => {
+                let mut stopped = self.stopped();
+                // The subscript follows the pipe.
+                stopped.begins = Begins::Other;
+                stopped
+            }
+            _ => self,
+        }
+    }
+}
+
+fn is_lone_field(query: &Query) -> bool {
+    matches!(query, Query::Field(base, _) if **base == Query::Here)
+}
