@@ -6,7 +6,7 @@ use crate::{
     lineage::LineageEntry,
     resolve::Step,
     reveal::UnredactedItem,
-    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial},
+    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial, reshaped},
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
@@ -16,6 +16,8 @@ use std::collections::{HashMap, HashSet};
 
 /// The most values of one call for which fitting selectors are searched.
 const MAX_SUGGESTIONS: usize = 5;
+/// How many selectors of another shape are offered before the best of all.
+const MAX_RESHAPED: usize = 2;
 /// The most bytes that references may have brought in beside such a value.
 const MAX_BYTES_BESIDE: usize = 1 << 20;
 
@@ -47,11 +49,11 @@ impl ResolveJob {
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
                 let fitting = trial.filter(nearest, &mut fits);
-                if fitting.is_empty() {
-                    offer(trial, &parameter.intent, &mut fits)
-                } else {
-                    fitting
+                if !fitting.is_empty() {
+                    return fitting;
                 }
+                let reshaped: Vec<_> = nearest.iter().flat_map(|near| reshaped(near)).collect();
+                offer(trial, &reshaped, &parameter.intent, &mut fits)
             });
             if let Some(better) = better.filter(|better| !better.is_empty()) {
                 *nearest = better;
@@ -131,7 +133,9 @@ impl ResolveJob {
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
         let intent = ParameterIntent::for_argument(schema.as_value(), &link.at);
-        let fitting = self.on(stored, |trial| offer(trial, &intent, &mut fits));
+        let report = source.report.as_ref();
+        let reshaped = report.map_or_else(Vec::new, |report| reshaped(&report.evaluated));
+        let fitting = self.on(stored, |trial| offer(trial, &reshaped, &intent, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
         }
@@ -182,7 +186,19 @@ impl ResolveJob {
     }
 }
 
-fn offer(trial: &Trial<'_, '_>, intent: &ParameterIntent, fits: &mut FitTest<'_>) -> Vec<String> {
-    let found = trial.fitting(intent, OFFERED, fits);
-    found.into_iter().map(|found| found.selector).collect()
+/// The selectors that fit: first those that have another shape than what was written, then the best of all.
+fn offer(
+    trial: &Trial<'_, '_>,
+    reshaped: &[String],
+    intent: &ParameterIntent,
+    fits: &mut FitTest<'_>,
+) -> Vec<String> {
+    let mut offered = trial.filter(reshaped, fits);
+    offered.truncate(MAX_RESHAPED);
+    for found in trial.fitting(intent, OFFERED, fits) {
+        if offered.len() < OFFERED && !offered.contains(&found.selector) {
+            offered.push(found.selector);
+        }
+    }
+    offered
 }

@@ -514,3 +514,40 @@ async fn one_datum_has_one_root() {
     let shown = shown.unwrap().json;
     assert!(!shown.contains("content[0].text."), "{shown}");
 }
+
+#[tokio::test]
+async fn what_has_the_wrong_shape_is_written_for_the_right_one() {
+    let session = Engine::in_memory(EngineOptions::default());
+    let session = session.session(Scope::parse("t", "p", "s").unwrap());
+    let users =
+        json!({"users": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}], "title": "t"});
+    record(&session, "c", ToolResult::json(users.to_string())).await;
+    let check = async |schema: Value, select: &str, expected: &str| {
+        let schema = json!({"type": "object", "properties": {"to": schema}});
+        let schema = InputSchema::compile(schema).unwrap();
+        let arguments = json!({"to": {"$tool": "c", "$select": select}});
+        let error = session.resolve(arguments, Some(&schema)).await.unwrap_err();
+        let advice = error.failures()[0].body().advice.unwrap();
+        let offered = advice.lines().last().unwrap();
+        assert!(offered.starts_with(expected), "{select}: {advice}");
+    };
+    let string = || json!({"type": "string"});
+    let strings = || json!({"type": "array", "items": {"type": "string"}});
+    check(
+        string(),
+        "users[*].name",
+        "try: users[0].name, join(', ', users[*].name)",
+    )
+    .await;
+    check(string(), "usrs[*].name", "try: users[0].name").await;
+    check(string(), "users.name", "try: users[0].name").await;
+    check(strings(), "users.name", "try: users[*].name").await;
+    check(strings(), "users[0].name", "try: users[*].name").await;
+    check(string(), "name", "try: users[0].name").await;
+    check(
+        string(),
+        "users[?name == 'ada'].name",
+        "try: users[?name == 'Ada'].name | [0]",
+    )
+    .await;
+}

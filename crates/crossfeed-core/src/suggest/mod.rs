@@ -3,11 +3,13 @@
 mod intent;
 mod parameter;
 mod place;
+mod reshape;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use intent::ParameterIntent;
 pub use parameter::{ParameterError, ParameterSchema};
+pub(crate) use reshape::reshaped;
 
 use crate::{
     paths::{Candidate, candidates, member, relevance},
