@@ -21,6 +21,7 @@ mod introspection;
 mod javascript;
 mod jmespath_suite;
 mod laws;
+mod mistakes;
 mod near_misses;
 mod own_suite;
 mod projection_laws;
