@@ -135,7 +135,7 @@ impl<'a> Ground<'a> {
         let text = || given.root.to_string();
         let canonical = match given.shape {
             Shape::File => json!({"content": text()}).to_string(),
-            Shape::Parts => json!(["10 issues found.", text()]).to_string(),
+            Shape::Parts => json!(["Found 10 entries.", text()]).to_string(),
             _ => text(),
         };
         let goals = goals::goals(given).into_iter();
@@ -165,7 +165,7 @@ impl<'a> Ground<'a> {
     }
 
     fn most(&self, class: usize) -> usize {
-        if self.given.tuned && class % 2 == 0 {
+        if self.given.tuned && class.is_multiple_of(2) {
             TUNING_CASES
         } else {
             CASES
@@ -280,7 +280,7 @@ impl<'a> Ground<'a> {
         let attempt = self
             .world
             .play(tool, case.arguments, case.parameter, case.meant);
-        let half = if self.given.tuned && case.class % 2 == 0 {
+        let half = if self.given.tuned && case.class.is_multiple_of(2) {
             Half::Tuning
         } else {
             Half::HeldOut
@@ -332,7 +332,7 @@ fn parameter(goal: &Goal, seed: u64) -> String {
     let mut goal = goal.clone();
     let field = goal.field_mut().and_then(|field| field.pop());
     let plain = |field: &String| goals::name(field) == *field;
-    match field.filter(plain).filter(|_| seed % 2 == 0) {
+    match field.filter(plain).filter(|_| seed.is_multiple_of(2)) {
         Some(field) if field != "note" => field,
         _ => match goal.form {
             Form::Project(_) | Form::Filter(..) | Form::Slice(..) | Form::Hash(_) => "values",

@@ -48,9 +48,12 @@ fn single(value: &Value) -> String {
 
 /// `.a.b`, with `["a-b"]` where a name is not plain.
 fn dots(path: &[String]) -> String {
-    let step = |field: &String| match is_plain(field) {
-        true => format!(".{field}"),
-        false => format!("[{}]", quoted(field)),
+    let step = |field: &String| {
+        if is_plain(field) {
+            format!(".{field}")
+        } else {
+            format!("[{}]", quoted(field))
+        }
     };
     path.iter().map(step).collect()
 }
@@ -194,9 +197,12 @@ pub(crate) fn jsonpath(goal: &Goal) -> Vec<String> {
             .collect::<String>()
     };
     let dot = |path: &[String]| {
-        let step = |field: &String| match is_plain(field) {
-            true => format!(".{field}"),
-            false => format!("['{field}']"),
+        let step = |field: &String| {
+            if is_plain(field) {
+                format!(".{field}")
+            } else {
+                format!("['{field}']")
+            }
         };
         path.iter().map(step).collect::<String>()
     };
@@ -433,9 +439,10 @@ pub(crate) fn python(goal: &Goal) -> Vec<String> {
     let Some((first, rest)) = goal.root.split_first() else {
         return Vec::new();
     };
-    let items = match is_plain(first) {
-        true => format!("{first}{}", sub(rest)),
-        false => format!("data{}", sub(&goal.root)),
+    let items = if is_plain(first) {
+        format!("{first}{}", sub(rest))
+    } else {
+        format!("data{}", sub(&goal.root))
     };
     let named = format!("data{}", sub_single(&goal.root));
     let constant = |value: &Value| match value {

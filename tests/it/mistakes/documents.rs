@@ -35,7 +35,7 @@ pub(crate) struct Given {
 }
 
 /// A file, its shape, the tool and the call. Every other one is held out.
-const FILES: [(&str, Shape, &str, &str); 16] = [
+const FILES: [(&str, Shape, &str, &str); 18] = [
     ("search.json", Shape::Json, "search_issues", "call_3"),
     ("browsers.json", Shape::Json, "list_browsers", "call_4"),
     (
@@ -92,6 +92,18 @@ const FILES: [(&str, Shape, &str, &str); 16] = [
         "git_diff",
         "toolu_01Lk3Jh6Gf9Ds2Aq5Wz8Xe1R",
     ),
+    (
+        "statuses.json",
+        Shape::Parts,
+        "get_combined_status",
+        "call_13",
+    ),
+    (
+        "offerings.json",
+        Shape::Parts,
+        "describe_offerings",
+        "call_14",
+    ),
 ];
 
 impl Given {
@@ -136,7 +148,7 @@ impl Given {
                     .to_string(),
             ),
             Shape::Parts => ToolResult::mcp(
-                json!({"content": [part("10 issues found."), part(&text)]}).to_string(),
+                json!({"content": [part("Found 10 entries."), part(&text)]}).to_string(),
             ),
         };
         result.with_tool(self.tool)

@@ -147,7 +147,7 @@ impl Goal {
             Form::Greatest(by, field) => format!("max_by({items}, &{}){}", dotted(by), then(field)),
             Form::Sum(field) => format!("sum({root}[*]{})", then(field)),
             Form::Max(field) => format!("max({root}[*]{})", then(field)),
-            Form::Hash(pairs) => format!("{root}[*].{{{}}}", members(pairs, |path| dotted(path))),
+            Form::Hash(pairs) => format!("{root}[*].{{{}}}", members(pairs, dotted)),
             Form::Line(index) => format!("lines(@)[{index}]"),
             Form::Lines => "length(lines(@))".to_owned(),
         }

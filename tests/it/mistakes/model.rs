@@ -198,6 +198,9 @@ fn next_tries(
         for offered in offers(offered) {
             let next = match offered {
                 Offer::Json(reference) => put(arguments, at, reference, parameter),
+                Offer::Text(text) if text == "no selector" => without_selector(arguments),
+                // Words, rather than something to write.
+                Offer::Text(text) if text.starts_with("a ") || text.starts_with("to ") => None,
                 Offer::Text(text) => match failure.error.code().as_str() {
                     "result.unknown" | "result.failed" | "result.expired" | "result.pending" => named(arguments, &["$tool", "_tool", "tool"], &text),
                     "reference.malformed" if text == parameter => renamed(arguments, parameter),
@@ -337,6 +340,23 @@ fn named(arguments: &Value, keys: &[&str], text: &str) -> Option<Value> {
     }
     let mut arguments = arguments.clone();
     change(&mut arguments, keys, text).then_some(arguments)
+}
+
+/// The arguments with references to whole results.
+fn without_selector(arguments: &Value) -> Option<Value> {
+    fn change(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.retain(|key, _| !matches!(key.as_str(), "$select" | "_select" | "select"));
+                members.values_mut().for_each(change);
+            }
+            Value::Array(items) => items.iter_mut().for_each(change),
+            _ => {}
+        }
+    }
+    let mut arguments = arguments.clone();
+    change(&mut arguments);
+    Some(arguments)
 }
 
 /// The arguments with the one entry of the map, or list, for this parameter.

@@ -254,21 +254,24 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         }
     }),
     ("a colon for the dot", |said| {
-        match said.selector.starts_with(['[', '@']) {
-            false => said.alone(&["CALL:SELECTOR", "CALL#SELECTOR"]),
-            true => Vec::new(),
+        if said.selector.starts_with(['[', '@']) {
+            Vec::new()
+        } else {
+            said.alone(&["CALL:SELECTOR", "CALL#SELECTOR"])
         }
     }),
     ("an arrow or a pipe for the dot", |said| {
-        match said.selector.starts_with(['[', '@']) {
-            false => said.alone(&["CALL->SELECTOR", "CALL | SELECTOR", "CALL => SELECTOR"]),
-            true => Vec::new(),
+        if said.selector.starts_with(['[', '@']) {
+            Vec::new()
+        } else {
+            said.alone(&["CALL->SELECTOR", "CALL | SELECTOR", "CALL => SELECTOR"])
         }
     }),
     ("the tool's name in a template", |said| {
-        match said.selector.starts_with(['[', '@']) {
-            false => said.alone(&["{{TOOL.SELECTOR}}", "${TOOL.SELECTOR}"]),
-            true => Vec::new(),
+        if said.selector.starts_with(['[', '@']) {
+            Vec::new()
+        } else {
+            said.alone(&["{{TOOL.SELECTOR}}", "${TOOL.SELECTOR}"])
         }
     }),
     ("a template for a template's function", |said| {

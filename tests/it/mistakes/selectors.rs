@@ -173,22 +173,28 @@ fn field(goal: &Goal) -> Option<Path> {
 }
 
 /// The call's own comparison, written otherwise.
-fn compared(goal: &Goal, write: impl Fn(&str, &Value) -> Option<String>) -> Vec<String> {
+fn compared(goal: &Goal, write: impl Fn(&str, &str, &Value) -> Option<String>) -> Vec<String> {
     let mut copy = goal.clone();
     let by = dotted(&copy.by_mut().cloned().unwrap_or_default());
     let Some(is) = copy.literal_mut().cloned() else {
         return Vec::new();
     };
-    let selector = goal.selector();
     let operator = if matches!(goal.form, Form::Above(..)) {
         ">"
     } else {
         "=="
     };
     let from = format!("{by} {operator} {}", literal(&is));
-    write(&by, &is)
-        .map(|to| first_replaced(&selector, &from, &to))
+    write(&by, operator, &is)
+        .map(|to| first_replaced(&goal.selector(), &from, &to))
         .unwrap_or_default()
+}
+
+/// Where it asks for equality.
+fn equal(goal: &Goal, write: impl Fn(&str, &Value) -> String) -> Vec<String> {
+    compared(goal, |by, operator, is| {
+        (operator == "==").then(|| write(by, is))
+    })
 }
 
 fn with_literal(goal: &Goal, change: impl Fn(&Value) -> Option<Value>) -> Vec<String> {
@@ -445,41 +451,36 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     // Filters.
     ("double quotes in the filter", |goal, _| {
-        compared(goal, |by, is| {
-            text(is).map(|is| format!("{by} == {}", Value::from(is)))
+        compared(goal, |by, op, is| {
+            text(is).map(|is| format!("{by} {op} {}", Value::from(is)))
         })
     }),
     ("bare words in the filter", |goal, _| {
-        compared(goal, |by, is| {
+        compared(goal, |by, op, is| {
             text(is)
                 .filter(|is| {
                     is.chars()
                         .all(|char| char.is_ascii_alphanumeric() || "-_.".contains(char))
                 })
-                .map(|is| format!("{by} == {is}"))
+                .map(|is| format!("{by} {op} {is}"))
         })
     }),
     ("bare numbers in the filter", |goal, _| {
-        compared(goal, |by, is| {
-            let operator = if matches!(goal.form, Form::Above(..)) {
-                ">"
-            } else {
-                "=="
-            };
-            (!is.is_string()).then(|| format!("{by} {operator} {is}"))
+        compared(goal, |by, op, is| {
+            (!is.is_string()).then(|| format!("{by} {op} {is}"))
         })
     }),
     ("`=` for `==`", |goal, _| {
-        compared(goal, |by, is| Some(format!("{by} = {}", literal(is))))
+        equal(goal, |by, is| format!("{by} = {}", literal(is)))
     }),
     ("`===` for `==`", |goal, _| {
-        compared(goal, |by, is| Some(format!("{by} === {}", literal(is))))
+        equal(goal, |by, is| format!("{by} === {}", literal(is)))
     }),
     ("`===` and double quotes", |goal, _| {
-        compared(goal, |by, is| Some(format!("{by} === {is}")))
+        equal(goal, |by, is| format!("{by} === {is}"))
     }),
     ("`eq` for `==`", |goal, _| {
-        compared(goal, |by, is| Some(format!("{by} eq {}", literal(is))))
+        equal(goal, |by, is| format!("{by} eq {}", literal(is)))
     }),
     ("`and` for `&&`", |goal, _| {
         replaced(&goal.selector(), " && ", " and ")
@@ -494,7 +495,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
             .collect()
     }),
     ("`not` and parentheses", |goal, _| {
-        compared(goal, |by, is| Some(format!("not({by} != {})", literal(is))))
+        equal(goal, |by, is| format!("not({by} != {})", literal(is)))
     }),
     ("another case of the compared value", |goal, _| {
         with_literal(goal, |is| recased(text(is)?).map(Value::from))
@@ -513,19 +514,21 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         })
     }),
     ("`True` for `true`", |goal, _| {
-        compared(goal, |by, is| {
+        compared(goal, |by, _, is| {
             is.as_bool()
                 .map(|is| format!("{by} == {}", if is { "True" } else { "False" }))
         })
     }),
     ("backticks round a text", |goal, _| {
-        compared(goal, |by, is| text(is).map(|is| format!("{by} == `{is}`")))
+        compared(goal, |by, op, is| {
+            text(is).map(|is| format!("{by} {op} `{is}`"))
+        })
     }),
     ("`@.` in the filter", |goal, _| {
-        compared(goal, |by, is| Some(format!("@.{by} == {is}")))
+        compared(goal, |by, op, is| Some(format!("@.{by} {op} {is}")))
     }),
     ("parentheses in the filter", |goal, _| {
-        compared(goal, |by, is| Some(format!("(@.{by} == {is})")))
+        compared(goal, |by, op, is| Some(format!("(@.{by} {op} {is})")))
     }),
     ("a filter without a question mark", |goal, _| {
         first_replaced(&goal.selector(), "[?", "[")
