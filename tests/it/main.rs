@@ -16,6 +16,7 @@ mod differential;
 mod docs;
 mod engine_traces;
 mod facade;
+mod false_alarms;
 mod hostile;
 mod introspection;
 mod javascript;
