@@ -39,7 +39,7 @@ def example(service, version, operation):
     return examples[operation][0]["output"]
 
 
-write("issues.json", [issue for page in responses("paginate-issues") for issue in page][:10])
+write("issues.json", [issue for page in responses("paginate-issues") for issue in page][:6])
 write("search.json", responses("search-issues")[0])
 write("repository.json", responses("get-repository")[0])
 write("statuses.json", responses("create-status")[3])

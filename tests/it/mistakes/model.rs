@@ -200,7 +200,7 @@ fn next_tries(
                 Offer::Json(reference) => put(arguments, at, reference, parameter),
                 Offer::Text(text) if text == "no selector" => without_selector(arguments),
                 // Words, rather than something to write.
-                Offer::Text(text) if text.starts_with("a ") || text.starts_with("to ") => None,
+                Offer::Text(text) if ["a ", "an ", "or ", "to "].iter().any(|word| text.starts_with(word)) => None,
                 Offer::Text(text) => match failure.error.code().as_str() {
                     "result.unknown" | "result.failed" | "result.expired" | "result.pending" => named(arguments, &["$tool", "_tool", "tool"], &text),
                     "reference.malformed" if text == parameter => renamed(arguments, parameter),
@@ -226,17 +226,25 @@ enum Offer {
     Text(String),
 }
 
-/// What stands after `try: `, separated by commas: references as JSON, selectors and ids as they are.
+/// What stands after `try: `, separated by commas: references as JSON, entries of a references map, selectors and ids as they
+/// are. What follows a semicolon is said for another purpose.
 fn offers(text: &str) -> Vec<Offer> {
     let mut offers = Vec::new();
     let mut rest = text.lines().next().unwrap_or_default().trim();
-    while !rest.is_empty() {
-        if rest.starts_with('{') {
-            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+    while !rest.is_empty() && !rest.starts_with(';') {
+        let map = ["\"_refs\": ", "\"$refs\": "]
+            .into_iter()
+            .find(|key| rest.starts_with(key));
+        let json = &rest[map.map_or(0, str::len)..];
+        if json.starts_with(['{', '[']) && (map.is_some() || json.starts_with('{')) {
+            let mut values = serde_json::Deserializer::from_str(json).into_iter::<Value>();
             if let Some(Ok(value)) = values.next() {
-                rest = rest[values.byte_offset()..].trim_start_matches([',', ' ', ';']);
+                rest = json[values.byte_offset()..].trim_start_matches([',', ' ']);
                 rest = rest.strip_prefix("or ").unwrap_or(rest);
-                offers.push(Offer::Json(value));
+                offers.push(Offer::Json(match map {
+                    Some(key) => json!({key.trim_matches(['"', ':', ' ']): value}),
+                    None => value,
+                }));
                 continue;
             }
         }
@@ -247,7 +255,7 @@ fn offers(text: &str) -> Vec<Offer> {
     offers
 }
 
-/// The first comma outside brackets and quotes.
+/// The first comma or semicolon outside brackets and quotes.
 fn end_of_item(text: &str) -> usize {
     let (mut depth, mut quote) = (0_i32, None);
     for (index, char) in text.char_indices() {
@@ -257,7 +265,7 @@ fn end_of_item(text: &str) -> usize {
             (None, '\'' | '"' | '`') => quote = Some(char),
             (None, '(' | '[' | '{') => depth += 1,
             (None, ')' | ']' | '}') => depth -= 1,
-            (None, ',') if depth == 0 => return index,
+            (None, ',' | ';') if depth == 0 => return index,
             _ => {}
         }
     }
