@@ -125,9 +125,10 @@ impl<'a> Views<'a> {
             arena.open(text, budget).ok()?
         };
         let content = self.envelope.as_ref().and_then(|envelope| {
-            // Without structured content the parts are the canonical value.
-            envelope.get("structuredContent")?;
-            envelope.get("content")
+            let content = envelope.get("content")?;
+            // Without structured content one part alone is the canonical value.
+            let is_beside = envelope.get("structuredContent").is_some();
+            (is_beside || content.len() > Some(1)).then_some(content)
         });
         let parts = content.iter().flat_map(View::items).take(MAX_SHOWN_PARTS);
         let parts = parts.filter_map(|part| open(part.get("text")?)).collect();
@@ -141,21 +142,31 @@ impl<'a> Views<'a> {
         within.unwrap_or_else(|| self.canonical.clone())
     }
 
-    /// The object whose JSON is the one member of the canonical value, if no text part holds other JSON and no name in it
-    /// is that of something else there. In a list `@` would be something else.
+    /// The object whose JSON is the one member of the canonical value, or the one part of several that holds JSON, if no
+    /// name in it is that of something else there. In a list `@` would be something else.
     pub(crate) fn within(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
-        let (key, _) = self.only_member()?;
-        let (parts, member) = self.shown_cursors(arena, budget);
-        let member = member.filter(|member| member.kind() == Kind::Object)?;
+        let member = self.only_member();
+        let is_parts = self.canonical.kind() == Kind::Array && self.canonical.as_cursor().is_none();
+        if member.is_none() && !is_parts {
+            return None;
+        }
+        let (parts, inner) = self.shown_cursors(arena, budget);
         // The first reading of a path.
-        let first = parts.first().copied().unwrap_or(member);
+        let first = parts.first().copied().or(inner)?;
+        let is_only = match inner {
+            Some(inner) => inner.raw() == first.raw(),
+            None => is_parts && parts.len() == 1,
+        };
+        if !is_only || first.kind() != Kind::Object {
+            return None;
+        }
         let within = without_internal(first, arena).ok()?;
         let is_other = |name: &str| {
             let envelope = self.envelope.as_ref();
-            name == key || envelope.is_some_and(|envelope| envelope.get(name).is_some())
+            member.as_ref().is_some_and(|(key, _)| key == name)
+                || envelope.is_some_and(|envelope| envelope.get(name).is_some())
         };
-        let is_plain =
-            first.raw() == member.raw() && !within.members().any(|(name, _)| is_other(&name));
+        let is_plain = !within.members().any(|(name, _)| is_other(&name));
         is_plain.then_some(within)
     }
 

@@ -145,7 +145,7 @@ impl SelectError {
                 let found = found(shape, &distinguished(nearest, expression));
                 let Some(why) = why else { return found };
                 let or_empty = if *defaults {
-                    "; or `$default`, such as `[]`, if nothing may match"
+                    "\nor, if nothing may match: a `$default`, such as `[]`"
                 } else {
                     ""
                 };

@@ -15,21 +15,22 @@ impl<'a> Selector<'a, '_> {
         written: &str,
         text: &'a str,
     ) -> Result<Option<Selection<'a>>, SelectError> {
-        if !text.starts_with(['\'', '`']) {
-            return Ok(None);
-        }
-        let Ok(expression) = self.compiled.get(text) else {
-            return Ok(None);
-        };
-        let Node::Text(inside) = self.arena.keep(expression).root() else {
+        let Some(inside) = self.inside_quotes(text) else {
             return Ok(None);
         };
         let inside = inside.trim();
         let stripped = strip_prefix(inside);
         let is_admitted = |text: &str| !text.is_empty() && self.options.admits(text);
         // A text in quotes within would be read again and again.
-        if !is_admitted(stripped.unwrap_or(inside)) || inside.starts_with(['\'', '`']) {
+        if !is_admitted(stripped.unwrap_or(inside)) || inside.starts_with(QUOTES) {
             return Ok(None);
+        }
+        if text.starts_with('"') {
+            // A quoted name is a path: it comes first.
+            let whole = self.everywhere(written, text, None)?;
+            if whole.is_ok() {
+                return Ok(whole.ok());
+            }
         }
         let found = self.everywhere(written, inside, stripped);
         match found {
@@ -57,4 +58,22 @@ impl<'a> Selector<'a, '_> {
             _ => Ok(None),
         }
     }
+
+    /// The text of a selector that is one literal, valid or not, or one quoted name.
+    fn inside_quotes(&self, text: &'a str) -> Option<&'a str> {
+        if !text.starts_with(QUOTES) {
+            return None;
+        }
+        if let Ok(expression) = self.compiled.get(text)
+            && let Node::Text(inside) = self.arena.keep(expression).root()
+        {
+            return Some(inside);
+        }
+        let quote = text.chars().next()?;
+        let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        let is_one = quote != '\'' && !inside.contains([quote, '\\']);
+        is_one.then_some(inside)
+    }
 }
+
+const QUOTES: [char; 3] = ['\'', '`', '"'];

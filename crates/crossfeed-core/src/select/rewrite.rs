@@ -4,14 +4,14 @@
 
 use super::{Selector, miss::name_similarity};
 use crate::{
-    paths::{candidates, member, raw_string},
+    paths::{candidates, member, raw_string, relevance, synonymous},
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Doubt, EvalError, Expression, Kind, Misread, Place, View, doubts, evaluate,
-    places,
+    Arena, Budget, Doubt, EvalError, Expression, Kind, Misread, Place, PlaceKind, View, doubts,
+    evaluate, places,
 };
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use std::{cmp::Reverse, collections::BinaryHeap, ops::Range, sync::Arc};
 
 /// The most places that are corrected in one selector.
 const MAX_DEPTH: usize = 4;
@@ -19,8 +19,12 @@ const MAX_DEPTH: usize = 4;
 const MAX_TRIES: usize = 32;
 /// The most names that are tried in place of one.
 const MAX_NAMES: usize = 4;
+/// The most names that are tried in place of one that is like none.
+const MAX_LIKELY: usize = 3;
 /// How much less likely than the first correction the others may be.
 const MAX_WORSE: usize = 2;
+/// How like two names of one meaning are.
+const SYNONYM: f64 = 0.62;
 /// The pairs of characters that are compared for one name.
 const MAX_PAIRS: usize = 200_000;
 /// The most members of an object whose names are compared.
@@ -152,6 +156,10 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
                     .map(|path| put_path(text, place, &path))
                     .collect();
                 edits.push(without(text, place));
+                if names.is_empty() {
+                    let likely = likely(doubt).into_iter();
+                    edits.extend(likely.map(|path| put_path(text, place, &path)));
+                }
                 edits.extend(lists.map(|path| put_path(text, place, &path)));
                 edits
             }
@@ -167,18 +175,33 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
                 };
                 replaced(place.start, place.start, &format!("{dot}{path}"))
             });
-            let piped = (!is_first).then(|| replaced(place.start, place.start, " | "));
-            let piped = piped.into_iter();
-            piped.chain(lists).chain([without(text, place)]).collect()
+            let is_object = doubt.around.iter().any(|view| view.kind() == Kind::Object);
+            let piped = (!is_first && is_object).then(|| replaced(place.start, place.start, " | "));
+            let dropped = (!is_first).then(|| replaced(place.start, place.end, ""));
+            let all = piped.into_iter().chain(lists).chain(dropped);
+            all.chain([without(text, place)]).collect()
         }
-        (Misread::NoItems, place) => {
-            let at = place.map_or(0, |place| place.end);
+        (Misread::NoItems, Some(place)) => {
             let lists = lists(doubt, arena, budget).into_iter();
-            let dotted = |path: String| match (at, path.starts_with('[')) {
-                (0, _) | (_, true) => path,
-                _ => format!(".{path}"),
-            };
-            lists.map(|path| replaced(at, at, &dotted(path))).collect()
+            let lists = lists.map(|path| {
+                let dot = if path.starts_with('[') { "" } else { "." };
+                replaced(place.end, place.end, &format!("{dot}{path}"))
+            });
+            // `max(items[0].id)`: the index of the path that ends here.
+            let before = doubt.place.map_or(&[][..], |number| &all[..=number]);
+            let index = before
+                .iter()
+                .rev()
+                .find(|place| place.kind == PlaceKind::Index);
+            let each = index.map(|index| replaced(index.start, index.end, "[*]"));
+            lists.chain(each).collect()
+        }
+        (Misread::NoItems, None) => {
+            let lists = lists(doubt, arena, budget).into_iter();
+            let at = whole(text);
+            lists
+                .filter_map(|path| at.clone().map(|at| replaced(at.start, at.end, &path)))
+                .collect()
         }
         (Misread::Types { found, .. }, Some(place)) => {
             let literal = text.get(place.start..place.end).unwrap_or_default();
@@ -220,6 +243,17 @@ fn without(text: &str, place: Place) -> Option<String> {
     })
 }
 
+/// Where an expression takes the whole value: `@`, or the place before a bracket that projects.
+fn whole(text: &str) -> Option<Range<usize>> {
+    let at = text.find("(@").map(|at| at + 1..at + 2);
+    let begins = |at: usize| {
+        let before = text[..at].trim_end();
+        before.is_empty() || before.ends_with(['(', ',', '|', ':', '[', '{'])
+    };
+    let mut brackets = text.match_indices('[').map(|(at, _)| at);
+    at.or_else(|| brackets.find(|at| begins(*at)).map(|at| at..at))
+}
+
 /// A literal as a value of another type.
 fn retyped(literal: &str, wanted: Kind) -> Option<String> {
     let inside = literal.get(1..literal.len().checked_sub(1)?)?.trim();
@@ -247,6 +281,12 @@ pub(super) fn unquoted(name: &str) -> String {
     inside.unwrap_or(name).to_owned()
 }
 
+/// How like two names are, in spelling or meaning.
+fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
+    let spelled = name_similarity(wanted, name, effort);
+    spelled.or_else(|| synonymous(wanted, name).then_some(SYNONYM))
+}
+
 /// The paths near a name that a doubt misses, from the values around it: of the same or a similar name, first in the
 /// values themselves and then within them.
 pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget) -> Vec<String> {
@@ -259,7 +299,7 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
     };
     for view in &doubt.around {
         for (key, _) in view.members().take(MAX_MEMBERS) {
-            if let Some(likeness) = name_similarity(name, &key, &mut effort) {
+            if let Some(likeness) = likeness(name, &key, &mut effort) {
                 offer(likeness + 1.0, member("", &key));
             }
         }
@@ -270,8 +310,7 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
                 continue;
             };
             let ends_in_item = candidate.selector.ends_with(']');
-            let Some(likeness) = name_similarity(name, last, &mut effort).filter(|_| !ends_in_item)
-            else {
+            let Some(likeness) = likeness(name, last, &mut effort).filter(|_| !ends_in_item) else {
                 continue;
             };
             // What is far away is less likely meant.
@@ -286,6 +325,21 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let names = ranked.into_iter().map(|(_, path)| path);
     names.take(MAX_NAMES).collect()
+}
+
+/// The names around a doubt that a model most likely means by an unknown one.
+fn likely(doubt: &Doubt<'_>) -> Vec<String> {
+    let Some(view) = doubt.around.first() else {
+        return Vec::new();
+    };
+    let keys = view
+        .members()
+        .take(MAX_MEMBERS)
+        .map(|(key, _)| key.into_owned());
+    let mut keys: Vec<_> = keys.collect();
+    keys.sort_by_cached_key(|key| Reverse(relevance(key)));
+    let keys = keys.iter().filter(|key| relevance(key) > 0);
+    keys.take(MAX_LIKELY).map(|key| member("", key)).collect()
 }
 
 /// The paths to lists of objects within the values around a doubt, those nearest to the root and the longest first.

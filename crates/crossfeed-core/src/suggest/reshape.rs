@@ -10,6 +10,9 @@ pub(crate) fn reshaped(selector: &str) -> Vec<String> {
         return Vec::new();
     };
     let is_path = expression.is_plain_path();
+    if let Some(list) = selector.strip_suffix(" | [0]") {
+        return vec![list.to_owned()];
+    }
     let projects = expression.spine().contains(&SpineStep::Each);
     let mut found = Vec::new();
     if projects {

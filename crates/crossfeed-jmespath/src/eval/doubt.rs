@@ -132,12 +132,17 @@ impl<'a> Doubter<'a, '_, '_> {
             Node::Call(Function::NotNull, arguments) => {
                 self.alternatives(arguments, |doubter, part| doubter.walk(part, inputs))
             }
-            Node::Call(_, arguments) => self.call(arguments, inputs),
+            Node::Call(function, arguments) => self.call(*function, arguments, inputs),
             Node::Reference(inner) => self.walk(inner, &[]),
         }
     }
 
-    fn call(&mut self, arguments: &'a [Node], inputs: &[View<'a>]) -> Result<(), EvalError> {
+    fn call(
+        &mut self,
+        function: Function,
+        arguments: &'a [Node],
+        inputs: &[View<'a>],
+    ) -> Result<(), EvalError> {
         // What is referred to is evaluated on the items of the list beside it.
         let list = arguments
             .iter()
@@ -154,8 +159,27 @@ impl<'a> Doubter<'a, '_, '_> {
                     }
                     self.walk(inner, &items)?;
                 }
-                (other, _) => self.walk(other, inputs)?,
+                (other, _) => {
+                    self.walk(other, inputs)?;
+                    if takes_list(function) && !matches!(other, Node::Text(_)) {
+                        self.list(other, inputs)?;
+                    }
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Takes note of an argument that is no list where one is wanted.
+    fn list(&mut self, argument: &'a Node, inputs: &[View<'a>]) -> Result<(), EvalError> {
+        let values = self.values(argument, inputs)?;
+        if values.iter().all(|value| value.kind() != Kind::Array) {
+            let place = match argument {
+                Node::Current => None,
+                _ => self.place.checked_sub(1),
+            };
+            let path = named(node_spine(argument).into_iter());
+            self.doubt(Misread::NoItems, place, path, values.iter())?;
         }
         Ok(())
     }
@@ -271,7 +295,10 @@ impl<'a> Doubter<'a, '_, '_> {
             })?;
         }
         if !is_listed {
-            let place = self.place.checked_sub(1);
+            let place = match projection.source {
+                Node::Current => None,
+                _ => self.place.checked_sub(1),
+            };
             let path = named(node_spine(&projection.source).into_iter());
             self.doubt(Misread::NoItems, place, path, sources.iter())?;
         }
@@ -485,6 +512,23 @@ impl<'a> Evaluator<'a, '_> {
             None => self.follow_built(part, value),
         }
     }
+}
+
+/// Whether a function takes a list, beside texts and references.
+fn takes_list(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Avg
+            | Function::Join
+            | Function::Map
+            | Function::Max
+            | Function::MaxBy
+            | Function::Min
+            | Function::MinBy
+            | Function::Sort
+            | Function::SortBy
+            | Function::Sum
+    )
 }
 
 fn node_spine(node: &Node) -> Vec<SpineStep<'_>> {
