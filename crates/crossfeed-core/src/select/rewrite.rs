@@ -300,7 +300,9 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
     for view in &doubt.around {
         for (key, _) in view.members().take(MAX_MEMBERS) {
             if let Some(likeness) = likeness(name, &key, &mut effort) {
-                offer(likeness + 1.0, member("", &key));
+                // A name of the same meaning is less likely than the name itself farther away.
+                let here = if likeness == SYNONYM { 0.05 } else { 0.15 };
+                offer(likeness + here, member("", &key));
             }
         }
     }
@@ -315,7 +317,8 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
             };
             // What is far away is less likely meant.
             let steps = candidate.selector.matches(['.', '[']).count();
-            let likeness = likeness - steps as f64 / 50.0;
+            let exact = if last == name { 0.2 } else { 0.0 };
+            let likeness = likeness + exact - steps as f64 / 50.0;
             if let Some(each) = candidate.in_each {
                 offer(likeness, each);
             }

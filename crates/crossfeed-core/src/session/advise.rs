@@ -48,12 +48,30 @@ impl ResolveJob {
             let mut fits =
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
-                let fitting = trial.filter(nearest, &mut fits);
-                if !fitting.is_empty() {
-                    return fitting;
+                let mut fitting = Vec::new();
+                for near in nearest.iter() {
+                    let own = trial.filter(std::slice::from_ref(near), &mut fits);
+                    let is_fit = !own.is_empty();
+                    fitting.extend(own);
+                    if !is_fit {
+                        // A list of one value was not meant by what missed.
+                        let mut others = reshaped(near);
+                        others.retain(|other| *other != format!("[{near}]"));
+                        fitting.extend(
+                            trial
+                                .filter(&others, &mut fits)
+                                .into_iter()
+                                .take(MAX_RESHAPED),
+                        );
+                    }
                 }
-                let reshaped: Vec<_> = nearest.iter().flat_map(|near| reshaped(near)).collect();
-                offer(trial, &reshaped, &parameter.intent, &mut fits)
+                let mut seen = HashSet::new();
+                fitting.retain(|near| seen.insert(near.clone()));
+                fitting.truncate(OFFERED);
+                match fitting.is_empty() {
+                    true => offer(trial, &[], &parameter.intent, &mut fits),
+                    false => fitting,
+                }
             });
             if let Some(better) = better.filter(|better| !better.is_empty()) {
                 *nearest = better;

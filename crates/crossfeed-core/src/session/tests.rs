@@ -546,6 +546,12 @@ async fn what_has_the_wrong_shape_is_written_for_the_right_one() {
     check(strings(), "users[0].name", "try: users[*].name").await;
     check(string(), "name", "try: users[0].name").await;
     check(
+        json!({"type": "array"}),
+        "users[0].{n: name}",
+        "try: users[*].{n: name}",
+    )
+    .await;
+    check(
         string(),
         "users[?name == 'ada'].name",
         "try: users[?name == 'Ada'].name | [0]",

@@ -1,7 +1,7 @@
 //! A selector whose value has the wrong shape for a parameter, written for the right one: a list where one value is wanted,
 //! and the other way round.
 
-use crossfeed_jmespath::{Expression, PlaceKind, SpineStep, places};
+use crossfeed_jmespath::{Expression, Place, PlaceKind, SpineStep, places};
 
 /// The selector for one value in place of a list, or for a list in place of one value, the most probable first. They
 /// are guesses: only what fits is offered.
@@ -34,15 +34,19 @@ pub(crate) fn reshaped(selector: &str) -> Vec<String> {
         found.push(each.unwrap_or_else(|| format!("{selector} | [0]")));
         found.push(format!("join(', ', {selector})"));
         found.push(format!("join(', ', map(&to_string(@), {selector}))"));
-    } else if is_path && selector != "@" {
+    } else {
         let places = places(selector);
-        let index = places
-            .iter()
-            .rev()
-            .find(|place| place.kind == PlaceKind::Index);
+        let mut indexes = places.iter();
+        let is_index = |place: &&Place| place.kind == PlaceKind::Index;
+        let index = match is_path {
+            true => indexes.rfind(is_index),
+            false => indexes.find(is_index),
+        };
         found.extend(
             index.map(|index| format!("{}[*]{}", &selector[..index.start], &selector[index.end..])),
         );
+    }
+    if is_path && selector != "@" {
         found.push(format!("{selector}[0]"));
         found.push(format!("[{selector}]"));
     }
@@ -72,6 +76,8 @@ mod tests {
             "users[0].name",
             &["users[*].name", "users[0].name[0]", "[users[0].name]"],
         );
+        check("users[0].{n: name}", &["users[*].{n: name}"]);
+        check("users[?a] | [0]", &["users[?a]"]);
         check("length(users)", &[]);
         check("users[", &[]);
     }
