@@ -10,17 +10,36 @@ fn is_predicate(name: &str) -> bool {
     matches!(name, "contains" | "starts_with" | "ends_with")
 }
 
-/// `path ~ contains(@, "x")` becomes `contains(path, 'x')`; any other tilde goes.
+/// `path ~ contains(@, "x")` becomes `contains(path, 'x')`, and `path =~ "x"` becomes `match(path, 'x')`; any other tilde goes.
 pub(super) fn tilde(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Tilde {
             return;
         }
-        match applied(tokens, index) {
-            Some((first, call)) => edit.replace(first, index + 6, &call),
-            None => edit.remove(index, index),
+        if let Some((first, call)) = applied(tokens, index) {
+            edit.replace(first, index + 6, &call);
+        } else if let Some((first, last, call)) = matched(tokens, index) {
+            edit.replace(first, last, &call);
+        } else {
+            edit.remove(index, index);
         }
     })
+}
+
+/// The call that `=~` with a tilde at `index` means, and the places that it takes.
+fn matched(tokens: &Tokens<'_>, index: usize) -> Option<(usize, usize, String)> {
+    if tokens.behind(index, 1) != Kind::Assign {
+        return None;
+    }
+    let (before, last) = (index.checked_sub(2)?, index + 1);
+    let first = path_start(tokens, before)?;
+    let pattern = match tokens.kind(last) {
+        Kind::Quoted => string(&decode_quoted(tokens.text(last))?),
+        Kind::Raw => tokens.text(last).to_owned(),
+        _ => return None,
+    };
+    let path = tokens.span(first, before)?;
+    Some((first, last, format!("match({path}, {pattern})")))
 }
 
 /// The call that the tilde at `index` means, and where the path in front of it begins.

@@ -25,7 +25,37 @@ pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
     })
 }
 
-/// `and` and `or` between two operands of a filter become `&&` and `||`.
+/// `items[id == 3]` becomes `items[?id == 3]`: a subscript that compares is a filter.
+pub(super) fn filter_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
+    // For each open bracket: its place if it is a subscript, and whether something in it is compared.
+    let mut open: Vec<(Option<usize>, bool)> = Vec::new();
+    let mut filters = Vec::new();
+    for (index, token) in tokens.iter() {
+        if token.kind.is_opener() {
+            let before = tokens.behind(index, 1);
+            let follows = before.is_name() || before.is_closer() || before == Kind::At;
+            let is_subscript = token.kind == Kind::LBracket && follows;
+            open.push((is_subscript.then_some(index), false));
+        } else if token.kind.is_closer() {
+            if let Some((Some(place), true)) = open.pop() {
+                filters.push(place);
+            }
+        } else if (token.kind.is_comparator() || token.kind == Kind::Assign)
+            && let Some((_, compares)) = open.last_mut()
+        {
+            *compares = true;
+        }
+    }
+    filters.sort_unstable();
+    let mut filters = filters.into_iter().peekable();
+    walk(tokens, |edit, _, index| {
+        if filters.next_if_eq(&index).is_some() {
+            edit.replace(index, index, "[?");
+        }
+    })
+}
+
+/// `and`, `or`, `is` and `is not` between two operands of a filter become `&&`, `||`, `==` and `!=`.
 pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
         let kind = tokens.kind(index);
@@ -40,6 +70,10 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
         match tokens.text(index) {
             "and" | "AND" => edit.replace(index, index, "&&"),
             "or" | "OR" => edit.replace(index, index, "||"),
+            "is" | "IS" if matches!(tokens.text(index + 1), "not" | "NOT") => {
+                edit.replace(index, index + 1, "!=");
+            }
+            "is" | "IS" => edit.replace(index, index, "=="),
             _ => {}
         }
     })
@@ -70,26 +104,32 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Strin
     })
 }
 
-/// A bare number, `true`, `false` or `null` that is compared becomes a literal.
-pub(super) fn bare_constant(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
+/// A bare number, `true`, `false` or `null` that is compared becomes a literal, as do `True`, `False` and `None`.
+pub(super) fn bare_constant(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if !tokens.kind(index).is_comparator() {
             return;
         }
         let operands = [lone_before(tokens, index), lone_after(tokens, index)];
         for operand in operands.into_iter().flatten() {
-            if is_constant_word(tokens, operand) {
-                edit.replace(operand, operand, &format!("`{}`", tokens.text(operand)));
+            if let Some(constant) = constant_word(tokens, operand, reading) {
+                edit.replace(operand, operand, &format!("`{constant}`"));
             }
         }
     })
 }
 
-fn is_constant_word(tokens: &Tokens<'_>, index: usize) -> bool {
-    match tokens.kind(index) {
-        Kind::Word => matches!(tokens.text(index), "true" | "false" | "null"),
-        Kind::Number => is_json(tokens.text(index)),
-        _ => false,
+/// The JSON that a bare word or number stands for.
+fn constant_word<'t>(tokens: &Tokens<'t>, index: usize, reading: &Reading<'_>) -> Option<&'t str> {
+    let text = tokens.text(index);
+    match (tokens.kind(index), text) {
+        (Kind::Number, _) => is_json(text).then_some(text),
+        (Kind::Word, "true" | "false" | "null") => Some(text),
+        (Kind::Word, _) if (reading.has_key)(text) => None,
+        (Kind::Word, "True" | "TRUE") => Some("true"),
+        (Kind::Word, "False" | "FALSE") => Some("false"),
+        (Kind::Word, "None" | "NULL" | "undefined") => Some("null"),
+        _ => None,
     }
 }
 

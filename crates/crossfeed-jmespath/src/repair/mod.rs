@@ -80,8 +80,8 @@ pub enum Rule {
     MethodCall,
     /// A member of a hash names a field of that name: `{url}` is `{url: url}`.
     MemberName,
-    /// Quotes or backticks around the whole: `"items[0].url"` is `items[0].url`.
-    QuotedExpression,
+    /// Something around the whole: `"items[0].url"`, `{{ items[0].url }}` and `return items[0].url;` are `items[0].url`.
+    Wrapping,
     /// A subscript behind a dot: `items.0.url` is `items[0].url`, and `items.#.url` is `items[*].url`.
     DottedSubscript,
     /// An index takes from the whole list: `items[*].name[0]` is `items[*].name | [0]`.
@@ -98,11 +98,14 @@ pub enum Rule {
     RootSign,
     /// A dot where an expression begins, or in front of a subscript: `.items` is `items`, and `.` is `@`.
     LeadingDot,
-    /// `name ~ contains(@, 'x')` is `contains(name, 'x')`; a tilde means nothing elsewhere.
+    /// A comparison in a subscript is a filter: `items[id == 3]` is `items[?id == 3]`.
+    FilterSign,
+    /// `name ~ contains(@, 'x')` is `contains(name, 'x')`, and `name =~ 'x'` is `match(name, 'x')`; a tilde means nothing
+    /// elsewhere.
     Tilde,
     /// `=` and `===` are `==` inside a filter.
     EqualsSign,
-    /// `and` and `or` between two operands of a filter are `&&` and `||`.
+    /// `and`, `or`, `is` and `is not` between two operands of a filter are `&&`, `||`, `==` and `!=`.
     WordOperator,
     /// A literal that is not valid JSON is a string: `` `active` `` is `'active'`.
     BareLiteral,
@@ -150,6 +153,10 @@ pub struct Candidate {
 /// ```
 pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
+    // Far too many to be parsed, whatever is repaired.
+    if guard::operators(expression) > 4 * guard::MAX_OPERATORS {
+        return found;
+    }
     for choice in CHOICES {
         let candidate = repair(expression, &Reading { choice, has_key });
         if candidate.expression != expression
@@ -169,7 +176,7 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
 struct Choice {
     /// Whether other dialects are translated first.
     translated: bool,
-    /// Whether `map(a, b)`, which lacks its `&`, takes the list first.
+    /// Whether `map(a, b)`, which lacks its `&`, takes the list first, and `max(a, b)` two values.
     flipped: bool,
     /// Which of two bare words that a filter compares becomes a string.
     other_word: bool,
@@ -222,8 +229,8 @@ struct Reading<'k> {
 type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 
 /// The rules in order: no rule creates work for an earlier one.
-const RULES: [(Rule, Apply); 18] = [
-    (Rule::QuotedExpression, path::quoted_expression),
+const RULES: [(Rule, Apply); 19] = [
+    (Rule::Wrapping, path::wrapping),
     (Rule::TypeSuffix, path::type_suffix),
     (Rule::StringSubscript, path::string_subscript),
     (Rule::DottedSubscript, path::dotted_subscript),
@@ -231,6 +238,7 @@ const RULES: [(Rule, Apply); 18] = [
     (Rule::PipedIndex, path::piped_index),
     (Rule::RootSign, path::root_sign),
     (Rule::LeadingDot, path::leading_dot),
+    (Rule::FilterSign, compare::filter_sign),
     (Rule::Tilde, call::tilde),
     (Rule::EqualsSign, compare::equals_sign),
     (Rule::WordOperator, compare::word_operator),

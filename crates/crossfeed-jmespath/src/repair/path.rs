@@ -262,15 +262,13 @@ pub(super) fn dotted_subscript(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Op
     })
 }
 
-/// `"items[0].url"` and `` `items[0].url` `` become `items[0].url`: no name and no value looks like that.
-pub(super) fn quoted_expression(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
-    if tokens.len() != 1 {
-        return None;
-    }
+/// `"items[0].url"`, `` `items[0].url` ``, `{{ items[0].url }}`, `= items[0].url` and `return items[0].url;` become
+/// `items[0].url`: no name and no value looks like that.
+pub(super) fn wrapping(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     let content = match tokens.kind(0) {
-        Kind::Quoted => decode_quoted(tokens.text(0))?,
-        Kind::Literal => tokens.content(0)?.replace("\\`", "`"),
-        _ => return None,
+        Kind::Quoted if tokens.len() == 1 => decode_quoted(tokens.text(0))?,
+        Kind::Literal if tokens.len() == 1 => tokens.content(0)?.replace("\\`", "`"),
+        _ => return unwrapped(tokens).map(str::to_owned),
     };
     let inside = Tokens::new(&content);
     let is_path = inside.kind(0).is_name()
@@ -282,6 +280,31 @@ pub(super) fn quoted_expression(tokens: &Tokens<'_>, reading: &Reading<'_>) -> O
         })
         && inside.iter().all(|(_, token)| token.kind != Kind::Unknown);
     (is_path && !(reading.has_key)(&content) && super::parses(&content)).then_some(content)
+}
+
+/// The tokens without the signs of a template or a statement around them.
+fn unwrapped<'a>(tokens: &Tokens<'a>) -> Option<&'a str> {
+    let (mut first, mut end) = (0, tokens.len());
+    let last = |end: usize, back: usize| tokens.behind(end, back);
+    while end > 0 && last(end, 1) == Kind::Unknown && tokens.text(end - 1) == ";" {
+        end -= 1;
+    }
+    if tokens.kind(0) == Kind::LBrace
+        && tokens.kind(1) == Kind::LBrace
+        && last(end, 1) == Kind::RBrace
+        && last(end, 2) == Kind::RBrace
+    {
+        first = 2;
+        end = end.checked_sub(2)?;
+    } else if tokens.kind(0) == Kind::Assign
+        || tokens.text(0) == "return" && tokens.kind(1).begins_operand() && !tokens.is_call(0)
+    {
+        first = 1;
+    }
+    if first == 0 && end == tokens.len() {
+        return None;
+    }
+    tokens.span(first, end.checked_sub(1).filter(|last| *last >= first)?)
 }
 
 /// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys

@@ -303,7 +303,7 @@ fn tildes() {
     check("items ~ [0]", &["items [0]"]);
     check("[?~kind == 'x']", &["[?kind == 'x']"]);
     check("[?kind ~= \"x\"]", &["[?kind == 'x']"]);
-    check("[?kind =~ \"x\"]", &["[?kind == 'x']"]);
+    check("[?kind =~ \"x\"]", &["[?match(kind, 'x')]"]);
     check("a~b", &[]);
     check("[?a == '~']", &[]);
 }

@@ -29,7 +29,6 @@ pub(super) fn free(
     {
         return Some(Value::one(call));
     }
-    let known = Function::named(name).is_some();
     let folded = fold(name);
     if let Some(function) = Function::named_loosely(&folded)
         && function.name() != name
@@ -45,7 +44,13 @@ pub(super) fn free(
         parser.odd(Rule::FunctionName);
         return Some(Value::one(Query::Call("not_null", values?)));
     }
-    if matches!(folded.as_str(), "max" | "min") && arguments.len() > 1 && !is_named(&arguments) {
+    // `max(items, score)` compares items, `max(a, b)` two numbers.
+    let compares_values = parser.dialect.is_some() || parser.flipped;
+    if matches!(folded.as_str(), "max" | "min")
+        && arguments.len() > 1
+        && !is_named(&arguments)
+        && compares_values
+    {
         let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
         parser.odd(Rule::FunctionName);
         let name = if folded == "max" { "max" } else { "min" };
@@ -67,11 +72,7 @@ pub(super) fn free(
     let Some(Argument::Value(subject)) = arguments.next() else {
         return None;
     };
-    parser.odd(if known {
-        Rule::MissingAmpersand
-    } else {
-        Rule::FunctionName
-    });
+    parser.odd(Rule::FunctionName);
     let mut subject = subject.query;
     if let (Some(Dialect::Lodash), Query::Field(base, root)) = (parser.dialect, &subject)
         && **base == Query::Here
@@ -290,7 +291,7 @@ pub(super) fn method(
     };
     let one = |name: &'static str, subject: Query| Some(Query::Call(name, vec![subject]));
     let count_is = |list: Query, sign: &'static str| {
-        Some(Query::Call("length", vec![list]).compare(sign, Query::number("0")))
+        Some(Query::Call("length", vec![list]).compare(sign, Query::literal("0")))
     };
     let query = match (folded.as_str(), arguments.as_slice()) {
         ("length" | "len" | "size" | "count", []) => one("length", subject),
@@ -322,12 +323,14 @@ pub(super) fn method(
         ("reject", [one]) => Some(subject.filter(each(one)?.not())),
         ("find" | "detect", [one]) => Some(subject.filter(each(one)?).index(0)),
         ("findlast", [one]) => Some(subject.filter(each(one)?).index(-1)),
-        ("some" | "any", []) => match mapped(subject) {
-            (list, predicate) => count_is(list.filter(predicate), ">"),
-        },
-        ("every" | "all", []) => match mapped(subject) {
-            (list, predicate) => count_is(list.filter(predicate.not()), "=="),
-        },
+        ("some" | "any", []) => {
+            let (list, predicate) = mapped(subject);
+            count_is(list.filter(predicate), ">")
+        }
+        ("every" | "all", []) => {
+            let (list, predicate) = mapped(subject);
+            count_is(list.filter(predicate.not()), "==")
+        }
         ("some" | "any", [one]) => count_is(subject.filter(each(one)?), ">"),
         ("every" | "all", [one]) => count_is(subject.filter(each(one)?.not()), "=="),
         ("includes" | "contains" | "include", [Argument::Value(wanted)]) => {
@@ -349,6 +352,10 @@ pub(super) fn method(
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
+        }
+        // An empty list is false.
+        ("test", [Argument::Value(pattern)]) if dialect == Some(Dialect::Jq) => {
+            Some(Query::Call("match", vec![subject, pattern.query.clone()]))
         }
         ("startswith", [Argument::Value(part)]) => Some(Query::Call(
             "starts_with",
@@ -432,7 +439,9 @@ pub(super) fn method(
         ("tostring" | "string" | "str" | "stringify" | "dumps", []) => one("to_string", subject),
         ("type" | "typeof", []) => one("type", subject),
         ("toarray", []) => one("to_array", subject),
-        ("list" | "tuple" | "from" | "parse" | "loads" | "fromjson", []) => Some(subject),
+        ("list" | "tuple" | "from" | "chain" | "value" | "parse" | "loads" | "fromjson", []) => {
+            Some(subject)
+        }
         ("abs", []) => one("abs", subject),
         ("floor", []) => one("floor", subject),
         ("ceil" | "ceiling", []) => one("ceil", subject),
@@ -458,7 +467,9 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
                     .reduce(|left, right| Query::Binary(Operator::And, left.into(), right.into()))
             }
             // JavaScript's functions as arguments.
-            (Query::Field(base, name), None) if **base == Query::Here && name == "Boolean" => {
+            (Query::Field(base, name), Some(Dialect::JavaScript) | None)
+                if **base == Query::Here && name == "Boolean" =>
+            {
                 Some(Query::Here)
             }
             (_, Some(Dialect::Jq) | None) if !value.stream || dialect.is_none() => {
@@ -486,9 +497,19 @@ fn sorted(
                 descending = *falls;
             }
             Argument::Named(name, value) => match (name.as_str(), &**value) {
+                (
+                    "key",
+                    Argument::Order {
+                        by: key,
+                        descending: true,
+                    },
+                ) => {
+                    by = Some(key.clone());
+                    descending = !descending;
+                }
                 ("key", key) => by = Some(each(key)?),
                 ("reverse", Argument::Value(value)) => match &value.query {
-                    Query::Constant(flag) => descending = flag == "`true`",
+                    Query::Constant(flag) => descending ^= flag == "`true`",
                     _ => return None,
                 },
                 _ => return None,
@@ -501,15 +522,18 @@ fn sorted(
             other => by = Some(each(other)?),
         }
     }
+    let reversed = |list: Query| Query::Call("reverse", vec![list]);
+    // Items that are equal stay in their order.
+    let subject = if descending {
+        reversed(subject)
+    } else {
+        subject
+    };
     let list = match by.filter(|by| *by != Query::Here) {
         Some(by) => Query::Call("sort_by", vec![subject, Query::Reference(by.into())]),
         None => Query::Call("sort", vec![subject]),
     };
-    Some(if descending {
-        Query::Call("reverse", vec![list])
-    } else {
-        list
-    })
+    Some(if descending { reversed(list) } else { list })
 }
 
 /// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.

@@ -105,8 +105,13 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// The whole expression.
     pub(super) fn whole(&mut self) -> Option<Query> {
-        let value = self.piped()?;
-        (self.at == self.tokens.len()).then_some(value.query)
+        let query = match self.lambda() {
+            // `data => data.items`: a function of the value.
+            Some(Some(Argument::Lambda(query))) => query,
+            Some(_) => return None,
+            None => self.piped()?.query,
+        };
+        (self.at == self.tokens.len()).then_some(query)
     }
 
     /// The whole text as a condition on an item.
@@ -503,8 +508,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             }
             Kind::Word if self.is_length() => {
                 self.at += 1;
-                self.rule
-                    .get_or_insert(self.dialect.map_or(Rule::JavaScript, Dialect::rule));
+                self.odd(Rule::JavaScript);
                 call::method(self, "length", value, Vec::new())
             }
             Kind::Word | Kind::Loose | Kind::Quoted => {
@@ -575,11 +579,20 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     }
 
     fn subscripted(&mut self, value: Value, begin: usize) -> Option<Value> {
-        if let Some(at) = self.from_the_end(begin) {
+        if let Some(at) = self.counted_back(begin) {
             self.odd(Rule::JavaScript);
             return Some(self.indexed(value, at));
         }
         match (self.kind(1), self.kind(2)) {
+            (Kind::Word, Kind::LParen)
+                if self.text(1) == "last"
+                    && self.kind(3) == Kind::RParen
+                    && self.kind(4) == Kind::RBracket =>
+            {
+                self.at += 5;
+                self.odd(Rule::XPath);
+                Some(self.indexed(value, -1))
+            }
             (Kind::Number, Kind::RBracket) => {
                 let at = self.text(1).parse().ok()?;
                 self.at += 3;
@@ -620,7 +633,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// `[items.length - 1]`, `[(@.length-1)]` and `[len(items) - 1]` on `items`, whose text begins at `begin`: the index
     /// from the end.
-    fn from_the_end(&mut self, begin: usize) -> Option<i64> {
+    fn counted_back(&mut self, begin: usize) -> Option<i64> {
         let closer = (1..16).find(|ahead| self.kind(*ahead) == Kind::RBracket)?;
         let squeezed = |from: usize, to: usize| {
             let text = self.tokens.span(from, to).unwrap_or_default();
@@ -704,6 +717,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         }
     }
 
+    fn is_json_literal(&self) -> bool {
+        let content = self.tokens.content(self.at);
+        content.is_some_and(|json| jmespath::Variable::from_json(json).is_ok())
+    }
+
     fn primary(&mut self) -> Option<Value> {
         let text = self.text(0);
         match self.kind(0) {
@@ -728,8 +746,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             }
             Kind::Number => {
                 self.at += 1;
-                is_number(text).then(|| Value::one(Query::number(text)))
+                is_number(text).then(|| Value::one(Query::literal(text)))
             }
+            // A template of JavaScript, or no JSON.
+            Kind::Literal if self.dialect.is_some() && !self.is_json_literal() => None,
             Kind::Literal => {
                 self.at += 1;
                 Some(Value::one(Query::Constant(text.to_owned())))
@@ -760,8 +780,16 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 self.at += 1;
                 self.list()
             }
+            Kind::Flatten if matches!(self.kind(1), Kind::RParen | Kind::Comma) => {
+                self.at += 1;
+                Some(Value::one(Query::literal("[]")))
+            }
             // A subscript on the value itself.
             Kind::LBracket | Kind::Flatten | Kind::Filter => Some(Value::one(Query::Here)),
+            Kind::LBrace if self.kind(1) == Kind::RBrace => {
+                self.at += 2;
+                Some(Value::one(Query::literal("{}")))
+            }
             Kind::LBrace => self.hash().map(Value::one),
             Kind::Word | Kind::Loose => self.word(),
             _ => None,
@@ -783,7 +811,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         );
         if let Some(constant) = constant.filter(|_| is_alone) {
             self.at += 1;
-            return Some(Value::one(Query::number(constant)));
+            return Some(Value::one(Query::literal(constant)));
         }
         if self.kind(1) == Kind::LParen && self.kind(0) == Kind::Word {
             self.at += 1;
@@ -985,16 +1013,24 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if let Some(found) = self.comprehension(Kind::RParen) {
             return found.map(Argument::Value);
         }
+        let falls = self.eat_minus();
         let value = if self.is(Dialect::Jq) {
             self.scoped(Scope::Fields, Self::piped)?
         } else {
             self.piped()?
         };
-        Some(Argument::Value(value))
+        Some(ordered(value, falls, Argument::Value))
     }
 
     fn is_identifier(&self, ahead: usize) -> bool {
         self.kind(ahead) == Kind::Word
+    }
+
+    /// The sign in front of a key by which items are sorted from the largest.
+    fn eat_minus(&mut self) -> bool {
+        let found = self.kind(0) == Kind::Unknown && self.text(0) == "-";
+        self.at += usize::from(found);
+        found
     }
 
     fn is_arrow(&self, ahead: usize) -> bool {
@@ -1067,10 +1103,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if self.kind(0) == Kind::LBrace && !self.is(Dialect::Python) {
             return None;
         }
+        let falls = self.eat_minus();
         let body = self.scoped(scope, Self::either)?;
-        self.rule
-            .get_or_insert(self.dialect.map_or(Rule::JavaScript, Dialect::rule));
-        Some(Argument::Lambda(body.query))
+        self.odd(Rule::JavaScript);
+        Some(ordered(body, falls, |body| Argument::Lambda(body.query)))
     }
 
     /// The body of a function of two items that sorts or adds.
@@ -1117,6 +1153,16 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         self.at = end;
         Some(argument)
     }
+}
+
+fn ordered(value: Value, falls: bool, otherwise: impl FnOnce(Value) -> Argument) -> Argument {
+    if falls {
+        return Argument::Order {
+            by: value.query,
+            descending: true,
+        };
+    }
+    otherwise(value)
 }
 
 /// The sides of `a.x-b.x`, `a.x.localeCompare(b.x)` and `a.x<b.x?-1:1`, of which the smaller comes first.

@@ -77,8 +77,8 @@ impl Query {
         Self::Binary(Operator::Comparison(operator), self.into(), other.into())
     }
 
-    pub(super) fn number(number: &str) -> Self {
-        Self::Constant(format!("`{number}`"))
+    pub(super) fn literal(json: &str) -> Self {
+        Self::Constant(format!("`{json}`"))
     }
 
     /// The expression in JMESPath. With `words`, names stand as they were written, so that the other repairs can

@@ -1,5 +1,8 @@
 use super::super::{candidates, foreign};
-use crate::error::Dialect;
+use crate::{Arena, Budget, Expression, Limits, View, error::Dialect, evaluate};
+use crossfeed_json::Document;
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
 
 fn has_key(_: &str) -> bool {
     false
@@ -34,7 +37,10 @@ fn jq() {
             ".items | sort_by(.score) | .[0].url",
             "sort_by(items, &score)[0].url",
         ),
-        (".items | sort_by(-.score)", ""),
+        (
+            ".items | sort_by(-.score)",
+            "reverse(sort_by(reverse(items), &score))",
+        ),
         (
             "[.items[] | {name, url: .link}]",
             "items[*].{name: name, url: link}",
@@ -186,7 +192,7 @@ fn javascript() {
         ),
         (
             "items.sort((a,b)=>b.score-a.score)[0]",
-            "reverse(sort_by(items, &score))[0]",
+            "reverse(sort_by(reverse(items), &score))[0]",
         ),
         (
             "items.sort((a, b) => a.name.localeCompare(b.name)).map(x => x.name)",
@@ -236,6 +242,26 @@ fn javascript() {
         ),
         ("items.map(x => x.a + x.b)", ""),
         ("items.map(x => x)", "items[*]"),
+        ("items.map(x => `${x.url}`)", ""),
+        ("data => data.items.map(i => i.url)", "items[*].url"),
+        ("(data) => data.items[0].url", "items[0].url"),
+        (
+            "items.map(x => x.url).filter(Boolean)",
+            "items[*].url | [?@]",
+        ),
+        ("(items || []).map(x => x.url)", "(items || `[]`)[*].url"),
+        (
+            "items.find(x => x.id === 3)?.url ?? 'none'",
+            "(items[?id == `3`] | [0].url) || 'none'",
+        ),
+        (
+            "_.chain(items).map(x => x.url).first().value()",
+            "items[*].url | [0]",
+        ),
+        (
+            "items.filter(x => !!x.url).length > 0",
+            "length(items[?!(!url)]) > `0`",
+        ),
         ("items.filter(x => x.url != null)", "items[?url != `null`]"),
         (
             "result.items.map((item) => item.url)",
@@ -258,6 +284,34 @@ fn functions_and_methods() {
         ("items.reverse()", "reverse(items)"),
         ("items.filter(Boolean)", "items[?@]"),
         ("len(items)", "length(items)"),
+        ("items[last()].url", "items[-1].url"),
+        ("items[?done == True].url", "items[?done == `true`].url"),
+        ("items[?done is not None].url", "items[?done != `null`].url"),
+        ("items[kind=='a'].url", "items[?kind=='a'].url"),
+        ("items[id=3].url", "items[?id==`3`].url"),
+        ("items[tags[0] == 'a'].url", "items[?tags[0] == 'a'].url"),
+        (
+            r#"items[?name =~ "^a"].url"#,
+            "items[?match(name, '^a')].url",
+        ),
+        ("{{ items[0].url }}", "items[0].url"),
+        ("{{items.0.url}}", "items[0].url"),
+        ("= items[0].url", "items[0].url"),
+        ("return items[0].url;", "items[0].url"),
+        ("items[0].url;", "items[0].url"),
+        ("return", ""),
+        ("return(a)", ""),
+        ("len(items) > 0", "length(items) > `0`"),
+        (
+            "items[?len(tags) > 0 && kind == \"a\"].url",
+            "items[?length(tags) > `0` && kind == 'a'].url",
+        ),
+        (
+            "data.get('items', [])[0].get('url')",
+            "(data.items || `[]`)[0].url",
+        ),
+        ("max(items, score)", "max_by(items, &score)"),
+        ("sort(items, &score)", "sort_by(items, &score)"),
         (r#"items[-1]["url"]"#, "items[-1].url"),
         ("items[0].get('url')", "items[0].url"),
         ("items[0].get('url', 'none')", "items[0].url || 'none'"),
@@ -344,6 +398,11 @@ fn python() {
         ),
         ("sum(x['n'] for x in items)", "sum(items[*].n)"),
         ("sum(1 for x in items if x.ok)", "length(items[?ok])"),
+        ("lambda r: r['items'][0]['url']", "items[0].url"),
+        (
+            "sorted(items, key=lambda i: -i['score'])[0]",
+            "reverse(sort_by(reverse(items), &score))[0]",
+        ),
         ("len([x for x in items if x['ok']])", "length(items[?ok])"),
         (
             "max(items, key=lambda x: x['score'])",
@@ -356,7 +415,7 @@ fn python() {
         ("max(x['score'] for x in items)", "max(items[*].score)"),
         (
             "sorted(items, key=lambda x: x['score'], reverse=True)[0]",
-            "reverse(sort_by(items, &score))[0]",
+            "reverse(sort_by(reverse(items), &score))[0]",
         ),
         (
             "sorted(items, key=lambda x: x['score'])[:3]",
@@ -464,4 +523,424 @@ fn what_is_not_understood_says_its_language() {
         foreign("_.chunk(items, 2)", &has_key).unwrap().dialect,
         Dialect::Lodash
     );
+}
+
+/// A condition on an item.
+#[derive(Clone, Debug)]
+enum Condition {
+    Compares(&'static str, &'static str, Value),
+    StartsWith(&'static str, &'static str),
+    HasTag(&'static str),
+    IsFalse(&'static str),
+    Both(Box<Self>, Box<Self>),
+    Either(Box<Self>, Box<Self>),
+}
+
+/// What is taken from the list that is left.
+#[derive(Clone, Debug)]
+enum Taken {
+    All,
+    Each(&'static [&'static str]),
+    One(i64, &'static [&'static str]),
+    Slice(usize, usize, &'static [&'static str]),
+    Length,
+    Sum,
+    Best(&'static str),
+    Pairs,
+    Tags,
+}
+
+/// A query that every dialect can say.
+#[derive(Clone, Debug)]
+struct Plan {
+    path: &'static [&'static str],
+    condition: Option<Condition>,
+    /// The key to sort by, and whether it falls.
+    order: Option<(&'static str, bool)>,
+    taken: Taken,
+}
+
+const PATHS: [&[&str]; 4] = [&["name"], &["meta", "size"], &["x-id"], &["meta", "a b"]];
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let compared = prop_oneof![
+        (select(vec!["==", "!="]), select(vec!["a", "it's", "x\"y"]))
+            .prop_map(|(sign, text)| Condition::Compares("kind", sign, json!(text))),
+        (
+            select(vec!["==", "!=", "<", "<=", ">", ">="]),
+            select(vec![json!(1), json!(0.5), json!(-2)])
+        )
+            .prop_map(|(sign, number)| Condition::Compares("score", sign, number)),
+        select(vec![json!(true), json!(false)])
+            .prop_map(|flag| Condition::Compares("done", "==", flag)),
+        select(vec!["a", "b"]).prop_map(|part| Condition::StartsWith("name", part)),
+        select(vec!["t", "u"]).prop_map(Condition::HasTag),
+        Just(Condition::IsFalse("done")),
+    ];
+    compared.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Condition::Both(a.into(), b.into())),
+            (inner.clone(), inner).prop_map(|(a, b)| Condition::Either(a.into(), b.into())),
+        ]
+    })
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let path = || select(PATHS.to_vec());
+    let taken = prop_oneof![
+        Just(Taken::All),
+        path().prop_map(Taken::Each),
+        (-2_i64..3, path()).prop_map(|(at, path)| Taken::One(at, path)),
+        (0_usize..3, 0_usize..4, path()).prop_map(|(a, b, path)| Taken::Slice(a, b, path)),
+        Just(Taken::Length),
+        Just(Taken::Sum),
+        select(vec!["max", "min"]).prop_map(Taken::Best),
+        Just(Taken::Pairs),
+        Just(Taken::Tags),
+    ];
+    let order = proptest::option::of((select(vec!["score", "name"]), any::<bool>()));
+    let lists: [&[&str]; 3] = [&["items"], &["data", "items"], &["x-items"]];
+    (
+        select(lists.to_vec()),
+        proptest::option::of(condition()),
+        order,
+        taken,
+    )
+        .prop_map(|(path, condition, order, taken)| Plan {
+            path,
+            condition,
+            order,
+            taken,
+        })
+}
+
+fn document() -> impl Strategy<Value = Value> {
+    let item = (
+        select(vec!["a", "it's", "x\"y", "c"]),
+        -2_i64..3,
+        any::<bool>(),
+        select(vec!["ab", "ba", "b", "c"]),
+        vec(select(vec!["t", "u", "v"]), 0..3),
+        0..9_i64,
+    );
+    let item = item.prop_map(|(kind, score, done, name, tags, size)| {
+        json!({
+            "kind": kind, "score": score, "done": done, "name": name, "tags": tags, "x-id": size,
+            "meta": {"size": size, "a b": name},
+        })
+    });
+    vec(item, 1..6)
+        .prop_map(|items| json!({"items": items, "data": {"items": items}, "x-items": items}))
+}
+
+/// The plan as jq, JavaScript, Python and JMESPath say it.
+trait Spelling {
+    fn field(&self, path: &[&str]) -> String;
+    fn equality<'s>(&self, sign: &'s str) -> &'s str {
+        sign
+    }
+    fn constant(&self, value: &Value) -> String {
+        value.to_string()
+    }
+    fn condition(&self, condition: &Condition) -> String {
+        let [and, or, not] = self.words();
+        match condition {
+            Condition::Compares(name, sign, value) => format!(
+                "{} {} {}",
+                self.field(&[name]),
+                self.equality(sign),
+                self.constant(value)
+            ),
+            Condition::StartsWith(name, part) => self.starts_with(&self.field(&[name]), part),
+            Condition::HasTag(tag) => self.has_tag(&self.field(&["tags"]), tag),
+            Condition::IsFalse(name) => not.replace('@', &self.field(&[name])),
+            Condition::Both(a, b) => {
+                format!("({}) {and} ({})", self.condition(a), self.condition(b))
+            }
+            Condition::Either(a, b) => {
+                format!("({}) {or} ({})", self.condition(a), self.condition(b))
+            }
+        }
+    }
+    fn words(&self) -> [&'static str; 3];
+    fn starts_with(&self, text: &str, part: &str) -> String;
+    fn has_tag(&self, tags: &str, tag: &str) -> String;
+    fn whole(&self, plan: &Plan) -> String;
+}
+
+struct Jmespath;
+
+impl Spelling for Jmespath {
+    fn field(&self, path: &[&str]) -> String {
+        let names: Vec<_> = path.iter().map(|name| json!(name).to_string()).collect();
+        names.join(".")
+    }
+    fn constant(&self, value: &Value) -> String {
+        format!("`{value}`")
+    }
+    fn words(&self) -> [&'static str; 3] {
+        ["&&", "||", "!@"]
+    }
+    fn starts_with(&self, text: &str, part: &str) -> String {
+        format!("starts_with({text}, '{part}')")
+    }
+    fn has_tag(&self, tags: &str, tag: &str) -> String {
+        format!("contains({tags}, '{tag}')")
+    }
+    fn whole(&self, plan: &Plan) -> String {
+        let mut stages = vec![self.field(plan.path)];
+        if let Some(condition) = &plan.condition {
+            stages.push(format!("[?{}]", self.condition(condition)));
+        }
+        match plan.order {
+            Some((key, true)) => stages.push(format!("reverse(sort_by(reverse(@), &{key}))")),
+            Some((key, false)) => stages.push(format!("sort_by(@, &{key})")),
+            None => {}
+        }
+        match &plan.taken {
+            Taken::All => {}
+            Taken::Each(path) => stages.push(format!("[*].{}", self.field(path))),
+            Taken::One(at, path) => stages.push(format!("[{at}].{}", self.field(path))),
+            Taken::Slice(a, b, path) => {
+                stages.push(format!("[{a}:{b}] | [*].{}", self.field(path)));
+            }
+            Taken::Length => stages.push("length(@)".to_owned()),
+            Taken::Sum => stages.push("sum([*].score)".to_owned()),
+            Taken::Best(name) => stages.push(format!("{name}([*].score)")),
+            Taken::Pairs => stages.push("[*].{n: name, count: length(tags)}".to_owned()),
+            Taken::Tags => stages.push("[*].tags[]".to_owned()),
+        }
+        stages.join(" | ")
+    }
+}
+
+struct Jq;
+
+impl Spelling for Jq {
+    fn field(&self, path: &[&str]) -> String {
+        let names = path.iter().map(|name| {
+            if name.contains(['-', ' ']) {
+                format!("[{}]", json!(name))
+            } else {
+                format!(".{name}")
+            }
+        });
+        let text: String = names.collect();
+        if text.starts_with('[') {
+            format!(".{text}")
+        } else {
+            text
+        }
+    }
+    fn words(&self) -> [&'static str; 3] {
+        ["and", "or", "(@ | not)"]
+    }
+    fn starts_with(&self, text: &str, part: &str) -> String {
+        format!("({text} | startswith({}))", json!(part))
+    }
+    fn has_tag(&self, tags: &str, tag: &str) -> String {
+        format!("({tags} | contains([{}]))", json!(tag))
+    }
+    fn whole(&self, plan: &Plan) -> String {
+        let list = self.field(plan.path);
+        let mut text = match &plan.condition {
+            Some(condition) => format!("[{list}[] | select({})]", self.condition(condition)),
+            None => format!("{list} | map(.)"),
+        };
+        match plan.order {
+            Some((key, true)) => text += &format!(" | reverse | sort_by(.{key}) | reverse"),
+            Some((key, false)) => text += &format!(" | sort_by(.{key})"),
+            None => {}
+        }
+        text + &match &plan.taken {
+            Taken::All => String::new(),
+            Taken::Each(path) => format!(" | map({})", self.field(path)),
+            Taken::One(at, path) => {
+                format!(" | .[{at}]{}", self.field(path).replacen(".[", "[", 1))
+            }
+            Taken::Slice(a, b, path) => format!(" | .[{a}:{b}] | map({})", self.field(path)),
+            Taken::Length => " | length".to_owned(),
+            Taken::Sum => " | map(.score) | add".to_owned(),
+            Taken::Best(name) => format!(" | map(.score) | {name}"),
+            Taken::Pairs => " | map({n: .name, count: (.tags | length)})".to_owned(),
+            Taken::Tags => " | [.[] | .tags[]]".to_owned(),
+        }
+    }
+}
+
+struct Script;
+
+impl Spelling for Script {
+    fn field(&self, path: &[&str]) -> String {
+        format!("x{}", member(path))
+    }
+    fn equality<'s>(&self, sign: &'s str) -> &'s str {
+        match sign {
+            "==" => "===",
+            "!=" => "!==",
+            other => other,
+        }
+    }
+    fn words(&self) -> [&'static str; 3] {
+        ["&&", "||", "!@"]
+    }
+    fn starts_with(&self, text: &str, part: &str) -> String {
+        format!("{text}.startsWith('{part}')")
+    }
+    fn has_tag(&self, tags: &str, tag: &str) -> String {
+        format!("{tags}.includes('{tag}')")
+    }
+    fn whole(&self, plan: &Plan) -> String {
+        let mut text = match member(plan.path) {
+            path if path.starts_with('.') => path[1..].to_owned(),
+            path => format!("${path}"),
+        };
+        if let Some(condition) = &plan.condition {
+            text += &format!(".filter(x => {})", self.condition(condition));
+        }
+        match plan.order {
+            Some(("score", true)) => text += ".sort((a, b) => b.score - a.score)",
+            Some(("score", false)) => text += ".sort((a, b) => a.score - b.score)",
+            Some((key, true)) => {
+                text += &format!(".sort((p, q) => q.{key}.localeCompare(p.{key}))")
+            }
+            Some((key, false)) => text += &format!(".sort((p, q) => p.{key} < q.{key} ? -1 : 1)"),
+            None => {}
+        }
+        let taken = match &plan.taken {
+            Taken::All => ".map(x => x)".to_owned(),
+            Taken::Each(path) => format!(".map(x => {})", self.field(path)),
+            Taken::One(at, path) => format!(".at({at}){}", member(path)),
+            Taken::Slice(a, b, path) => format!(".slice({a}, {b}).map(x => {})", self.field(path)),
+            Taken::Length => ".length".to_owned(),
+            Taken::Sum => ".reduce((total, x) => total + x.score, 0)".to_owned(),
+            Taken::Best(name) => return format!("Math.{name}(...{text}.map(x => x.score))"),
+            Taken::Pairs => ".map(x => ({n: x.name, count: x.tags.length}))".to_owned(),
+            Taken::Tags => ".flatMap(x => x.tags)".to_owned(),
+        };
+        text + &taken
+    }
+}
+
+fn member(path: &[&str]) -> String {
+    let names = path.iter().map(|name| {
+        if name.contains(['-', ' ']) {
+            format!("['{name}']")
+        } else {
+            format!(".{name}")
+        }
+    });
+    names.collect()
+}
+
+struct Python;
+
+impl Spelling for Python {
+    fn field(&self, path: &[&str]) -> String {
+        format!("x{}", keyed(path))
+    }
+    fn constant(&self, value: &Value) -> String {
+        match value {
+            Value::Bool(true) => "True".to_owned(),
+            Value::Bool(false) => "False".to_owned(),
+            other => other.to_string(),
+        }
+    }
+    fn words(&self) -> [&'static str; 3] {
+        ["and", "or", "not @"]
+    }
+    fn starts_with(&self, text: &str, part: &str) -> String {
+        format!("{text}.startswith('{part}')")
+    }
+    fn has_tag(&self, tags: &str, tag: &str) -> String {
+        format!("'{tag}' in {tags}")
+    }
+    fn whole(&self, plan: &Plan) -> String {
+        let list = format!("${}", keyed(plan.path));
+        let mut list = match &plan.condition {
+            Some(condition) => format!("[x for x in {list} if {}]", self.condition(condition)),
+            None => format!("[x for x in {list}]"),
+        };
+        if let Some((key, falls)) = plan.order {
+            let falls = if falls { ", reverse=True" } else { "" };
+            list = format!("sorted({list}, key=lambda x: x['{key}']{falls})");
+        }
+        match &plan.taken {
+            Taken::All => list,
+            Taken::Each(path) => format!("[x{} for x in {list}]", keyed(path)),
+            Taken::One(at, path) => format!("{list}[{at}]{}", keyed(path)),
+            Taken::Slice(a, b, path) => format!("[x{} for x in {list}[{a}:{b}]]", keyed(path)),
+            Taken::Length => format!("len({list})"),
+            Taken::Sum => format!("sum(x['score'] for x in {list})"),
+            Taken::Best(name) => format!("{name}(x['score'] for x in {list})"),
+            Taken::Pairs => {
+                format!("[{{'n': x['name'], 'count': len(x['tags'])}} for x in {list}]")
+            }
+            Taken::Tags => format!("[t for x in {list} for t in x['tags']]"),
+        }
+    }
+}
+
+fn keyed(path: &[&str]) -> String {
+    path.iter().map(|name| format!("['{name}']")).collect()
+}
+
+fn outcome(expression: &str, document: &Document) -> Option<String> {
+    let expression =
+        Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    let (arena, budget) = (Arena::new(), Budget::new(&Limits::default(), 1000));
+    let root = View::from(document.root().unwrap());
+    let found = evaluate(&expression, &root, &arena, &budget).unwrap();
+    found.map(|view| {
+        let mut json = Vec::new();
+        view.write(&mut json, usize::MAX).unwrap();
+        String::from_utf8(json).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// What a translation selects is what the same query in JMESPath does.
+    #[test]
+    fn translations_select_what_was_meant(plan in plan(), value in document()) {
+        let document = Document::new(value.to_string());
+        let expected = outcome(&Jmespath.whole(&plan), &document);
+        let spellings: [&dyn Spelling; 3] = [&Jq, &Script, &Python];
+        for spelling in spellings {
+            let written = spelling.whole(&plan);
+            let found = candidates(&written, &has_key);
+            let Some(first) = found.first() else {
+                // What JMESPath says in the same words is not translated.
+                prop_assert!(Expression::parse(&written).is_ok(), "{}", written);
+                prop_assert_eq!(outcome(&written, &document), expected.clone(), "{}", written);
+                continue;
+            };
+            let said = outcome(&first.expression, &document);
+            prop_assert_eq!(said, expected.clone(), "{} as {}", written, first.expression);
+            let again = candidates(&first.expression, &has_key);
+            prop_assert!(
+                again.iter().all(|other| other.repairs[0].rule != first.repairs[0].rule),
+                "{} as {} as {:?}", written, first.expression, again
+            );
+        }
+    }
+
+    /// Whatever is written, what is offered parses, and is not translated again.
+    #[test]
+    fn anything_can_be_read(words in vec(select(vec![
+        "items", ".", "[", "]", "(", ")", "{", "}", "x", "=>", "|", "map", "filter", "select", "for", "in", "if",
+        "'a'", "\"b\"", "0", "-1", ":", ",", "&", "!", "==", "&&", "and", "not", "length", "first", "sort_by", "$",
+        "@", "_", "/", "?", "*", "lambda", "len", " ", ".length", "[*]", "[]", "[?", "..", "`1`", "=", "max",
+    ]), 0..14)) {
+        let written = words.join(if words.len() % 2 == 0 { " " } else { "" });
+        for found in candidates(&written, &has_key) {
+            prop_assert!(super::super::parses(&found.expression));
+            let tokens = crate::token::Tokens::new(&found.expression);
+            let again = super::translated(&tokens, &has_key, false);
+            prop_assert!(again.is_none() || found.repairs[0].rule != again.clone().unwrap().0,
+                "{} as {} as {:?}", written, found.expression, again);
+        }
+        foreign(&written, &has_key);
+    }
 }
