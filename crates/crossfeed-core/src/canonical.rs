@@ -138,15 +138,31 @@ impl<'a> Views<'a> {
     /// The value that paths are offered on, which is what a model was shown: the JSON within the canonical value, else the
     /// canonical value.
     pub(crate) fn offered(&self, arena: &'a Arena, budget: &Budget) -> View<'a> {
-        let within = self.within(arena, budget);
-        within.unwrap_or_else(|| self.canonical.clone())
+        let inner = self.inner(arena, budget);
+        inner.unwrap_or_else(|| self.canonical.clone())
+    }
+
+    /// The JSON within the canonical value that paths are offered on: an object, or the list that the only part with JSON
+    /// holds.
+    pub(crate) fn inner(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+        self.within(arena, budget).or_else(|| {
+            let is_parts = self.only_member().is_none() && self.is_parts();
+            let (parts, _) = self.shown_cursors(arena, budget);
+            let list = (is_parts && parts.len() == 1).then(|| parts[0])?;
+            (list.kind() == Kind::Array).then(|| View::from(list))
+        })
+    }
+
+    /// Whether the canonical value lists several parts.
+    fn is_parts(&self) -> bool {
+        self.canonical.kind() == Kind::Array && self.canonical.as_cursor().is_none()
     }
 
     /// The object whose JSON is the one member of the canonical value, or the one part of several that holds JSON, if no
     /// name in it is that of something else there. In a list `@` would be something else.
     pub(crate) fn within(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
         let member = self.only_member();
-        let is_parts = self.canonical.kind() == Kind::Array && self.canonical.as_cursor().is_none();
+        let is_parts = self.is_parts();
         if member.is_none() && !is_parts {
             return None;
         }

@@ -15,7 +15,10 @@ use super::{
     write::write,
     {RenderOptions, Rendered, ShownHints},
 };
-use crate::{canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error};
+use crate::{
+    canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error,
+    paths::in_part,
+};
 
 /// The most bytes of a token, on average over an output: an estimate of four characters, of four bytes each.
 /// Longer output is not tried, whatever the counter, so that trials are bounded.
@@ -308,11 +311,4 @@ impl<'a> Search<'a, '_> {
             steps = steps.checked_sub(1)? / 2;
         }
     }
-}
-
-/// A path within the JSON of a part, whose root it also has.
-fn in_part(select: &str) -> Option<&str> {
-    let digits = select.strip_prefix("content[")?;
-    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
-    rest.strip_prefix("].text.")
 }

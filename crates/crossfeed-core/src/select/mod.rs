@@ -25,7 +25,7 @@ use self::{
 use crate::{
     canonical::Views,
     error::{SelectError, quotable},
-    paths::Outline,
+    paths::{Outline, in_part},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{
@@ -213,22 +213,35 @@ impl<'a, 'v> Selector<'a, 'v> {
             // What is tried to correct: what was evaluated, else what was understood, else its other readings.
             let mut tried = Vec::new();
             let mut view = &root;
+            let doubted = |text: &str| {
+                let expression = self.compiled.get(text).ok()?;
+                let expression = self.arena.keep(expression);
+                let doubts = doubts(expression, &root, self.arena, self.budget);
+                let doubt = doubts.first()?;
+                Some(self.reason(expression.text(), doubt))
+            };
             if let Some(emptied) = &miss.emptied {
                 let text = emptied.expression.text();
-                why = Some(self.reason(text, &emptied.doubt));
+                if self.views.inner(self.arena, self.budget).is_some() {
+                    why = doubted(text);
+                } else {
+                    view = &emptied.view;
+                }
+                why = why.or_else(|| Some(self.reason(text, &emptied.doubt)));
                 tried.push(text.to_owned());
-                view = &emptied.view;
             } else if let Some(understood) = &understood {
                 if !understood.is_plain_path() {
-                    let expression = self.arena.keep(Arc::clone(understood));
-                    let doubts = doubts(expression, &root, self.arena, self.budget);
-                    let doubt = doubts.first();
-                    why = doubt.map(|doubt| self.reason(expression.text(), doubt));
+                    why = doubted(understood.text());
                 }
                 tried.push(understood.text().to_owned());
                 let has_key = |key: &str| self.outline.has_key(&root, key);
                 let others = repair::candidates(text, &has_key).into_iter();
                 tried.extend(others.map(|candidate| candidate.expression));
+            }
+            if let Some(rest) = in_part(text) {
+                let works = miss::works(rest, &root, self.arena, self.budget);
+                nearest.extend(works.then(|| rest.to_owned()));
+                tried.push(rest.to_owned());
             }
             if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone()) {
                 if miss::works(&part, view, self.arena, self.budget) && self.options.admits(&part) {

@@ -139,9 +139,10 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
                     replaced(start, place.end, &with)
                 });
                 let without = without(text, place);
-                match text[place.end..].starts_with('[') {
-                    true => std::iter::once(without).chain(each).collect(),
-                    false => each.into_iter().chain([without]).collect(),
+                if text[place.end..].starts_with('[') {
+                    std::iter::once(without).chain(each).collect()
+                } else {
+                    each.into_iter().chain([without]).collect()
                 }
             } else {
                 let is_list = text[place.end..].starts_with('[');
@@ -152,11 +153,11 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
                     .flatten();
                 let mut edits: Vec<_> = names
                     .iter()
-                    .cloned()
-                    .map(|path| put_path(text, place, &path))
+                    .map(|path| put_path(text, place, path))
                     .collect();
                 edits.push(without(text, place));
-                if names.is_empty() {
+                // For a path of names alone, what lies there is offered in its order.
+                if names.is_empty() && text.contains(['[', '(', '*']) {
                     let likely = likely(doubt).into_iter();
                     edits.extend(likely.map(|path| put_path(text, place, &path)));
                 }

@@ -68,9 +68,10 @@ impl ResolveJob {
                 let mut seen = HashSet::new();
                 fitting.retain(|near| seen.insert(near.clone()));
                 fitting.truncate(OFFERED);
-                match fitting.is_empty() {
-                    true => offer(trial, &[], &parameter.intent, &mut fits),
-                    false => fitting,
+                if fitting.is_empty() {
+                    offer(trial, &[], &parameter.intent, &mut fits)
+                } else {
+                    fitting
                 }
             });
             if let Some(better) = better.filter(|better| !better.is_empty()) {
@@ -184,7 +185,7 @@ impl ResolveJob {
         let views = stored.views(&arena, &budget).ok()?;
         Some(run(&Trial {
             view: &views.offered(&arena, &budget),
-            whole: views.within(&arena, &budget).is_none(),
+            whole: views.inner(&arena, &budget).is_none(),
             arena: &arena,
             budget: &budget,
             options: &self.inner.options.select,

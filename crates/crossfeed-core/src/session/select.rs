@@ -61,7 +61,8 @@ impl Session {
         let key = LookupKey::new(call_id, None);
         let shape = self.work_on_found(&key, true, |on| {
             let (views, budget) = on.views()?;
-            Ok(Shape::new(&views.offered(&on.arena, &budget)))
+            let within = views.within(&on.arena, &budget);
+            Ok(Shape::new(&within.unwrap_or(views.canonical)))
         });
         shape.await.inspect_err(|failure| self.note_told(failure))
     }
@@ -115,7 +116,7 @@ impl Session {
             let (views, budget) = on.views()?;
             let trial = Trial {
                 view: &views.offered(&on.arena, &budget),
-                whole: views.within(&on.arena, &budget).is_none(),
+                whole: views.inner(&on.arena, &budget).is_none(),
                 arena: &on.arena,
                 budget: &budget,
                 options: &on.inner.options.select,

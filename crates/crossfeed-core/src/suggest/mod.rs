@@ -97,6 +97,9 @@ impl<'a> Trial<'a, '_> {
         let mut found = candidates(self.view, self.arena, self.budget);
         if self.whole {
             found.insert(0, Candidate::whole(self.view.clone(), "@"));
+        } else {
+            // Without a name it would be read on the whole value.
+            found.retain(|candidate| !candidate.names.is_empty());
         }
         found.sort_by_cached_key(|candidate| {
             let relevance = candidate.names.last().map_or(0, |name| relevance(name));

@@ -38,9 +38,10 @@ pub(crate) fn reshaped(selector: &str) -> Vec<String> {
         let places = places(selector);
         let mut indexes = places.iter();
         let is_index = |place: &&Place| place.kind == PlaceKind::Index;
-        let index = match is_path {
-            true => indexes.rfind(is_index),
-            false => indexes.find(is_index),
+        let index = if is_path {
+            indexes.rfind(is_index)
+        } else {
+            indexes.find(is_index)
         };
         found.extend(
             index.map(|index| format!("{}[*]{}", &selector[..index.start], &selector[index.end..])),

@@ -407,9 +407,10 @@ impl<'a> Doubter<'a, '_, '_> {
         if self.found.len() > before || !(is_equality || comparison.is_ordered()) {
             return Ok(());
         }
-        let (read, wanted) = match left.literal() {
-            true => (right, left),
-            false => (left, right),
+        let (read, wanted) = if left.literal() {
+            (right, left)
+        } else {
+            (left, right)
         };
         let can_order = |kind| matches!(kind, Kind::Number | Kind::String);
         let (mut types, mut agree) = (None, false);
@@ -468,15 +469,18 @@ impl<'a> Doubter<'a, '_, '_> {
                     types.get_or_insert((value.kind(), part.kind()));
                 }
                 let is_list = text.kind() == Kind::Array;
-                let found = same_but_for_case(&value, &part, |a, b| match is_list {
-                    true => a == b,
-                    false => holds(a, b),
-                });
+                let found =
+                    same_but_for_case(
+                        &value,
+                        &part,
+                        |a, b| if is_list { a == b } else { holds(a, b) },
+                    );
                 if let Some(found) = found {
                     // Of a long text only the part is meant.
-                    let found = match is_list {
-                        true => found,
-                        false => part_of(&found, &part),
+                    let found = if is_list {
+                        found
+                    } else {
+                        part_of(&found, &part)
                     };
                     spelling.get_or_insert((found, 0)).1 += 1;
                 }
