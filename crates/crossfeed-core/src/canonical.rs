@@ -76,6 +76,9 @@ impl StoredItem {
     }
 }
 
+/// The most parts of a tool result that are looked at for JSON.
+const MAX_SHOWN_PARTS: usize = 8;
+
 /// The views of one result.
 #[derive(Clone, Debug)]
 pub(crate) struct Views<'a> {
@@ -94,6 +97,103 @@ impl<'a> Views<'a> {
             canonical: view,
             envelope: None,
         }
+    }
+
+    /// The JSON in the texts that a model was shown in place of the canonical value: in the text parts beside structured
+    /// content, and in the one member of the canonical value.
+    pub(crate) fn shown_json(&self, arena: &'a Arena, budget: &Budget) -> Vec<View<'a>> {
+        let (mut shown, member) = self.shown_cursors(arena, budget);
+        let is_new = |member: &Cursor<'a>| shown.iter().all(|part| part.raw() != member.raw());
+        let member = member.filter(is_new);
+        shown.extend(member);
+        let views = shown.into_iter();
+        views
+            .filter_map(|json| without_internal(json, arena).ok())
+            .collect()
+    }
+
+    /// The JSON in text parts, and in the one member.
+    fn shown_cursors(
+        &self,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> (Vec<Cursor<'a>>, Option<Cursor<'a>>) {
+        let open = |text: View<'a>| {
+            let text = text
+                .as_cursor()
+                .filter(|text| text.kind() == Kind::String)?;
+            arena.open(text, budget).ok()?
+        };
+        let content = self.envelope.as_ref().and_then(|envelope| {
+            let content = envelope.get("content")?;
+            // Without structured content one part alone is the canonical value.
+            let is_beside = envelope.get("structuredContent").is_some();
+            (is_beside || content.len() > Some(1)).then_some(content)
+        });
+        let parts = content.iter().flat_map(View::items).take(MAX_SHOWN_PARTS);
+        let parts = parts.filter_map(|part| open(part.get("text")?)).collect();
+        (parts, self.only_member().and_then(|(_, text)| open(text)))
+    }
+
+    /// The value that paths are offered on, which is what a model was shown: the JSON within the canonical value, else the
+    /// canonical value.
+    pub(crate) fn offered(&self, arena: &'a Arena, budget: &Budget) -> View<'a> {
+        let inner = self.inner(arena, budget);
+        inner.unwrap_or_else(|| self.canonical.clone())
+    }
+
+    /// The JSON within the canonical value that paths are offered on: an object, or the list that the only part with JSON
+    /// holds.
+    pub(crate) fn inner(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+        self.within(arena, budget).or_else(|| {
+            let is_parts = self.only_member().is_none() && self.is_parts();
+            let (parts, _) = self.shown_cursors(arena, budget);
+            let list = (is_parts && parts.len() == 1).then(|| parts[0])?;
+            (list.kind() == Kind::Array).then(|| View::from(list))
+        })
+    }
+
+    /// Whether the canonical value lists several parts.
+    fn is_parts(&self) -> bool {
+        self.canonical.kind() == Kind::Array && self.canonical.as_cursor().is_none()
+    }
+
+    /// The object whose JSON is the one member of the canonical value, or the one part of several that holds JSON, if no
+    /// name in it is that of something else there. In a list `@` would be something else.
+    pub(crate) fn within(&self, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+        let member = self.only_member();
+        let is_parts = self.is_parts();
+        if member.is_none() && !is_parts {
+            return None;
+        }
+        let (parts, inner) = self.shown_cursors(arena, budget);
+        // The first reading of a path.
+        let first = parts.first().copied().or(inner)?;
+        let is_only = match inner {
+            Some(inner) => inner.raw() == first.raw(),
+            None => is_parts && parts.len() == 1,
+        };
+        if !is_only || first.kind() != Kind::Object {
+            return None;
+        }
+        let within = without_internal(first, arena).ok()?;
+        let is_other = |name: &str| {
+            let envelope = self.envelope.as_ref();
+            member.as_ref().is_some_and(|(key, _)| key == name)
+                || envelope.is_some_and(|envelope| envelope.get(name).is_some())
+        };
+        let is_plain = !within.members().any(|(name, _)| is_other(&name));
+        is_plain.then_some(within)
+    }
+
+    /// The only member of the canonical value, if that is a text.
+    fn only_member(&self) -> Option<(String, View<'a>)> {
+        if self.canonical.kind() != Kind::Object || self.canonical.len() != Some(1) {
+            return None;
+        }
+        let mut members = self.canonical.members();
+        let (key, text) = members.next()?;
+        (text.kind() == Kind::String).then(|| (key.into_owned(), text.clone()))
     }
 
     /// The views of a text, and of the JSON that it holds.

@@ -248,6 +248,7 @@ impl<'m> ArtifactBuilder<'m> {
             arena: &arena,
             budget: &budget,
             options: self.limits.select,
+            whole: true,
             repairs: false,
         };
         let fitting = trial.fitting_parameter(&property, OFFERED);

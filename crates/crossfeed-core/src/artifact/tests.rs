@@ -266,7 +266,7 @@ fn a_miss_explains_itself() {
         wanted().with_base("itms[0]"),
         "selector `itms[0]` matched nothing in the result of call `c`\n\
          found: {items: [{title: string(3), pages: number, by: {...}}](len=2), total: number}\n\
-         try: items",
+         try: items[0], items",
     );
     check_refused(
         BOOKS,

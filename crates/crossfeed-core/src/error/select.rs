@@ -59,6 +59,10 @@ pub enum SelectError {
     MatchedNothing {
         /// The expression as it was written.
         expression: String,
+        /// Why an empty answer is taken for none: `` items[?score > '0.5'] `` where scores are numbers.
+        why: Option<String>,
+        /// Whether a `$default` may be written for it.
+        defaults: bool,
         /// The shape of the value.
         shape: Shape,
         /// The nearest selectors that match.
@@ -98,6 +102,14 @@ impl SelectError {
         matches!(self, Self::MatchedNothing { .. })
     }
 
+    /// Says that a `$default` may be written where an answer is empty.
+    pub(crate) fn offer_default(mut self) -> Self {
+        if let Self::MatchedNothing { defaults, .. } = &mut self {
+            *defaults = true;
+        }
+        self
+    }
+
     /// The nearest selectors, where they are offered.
     pub(crate) fn nearest_mut(&mut self) -> Option<&mut Vec<String>> {
         match self {
@@ -125,9 +137,20 @@ impl SelectError {
             }
             Self::MatchedNothing {
                 expression,
+                why,
+                defaults,
                 shape,
                 nearest,
-            } => found(shape, &distinguished(nearest, expression)),
+            } => {
+                let found = found(shape, &distinguished(nearest, expression));
+                let Some(why) = why else { return found };
+                let or_empty = if *defaults {
+                    "\nor, if nothing may match: a `$default`, such as `[]`"
+                } else {
+                    ""
+                };
+                format!("why: {why}\n{found}{or_empty}")
+            }
             Self::TooLong { limit, .. } => {
                 format!(
                     "try: a selector of at most {limit} characters, such as one path to what is needed"
@@ -180,8 +203,8 @@ fn distinguished(selectors: &[String], expression: &str) -> Vec<String> {
 }
 
 fn found(shape: &Shape, nearest: &[String]) -> String {
-    let why = if nearest.is_empty() && shape.is_text() {
-        "; selectors do not reach into a text"
+    let why = if shape.is_text() {
+        "; paths do not reach into a text"
     } else {
         ""
     };

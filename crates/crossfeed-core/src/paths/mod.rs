@@ -8,9 +8,9 @@ mod wanted;
 
 pub(crate) use candidates::{Candidate, candidates};
 pub(crate) use outline::Outline;
-pub(crate) use text::{member, raw_string};
+pub(crate) use text::{in_part, member, raw_string};
 pub(crate) use walk::{Path, Step, Walk};
-pub(crate) use wanted::{differ_by_plural, folded, relevance, words};
+pub(crate) use wanted::{differ_by_plural, folded, relevance, synonymous, words};
 
 /// How many values a walk looks at.
 const WALK_VALUES: usize = 5000;

@@ -33,6 +33,17 @@ pub(crate) fn raw_string(text: &str) -> Option<String> {
     (!text.contains(odd)).then(|| format!("'{}'", text.replace('\'', r"\'")))
 }
 
+/// The rest of a path that goes through the text of a part: `items[0]` for `content[0].text.items[0]`.
+pub(crate) fn in_part(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix("content[")?;
+    let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = rest.strip_prefix("].text")?;
+    let rest = rest
+        .strip_prefix('.')
+        .or(rest.starts_with('[').then_some(rest))?;
+    (!rest.is_empty()).then_some(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{member, raw_string};

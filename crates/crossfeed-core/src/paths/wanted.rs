@@ -88,6 +88,123 @@ pub(crate) fn differ_by_plural(a: &str, b: &str) -> bool {
     a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a)
 }
 
+/// Names that say the same of most records.
+const SYNONYMS: [&[&str]; 20] = [
+    &[
+        "url",
+        "link",
+        "href",
+        "uri",
+        "permalink",
+        "htmlurl",
+        "weburl",
+        "address",
+    ],
+    &[
+        "login",
+        "username",
+        "user",
+        "handle",
+        "nick",
+        "nickname",
+        "screenname",
+    ],
+    &[
+        "name",
+        "title",
+        "label",
+        "headline",
+        "subject",
+        "fullname",
+        "displayname",
+    ],
+    &[
+        "id",
+        "identifier",
+        "uuid",
+        "guid",
+        "key",
+        "number",
+        "nodeid",
+    ],
+    &[
+        "body",
+        "text",
+        "content",
+        "description",
+        "message",
+        "summary",
+        "details",
+        "desc",
+    ],
+    &["email", "mail", "emailaddress"],
+    &[
+        "createdat",
+        "created",
+        "date",
+        "timestamp",
+        "createdon",
+        "time",
+        "creationdate",
+    ],
+    &[
+        "updatedat",
+        "updated",
+        "modified",
+        "modifiedat",
+        "lastmodified",
+        "lastupdated",
+    ],
+    &["status", "state", "phase", "condition"],
+    &[
+        "author",
+        "owner",
+        "creator",
+        "user",
+        "createdby",
+        "assignee",
+    ],
+    &[
+        "count",
+        "total",
+        "size",
+        "length",
+        "totalcount",
+        "amount",
+        "quantity",
+    ],
+    &["price", "cost", "amount", "fee", "value"],
+    &[
+        "image",
+        "picture",
+        "photo",
+        "thumbnail",
+        "avatar",
+        "icon",
+        "avatarurl",
+    ],
+    &["type", "kind", "category", "class"],
+    &["tags", "labels", "keywords", "topics"],
+    &["comments", "replies", "notes"],
+    &["phone", "telephone", "tel", "phonenumber", "mobile"],
+    &["path", "file", "filename", "filepath", "location"],
+    &["language", "lang", "locale"],
+    &["score", "rating", "rank", "stars"],
+];
+
+/// Whether two names say the same of most records: `link` and `url`.
+pub(crate) fn synonymous(a: &str, b: &str) -> bool {
+    let (a, b) = (folded(a), folded(b));
+    let has = |group: &[&str], name: &str| {
+        group
+            .iter()
+            .any(|own| *own == name || differ_by_plural(own, name))
+    };
+    SYNONYMS
+        .iter()
+        .any(|group| has(group, &a) && has(group, &b))
+}
+
 /// The words of a name or a text, in lower case: `userId` is two.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

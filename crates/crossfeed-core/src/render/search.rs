@@ -15,7 +15,10 @@ use super::{
     write::write,
     {RenderOptions, Rendered, ShownHints},
 };
-use crate::{canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error};
+use crate::{
+    canonical::StoredItem, context::ContextOptions, error::RenderError, failure::Error,
+    paths::in_part,
+};
 
 /// The most bytes of a token, on average over an output: an estimate of four characters, of four bytes each.
 /// Longer output is not tried, whatever the counter, so that trials are bounded.
@@ -284,15 +287,19 @@ impl<'a> Search<'a, '_> {
         best: Rendered,
     ) -> Option<Rendered> {
         let hidden = first_hidden(plan, steps)?;
-        let mut selectors = hidden.selectors(plan);
-        let first = selectors.next();
         let reaches = |(select, place): &(String, _)| {
             select.is_empty() || (self.known.reaches)(select, *place)
         };
-        if first.as_ref().is_some_and(&reaches) {
+        let shorter = hidden.selectors(plan).next().and_then(|(select, place)| {
+            let shorter = (in_part(&select)?.to_owned(), place);
+            reaches(&shorter).then_some(shorter)
+        });
+        let mut selectors = hidden.selectors(plan);
+        let first = selectors.next();
+        if shorter.is_none() && first.as_ref().is_some_and(&reaches) {
             return Some(best);
         }
-        let found = selectors.find(&reaches);
+        let found = shorter.or_else(|| selectors.find(&reaches));
         // Shorter than the counted preview, so it fits under any sane counter.
         let select = found.map_or_else(String::new, |(select, _)| select);
         let fits = |counted: &Rendered| counted.tokens <= self.options.preview_tokens;

@@ -339,7 +339,8 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     explanations: &self.explanations,
                     telemetry: context.telemetry,
                 };
-                let selection = selector.select(expression)?;
+                let selection = selector.select(expression);
+                let selection = selection.map_err(SelectError::offer_default)?;
                 source.report = Some(selection.report);
                 (selection.view, budget.output_bytes())
             }

@@ -5,10 +5,10 @@ use crate::{
     paths::{self, Candidate, differ_by_plural, folded},
     similarity::ComparisonBudget,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
+use crossfeed_jmespath::{Arena, Budget, Expression, Kind, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
-const MAX_OFFERED: usize = 3;
+pub(super) const MAX_OFFERED: usize = 3;
 /// The similarity from which a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
 /// The pairs of characters that are compared for one miss: some hundredths of a second.
@@ -24,6 +24,11 @@ pub(super) fn names(expression: &Expression) -> Vec<&str> {
     names.collect()
 }
 
+/// Whether an expression projects.
+pub(super) fn projects(expression: &Expression) -> bool {
+    expression.spine().contains(&SpineStep::Each)
+}
+
 /// The names in a text that is not an expression: all of its words.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let path = text.split(['|', '?', '(']).next().unwrap_or_default();
@@ -34,13 +39,8 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 
 impl<'a> Selector<'a, '_> {
     /// Up to three matching paths nearest to the path of the wanted names, best first, ties in document
-    /// order; none once too many misses were explained.
-    pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>) -> Vec<String> {
-        let left = self.explanations.get();
-        self.explanations.set(left.saturating_sub(1));
-        if left == 0 {
-            return Vec::new();
-        }
+    /// order; with `projects` as projections over the lists that they go through.
+    pub(super) fn nearest(&self, wanted: &[&str], view: &View<'a>, projects: bool) -> Vec<String> {
         let found = paths::candidates(view, self.arena, self.budget);
         let mut effort = ComparisonBudget::new(MAX_PAIRS);
         let mut ranked: Vec<(f64, &Candidate<'a>)> = found
@@ -73,18 +73,32 @@ impl<'a> Selector<'a, '_> {
             if names.contains(&candidate.names.as_slice()) {
                 continue;
             }
-            let admitted = self.options.admits(&candidate.selector);
-            if admitted && works(&candidate.selector, view, self.arena, self.budget) {
+            let each = candidate.in_each.as_ref().filter(|_| projects);
+            let selector = each.unwrap_or(&candidate.selector);
+            let admitted = self.options.admits(selector);
+            if admitted && works(selector, view, self.arena, self.budget) {
                 names.push(&candidate.names);
-                offered.push(candidate.selector.clone());
+                offered.push(selector.clone());
             }
         }
         offered
     }
 }
 
+impl<'a> Selector<'a, '_> {
+    /// Selectors that take a part of a text that is not JSON.
+    pub(super) fn lines(&self, view: &View<'a>) -> Vec<String> {
+        if view.kind() != Kind::String {
+            return Vec::new();
+        }
+        let offered = ["lines(@)[0]", "lines(@)", "@"].map(str::to_owned);
+        let works = |selector: &String| works(selector, view, self.arena, self.budget);
+        offered.into_iter().filter(works).collect()
+    }
+}
+
 /// Whether a selector gives a value: only such selectors are offered.
-fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
+pub(super) fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
     let Ok(expression) = Expression::parse(selector) else {
         return false;
     };
@@ -122,7 +136,11 @@ fn similarity(
 }
 
 /// 1 for the same name, less for a similar one, `None` for any other.
-fn name_similarity(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
+pub(super) fn name_similarity(
+    wanted: &str,
+    name: &str,
+    effort: &mut ComparisonBudget,
+) -> Option<f64> {
     if wanted == name {
         return Some(1.0);
     }

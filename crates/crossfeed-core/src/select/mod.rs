@@ -3,9 +3,12 @@
 //! The order of steps is normative in `specs/select.md`.
 
 mod cache;
+mod empty;
 mod miss;
+mod quoted;
 mod readings;
 mod report;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -15,18 +18,19 @@ pub use report::{AnsweringView, Notice, SelectReport};
 pub(crate) use trace::{masked_failed_selector, masked_selector};
 
 use self::{
-    readings::{Reading, prefix_chars, strip_prefix},
+    empty::{Emptiness, emptiness},
+    readings::{Reading, prefix_chars, readings_on, strip_prefix},
     trace::SelectTrace,
 };
 use crate::{
     canonical::Views,
     error::{SelectError, quotable},
-    paths::Outline,
+    paths::{Outline, in_part},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Cost, EvalError, Expression, Foreign, Kind, Limits, ParseError, TypeMismatch,
-    View, evaluate, guard::Patterns, repair, why_empty,
+    Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
+    View, doubts, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -89,8 +93,8 @@ pub(crate) struct Selection<'a> {
 /// The outcome of one reading.
 enum Outcome<'a> {
     Selected(Selection<'a>),
-    /// An empty list that the expression built.
-    Emptied(Selection<'a>, &'a Expression),
+    /// An empty list that the expression built, or another value that may be no answer.
+    Emptied(Selection<'a>, &'a Expression, Emptiness),
     Nothing,
 }
 
@@ -99,7 +103,7 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) options: &'v SelectOptions,
     pub(crate) compiled: &'v Selectors,
     pub(crate) views: &'v Views<'a>,
-    /// The outline of the canonical view.
+    /// The outline of the view that paths are offered on.
     pub(crate) outline: &'v Outline,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
@@ -118,9 +122,18 @@ enum ReadError {
 
 /// Why no reading of an expression gave a value.
 #[derive(Default)]
-struct Miss {
+struct Miss<'a> {
     parse_error: Option<ParseError>,
     mismatch: Option<Box<TypeMismatch>>,
+    /// A reading that gave an empty answer, which is none.
+    emptied: Option<Emptied<'a>>,
+}
+
+/// A reading that gave an empty answer, which is none.
+struct Emptied<'a> {
+    expression: &'a Expression,
+    view: View<'a>,
+    doubt: Doubt<'a>,
 }
 
 impl<'a, 'v> Selector<'a, 'v> {
@@ -153,52 +166,127 @@ impl<'a, 'v> Selector<'a, 'v> {
         let stripped = strip_prefix(text);
         self.check_length(text, stripped.unwrap_or(text))?;
         self.check_patterns(written, text)?;
-        let readings = self.readings(text, stripped);
-        let miss = match self.first(written, text, &readings)? {
-            Ok(selection) => return Ok(selection),
-            Err(miss) => miss,
-        };
-        if let Some(selection) = self.as_shown(written, text, stripped)? {
+        if let Some(selection) = self.unquoted(written, text)? {
             return Ok(selection);
         }
-        let shape = self.outline.shape(&self.views.canonical);
-        let text = stripped.unwrap_or(text);
+        let found = self.everywhere(written, text, stripped)?;
+        found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
+    }
+
+    /// The value of the first reading on any view.
+    fn everywhere(
+        &self,
+        written: &str,
+        text: &'a str,
+        stripped: Option<&'a str>,
+    ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
+        let readings = self.readings(text, stripped);
+        let mut miss = match self.first(written, text, &readings)? {
+            Ok(selection) => return Ok(Ok(selection)),
+            Err(miss) => miss,
+        };
+        for view in self.views.shown_json(self.arena, self.budget) {
+            let readings = readings_on(&view, AnsweringView::Shown, text, stripped);
+            match self.first(written, text, &readings.collect::<Vec<_>>())? {
+                Ok(selection) => return Ok(Ok(selection)),
+                Err(other) => miss.emptied = miss.emptied.or(other.emptied),
+            }
+        }
+        Ok(match self.as_shown(written, text, stripped)? {
+            Some(selection) => Ok(selection),
+            None => Err(miss),
+        })
+    }
+
+    /// The error of an expression that selects nothing.
+    fn explained(&self, written: &str, text: &'a str, miss: Miss<'a>) -> SelectError {
+        let root = self.views.offered(self.arena, self.budget);
+        let shape = self.outline.shape(&root);
         // Names are only needed to explain the miss.
-        let explains = self.explanations.get() > 0;
-        let understood = explains.then(|| self.understood(text)).flatten();
-        let names = understood.as_deref().map(miss::names);
-        let wanted = names.unwrap_or_else(|| miss::words(text));
-        let mut nearest = self.nearest(&wanted, &self.views.canonical);
-        let expression = written.to_owned();
+        let left = self.explanations.get();
+        self.explanations.set(left.saturating_sub(1));
+        let (mut nearest, mut why) = (Vec::new(), None);
         let foreign = miss.parse_error.as_ref();
         let foreign = foreign.and_then(|_| self.foreign(text));
-        if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone())
-            && let Some(reading) = readings.first()
-            && let Ok(Outcome::Selected(_)) = self.read(written, reading, &part)
-        {
-            nearest.retain(|other| *other != part);
-            nearest.insert(0, part);
-            nearest.truncate(3);
+        if left > 0 {
+            let understood = self.understood(text);
+            // What is tried to correct: what was evaluated, else what was understood, else its other readings.
+            let mut tried = Vec::new();
+            let mut view = &root;
+            let doubted = |text: &str| {
+                let expression = self.compiled.get(text).ok()?;
+                let expression = self.arena.keep(expression);
+                let doubts = doubts(expression, &root, self.arena, self.budget);
+                let doubt = doubts.first()?;
+                Some(self.reason(expression.text(), doubt))
+            };
+            if let Some(emptied) = &miss.emptied {
+                let text = emptied.expression.text();
+                if self.views.inner(self.arena, self.budget).is_some() {
+                    why = doubted(text);
+                } else {
+                    view = &emptied.view;
+                }
+                why = why.or_else(|| Some(self.reason(text, &emptied.doubt)));
+                tried.push(text.to_owned());
+            } else if let Some(understood) = &understood {
+                if !understood.is_plain_path() {
+                    why = doubted(understood.text());
+                }
+                tried.push(understood.text().to_owned());
+                let has_key = |key: &str| self.outline.has_key(&root, key);
+                let others = repair::candidates(text, &has_key).into_iter();
+                tried.extend(others.map(|candidate| candidate.expression));
+            }
+            if let Some(rest) = in_part(text) {
+                let works = miss::works(rest, &root, self.arena, self.budget);
+                nearest.extend(works.then(|| rest.to_owned()));
+                tried.push(rest.to_owned());
+            }
+            if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone()) {
+                if miss::works(&part, view, self.arena, self.budget) && self.options.admits(&part) {
+                    nearest.push(part.clone());
+                }
+                tried.push(part);
+            }
+            for text in tried {
+                if !nearest.is_empty() {
+                    break;
+                }
+                nearest = self.corrections(&text, view, miss::MAX_OFFERED);
+            }
+            let names = understood.as_deref().map(miss::names);
+            let wanted = names.unwrap_or_else(|| miss::words(text));
+            let projects = understood.as_deref().is_some_and(miss::projects);
+            let paths = self.nearest(&wanted, &root, projects).into_iter();
+            for path in paths.chain(self.lines(&root)) {
+                if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
+                    nearest.push(path);
+                }
+            }
         }
-        Err(match (miss.parse_error, miss.mismatch) {
-            (Some(source), _) => SelectError::Invalid {
+        let expression = written.to_owned();
+        match (miss.emptied, miss.parse_error, miss.mismatch) {
+            (None, Some(source), _) => SelectError::Invalid {
                 expression,
                 source: foreign.map_or(source, |found| ParseError::Foreign(found.into())),
                 shape,
                 nearest,
             },
-            (None, Some(source)) => SelectError::Mismatch {
+            (None, None, Some(source)) => SelectError::Mismatch {
                 expression,
                 source,
                 shape,
                 nearest,
             },
-            (None, None) => SelectError::MatchedNothing {
+            (Some(_), ..) | (None, None, None) => SelectError::MatchedNothing {
                 expression,
+                why,
+                defaults: false,
                 shape,
                 nearest,
             },
-        })
+        }
     }
 
     /// The value of the first reading that gives one, else of the first that can be repaired.
@@ -207,20 +295,36 @@ impl<'a, 'v> Selector<'a, 'v> {
         written: &str,
         text: &str,
         readings: &[Reading<'a, '_>],
-    ) -> Result<Result<Selection<'a>, Miss>, SelectError> {
+    ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
         let mut miss = Miss::default();
         for reading in readings {
             match self.read(written, reading, reading.text) {
                 Ok(Outcome::Selected(selection)) => return Ok(Ok(selection)),
-                Ok(Outcome::Emptied(mut selection, expression)) => {
+                Ok(Outcome::Emptied(mut selection, expression, emptiness)) => {
+                    let is_list = emptiness == Emptiness::List;
+                    let mut doubts = self.doubts(expression, emptiness, reading.view).into_iter();
+                    let doubt = doubts.next();
                     // An expression that selected nothing may still be a mistake to repair, but only on the
                     // view that answered.
-                    let only = std::slice::from_ref(reading);
-                    if let Some(better) = self.repaired(written, only, true)? {
-                        return Ok(Ok(better));
+                    if is_list || doubt.is_some() {
+                        let only = std::slice::from_ref(reading);
+                        if let Some(better) =
+                            self.repaired(written, only, true, doubt.is_some(), &mut miss)?
+                        {
+                            return Ok(Ok(better));
+                        }
                     }
-                    selection.report.notice = self.notice(expression, reading.view);
-                    return Ok(Ok(selection));
+                    let Some(doubt) = doubt else {
+                        if is_list {
+                            selection.report.notice = self.notice(expression, reading.view);
+                        }
+                        return Ok(Ok(selection));
+                    };
+                    miss.emptied.get_or_insert_with(|| Emptied {
+                        expression,
+                        view: reading.view.clone(),
+                        doubt,
+                    });
                 }
                 Ok(Outcome::Nothing) => {}
                 Err(ReadError::Parse(error)) if error.is_too_costly() => {
@@ -239,7 +343,9 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         let parsed = miss.parse_error.is_none();
-        Ok(self.repaired(written, readings, parsed)?.ok_or(miss))
+        let repaired =
+            self.repaired(written, readings, parsed, miss.emptied.is_some(), &mut miss)?;
+        Ok(repaired.ok_or(miss))
     }
 
     /// Checks the length of `text`, the part of `written` that is read.
@@ -284,7 +390,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = found else {
             return Ok(Outcome::Nothing);
         };
-        let is_empty = view.kind() == Kind::Array && view.is_empty();
+        let emptiness = emptiness(expression, &view);
         let selection = Selection {
             view,
             report: SelectReport {
@@ -295,23 +401,25 @@ impl<'a, 'v> Selector<'a, 'v> {
                 notice: None,
             },
         };
-        Ok(if is_empty && !expression.is_plain_path() {
-            Outcome::Emptied(selection, expression)
-        } else {
-            Outcome::Selected(selection)
+        Ok(match emptiness {
+            Some(emptiness) => Outcome::Emptied(selection, expression, emptiness),
+            None => Outcome::Selected(selection),
         })
     }
 
     /// Tries the repaired readings. An expression that parsed (`parsed`) is repaired only if that
-    /// selects something.
+    /// selects something, or if what it gave is no answer (`doubted`).
     fn repaired(
         &self,
         written: &str,
         readings: &[Reading<'a, '_>],
         parsed: bool,
+        doubted: bool,
+        miss: &mut Miss<'a>,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
-        let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
+        let root = self.views.offered(self.arena, self.budget);
+        let has_key = |key: &str| self.outline.has_key(&root, key);
         for reading in readings {
             for candidate in repair::candidates(reading.text, &has_key) {
                 let guarded = self
@@ -328,11 +436,22 @@ impl<'a, 'v> Selector<'a, 'v> {
                         selection.report.repairs = candidate.repairs;
                         return Ok(Some(selection));
                     }
-                    Ok(Outcome::Emptied(mut selection, expression))
-                        if !parsed && second_best.is_none() =>
+                    Ok(Outcome::Emptied(mut selection, expression, emptiness))
+                        if (!parsed || doubted) && second_best.is_none() =>
                     {
+                        let doubts = self.doubts(expression, emptiness, reading.view);
+                        if let Some(doubt) = doubts.into_iter().next() {
+                            miss.emptied.get_or_insert_with(|| Emptied {
+                                expression,
+                                view: reading.view.clone(),
+                                doubt,
+                            });
+                            continue;
+                        }
                         selection.report.repairs = candidate.repairs;
-                        selection.report.notice = self.notice(expression, reading.view);
+                        if emptiness == Emptiness::List {
+                            selection.report.notice = self.notice(expression, reading.view);
+                        }
                         second_best = Some(selection);
                     }
                     Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
@@ -347,7 +466,12 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// The notice on an empty list; `None` if explaining it would cost too much.
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
-        let nearest = self.nearest(&miss::names(expression), view);
+        let left = self.explanations.get();
+        self.explanations.set(left.saturating_sub(1));
+        let nearest = match left {
+            0 => Vec::new(),
+            _ => self.nearest(&miss::names(expression), view, false),
+        };
         Some(Notice { why, nearest })
     }
 
@@ -360,7 +484,8 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// The expression of a text as it is written, or of its first repair.
     fn understood(&self, text: &str) -> Option<Arc<Expression>> {
         self.compiled.get(text).ok().or_else(|| {
-            let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
+            let root = self.views.offered(self.arena, self.budget);
+            let has_key = |key: &str| self.outline.has_key(&root, key);
             let candidate = repair::candidates(text, &has_key).into_iter().next()?;
             self.compiled.get(&candidate.expression).ok()
         })

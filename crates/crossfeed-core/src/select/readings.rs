@@ -76,7 +76,7 @@ impl<'a, 'v> Selector<'a, 'v> {
 }
 
 /// The readings of an expression on one view, in the order in which they are tried.
-fn readings_on<'a, 'v>(
+pub(super) fn readings_on<'a, 'v>(
     view: &'v View<'a>,
     answered: AnsweringView,
     text: &'a str,

@@ -186,7 +186,7 @@ fn a_text_is_named_as_what_no_selector_reaches_into() {
     check_advice(
         r#""commit 4b1\nAuthor: Ada""#,
         "commits[0]",
-        "found: string(22); selectors do not reach into a text\ntry: @",
+        "found: string(22); paths do not reach into a text\ntry: lines(@)[0], lines(@), @",
     );
 }
 
@@ -268,4 +268,221 @@ fn a_miss_on_what_is_shown_is_the_miss_on_the_value() {
 fn no_selector_is_offered_that_is_refused() {
     let json = r#"{"constructor": 1, "constructors": 2}"#;
     check_advice(json, "construktor", "try: constructors");
+}
+
+const USERS: &str = r#"{"users": [
+    {"id": 1, "name": "Ada", "status": "active", "score": 0.9, "address": {"city": "Paris"}, "tags": ["a", "b"], "nick": null},
+    {"id": 2, "name": "Bob", "status": "done", "score": 0.2, "address": {"city": "Rome"}, "tags": ["b"], "nick": null}
+], "total": 2}"#;
+
+/// The reason and the first suggestion for a selector that gives an empty answer, which is none.
+fn doubted(json: &str, expression: &str) -> (String, String) {
+    select(json, expression, |found| match found {
+        Err(SelectError::MatchedNothing { why, nearest, .. }) => (
+            why.unwrap_or_default(),
+            nearest.into_iter().next().unwrap_or_default(),
+        ),
+        Err(other) => (other.to_string(), other.advice()),
+        Ok(found) => (written(&found.view), String::new()),
+    })
+}
+
+#[test]
+fn an_empty_answer_that_could_not_be_otherwise_is_none() {
+    let mut wrong = Vec::new();
+    let mut check = |expression, why: &str, first: &str| {
+        let found = doubted(USERS, expression);
+        if (found.0.as_str(), found.1.as_str()) != (why, first) {
+            wrong.push((expression, found));
+        }
+    };
+    check(
+        "users[?city=='Paris'].name",
+        "no item has `city`; `address.city` exists",
+        "users[?address.city=='Paris'].name",
+    );
+    check(
+        "users[?score > '0.5'].name",
+        "`score` is a number and is compared with the string '0.5'",
+        "users[?score > `0.5`].name",
+    );
+    check(
+        "users[?status == 'Active'].name",
+        "`status` is never 'Active'; it is 'active' in 1 item",
+        "users[?status == 'active'].name",
+    );
+    check(
+        "users[?name == ' Ada'].id",
+        "`name` is never ' Ada'; it is 'Ada' in 1 item",
+        "users[?name == 'Ada'].id",
+    );
+    check(
+        "users[?contains(name, 'BO')].id",
+        "`name` is never 'BO'; it is 'Bo' in 1 item",
+        "users[?contains(name, 'Bo')].id",
+    );
+    check(
+        "users[?contains(tags, 'A')].id",
+        "`tags` is never 'A'; it is 'a' in 1 item",
+        "users[?contains(tags, 'a')].id",
+    );
+    check(
+        "users[?id == '2'].name",
+        "`id` is a number and is compared with the string '2'",
+        "users[?id == `2`].name",
+    );
+    check(
+        "users[?name == `1`]",
+        "`name` is a string and is compared with the number `1`",
+        "users[?name == '1']",
+    );
+    check(
+        "users[*].naem",
+        "no item has `naem`; `name` exists",
+        "users[*].name",
+    );
+    check(
+        "users[*].{n: naem, id: id}",
+        "no item has `naem`; `name` exists",
+        "users[*].{n: name, id: id}",
+    );
+    check(
+        "users[*].[id, naem]",
+        "no item has `naem`; `name` exists",
+        "users[*].[id, name]",
+    );
+    check(
+        "users[0].{n: naem, id: id}",
+        "there is no `naem`; `name` exists",
+        "users[0].{n: name, id: id}",
+    );
+    check(
+        "length(users[?status == 'Active'])",
+        "`status` is never 'Active'; it is 'active' in 1 item",
+        "length(users[?status == 'active'])",
+    );
+    check(
+        "users[?status == 'Done' && score < `0.5`] | [0].name",
+        "`status` is never 'Done'; it is 'done' in 1 item",
+        "users[?status == 'done' && score < `0.5`] | [0].name",
+    );
+    check(
+        "sort_by(users[?city=='Rome'], &name)[*].id",
+        "no item has `city`; `address.city` exists",
+        "sort_by(users[?address.city=='Rome'], &name)[*].id",
+    );
+    assert_eq!(wrong, []);
+}
+
+#[test]
+fn an_empty_answer_that_could_be_otherwise_is_one() {
+    for expression in [
+        "users[?score > `1`].name",
+        "users[?status == 'open'].name",
+        "users[?status == 'open' || state == 'open'].name",
+        "users[?nick == 'x'].name",
+        "users[*].nick",
+        "users[?address.city == 'Oslo'].name",
+        "users[?status == 'open' && !missing].name",
+        "users[?!score].name",
+        "users[?tags[?@ == 'z']].name",
+        "users[5:].name",
+    ] {
+        select(USERS, expression, |found| {
+            assert_eq!(written(&found.unwrap().view), "[]", "{expression}");
+        });
+    }
+    for (expression, expected) in [
+        ("users[*].{n: nick}", r#"[{"n":null},{"n":null}]"#),
+        ("users[*].{n: naem || name}", r#"[{"n":"Ada"},{"n":"Bob"}]"#),
+        (
+            "users[0].{n: missing || `null`, id: id}",
+            r#"{"n":null,"id":1}"#,
+        ),
+        ("length(users[?status == 'open'])", "0"),
+        ("users[?id == `2`][0].name", r#""Bob""#),
+    ] {
+        select(USERS, expression, |found| {
+            assert_eq!(written(&found.unwrap().view), expected, "{expression}");
+        });
+    }
+}
+
+/// The selectors offered.
+fn offered(json: &str, expression: &str) -> Vec<String> {
+    select(json, expression, |found| match found {
+        Err(mut error) => error.nearest_mut().cloned().unwrap_or_default(),
+        Ok(found) => vec![format!("selected {}", written(&found.view))],
+    })
+}
+
+/// The first selectors offered.
+fn check_offered(cases: &[(&str, &str, &[&str])]) {
+    let mut wrong = Vec::new();
+    for (json, expression, expected) in cases {
+        let found = offered(json, expression);
+        let first: Vec<_> = found.iter().take(expected.len()).collect();
+        if first != *expected {
+            wrong.push((*expression, found));
+        }
+    }
+    assert_eq!(wrong, []);
+}
+
+#[test]
+fn advice_has_the_shape_of_what_was_written() {
+    let wrapped = r#"{"data": {"items": [{"id": 1, "url": "u"}], "next": null}}"#;
+    let list = r#"[{"id": 1, "url": "u"}, {"id": 2, "url": "v"}]"#;
+    check_offered(&[
+        (USERS, "users.name", &["users[*].name", "users[0].name"]),
+        (USERS, "user[*].name", &["users[*].name"]),
+        (USERS, "usrs[*].naem", &["users[*].name"]),
+        (USERS, "length(usrs)", &["length(users)"]),
+        (
+            USERS,
+            "users[?scor > `0.5`].naem",
+            &["users[?score > `0.5`].name"],
+        ),
+        (USERS, "data.users[*].name", &["users[*].name"]),
+        (USERS, "data.users[0].name", &["users[0].name"]),
+        (USERS, "response.results[*].name", &["users[*].name"]),
+        (USERS, "items[*].id", &["users[*].id"]),
+        (USERS, "items[?id == `2`].name", &["users[?id == `2`].name"]),
+        (USERS, "name", &["users[*].name", "users[0].name"]),
+        (
+            USERS,
+            "join(', ', users.name)",
+            &["join(', ', users[*].name)"],
+        ),
+        (
+            USERS,
+            "sort_by(usrs, &scor)[0].name",
+            &["sort_by(users, &score)[0].name"],
+        ),
+        (USERS, "[*].name", &["users[*].name"]),
+        (USERS, "[0].name", &["users[0].name"]),
+        (USERS, "users[0].city", &["users[0].address.city"]),
+        (USERS, "users[*].city", &["users[*].address.city"]),
+        (USERS, "users[0].Address.City", &["users[0].address.city"]),
+        (wrapped, "items[*].url", &["data.items[*].url"]),
+        (wrapped, "data[*].url", &["data.items[*].url"]),
+        (
+            wrapped,
+            "data.url",
+            &["data.items[*].url", "data.items[0].url"],
+        ),
+        (wrapped, "response.results[*].url", &["data.items[*].url"]),
+        (list, "items[*].url", &["[*].url"]),
+        (list, "url", &["[*].url", "[0].url"]),
+        (list, "items[1].url", &["[1].url"]),
+    ]);
+}
+
+#[test]
+fn a_selector_in_quotes_is_the_selector() {
+    check("'items[0].name'", "\"n1\"");
+    check("`\"items[0].name\"`", "\"n1\"");
+    check("'some text'", "\"some text\"");
+    check("'example.com'", "\"example.com\"");
+    check_offered(&[(ITEMS, "'itms[0].name'", &["items[0].name"])]);
 }

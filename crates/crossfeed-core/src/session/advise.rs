@@ -6,7 +6,7 @@ use crate::{
     lineage::LineageEntry,
     resolve::Step,
     reveal::UnredactedItem,
-    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial},
+    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial, reshaped},
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
@@ -16,6 +16,8 @@ use std::collections::{HashMap, HashSet};
 
 /// The most values of one call for which fitting selectors are searched.
 const MAX_SUGGESTIONS: usize = 5;
+/// How many selectors of another shape are offered before the best of all.
+const MAX_RESHAPED: usize = 2;
 /// The most bytes that references may have brought in beside such a value.
 const MAX_BYTES_BESIDE: usize = 1 << 20;
 
@@ -46,9 +48,28 @@ impl ResolveJob {
             let mut fits =
                 |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
             let better = self.on(stored, |trial| {
-                let fitting = trial.filter(nearest, &mut fits);
+                let mut fitting = Vec::new();
+                for near in nearest.iter() {
+                    let own = trial.filter(std::slice::from_ref(near), &mut fits);
+                    let is_fit = !own.is_empty();
+                    fitting.extend(own);
+                    if !is_fit {
+                        // A list of one value was not meant by what missed.
+                        let mut others = reshaped(near);
+                        others.retain(|other| *other != format!("[{near}]"));
+                        fitting.extend(
+                            trial
+                                .filter(&others, &mut fits)
+                                .into_iter()
+                                .take(MAX_RESHAPED),
+                        );
+                    }
+                }
+                let mut seen = HashSet::new();
+                fitting.retain(|near| seen.insert(near.clone()));
+                fitting.truncate(OFFERED);
                 if fitting.is_empty() {
-                    offer(trial, &parameter.intent, &mut fits)
+                    offer(trial, &[], &parameter.intent, &mut fits)
                 } else {
                     fitting
                 }
@@ -131,7 +152,9 @@ impl ResolveJob {
         };
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
         let intent = ParameterIntent::for_argument(schema.as_value(), &link.at);
-        let fitting = self.on(stored, |trial| offer(trial, &intent, &mut fits));
+        let report = source.report.as_ref();
+        let reshaped = report.map_or_else(Vec::new, |report| reshaped(&report.evaluated));
+        let fitting = self.on(stored, |trial| offer(trial, &reshaped, &intent, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
         }
@@ -161,7 +184,8 @@ impl ResolveJob {
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
         Some(run(&Trial {
-            view: &views.canonical,
+            view: &views.offered(&arena, &budget),
+            whole: views.inner(&arena, &budget).is_none(),
             arena: &arena,
             budget: &budget,
             options: &self.inner.options.select,
@@ -181,7 +205,19 @@ impl ResolveJob {
     }
 }
 
-fn offer(trial: &Trial<'_, '_>, intent: &ParameterIntent, fits: &mut FitTest<'_>) -> Vec<String> {
-    let found = trial.fitting(intent, OFFERED, fits);
-    found.into_iter().map(|found| found.selector).collect()
+/// The selectors that fit: first those that have another shape than what was written, then the best of all.
+fn offer(
+    trial: &Trial<'_, '_>,
+    reshaped: &[String],
+    intent: &ParameterIntent,
+    fits: &mut FitTest<'_>,
+) -> Vec<String> {
+    let mut offered = trial.filter(reshaped, fits);
+    offered.truncate(MAX_RESHAPED);
+    for found in trial.fitting(intent, OFFERED, fits) {
+        if offered.len() < OFFERED && !offered.contains(&found.selector) {
+            offered.push(found.selector);
+        }
+    }
+    offered
 }

@@ -147,8 +147,9 @@ impl Session {
                 on.succeeded()?;
                 let (views, budget) = on.views()?;
                 let select = &on.inner.options.select;
-                let hints =
-                    StructureHints::new(&views.canonical, detail, select, &on.arena, &budget);
+                let within = views.within(&on.arena, &budget);
+                let root = within.unwrap_or(views.canonical);
+                let hints = StructureHints::new(&root, detail, select, &on.arena, &budget);
                 let tokens = on.count(hints.to_value().to_string().as_bytes());
                 Ok((hints, Some(on.showing(tokens, false))))
             });
@@ -207,7 +208,12 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
         let Some(views) = &views else {
             return Vec::new();
         };
-        let shown = stripped(views, options.strip);
+        let within = views.within(arena, &budget);
+        let shown = stripped(
+            views,
+            options.strip,
+            &within.unwrap_or_else(|| views.canonical.clone()),
+        );
         let details = match options.detail {
             HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
             HintDetail::Compact => &[HintDetail::Compact],
@@ -239,9 +245,9 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
     Ok(show(&on.shown, &known, &options, context, &hints)?)
 }
 
-/// The value that hints describe: the canonical value without stripped keys.
-fn stripped<'a>(views: &Views<'a>, policy: StripPolicy) -> View<'a> {
-    let canonical = views.canonical.clone();
+/// The value that hints describe, which paths are offered on, without stripped keys.
+fn stripped<'a>(views: &Views<'a>, policy: StripPolicy, root: &View<'a>) -> View<'a> {
+    let canonical = root.clone();
     if policy == StripPolicy::Internal {
         return canonical;
     }

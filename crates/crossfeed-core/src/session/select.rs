@@ -52,14 +52,18 @@ impl Session {
         selected.inspect_err(|failure| self.note_failure(failure))
     }
 
-    /// The shape of a recorded result's canonical value, which a model may see without seeing the value.
+    /// The shape of a recorded result's canonical value, or of the JSON that its one member holds, which a model may see without seeing the value.
     ///
     /// # Errors
     ///
     /// [`Failure`] if there is no such result, or it cannot be read.
     pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
         let key = LookupKey::new(call_id, None);
-        let shape = self.work_on_found(&key, true, |on| Ok(Shape::new(&on.views()?.0.canonical)));
+        let shape = self.work_on_found(&key, true, |on| {
+            let (views, budget) = on.views()?;
+            let within = views.within(&on.arena, &budget);
+            Ok(Shape::new(&within.unwrap_or(views.canonical)))
+        });
         shape.await.inspect_err(|failure| self.note_told(failure))
     }
 
@@ -111,7 +115,8 @@ impl Session {
             on.succeeded()?;
             let (views, budget) = on.views()?;
             let trial = Trial {
-                view: &views.canonical,
+                view: &views.offered(&on.arena, &budget),
+                whole: views.inner(&on.arena, &budget).is_none(),
                 arena: &on.arena,
                 budget: &budget,
                 options: &on.inner.options.select,

@@ -1,6 +1,7 @@
 use super::Session;
 use crate::{
-    ContextOptions, Engine, EngineOptions, InputSchema, ParameterSchema, ResolveError, ToolResult,
+    ContextOptions, Engine, EngineOptions, HintDetail, InputSchema, ParameterSchema, RenderOptions,
+    ResolveError, ToolResult,
 };
 use crossfeed_json::Document;
 use crossfeed_store::{MemoryLimits, MemoryStore, StoredArtifact};
@@ -468,4 +469,92 @@ async fn a_failure_is_an_error() {
     assert!(message.starts_with("no result of call `none`"), "{message}");
     // All that there is to say is in the message.
     assert!(error.source().is_none());
+}
+
+/// What a server for files returns: the text of a file, also as the one member of its structured content.
+fn file(text: &str) -> ToolResult {
+    let result = json!({
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": {"content": text},
+    });
+    ToolResult::mcp(result.to_string())
+}
+
+#[tokio::test]
+async fn one_datum_has_one_root() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let call = CallId::parse("c").unwrap();
+    let users: Vec<_> = (0..400)
+        .map(|id| json!({"id": id, "name": format!("User {id}"), "bio": "x".repeat(200)}))
+        .collect();
+    let users = json!({"users": users}).to_string();
+    session.record(&call, file(&users)).await.unwrap();
+    for selector in [
+        "users[0].name",
+        "content.users[0].name",
+        "content[0].text.users[0].name",
+        "$.users[0].name",
+        "users[?id=0].name|[0]",
+    ] {
+        let found = session.select(&call, selector).await.unwrap();
+        assert_eq!(found.json, b"\"User 0\"", "{selector}");
+    }
+    let hints = session.hints(&call, HintDetail::Full).await.unwrap();
+    for selector in hints.selectors() {
+        assert!(selector.starts_with("users"), "{selector}");
+        let found = session.select(&call, selector).await.unwrap();
+        assert!(found.report.repairs.is_empty(), "{selector}");
+    }
+    let failure = session.select(&call, "usrs[0].naem").await.unwrap_err();
+    let failure = failure.to_string();
+    assert!(failure.contains("found: {users: [{id: number"), "{failure}");
+    assert!(failure.contains("try: users[0].name"), "{failure}");
+    let shown = session.render(&call, &RenderOptions::default()).await;
+    let shown = shown.unwrap().json;
+    assert!(!shown.contains("content[0].text."), "{shown}");
+}
+
+#[tokio::test]
+async fn what_has_the_wrong_shape_is_written_for_the_right_one() {
+    let session = Engine::in_memory(EngineOptions::default());
+    let session = session.session(Scope::parse("t", "p", "s").unwrap());
+    let users =
+        json!({"users": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}], "title": "t"});
+    record(&session, "c", ToolResult::json(users.to_string())).await;
+    let check = async |schema: Value, select: &str, expected: &str| {
+        let schema = json!({"type": "object", "properties": {"to": schema}});
+        let schema = InputSchema::compile(schema).unwrap();
+        let arguments = json!({"to": {"$tool": "c", "$select": select}});
+        let error = session.resolve(arguments, Some(&schema)).await.unwrap_err();
+        let advice = error.failures()[0].body().advice.unwrap();
+        let mut lines = advice.lines();
+        let offered = lines.find(|line| line.starts_with("try: ")).unwrap();
+        assert!(offered.starts_with(expected), "{select}: {advice}");
+    };
+    let string = || json!({"type": "string"});
+    let strings = || json!({"type": "array", "items": {"type": "string"}});
+    check(
+        string(),
+        "users[*].name",
+        "try: users[0].name, join(', ', users[*].name)",
+    )
+    .await;
+    check(string(), "usrs[*].name", "try: users[0].name").await;
+    check(string(), "users.name", "try: users[0].name").await;
+    check(strings(), "users.name", "try: users[*].name").await;
+    check(strings(), "users[0].name", "try: users[*].name").await;
+    check(string(), "name", "try: users[0].name").await;
+    check(
+        json!({"type": "array"}),
+        "users[0].{n: name}",
+        "try: users[*].{n: name}",
+    )
+    .await;
+    check(
+        string(),
+        "users[?name == 'ada'].name",
+        "try: users[?name == 'Ada'].name | [0]",
+    )
+    .await;
 }

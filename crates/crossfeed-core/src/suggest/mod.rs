@@ -3,11 +3,13 @@
 mod intent;
 mod parameter;
 mod place;
+mod reshape;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use intent::ParameterIntent;
 pub use parameter::{ParameterError, ParameterSchema};
+pub(crate) use reshape::reshaped;
 
 use crate::{
     paths::{Candidate, candidates, member, relevance},
@@ -64,6 +66,8 @@ pub(crate) struct Trial<'a, 'v> {
     pub(crate) budget: &'v Budget,
     /// The limits of selectors: only those that pass are offered.
     pub(crate) options: &'v SelectOptions,
+    /// Whether the view is the whole value, which `@` selects.
+    pub(crate) whole: bool,
     /// Whether types of values may be repaired for the parameter.
     pub(crate) repairs: bool,
 }
@@ -91,7 +95,12 @@ impl<'a> Trial<'a, '_> {
         fits: &mut FitTest<'_>,
     ) -> Vec<Suggestion> {
         let mut found = candidates(self.view, self.arena, self.budget);
-        found.insert(0, Candidate::whole(self.view.clone(), "@"));
+        if self.whole {
+            found.insert(0, Candidate::whole(self.view.clone(), "@"));
+        } else {
+            // Without a name it would be read on the whole value.
+            found.retain(|candidate| !candidate.names.is_empty());
+        }
         found.sort_by_cached_key(|candidate| {
             let relevance = candidate.names.last().map_or(0, |name| relevance(name));
             let similarity = intent.similarity(candidate);

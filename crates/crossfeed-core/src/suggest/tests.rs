@@ -37,6 +37,7 @@ fn suggest_by(
         arena: &arena,
         budget: &budget,
         options: &options,
+        whole: true,
         repairs: false,
     };
     trial.fitting(&parameter.intent, most, fits)

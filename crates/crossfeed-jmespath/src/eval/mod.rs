@@ -1,6 +1,7 @@
 //! Evaluation: a tree of nodes over borrowed JSON, within a budget.
 
 mod compare;
+mod doubt;
 mod functions;
 mod number;
 mod rows;
@@ -8,6 +9,10 @@ mod slice;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod why_empty;
+
+pub use doubt::{Doubt, Misread, doubts};
+pub use why_empty::{WhyEmpty, why_empty};
 
 use crate::{
     arena::Arena,
@@ -84,40 +89,6 @@ pub fn evaluate<'a>(
     outcome
 }
 
-/// Why a projection over items gave an empty list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WhyEmpty {
-    /// No item has the member: `items[*].titel`.
-    NoItemHasField {
-        /// The number of items that were examined, which passed any filter.
-        items: usize,
-    },
-    /// The filter let no item through: `` items[?score > `9`] ``.
-    FilterRefusedAll {
-        /// The number of items that were examined.
-        items: usize,
-    },
-}
-
-/// Explains an empty list that `expression` gave on `value`; `None` if its source was empty, or the
-/// expression is not a projection.
-///
-/// # Errors
-///
-/// As [`evaluate`].
-pub fn why_empty<'a>(
-    expression: &'a Expression,
-    value: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-) -> Result<Option<WhyEmpty>, EvalError> {
-    let before = arena.built();
-    let why = Evaluator::new(expression, arena, budget).why_empty(&expression.root, value);
-    arena.free(before, None);
-    why
-}
-
 pub(crate) struct Evaluator<'a, 'b> {
     arena: &'a Arena,
     budget: &'b Budget,
@@ -158,51 +129,6 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                 Ok(Some(value.clone()))
             }
             root => Ok(Some(self.eval(root, value)?).filter(|view| !view.is_null())),
-        }
-    }
-
-    /// Implements [`why_empty`].
-    fn why_empty(
-        &self,
-        mut node: &'a Node,
-        value: &View<'a>,
-    ) -> Result<Option<WhyEmpty>, EvalError> {
-        let mut current = value.clone();
-        loop {
-            match node {
-                Node::Chain(parts) => {
-                    let Some((last, before)) = parts.split_last() else {
-                        return Ok(None);
-                    };
-                    for part in before {
-                        current = self.eval(part, &current)?;
-                    }
-                    node = last;
-                }
-                Node::Project(projection) => {
-                    let source = self.eval(&projection.source, &current)?;
-                    if source.is_empty() && matches!(projection.source, Node::Project(_)) {
-                        node = &projection.source;
-                        continue;
-                    }
-                    let mut items = 0;
-                    let mut passed = 0;
-                    self.each(projection, &source, |item| {
-                        items += 1;
-                        passed += usize::from(match &projection.elements {
-                            Elements::Filtered(predicate) => self.test(predicate, &item)?,
-                            _ => true,
-                        });
-                        Ok(())
-                    })?;
-                    return Ok(match (items, passed) {
-                        (0, _) => None,
-                        (_, 0) => Some(WhyEmpty::FilterRefusedAll { items }),
-                        _ => Some(WhyEmpty::NoItemHasField { items: passed }),
-                    });
-                }
-                _ => return Ok(None),
-            }
         }
     }
 

@@ -41,6 +41,17 @@ pub struct Repair {
     pub after: String,
 }
 
+impl Repair {
+    /// A repair by a rule.
+    pub fn new(rule: Rule, before: String, after: String) -> Self {
+        Self {
+            rule,
+            before,
+            after,
+        }
+    }
+}
+
 /// The rule of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -109,6 +120,8 @@ pub enum Rule {
     UnquotedKey,
     /// `!` binds closer than a dot, so that `!a.b` is always null: `!(a.b)` is meant.
     NegatedPath,
+    /// The whole selector stands in quotes that make it a text: `'items[0].url'`.
+    QuotedSelector,
 }
 
 impl Rule {

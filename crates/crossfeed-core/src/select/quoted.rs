@@ -1,0 +1,79 @@
+//! A selector that is only a quoted text: the text is read as the selector.
+
+use super::{Selection, Selector, miss, strip_prefix};
+use crate::error::SelectError;
+use crossfeed_jmespath::{
+    Node, View,
+    repair::{Repair, Rule},
+};
+
+impl<'a> Selector<'a, '_> {
+    /// What the text within the quotes selects, if the whole selector is one literal and the text selects something.
+    /// It is an error where the text is nearly a path of the value, because nobody passes on a path as a text.
+    pub(super) fn unquoted(
+        &self,
+        written: &str,
+        text: &'a str,
+    ) -> Result<Option<Selection<'a>>, SelectError> {
+        let Some(inside) = self.inside_quotes(text) else {
+            return Ok(None);
+        };
+        let inside = inside.trim();
+        let stripped = strip_prefix(inside);
+        let is_admitted = |text: &str| !text.is_empty() && self.options.admits(text);
+        // A text in quotes within would be read again and again.
+        if !is_admitted(stripped.unwrap_or(inside)) || inside.starts_with(QUOTES) {
+            return Ok(None);
+        }
+        if text.starts_with('"') {
+            // A quoted name is a path: it comes first.
+            let whole = self.everywhere(written, text, None)?;
+            if whole.is_ok() {
+                return Ok(whole.ok());
+            }
+        }
+        let found = self.everywhere(written, inside, stripped);
+        match found {
+            Ok(Ok(mut selection)) => {
+                selection.report.repairs.insert(
+                    0,
+                    Repair::new(Rule::QuotedSelector, text.to_owned(), inside.to_owned()),
+                );
+                Ok(Some(selection))
+            }
+            Ok(Err(miss)) if inside.contains(['.', '[', '(']) => {
+                let root: View<'a> = self.views.offered(self.arena, self.budget);
+                let nearest = match self.understood(inside) {
+                    Some(understood) => {
+                        self.corrections(understood.text(), &root, miss::MAX_OFFERED)
+                    }
+                    None => Vec::new(),
+                };
+                if nearest.is_empty() {
+                    return Ok(None);
+                }
+                Err(self.explained(written, inside, miss))
+            }
+            Err(error @ SelectError::NoMemory { .. }) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    /// The text of a selector that is one literal, valid or not, or one quoted name.
+    fn inside_quotes(&self, text: &'a str) -> Option<&'a str> {
+        if !text.starts_with(QUOTES) {
+            return None;
+        }
+        if let Ok(expression) = self.compiled.get(text)
+            && let Node::Text(inside) = self.arena.keep(expression).root()
+        {
+            return Some(inside);
+        }
+        let quote = text.chars().next()?;
+        let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        let is_one = quote != '\'' && !inside.contains([quote, '\\']);
+        is_one.then_some(inside)
+    }
+}
+
+const QUOTES: [char; 3] = ['\'', '`', '"'];

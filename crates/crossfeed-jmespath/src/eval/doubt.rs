@@ -1,0 +1,583 @@
+//! What an expression reads that no value has, and what it compares in vain: why an empty list, or a null in
+//! every item, may not be an answer.
+
+use super::{EvalError, Evaluator};
+use crate::{
+    arena::Arena,
+    budget::{Budget, Cost},
+    compile::{Comparison, Elements, Node, Part, Path, Projection, SpineStep},
+    expression::Expression,
+    function::Function,
+    view::View,
+};
+use crossfeed_json::Kind;
+use jmespath::ast::Comparator;
+use std::borrow::Cow;
+
+/// The most doubts of one expression, and the most values around a missing field that each keeps.
+const MAX_DOUBTS: usize = 8;
+const MAX_AROUND: usize = 3;
+/// The most characters of a text that is compared without regard to case.
+const MAX_FOLDED_CHARS: usize = 1000;
+
+/// A part of an expression that could have given nothing on these values.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Doubt<'a> {
+    /// What is wrong with it.
+    pub misread: Misread,
+    /// The number of the name, literal or index, as [`crate::places`] counts them; `None` if it is none.
+    pub place: Option<usize>,
+    /// The path of what is read or compared, as far as it has names.
+    pub path: String,
+    /// Some of the values that were read.
+    pub around: Vec<View<'a>>,
+    /// How many values were read.
+    pub values: usize,
+}
+
+/// What is wrong with a part of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misread {
+    /// None of the values has the field.
+    NoField,
+    /// An index of values that are no lists.
+    NoList,
+    /// Items of values that have none.
+    NoItems,
+    /// A value of one type is compared with one of another.
+    Types {
+        /// The type of the value.
+        found: Kind,
+        /// The type that it is compared with.
+        wanted: Kind,
+    },
+    /// A text that differs from those compared with by case or surrounding blanks only.
+    Spelling {
+        /// The text that is there.
+        found: String,
+        /// How many values it has been found in.
+        items: usize,
+    },
+}
+
+/// The doubts about what `expression` gives on `value`, in the order in which they are met. A field that one
+/// alternative of `||` reads is no doubt if the other has what it reads.
+pub fn doubts<'a>(
+    expression: &'a Expression,
+    value: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<Doubt<'a>> {
+    let before = arena.built();
+    let mut doubter = Doubter {
+        evaluator: &Evaluator::new(expression, arena, budget),
+        found: Vec::new(),
+        place: 0,
+    };
+    // A walk that fails half-way has found what it has found.
+    let _ = doubter.walk(&expression.root, std::slice::from_ref(value));
+    let found = doubter.found;
+    arena.free(before, None);
+    found
+}
+
+struct Doubter<'a, 'e, 'b> {
+    evaluator: &'e Evaluator<'a, 'b>,
+    found: Vec<Doubt<'a>>,
+    /// The number of names, literals and indexes before the current node.
+    place: usize,
+}
+
+/// One side of a comparison.
+struct Side<'a> {
+    node: &'a Node,
+    /// The number of its first name or literal.
+    place: usize,
+}
+
+impl<'a> Doubter<'a, '_, '_> {
+    /// Looks at what a node reads on these values. With none it only counts its names.
+    fn walk(&mut self, node: &'a Node, inputs: &[View<'a>]) -> Result<(), EvalError> {
+        match node {
+            Node::Current => Ok(()),
+            Node::Literal(_) | Node::Text(_) => {
+                self.place += 1;
+                Ok(())
+            }
+            Node::Path(path) => self.path(path, inputs),
+            Node::Chain(parts) => {
+                let mut here = Cow::Borrowed(inputs);
+                for part in parts {
+                    self.walk(part, &here)?;
+                    here = Cow::Owned(self.values(part, &here)?);
+                }
+                Ok(())
+            }
+            Node::Project(projection) => self.projection(projection, inputs),
+            Node::Or(parts) => self.alternatives(parts, |doubter, part| doubter.walk(part, inputs)),
+            Node::And(parts) | Node::List(parts) => {
+                parts.iter().try_for_each(|part| self.walk(part, inputs))
+            }
+            Node::Hash(hash) => {
+                let mut values = hash.values.iter();
+                values.try_for_each(|value| self.walk(value, inputs))
+            }
+            Node::Not(inner) => self.walk(inner, inputs),
+            Node::Compare(comparison) => {
+                self.walk(&comparison.left, inputs)?;
+                self.walk(&comparison.right, inputs)
+            }
+            Node::Call(Function::NotNull, arguments) => {
+                self.alternatives(arguments, |doubter, part| doubter.walk(part, inputs))
+            }
+            Node::Call(function, arguments) => self.call(*function, arguments, inputs),
+            Node::Reference(inner) => self.walk(inner, &[]),
+        }
+    }
+
+    fn call(
+        &mut self,
+        function: Function,
+        arguments: &'a [Node],
+        inputs: &[View<'a>],
+    ) -> Result<(), EvalError> {
+        // What is referred to is evaluated on the items of the list beside it.
+        let list = arguments
+            .iter()
+            .find(|argument| !matches!(argument, Node::Reference(_)));
+        for argument in arguments {
+            match (argument, list) {
+                (Node::Reference(inner), Some(list)) => {
+                    let mut items = Vec::new();
+                    for value in self.values(list, inputs)? {
+                        for item in value.items() {
+                            self.evaluator.budget.spend(1)?;
+                            self.evaluator.push(&mut items, item)?;
+                        }
+                    }
+                    self.walk(inner, &items)?;
+                }
+                (other, _) => {
+                    self.walk(other, inputs)?;
+                    if takes_list(function) && !matches!(other, Node::Text(_)) {
+                        self.list(other, inputs)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of an argument that is no list where one is wanted.
+    fn list(&mut self, argument: &'a Node, inputs: &[View<'a>]) -> Result<(), EvalError> {
+        let values = self.values(argument, inputs)?;
+        if values.iter().all(|value| value.kind() != Kind::Array) {
+            let place = match argument {
+                Node::Current => None,
+                _ => self.place.checked_sub(1),
+            };
+            let path = named(node_spine(argument).into_iter());
+            self.doubt(Misread::NoItems, place, path, values.iter())?;
+        }
+        Ok(())
+    }
+
+    /// Walks over alternatives: what one of them lacks is no doubt where another lacks nothing.
+    fn alternatives(
+        &mut self,
+        parts: &'a [Node],
+        mut walk: impl FnMut(&mut Self, &'a Node) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let before = self.found.len();
+        let mut is_sure = false;
+        for part in parts {
+            let known = self.found.len();
+            walk(self, part)?;
+            is_sure |= self.found.len() == known;
+        }
+        if is_sure {
+            let mut place = 0;
+            self.found.retain(|doubt| {
+                place += 1;
+                place <= before || matches!(doubt.misread, Misread::Spelling { .. })
+            });
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &'a Path, inputs: &[View<'a>]) -> Result<(), EvalError> {
+        let first = self.place;
+        self.place += path.parts.len();
+        let mut here = Cow::Borrowed(inputs);
+        for (number, part) in path.parts.iter().enumerate() {
+            let mut next = Vec::new();
+            for value in here.iter() {
+                self.evaluator.budget.spend(1)?;
+                if let Some(found) = self.evaluator.follow_part(part, value)? {
+                    self.evaluator.push(&mut next, found)?;
+                }
+            }
+            if next.is_empty() {
+                let misread = match part {
+                    Part::Field(..) => Some(Misread::NoField),
+                    Part::Index(_) => (!here.iter().any(|value| value.kind() == Kind::Array))
+                        .then_some(Misread::NoList),
+                };
+                let here = here.iter().filter(|value| !value.is_null());
+                if let Some(misread) = misread {
+                    let path = path.parts[..=number].iter().map(SpineStep::from);
+                    self.doubt(misread, Some(first + number), named(path), here)?;
+                }
+                return Ok(());
+            }
+            here = Cow::Owned(next);
+        }
+        Ok(())
+    }
+
+    /// Takes note of a doubt about values, if there are any.
+    fn doubt<'v>(
+        &mut self,
+        misread: Misread,
+        place: Option<usize>,
+        path: String,
+        values: impl Iterator<Item = &'v View<'a>>,
+    ) -> Result<(), Cost>
+    where
+        'a: 'v,
+    {
+        let mut around = Vec::new();
+        let mut count = 0;
+        for value in values {
+            count += 1;
+            if around.len() < MAX_AROUND {
+                let opened = self.evaluator.opened(value)?.map(View::from);
+                around.push(opened.unwrap_or_else(|| value.clone()));
+            }
+        }
+        if count > 0 && self.found.len() < MAX_DOUBTS {
+            self.found.push(Doubt {
+                misread,
+                place,
+                path,
+                around,
+                values: count,
+            });
+        }
+        Ok(())
+    }
+
+    /// The values of a node, without nulls.
+    fn values(&self, node: &'a Node, inputs: &[View<'a>]) -> Result<Vec<View<'a>>, EvalError> {
+        let mut values = Vec::new();
+        for input in inputs {
+            let value = self.evaluator.eval(node, input)?;
+            if !value.is_null() {
+                self.evaluator.push(&mut values, value)?;
+            }
+        }
+        Ok(values)
+    }
+
+    fn projection(
+        &mut self,
+        projection: &'a Projection,
+        inputs: &[View<'a>],
+    ) -> Result<(), EvalError> {
+        self.walk(&projection.source, inputs)?;
+        let sources = self.values(&projection.source, inputs)?;
+        let (mut items, mut is_listed) = (Vec::new(), false);
+        for source in &sources {
+            is_listed |= self.evaluator.each(projection, source, |item| {
+                Ok(self.evaluator.push(&mut items, item)?)
+            })?;
+        }
+        if !is_listed {
+            let place = match projection.source {
+                Node::Current => None,
+                _ => self.place.checked_sub(1),
+            };
+            let path = named(node_spine(&projection.source).into_iter());
+            self.doubt(Misread::NoItems, place, path, sources.iter())?;
+        }
+        if let Elements::Filtered(predicate) = &projection.elements {
+            if self.all(&items, |doubter, item| {
+                Ok(!doubter.evaluator.test(predicate, item)?)
+            })? {
+                self.refusal(predicate, &items, false)?;
+            } else {
+                self.walk(predicate, &[])?;
+            }
+        }
+        // What an item has that was refused, others could have had.
+        self.walk(&projection.each, &items)
+    }
+
+    /// Whether something is true of all items.
+    fn all(
+        &self,
+        items: &[View<'a>],
+        is_true: impl Fn(&Self, &View<'a>) -> Result<bool, EvalError>,
+    ) -> Result<bool, EvalError> {
+        for item in items {
+            if !is_true(self, item)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Looks at why a condition refuses every item, or its negation does.
+    fn refusal(
+        &mut self,
+        condition: &'a Node,
+        items: &[View<'a>],
+        negated: bool,
+    ) -> Result<(), EvalError> {
+        let all_of = |doubter: &mut Self, parts: &'a [Node]| {
+            parts.iter().try_for_each(|part| {
+                let refuses =
+                    |doubter: &Self, item: &_| Ok(doubter.evaluator.test(part, item)? == negated);
+                if doubter.all(items, refuses)? {
+                    doubter.refusal(part, items, negated)
+                } else {
+                    doubter.walk(part, &[])
+                }
+            })
+        };
+        match (condition, negated) {
+            (Node::And(parts), false) | (Node::Or(parts), true) => all_of(self, parts),
+            (Node::Or(parts), false) | (Node::And(parts), true) => {
+                self.alternatives(parts, |doubter, part| doubter.refusal(part, items, negated))
+            }
+            (Node::Not(inner), _) => self.refusal(inner, items, !negated),
+            (Node::Compare(comparison), _) => self.comparison(comparison, items, negated),
+            (Node::Call(function, arguments), false) => {
+                let before = self.found.len();
+                let sides = self.sides(arguments, items)?;
+                match (function, &*sides) {
+                    _ if self.found.len() > before => Ok(()),
+                    (
+                        Function::Contains | Function::StartsWith | Function::EndsWith,
+                        [subject, wanted],
+                    ) => self.search(*function, subject, wanted, items),
+                    _ => Ok(()),
+                }
+            }
+            (_, true) => self.walk(condition, &[]),
+            (other, false) => self.walk(other, items),
+        }
+    }
+
+    /// Walks over the operands of a comparison or function, and takes note of where they begin.
+    fn sides(
+        &mut self,
+        nodes: impl IntoIterator<Item = &'a Node>,
+        items: &[View<'a>],
+    ) -> Result<Vec<Side<'a>>, EvalError> {
+        let mut sides = Vec::new();
+        for node in nodes {
+            sides.push(Side {
+                node,
+                place: self.place,
+            });
+            self.walk(node, items)?;
+        }
+        Ok(sides)
+    }
+
+    fn comparison(
+        &mut self,
+        comparison: &'a Comparison,
+        items: &[View<'a>],
+        negated: bool,
+    ) -> Result<(), EvalError> {
+        let before = self.found.len();
+        let sides = self.sides([&comparison.left, &comparison.right], items)?;
+        let is_equality = match comparison.operator {
+            Comparator::Equal => !negated,
+            Comparator::NotEqual => negated,
+            _ => false,
+        };
+        let [left, right] = &*sides else {
+            return Ok(());
+        };
+        if self.found.len() > before || !(is_equality || comparison.is_ordered()) {
+            return Ok(());
+        }
+        let (read, wanted) = if left.literal() {
+            (right, left)
+        } else {
+            (left, right)
+        };
+        let can_order = |kind| matches!(kind, Kind::Number | Kind::String);
+        let (mut types, mut agree) = (None, false);
+        let mut spelling: Option<(String, usize)> = None;
+        for item in items {
+            let (a, b) = (self.eval(read, item)?, self.eval(wanted, item)?);
+            if a.is_null() || b.is_null() {
+                continue;
+            }
+            let kinds = (a.kind(), b.kind());
+            if kinds.0 == kinds.1 && (is_equality || can_order(kinds.0)) {
+                agree = true;
+            } else {
+                types.get_or_insert(kinds);
+            }
+            if is_equality && let Some(found) = same_but_for_case(&a, &b, |a, b| a == b) {
+                spelling.get_or_insert((found, 0)).1 += 1;
+            }
+        }
+        let misread = match (spelling, types) {
+            (Some((found, items)), _) => Misread::Spelling { found, items },
+            (None, Some((found, wanted))) if !agree => Misread::Types { found, wanted },
+            _ => return Ok(()),
+        };
+        let place = wanted.literal().then_some(wanted.place);
+        let path = named(node_spine(read.node).into_iter());
+        Ok(self.doubt(misread, place, path, items.iter())?)
+    }
+
+    /// Looks at why a text or list has nothing of a text that is searched for.
+    fn search(
+        &mut self,
+        function: Function,
+        subject: &Side<'a>,
+        wanted: &Side<'a>,
+        items: &[View<'a>],
+    ) -> Result<(), EvalError> {
+        let holds = |text: &str, part: &str| match function {
+            Function::StartsWith => text.starts_with(part),
+            Function::EndsWith => text.ends_with(part),
+            _ => text.contains(part),
+        };
+        let mut spelling: Option<(String, usize)> = None;
+        let (mut types, mut agree) = (None, false);
+        for item in items {
+            let (text, part) = (self.eval(subject, item)?, self.eval(wanted, item)?);
+            let inner: Vec<_> = match text.kind() {
+                Kind::Array => text.items().collect(),
+                _ => vec![text.clone()],
+            };
+            for value in inner {
+                self.evaluator.budget.spend(1)?;
+                if value.kind() == part.kind() {
+                    agree = true;
+                } else if !value.is_null() {
+                    types.get_or_insert((value.kind(), part.kind()));
+                }
+                let is_list = text.kind() == Kind::Array;
+                let found =
+                    same_but_for_case(
+                        &value,
+                        &part,
+                        |a, b| if is_list { a == b } else { holds(a, b) },
+                    );
+                if let Some(found) = found {
+                    // Of a long text only the part is meant.
+                    let found = if is_list {
+                        found
+                    } else {
+                        part_of(&found, &part)
+                    };
+                    spelling.get_or_insert((found, 0)).1 += 1;
+                }
+            }
+        }
+        let misread = match (spelling, types) {
+            (Some((found, items)), _) => Misread::Spelling { found, items },
+            (None, Some((found, wanted))) if !agree => Misread::Types { found, wanted },
+            _ => return Ok(()),
+        };
+        let place = wanted.literal().then_some(wanted.place);
+        let path = named(node_spine(subject.node).into_iter());
+        Ok(self.doubt(misread, place, path, items.iter())?)
+    }
+
+    fn eval(&self, side: &Side<'a>, item: &View<'a>) -> Result<View<'a>, EvalError> {
+        self.evaluator.eval(side.node, item)
+    }
+}
+
+impl Side<'_> {
+    fn literal(&self) -> bool {
+        matches!(self.node, Node::Literal(_) | Node::Text(_))
+    }
+}
+
+impl<'a> Evaluator<'a, '_> {
+    /// Follows one step of a path.
+    fn follow_part(&self, part: &'a Part, value: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
+        let part = std::slice::from_ref(part);
+        match value.as_cursor() {
+            Some(cursor) => Ok(self.locate_parts(part, cursor)?.map(View::from)),
+            None => self.follow_built(part, value),
+        }
+    }
+}
+
+/// Whether a function takes a list, beside texts and references.
+fn takes_list(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Avg
+            | Function::Join
+            | Function::Map
+            | Function::Max
+            | Function::MaxBy
+            | Function::Min
+            | Function::MinBy
+            | Function::Sort
+            | Function::SortBy
+            | Function::Sum
+    )
+}
+
+fn node_spine(node: &Node) -> Vec<SpineStep<'_>> {
+    let mut steps = Vec::new();
+    node.spine(&mut steps);
+    steps
+}
+
+/// The names of a path.
+fn named<'s>(steps: impl Iterator<Item = SpineStep<'s>>) -> String {
+    let names = steps.filter_map(|step| match step {
+        SpineStep::Field(name) => Some(name),
+        SpineStep::Index(_) | SpineStep::Each => None,
+    });
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// A text without surrounding blanks, in lower case.
+fn folded(text: &str) -> String {
+    let text = text.trim().chars().take(MAX_FOLDED_CHARS);
+    text.flat_map(char::to_lowercase).collect()
+}
+
+/// The first of two texts for which `holds` is true in lower case only.
+fn same_but_for_case(
+    found: &View<'_>,
+    wanted: &View<'_>,
+    holds: impl Fn(&str, &str) -> bool,
+) -> Option<String> {
+    let (found, wanted) = (found.as_str()?, wanted.as_str()?);
+    let is_same = !wanted.trim().is_empty()
+        && !holds(&found, &wanted)
+        && holds(&folded(&found), &folded(&wanted));
+    is_same.then(|| found.chars().take(MAX_FOLDED_CHARS).collect())
+}
+
+/// The part of a text that is equal to another one but for its case, where it can be found; else the other one.
+fn part_of(text: &str, wanted: &View<'_>) -> String {
+    let wanted = wanted.as_str().unwrap_or_default();
+    let wanted = wanted.trim();
+    let chars: Vec<char> = text.chars().collect();
+    let mut windows = chars.windows(wanted.chars().count().max(1));
+    let part = windows.find_map(|window| {
+        let part: String = window.iter().collect();
+        (folded(&part) == folded(wanted)).then_some(part)
+    });
+    part.unwrap_or_else(|| wanted.to_owned())
+}
