@@ -7,7 +7,7 @@ use crate::{
     engine::Engine,
     error::LimitError,
     failure::{Failure, ResolveError},
-    resolve::Plan,
+    resolve::{Notation, Plan},
     validate::InputSchema,
 };
 use crossfeed_schema::SchemaError;
@@ -87,7 +87,7 @@ impl PreparedTool {
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
         let arguments = self.listed().read(arguments).map_err(not_readable)?;
-        match self.schema_for(|| Ok(!Plan::new(&arguments, None)?.is_empty())) {
+        match self.schema_for(|| Ok(!Plan::new(&arguments, None, Notation::Exact)?.is_empty())) {
             Ok(schema) => Ok((arguments, schema)),
             Err(error) => {
                 // They may nest to any depth.

@@ -6,7 +6,7 @@
 mod near;
 mod template;
 
-pub use near::{NearReference, NearText, near_object, near_text, opens_near_text};
+pub use near::{NearReference, NearText, may_name_a_call, near_object, near_text, opens_near_text};
 pub use template::{Piece, Template};
 
 use crate::{ArtifactId, CallId, IdError, Pointer};
@@ -200,6 +200,9 @@ pub enum Malformed {
         /// The nearest name in `$with`.
         nearest: Option<String>,
     },
+    /// A value of a template is null.
+    #[error("the value is null, which a text cannot hold")]
+    NullInText,
     /// `{"$template": "text", "$with": {"a": {"$tool": "c"}}}`.
     #[error("`{name}` is in `$with`, and `{{{name}}}` is not in the template")]
     UnusedName {

@@ -38,6 +38,10 @@ impl KnownId {
         }
     }
 
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// An artifact, named by its id and its call's.
     pub(crate) fn for_artifact(id: &str, call_id: &str) -> Self {
         Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))

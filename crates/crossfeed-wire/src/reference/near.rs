@@ -182,6 +182,8 @@ pub struct NearReference {
     pub default: Option<Value>,
     /// The reference as it was written, cut if it is long.
     pub written: String,
+    /// Whether a key names the call that begins with `$` or `_`.
+    pub has_sigil: bool,
 }
 
 impl NearReference {
@@ -226,6 +228,7 @@ impl NearReference {
             selects,
             default: None,
             written: shortened(written),
+            has_sigil: false,
         }
     }
 }
@@ -754,16 +757,13 @@ pub(super) fn read_near(
     {
         let written = Value::Object(object.clone()).to_string();
         let selects = vec![Some(select.clone()).filter(|select| !select.trim().is_empty())];
-        return Some(NearReference::new(&key[1..], selects, &written));
+        let mut near = NearReference::new(&key[1..], selects, &written);
+        near.has_sigil = true;
+        return Some(near);
     }
-    let is_call = |key: &str| {
-        let plain = plain_key(key);
-        let is_key = |keys: &[&str]| keys.contains(&plain.as_str());
-        is_key(&CALL_KEYS) || has_sigil(key) && is_key(&SIGIL_CALL_KEYS)
-    };
     let mut calls = object
         .iter()
-        .filter(|(key, value)| value.is_string() && is_call(key));
+        .filter(|(key, value)| value.is_string() && is_call_key(key));
     let (call_key, id) = calls.next()?;
     if calls.next().is_some() || declared(call_key) {
         return None;
@@ -808,7 +808,26 @@ pub(super) fn read_near(
     let written = Value::Object(object.clone()).to_string();
     let mut near = NearReference::new(head.id, selects, &written);
     near.default = default;
+    near.has_sigil = has_sigil;
     Some(near)
+}
+
+/// Whether a key may be one for the id of a call. For most keys the first byte decides.
+pub fn may_name_a_call(key: &[u8]) -> bool {
+    match key.first() {
+        Some(b'$' | b'_') => true,
+        Some(b'c' | b'C' | b'f' | b'F' | b'r' | b'R' | b't' | b'T') => {
+            key.len() <= 16 && std::str::from_utf8(key).is_ok_and(is_call_key)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a key is one for the id of a call.
+fn is_call_key(key: &str) -> bool {
+    let plain = plain_key(key);
+    let is_key = |keys: &[&str]| keys.contains(&plain.as_str());
+    is_key(&CALL_KEYS) || key.starts_with(['$', '_']) && is_key(&SIGIL_CALL_KEYS)
 }
 
 /// An object that was written as a text, as a reference or near one.
