@@ -1,7 +1,7 @@
 //! Malformed references, with the correct form where it can be inferred.
 
 use super::SelectError;
-use crossfeed_tools::{ListedTool, Style};
+use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{CallId, Pointer, reference::Malformed};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -13,19 +13,19 @@ const CALL_ID: &str = "<call id>";
 
 /// How the schema that the model was shown spells references.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spelling {
+pub(crate) struct ReferenceStyle {
     /// The name of the references map, and whether it is a list.
     map: Option<(Arc<str>, bool)>,
     is_underscored: bool,
 }
 
-impl Spelling {
+impl ReferenceStyle {
     pub(crate) fn of(listed: &ListedTool) -> Self {
         let is_list = listed.style() == Some(Style::RefsList);
         let map = listed.references();
         Self {
             map: map.map(|name| (name.into(), is_list)),
-            is_underscored: map.is_some(),
+            is_underscored: listed.spelling() == Some(Spelling::Underscore),
         }
     }
 
@@ -83,7 +83,7 @@ pub struct MalformedReference {
     pub corrected: Option<String>,
     /// Why it cannot be read as what it seems to mean.
     pub(crate) why: Option<String>,
-    pub(crate) spelling: Spelling,
+    pub(crate) spelling: ReferenceStyle,
 }
 
 fn read_as(why: Option<&str>) -> String {
@@ -93,7 +93,11 @@ fn read_as(why: Option<&str>) -> String {
 
 impl MalformedReference {
     /// The error for `written`.
-    pub(crate) fn new(malformed: Malformed, written: Option<&Value>, spelling: &Spelling) -> Self {
+    pub(crate) fn new(
+        malformed: Malformed,
+        written: Option<&Value>,
+        spelling: &ReferenceStyle,
+    ) -> Self {
         let corrected = written.and_then(|written| corrected(&malformed, written, spelling));
         Self::with(malformed, corrected, None, spelling)
     }
@@ -103,7 +107,7 @@ impl MalformedReference {
         (written, at): (&str, &Pointer),
         (call_id, select): (&CallId, Option<&str>),
         (why, fitting): (String, &[String]),
-        spelling: &Spelling,
+        spelling: &ReferenceStyle,
     ) -> Self {
         let written = written.to_owned();
         let select = fitting.first().map(String::as_str).or(select);
@@ -116,7 +120,7 @@ impl MalformedReference {
         malformed: Malformed,
         corrected: Option<String>,
         why: Option<String>,
-        spelling: &Spelling,
+        spelling: &ReferenceStyle,
     ) -> Self {
         let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
         Self {
@@ -188,7 +192,7 @@ pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
     (error.to_string(), fitting.unwrap_or_default())
 }
 
-fn corrected(malformed: &Malformed, written: &Value, spelling: &Spelling) -> Option<String> {
+fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
         // The id of a call is in place of a reference to it.
         let call_id = written.as_str().filter(|id| is_like_an_id(id))?;

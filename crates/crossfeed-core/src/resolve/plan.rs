@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::{ArgumentValue, Room},
-    error::{LimitError, Spelling},
+    error::{LimitError, ReferenceStyle},
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
@@ -148,7 +148,7 @@ pub(crate) struct Plan {
     pub(crate) wanted: Vec<LookupKey>,
     pub(crate) malformed: Vec<MalformedAt>,
     /// How the schema that the model was shown spells references.
-    pub(crate) spelling: Spelling,
+    pub(crate) spelling: ReferenceStyle,
     index: HashMap<LookupKey, usize>,
     /// How many places were found.
     places: usize,
@@ -210,7 +210,7 @@ impl Plan {
     }
 
     /// The plan with the spelling of its errors.
-    pub(crate) fn spelled(mut self, spelling: Spelling) -> Self {
+    pub(crate) fn spelled(mut self, spelling: ReferenceStyle) -> Self {
         self.spelling = spelling;
         self
     }
@@ -233,8 +233,8 @@ impl Plan {
 
     /// Refuses more references than the limit allows, malformed ones included.
     pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
-        let found = self.found();
-        if found > limit || self.has_more {
+        let found = self.found() + usize::from(self.has_more);
+        if found > limit {
             return Err(LimitError::TooManyReferences { found, limit });
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     arguments::{Argument, Node, RemovedMembers, Room, SplicedJson},
-    error::{LimitError, NotJson, Spelling},
+    error::{LimitError, NotJson, ReferenceStyle},
     failure::ResolveError,
     resolve::{Notation, Plan, may_hold_references},
     tool::PreparedTool,
@@ -192,7 +192,7 @@ impl Session {
         });
         match written.await? {
             Ok(written) => {
-                let spelling = Spelling::default();
+                let spelling = ReferenceStyle::default();
                 self.resolved_written(written, schema, spelling).await
             }
             Err(unchanged) => Ok(Resolved::new(unchanged.into(), Vec::new(), Vec::new())),
@@ -207,7 +207,7 @@ impl Session {
         let limit = self.inner().options.max_argument_bytes;
         let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
         let tool = tool.clone();
-        let spelling = Spelling::of(tool.listed());
+        let spelling = ReferenceStyle::of(tool.listed());
         let notation = self.notation;
         let reading = run_or_spawn(is_small, move || {
             let (written, asked) =
@@ -227,7 +227,7 @@ impl Session {
         &self,
         mut written: WrittenArguments,
         schema: Option<&InputSchema>,
-        spelling: Spelling,
+        spelling: ReferenceStyle,
     ) -> Result<ResolvedJson, ResolveError> {
         let is_small = written.document.raw().len() <= SMALL_BYTES;
         let own = schema.cloned();

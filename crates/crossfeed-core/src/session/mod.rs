@@ -12,6 +12,8 @@ mod json;
 mod laws;
 mod look_up;
 mod near;
+#[cfg(test)]
+mod near_tests;
 mod offload;
 mod project;
 #[cfg(test)]
@@ -47,7 +49,7 @@ use crate::{
     account::SessionUsage,
     canonical::marked,
     engine::{Engine, Inner},
-    error::Spelling,
+    error::ReferenceStyle,
     failure::ResolveError,
     flight::CallHandle,
     lineage::LineageEntry,
@@ -264,7 +266,7 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let resolving = pin!(self.resolved(arguments, schema, Spelling::default()));
+        let resolving = pin!(self.resolved(arguments, schema, ReferenceStyle::default()));
         self.traced(None, resolving).await
     }
 
@@ -293,7 +295,7 @@ impl Session {
         &self,
         arguments: Value,
         schema: Option<&InputSchema>,
-        spelling: Spelling,
+        spelling: ReferenceStyle,
     ) -> Result<Resolved, ResolveError> {
         let schema_value = schema.map(InputSchema::as_value);
         let plan = match Plan::new(&arguments, schema_value, self.notation) {
@@ -390,7 +392,7 @@ impl Session {
             compile(tool).await;
             let (arguments, schema) = tool.read(arguments)?;
             let resolved = self
-                .resolved(arguments, schema, Spelling::of(tool.listed()))
+                .resolved(arguments, schema, ReferenceStyle::of(tool.listed()))
                 .await?;
             Ok(resolved.asking(asked))
         };

@@ -755,7 +755,7 @@ pub(super) fn read_near(
         && has_sigil(key)
         && word_of(&key[1..]).is_some_and(|id| id.len() + 1 == key.len() && is_distinctive(id))
     {
-        let written = Value::Object(object.clone()).to_string();
+        let written = written_of(object);
         let selects = vec![Some(select.clone()).filter(|select| !select.trim().is_empty())];
         let mut near = NearReference::new(&key[1..], selects, &written);
         near.has_sigil = true;
@@ -805,11 +805,22 @@ pub(super) fn read_near(
     if is_unclear {
         selects.clear();
     }
-    let written = Value::Object(object.clone()).to_string();
+    let written = written_of(object);
     let mut near = NearReference::new(head.id, selects, &written);
     near.default = default;
     near.has_sigil = has_sigil;
     Some(near)
+}
+
+/// An object as it was written, without what is in its lists and objects.
+fn written_of(object: &Map<String, Value>) -> String {
+    let outside = |value: &Value| match value {
+        Value::Array(_) | Value::Object(_) => Value::from("…"),
+        scalar => scalar.clone(),
+    };
+    let members = object.iter();
+    let members = members.map(|(key, value)| (key.clone(), outside(value)));
+    Value::Object(members.collect()).to_string()
 }
 
 /// Whether a key may be one for the id of a call. For most keys the first byte decides.
