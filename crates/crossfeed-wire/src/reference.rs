@@ -678,7 +678,9 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
         },
         Value::String(text) => match read_string(text, &|_| false)? {
             Some(filling) => Ok(filling),
-            None => NearReference::whole(text)
+            // Any other word may be a value.
+            None => NearReference::from_entry(text)
+                .filter(NearReference::is_distinctive)
                 .and_then(NearReference::into_reference)
                 .map(Filling::Reference)
                 .ok_or_else(wrong),

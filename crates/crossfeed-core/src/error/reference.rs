@@ -2,7 +2,10 @@
 
 use super::SelectError;
 use crossfeed_tools::{ListedTool, Spelling, Style};
-use crossfeed_wire::{CallId, Pointer, reference::Malformed};
+use crossfeed_wire::{
+    CallId, Pointer,
+    reference::{Malformed, NearReference},
+};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -195,9 +198,12 @@ pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
 fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
         // The id of a call is in place of a reference to it.
-        let call_id = written.as_str().filter(|id| is_like_an_id(id))?;
-        let is_reference = expected.starts_with("a reference");
-        return is_reference.then(|| spelling.reference(call_id, None));
+        let text = written
+            .as_str()
+            .filter(|_| expected.starts_with("a reference"))?;
+        let near = NearReference::from_entry(text)?;
+        let select = near.selects.first()?.as_deref();
+        return Some(spelling.reference(&near.id, select));
     }
     // A reference that was written as a string is corrected to the object in it.
     let parsed = written.as_str().map(serde_json::from_str::<Value>);

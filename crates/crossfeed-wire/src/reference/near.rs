@@ -204,22 +204,22 @@ impl NearReference {
         })
     }
 
-    /// A text that stands where only a reference can: an id, and a path in the result.
-    pub(super) fn whole(text: &str) -> Option<Self> {
+    /// What a text means where only a reference can stand: an id, and a path in the result.
+    pub fn from_entry(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.len() > MAX_WHOLE_BYTES {
             return None;
         }
-        if let Some(NearText { mut parts, .. }) = near_text(text, 1)
-            && parts
-                .first()
-                .is_some_and(|(place, _)| place.len() == text.len())
-        {
-            return parts.pop().map(|(_, near)| near);
-        }
-        let head = Head::read(text)?;
-        let selects = readings(&text[head.end..])?;
-        Some(Self::new(head.id, selects, text))
+        whole_text(text).or_else(|| {
+            let head = Head::read(text)?;
+            let selects = readings(&text[head.end..])?;
+            Some(Self::new(head.id, selects, text))
+        })
+    }
+
+    /// Whether the id is hardly anything but one.
+    pub(super) fn is_distinctive(&self) -> bool {
+        is_distinctive(&self.id)
     }
 
     fn new(id: &str, selects: Vec<Option<String>>, written: &str) -> Self {
@@ -308,9 +308,7 @@ fn whole_text(text: &str) -> Option<NearReference> {
         first if first.is_ascii_alphanumeric() || first == b'_' => return bare(text, text),
         _ => return None,
     }
-    if let Some(object) = serialised(text) {
-        let mut near = near_or_exact(&object)?;
-        near.written = shortened(text);
+    if let Some(near) = serialised(text) {
         return Some(near);
     }
     const AROUND: [(&str, &str); 9] = [
@@ -514,6 +512,11 @@ impl Part {
             ("<", ">"),
         ];
         let rest = text.get(at..)?;
+        if rest.starts_with('{')
+            && let Some(part) = Self::serialised(text, at)
+        {
+            return Some(part);
+        }
         let delimiters = DELIMITERS.iter().find(|(open, _)| rest.starts_with(open));
         let Some((open, close)) = delimiters else {
             return Self::with_dollar(text, at);
@@ -545,6 +548,22 @@ impl Part {
             near: NearReference::new(named.id, selects, &text[at..end]),
             place: at..end,
             is_distinct,
+        })
+    }
+
+    /// `{"$tool": "call_1"}`, amid text.
+    fn serialised(text: &str, at: usize) -> Option<Self> {
+        let inner = text.get(at + 1..)?.trim_start();
+        let inner = inner.strip_prefix(['"', '\'', '“']).unwrap_or(inner);
+        if !["$tool", "_tool"].iter().any(|key| inner.starts_with(key)) {
+            return None;
+        }
+        let end = at + 2 + closing(text.get(at + 1..)?, "}")?;
+        let near = serialised(&text[at..end])?;
+        Some(Self {
+            place: at..end,
+            near,
+            is_distinct: true,
         })
     }
 
@@ -861,10 +880,26 @@ fn near_or_exact(object: &Map<String, Value>) -> Option<NearReference> {
     }
 }
 
-/// An object that was written as a text: as JSON, or as Python or JavaScript write it, in a fence or not. Only flat
-/// ones, which name a tool.
-fn serialised(text: &str) -> Option<Map<String, Value>> {
-    let text = fenced(text);
+/// A reference that was written as a text: as JSON, or as Python or JavaScript write it, in a fence or quotes or not. Of
+/// a list of references the meaning is unclear.
+fn serialised(written: &str) -> Option<NearReference> {
+    let text = fenced(written);
+    let mut near = if text.starts_with('[') && text.contains("tool\"") {
+        let items: Vec<Map<String, Value>> = serde_json::from_str(text).ok()?;
+        let mut near = items.iter().find_map(near_or_exact)?;
+        near.selects.clear();
+        near
+    } else if text.starts_with('"') {
+        serialised(&serde_json::from_str::<String>(text).ok()?)?
+    } else {
+        near_or_exact(&loose_object(text)?)?
+    };
+    near.written = shortened(written);
+    Some(near)
+}
+
+/// A flat object, as JSON, Python or JavaScript write it.
+fn loose_object(text: &str) -> Option<Map<String, Value>> {
     if !(text.starts_with('{') && text.ends_with('}') && text.len() <= MAX_PATH_BYTES) {
         return None;
     }

@@ -135,7 +135,7 @@ fn entries_hold_templates_and_literals() {
         "c": "call_1.users[0].name",
         "d": {"tool": "c", "select": "x"},
         "e": {"_toolCallId": "call_1"},
-        "f": "c",
+        "f": "{{call_1}}",
         "/paths/0": {"_tool": "c"},
     }});
     let listed = json!({"_refs": [

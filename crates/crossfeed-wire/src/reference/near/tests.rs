@@ -104,6 +104,9 @@ fn serialised_objects_are_read() {
 fn parts_of_texts_are_read() {
     check("See {{call_1.items[0].url}}.", "call_1 items[0].url");
     check("It costs $call_1.total. Right?", "call_1 total");
+    check("see {\"$tool\": \"c\", \"$select\": \"a\"}!", "c a");
+    check("[{\"$tool\": \"c\"}]", "c ");
+    check("\"{\\\"$tool\\\": \\\"c\\\"}\"", "c @");
     assert_eq!(
         parts("From ${call_1.a} to <call_2.b>!"),
         ["call_1 a", "call_2 b"]
