@@ -7,6 +7,7 @@ use crate::{
     engine::Engine,
     error::LimitError,
     failure::{Failure, ResolveError},
+    lineage::LineageEntry,
     resolve::{Notation, Plan},
     validate::InputSchema,
 };
@@ -95,6 +96,15 @@ impl PreparedTool {
                 Err(error)
             }
         }
+    }
+
+    /// Refuses values that references brought in if the tool's own schema, which is invalid, could not judge them.
+    pub(crate) fn admit(&self, lineage: &[LineageEntry]) -> Result<(), ResolveError> {
+        if lineage.is_empty() || !self.is_judged {
+            return Ok(());
+        }
+        self.input_schema().map_err(SchemaError::clone)?;
+        Ok(())
     }
 
     /// The tool's own schema; `None` if it is invalid and its arguments hold no reference.

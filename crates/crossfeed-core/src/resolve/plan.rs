@@ -503,7 +503,7 @@ impl<'v> Walk<'v, '_> {
                         }
                     }
                 }
-                self.near_text(value, &text)
+                self.near_text(value, &text, declared)
             }
             _ => Ok(()),
         }
@@ -582,8 +582,18 @@ impl<'v> Walk<'v, '_> {
     }
 
     /// Adds a text that may hold what is meant as a reference.
-    fn near_text(&mut self, value: impl ArgumentValue<'v>, text: &str) -> Result<(), LimitError> {
-        if self.notation == Notation::Exact || !may_be_near(text) {
+    fn near_text(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        text: &str,
+        declared: Option<&Position<'_>>,
+    ) -> Result<(), LimitError> {
+        // Names that the tool itself has here are its own in a text, too.
+        let mut names = ["$tool", "_tool", "tool"].iter();
+        if self.notation == Notation::Exact
+            || !may_be_near(text)
+            || names.any(|name| declares(declared, name))
+        {
             return Ok(());
         }
         self.room.take_text(text)?;

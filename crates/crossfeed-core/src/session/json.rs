@@ -220,6 +220,7 @@ impl Session {
         let resolved = self
             .resolved_written(written, schema.as_ref(), spelling)
             .await?;
+        tool.admit(&resolved.lineage)?;
         Ok(resolved.asking(asked))
     }
 

@@ -394,6 +394,7 @@ impl Session {
             let resolved = self
                 .resolved(arguments, schema, ReferenceStyle::of(tool.listed()))
                 .await?;
+            tool.admit(&resolved.lineage)?;
             Ok(resolved.asking(asked))
         };
         self.traced(Some(tool.listed().name()), pin!(resolving))

@@ -271,6 +271,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         has_more: false,
     };
     let mut end = 0;
+    let mut has_literal = None;
     let openings = text.bytes().enumerate();
     for (at, _) in openings.filter(|(_, byte)| matches!(byte, b'{' | b'$' | b'<')) {
         if at < end {
@@ -279,6 +280,9 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let Some(part) = Part::read(text, at).filter(|part| part.is_distinct) else {
             continue;
         };
+        if part.is_in_json && *has_literal.get_or_insert_with(|| text.contains("literal")) {
+            continue;
+        }
         if found.parts.len() == most {
             found.has_more = true;
             break;
@@ -496,6 +500,8 @@ struct Part {
     near: NearReference,
     /// Whether it counts amid text.
     is_distinct: bool,
+    /// Whether it stands in JSON that was written as a text, where a literal may be around it.
+    is_in_json: bool,
 }
 
 impl Part {
@@ -548,6 +554,7 @@ impl Part {
             near: NearReference::new(named.id, selects, &text[at..end]),
             place: at..end,
             is_distinct,
+            is_in_json: false,
         })
     }
 
@@ -559,11 +566,17 @@ impl Part {
             return None;
         }
         let end = at + 2 + closing(text.get(at + 1..)?, "}")?;
-        let near = serialised(&text[at..end])?;
+        let mut near = serialised(&text[at..end])?;
+        // In JSON that was written as a text, a value would have to be JSON.
+        let is_in_json = text[..at].trim_end().ends_with([':', ',', '[']);
+        if is_in_json {
+            near.selects.clear();
+        }
         Some(Self {
             place: at..end,
             near,
             is_distinct: true,
+            is_in_json,
         })
     }
 
@@ -586,6 +599,7 @@ impl Part {
             near: NearReference::new(named.id, selects, &text[at..end]),
             place: at..end,
             is_distinct: true,
+            is_in_json: false,
         })
     }
 }
