@@ -85,8 +85,9 @@ pub struct MalformedReference {
     /// The correct form as JSON, where it can be inferred: `{"$tool":"7"}`.
     pub corrected: Option<String>,
     /// Why it cannot be read as what it seems to mean.
-    pub(crate) why: Option<String>,
-    pub(crate) spelling: ReferenceStyle,
+    pub(crate) why: Option<Box<str>>,
+    /// One next step, spelled as the model has to write it.
+    pub(crate) advice: Box<str>,
 }
 
 fn read_as(why: Option<&str>) -> String {
@@ -126,65 +127,69 @@ impl MalformedReference {
         spelling: &ReferenceStyle,
     ) -> Self {
         let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
+        let corrected = corrected.filter(is_short);
         Self {
-            corrected: corrected.filter(is_short),
+            advice: advice(&malformed, corrected.as_deref(), spelling).into(),
+            corrected,
             malformed,
-            why,
-            spelling: spelling.clone(),
+            why: why.map(Into::into),
         }
     }
 
     /// One next step.
     pub fn advice(&self) -> String {
-        let spelling = &self.spelling;
-        let literal = spelling.key("literal");
-        match (&self.corrected, &self.malformed) {
-            (Some(corrected), Malformed::NotAReference { .. }) => {
-                format!("try: {corrected}; to pass it as it is, wrap it: {{\"{literal}\": …}}")
-            }
-            (Some(corrected), _) => format!("try: {corrected}"),
-            (None, Malformed::UnreachableTarget { .. }) => {
-                "put the reference at the parameter itself".to_owned()
-            }
-            (None, Malformed::NullInText) => format!(
-                "add a `{}` to the reference, or leave it out of the text",
-                spelling.key("default")
-            ),
-            (None, Malformed::NoMap { key, .. }) => {
-                let tool = spelling.key("tool");
-                format!("try: {{\"{key}\": {{\"<parameter>\": {{\"{tool}\": \"{CALL_ID}\"}}}}}}")
-            }
-            (None, Malformed::NoTarget) => format!(
-                "try: {{\"to\": \"<parameter>\", \"tool\": \"{CALL_ID}\", \"select\": \"<JMESPath>\"}}"
-            ),
-            (
-                None,
-                Malformed::NoWith { .. }
-                | Malformed::BesideTemplate { .. }
-                | Malformed::UnpairedBrace
-                | Malformed::NoSuchName { nearest: None, .. }
-                | Malformed::UnusedName { .. },
-            ) => {
-                let (template, with) = (spelling.key("template"), spelling.key("with"));
-                let reference = spelling.reference(CALL_ID, Some("<JMESPath>"));
-                format!(
-                    "write it as {{\"{template}\": \"See {{a}}\", \"{with}\": {{\"a\": {reference}}}}}"
-                )
-            }
-            (
-                None,
-                Malformed::NoSuchName {
-                    nearest: Some(name),
-                    ..
-                },
-            ) => format!("try: {{{name}}}"),
-            (None, _) => {
-                let (tool, select) = (spelling.key("tool"), spelling.key("select"));
-                format!(
-                    "write a reference as {{\"{tool}\": \"{CALL_ID}\"}} or {{\"{tool}\": \"{CALL_ID}\", \
+        self.advice.as_ref().into()
+    }
+}
+
+fn advice(malformed: &Malformed, corrected: Option<&str>, spelling: &ReferenceStyle) -> String {
+    let literal = spelling.key("literal");
+    match (corrected, malformed) {
+        (Some(corrected), Malformed::NotAReference { .. }) => {
+            format!("try: {corrected}; to pass it as it is, wrap it: {{\"{literal}\": …}}")
+        }
+        (Some(corrected), _) => format!("try: {corrected}"),
+        (None, Malformed::UnreachableTarget { .. }) => {
+            "put the reference at the parameter itself".to_owned()
+        }
+        (None, Malformed::NullInText) => format!(
+            "add a `{}` to the reference, or leave it out of the text",
+            spelling.key("default")
+        ),
+        (None, Malformed::NoMap { key, .. }) => {
+            let tool = spelling.key("tool");
+            format!("try: {{\"{key}\": {{\"<parameter>\": {{\"{tool}\": \"{CALL_ID}\"}}}}}}")
+        }
+        (None, Malformed::NoTarget) => format!(
+            "try: {{\"to\": \"<parameter>\", \"tool\": \"{CALL_ID}\", \"select\": \"<JMESPath>\"}}"
+        ),
+        (
+            None,
+            Malformed::NoWith { .. }
+            | Malformed::BesideTemplate { .. }
+            | Malformed::UnpairedBrace
+            | Malformed::NoSuchName { nearest: None, .. }
+            | Malformed::UnusedName { .. },
+        ) => {
+            let (template, with) = (spelling.key("template"), spelling.key("with"));
+            let reference = spelling.reference(CALL_ID, Some("<JMESPath>"));
+            format!(
+                "write it as {{\"{template}\": \"See {{a}}\", \"{with}\": {{\"a\": {reference}}}}}"
+            )
+        }
+        (
+            None,
+            Malformed::NoSuchName {
+                nearest: Some(name),
+                ..
+            },
+        ) => format!("try: {{{name}}}"),
+        (None, _) => {
+            let (tool, select) = (spelling.key("tool"), spelling.key("select"));
+            format!(
+                "write a reference as {{\"{tool}\": \"{CALL_ID}\"}} or {{\"{tool}\": \"{CALL_ID}\", \
                      \"{select}\": \"<JMESPath>\"}}; wrap data that only looks like one in {{\"{literal}\": …}}"
-                )
-            }
+            )
         }
     }
 }

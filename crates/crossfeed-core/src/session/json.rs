@@ -206,14 +206,14 @@ impl Session {
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
         let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
-        let tool = tool.clone();
+        let own = tool.clone();
         let spelling = ReferenceStyle::of(tool.listed());
         let notation = self.notation;
         let reading = run_or_spawn(is_small, move || {
             let (written, asked) =
-                WrittenArguments::read_back(tool.listed(), arguments, limit, notation)?;
+                WrittenArguments::read_back(own.listed(), arguments, limit, notation)?;
             let refers = || Ok(!written.plan(None, Notation::Exact)?.0.is_empty());
-            let schema = tool.schema_for(refers)?.cloned();
+            let schema = own.schema_for(refers)?.cloned();
             Ok::<_, ResolveError>((written, asked, schema))
         });
         let (written, asked, schema) = reading.await?;

@@ -134,8 +134,7 @@ fn plain_key(key: &str) -> String {
 /// What `key` beside the id of a call probably means.
 pub(super) fn meaning_of(key: &str) -> KeyMeaning {
     let plain = plain_key(key);
-    let is_select = |known: &&str| **known == plain;
-    if SELECT_KEYS.iter().any(|known| is_select(&known)) || is_slip(&plain, "select") {
+    if SELECT_KEYS.contains(&plain.as_str()) || is_slip(&plain, "select") {
         KeyMeaning::Select
     } else if DEFAULT_KEYS.contains(&plain.as_str()) || is_slip(&plain, "default") {
         KeyMeaning::Default
@@ -410,10 +409,10 @@ impl Scan {
 
 /// Whether a text is hardly anything but the id of a call: `call_1`, `toolu_01AbC`, not `search` or `1`.
 fn is_distinctive(id: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| id.as_bytes().iter().any(|byte| is(byte));
+    let has = |is: fn(&u8) -> bool| id.as_bytes().iter().any(is);
     has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
-        && (id.len() >= 8 || id[1..].contains(['_', '-']))
+        && (id.len() >= 8 || id.get(1..).is_some_and(|rest| rest.contains(['_', '-'])))
 }
 
 /// The id of a call at the beginning of a text, with words of other systems before it.
@@ -736,9 +735,10 @@ fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     let behind = &rest[length..];
     let reading = |first: usize| {
         let path = path.from(first);
-        let behind = match path.is_empty() {
-            true => behind.trim_start_matches(['.', '|', ' ', '#', '/', ':']),
-            false => behind,
+        let behind = if path.is_empty() {
+            behind.trim_start_matches(['.', '|', ' ', '#', '/', ':'])
+        } else {
+            behind
         };
         Some(format!("{path}{behind}")).filter(|text| !text.is_empty())
     };
