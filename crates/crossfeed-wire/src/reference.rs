@@ -6,7 +6,9 @@
 mod near;
 mod template;
 
-pub use near::{NearReference, NearText, may_name_a_call, near_object, near_text, opens_near_text};
+pub use near::{
+    NearReference, NearText, is_near_text, may_name_a_call, near_object, near_text, opens_near_text,
+};
 pub use template::{Piece, Template};
 
 use crate::{ArtifactId, CallId, IdError, Pointer};

@@ -252,6 +252,47 @@ impl Plan {
         ids.filter(|id| seen.insert(*id)).cloned().collect()
     }
 
+    /// References whose id is a path into a result as well: `{"$tool": "call_1.items[0].url"}`.
+    pub(crate) fn paths_in_ids(&self) -> Vec<(usize, NearReference)> {
+        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
+        let references = self.references.iter().enumerate();
+        let found = references.filter_map(|(number, planned)| {
+            let reference = &planned.reference;
+            let id = reference.call_id.as_str();
+            if id.chars().all(is_sign) || reference.artifact_id.is_some() {
+                return None;
+            }
+            let mut near = NearReference::from_entry(id)?;
+            match (&reference.select, near.selects.as_slice()) {
+                (None, [_, ..]) => {}
+                (select, [None]) => near.selects = vec![select.clone()],
+                _ => return None,
+            }
+            near.default = reference.default.clone();
+            Some((number, near))
+        });
+        found.take(MAX_NEAR).collect()
+    }
+
+    /// Reads references anew.
+    pub(crate) fn reread(&mut self, references: impl IntoIterator<Item = (usize, Reference)>) {
+        for (number, reference) in references {
+            if let Some(planned) = self.references.get_mut(number) {
+                planned.reference = reference;
+            }
+        }
+        self.wanted.clear();
+        self.index.clear();
+        for planned in &mut self.references {
+            let reference = &planned.reference;
+            let key = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
+            planned.wanted = *self.index.entry(key).or_insert_with_key(|key| {
+                self.wanted.push(key.clone());
+                self.wanted.len() - 1
+            });
+        }
+    }
+
     /// Makes references of what names one of these calls, by the ids as they were written, and data of the rest.
     pub(crate) fn settle(&mut self, known: &HashMap<String, CallId>) {
         for step in std::mem::take(&mut self.steps) {
@@ -403,10 +444,31 @@ fn is_key_like(key: &[u8], notation: Notation) -> bool {
 }
 
 /// Whether a text holds what may be meant as a reference.
+#[inline]
 fn may_be_near(text: &str) -> bool {
-    reference::opens_near_text(text, 0)
-        || memchr::memchr3_iter(b'{', b'$', b'<', text.as_bytes())
+    let bytes = text.as_bytes();
+    may_be_path(bytes) && reference::is_near_text(text)
+        || memchr::memchr3_iter(b'{', b'$', b'<', bytes)
             .any(|at| reference::opens_near_text(text, at))
+}
+
+/// Whether a text begins with a word and then a step of a path. For most texts the first word decides.
+#[inline]
+fn may_be_path(bytes: &[u8]) -> bool {
+    let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    match bytes.first() {
+        None => false,
+        Some(first) if is_sign(first) => {
+            let behind = bytes.iter().position(|byte| !is_sign(byte));
+            let behind = behind.and_then(|at| bytes.get(at..at + 2));
+            behind.is_some_and(|behind| {
+                matches!(behind[0], b'.' | b'[' | b'#' | b':' | b'(' | b'/')
+                    && !behind[1].is_ascii_whitespace()
+            })
+        }
+        // Blanks, quotes and other signs around it.
+        Some(_) => true,
+    }
 }
 
 /// As [`may_refer`], for arguments that came as bytes. It reads members with duplicate keys as well, so that

@@ -6,7 +6,7 @@ use crate::{
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
-    resolve::Plan,
+    resolve::{Notation, Plan},
 };
 use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
@@ -19,6 +19,9 @@ const MAX_ASKED: usize = 64;
 impl Session {
     /// Makes references of what names a call of this session, and data of the rest.
     pub(super) async fn settle(&self, plan: &mut Plan) {
+        if self.notation == Notation::Near {
+            self.settle_paths(plan).await;
+        }
         let written = plan.near_ids();
         if written.is_empty() {
             plan.settle(&HashMap::new());
@@ -47,6 +50,27 @@ impl Session {
             }
         }
         plan.settle(&known);
+    }
+
+    /// Reads ids that are paths as paths, where they are not ids of calls and what they begin with is.
+    async fn settle_paths(&self, plan: &mut Plan) {
+        let paths = plan.paths_in_ids();
+        let mut read = Vec::new();
+        for (number, near) in paths.into_iter().take(MAX_ASKED) {
+            let written = plan.references.get(number);
+            let Some(written) = written.map(|planned| planned.reference.call_id.clone()) else {
+                continue;
+            };
+            let Some(reference) = near.into_reference() else {
+                continue;
+            };
+            if !self.is_of_session(&written).await && self.is_of_session(&reference.call_id).await {
+                read.push((number, reference));
+            }
+        }
+        if !read.is_empty() {
+            plan.reread(read);
+        }
     }
 
     /// Whether a call has a result, or had one, or is in flight. If the store does not answer, it counts as one: the

@@ -103,6 +103,8 @@ async fn what_is_meant_is_resolved() {
         json!({"$ref": "call_1#/items/0/url"}),
         json!({"_toolCallId": "call_1", "_select": "items[0].url"}),
         json!({"$call_1": "items[0].url"}),
+        json!({"$tool": "call_1.items[0].url"}),
+        json!({"$tool": "{{call_1}}", "$select": "items[0].url"}),
     ] {
         gives(object, json!("u")).await;
     }

@@ -124,11 +124,16 @@ const CALL_KEYS: [&str; 11] = [
 /// The same, only with a sigil.
 const SIGIL_CALL_KEYS: [&str; 6] = ["id", "source", "toolid", "output", "use", "step"];
 
-/// A key in lower case, without sigils and separators.
+/// The beginning of a key in lower case, without sigils and separators.
 fn plain_key(key: &str) -> String {
-    let signs = ['$', '_', '@', '-', ' ', '.'];
-    let plain = key.chars().filter(|sign| !signs.contains(sign));
-    plain.take(32).collect::<String>().to_ascii_lowercase()
+    plain_chars(key).take(32).collect()
+}
+
+fn plain_chars(key: &str) -> impl Iterator<Item = char> + '_ {
+    let plain = key
+        .chars()
+        .filter(|sign| !matches!(sign, '$' | '_' | '@' | '-' | ' ' | '.'));
+    plain.map(|sign| sign.to_ascii_lowercase())
 }
 
 /// What `key` beside the id of a call probably means.
@@ -292,10 +297,15 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
     (!found.parts.is_empty()).then_some(found)
 }
 
-/// Whether [`near_text`] finds a part that begins at this byte, which is `{`, `$` or `<`; or, for 0, the whole text.
+/// Whether [`near_text`] finds a part that begins at this byte, which is `{`, `$` or `<`.
 pub fn opens_near_text(text: &str, at: usize) -> bool {
     Part::read(text, at).is_some()
-        || at == 0 && text.len() <= MAX_WHOLE_BYTES && whole_text(text.trim()).is_some()
+}
+
+/// Whether [`near_text`] reads the whole text as one part.
+pub fn is_near_text(text: &str) -> bool {
+    let text = text.trim();
+    text.len() <= MAX_WHOLE_BYTES && whole_text(text).is_some()
 }
 
 /// A text that is a reference as a whole: serialised, in delimiters, or an id with a path.
@@ -869,8 +879,7 @@ pub fn may_name_a_call(key: &[u8]) -> bool {
 
 /// Whether a key is one for the id of a call.
 fn is_call_key(key: &str) -> bool {
-    let plain = plain_key(key);
-    let is_key = |keys: &[&str]| keys.contains(&plain.as_str());
+    let is_key = |keys: &[&str]| keys.iter().any(|known| plain_chars(key).eq(known.chars()));
     is_key(&CALL_KEYS) || key.starts_with(['$', '_']) && is_key(&SIGIL_CALL_KEYS)
 }
 
