@@ -3,6 +3,7 @@
 use crate::{
     Engine, EngineOptions, Session, ToolResult, failure::ResolveError, lineage::LineageEntry,
 };
+use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{CallId, Scope};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -141,6 +142,52 @@ async fn what_cannot_be_read_is_refused_with_the_right_form() {
     .await;
     let number = json!({"properties": {"x": {"type": "string", "maxLength": 3}}});
     refused(json!("{{call_1.items}}"), Some(number), &[right, literal]).await;
+}
+
+#[tokio::test]
+async fn errors_are_spelled_as_the_tool_is_listed() {
+    let tools = json!([{"name": "fetch", "inputSchema": {
+        "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
+    }}]);
+    let tools = ToolList::parse(&tools).unwrap();
+    let session = session().await;
+    for (style, arguments, right) in [
+        (
+            Style::Refs,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#""_refs": {"url": {"_tool":"call_1","_select":"items[0].url"}}"#,
+        ),
+        (
+            Style::Refs,
+            json!({"url": null, "_refs": {"url": {"tool": "call_1", "select": "items[0].urll"}}}),
+            r#"try: {"_tool":"call_1","_select":"items[0].url"}"#,
+        ),
+        (
+            Style::RefsList,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#""_refs": [{"to":"url","tool":"call_1","select":"items[0].url"}]"#,
+        ),
+        (
+            Style::Inline,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#"try: {"$tool":"call_1","$select":"items[0].url"}"#,
+        ),
+    ] {
+        let listed = rewrite_tools(&tools, &ListOptions::style(style));
+        let fetch = session
+            .engine
+            .prepare(listed.find("fetch").unwrap().clone());
+        let values = session
+            .resolve_call(&fetch, arguments.clone())
+            .await
+            .unwrap_err();
+        let bytes = session
+            .resolve_call_json(&fetch, arguments.to_string())
+            .await
+            .unwrap_err();
+        assert_eq!(values.to_string(), bytes.to_string());
+        assert!(values.to_string().contains(right), "{style}: {values}");
+    }
 }
 
 #[tokio::test]
