@@ -145,6 +145,11 @@ pub(crate) fn remarks(lineage: &[LineageEntry], repairs: &[TypeRepair]) -> Vec<S
             lines.push(format!("default: {at}"));
         }
         lines.extend(
+            link.repair
+                .iter()
+                .map(|repair| format!("reference: {at} {repair}")),
+        );
+        lines.extend(
             link.ignored
                 .iter()
                 .map(|key| format!("ignored: {at} {key}")),

@@ -2,7 +2,8 @@
 
 use crate::select::SelectReport;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
-use std::collections::HashSet;
+use serde_json::{Map, Value};
+use std::{collections::HashMap, fmt};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,36 @@ pub struct ReferenceSource {
     pub trace: Option<TraceContext>,
 }
 
+/// A reference that was not written as the grammar says, and was read as what it must mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReferenceRepair {
+    /// As it was written: `{{call_1.items[0].url}}`.
+    pub written: String,
+    /// As it was read: `{"$tool":"call_1","$select":"items[0].url"}`.
+    pub read: String,
+}
+
+impl ReferenceRepair {
+    pub(crate) fn new(written: &str, source: &ReferenceSource) -> Self {
+        let mut read = Map::new();
+        read.insert("$tool".to_owned(), source.call_id.as_str().into());
+        if let Some(select) = &source.select {
+            read.insert("$select".to_owned(), select.as_str().into());
+        }
+        Self {
+            written: written.to_owned(),
+            read: Value::Object(read).to_string(),
+        }
+    }
+}
+
+impl fmt::Display for ReferenceRepair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.written, self.read)
+    }
+}
+
 /// One argument and the result it came from: the lineage of a resolved call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -39,6 +70,10 @@ pub struct LineageEntry {
     pub source: ReferenceSource,
     /// Keys beside the reference that were ignored.
     pub ignored: Vec<String>,
+    /// How the reference was read, if it was not written as the grammar says.
+    pub repair: Option<ReferenceRepair>,
+    /// The number of the text, if the value is a part of one: entries of one text have the same place.
+    pub(crate) text: Option<usize>,
     /// The digits of a number that is the whole value.
     pub(crate) digits: Option<Box<str>>,
     /// The tokens of the value if the model had written it.
@@ -47,10 +82,15 @@ pub struct LineageEntry {
 
 /// The entries whose values no later entry overwrote.
 pub(crate) fn still_there(lineage: Vec<LineageEntry>) -> Vec<LineageEntry> {
-    let mut later = HashSet::new();
+    let mut later: HashMap<String, Option<usize>> = HashMap::new();
     let kept = lineage.into_iter().rev().filter(|link| {
-        let is_overwritten = link.at.and_around().any(|place| later.contains(place));
-        !is_overwritten && later.insert(link.at.as_str().to_owned())
+        let is_same = |text: &Option<usize>| text.is_some() && *text == link.text;
+        let mut around = link.at.and_around().filter_map(|place| later.get(place));
+        let is_overwritten = around.any(|text| !is_same(text));
+        if !is_overwritten {
+            later.insert(link.at.as_str().to_owned(), link.text);
+        }
+        !is_overwritten
     });
     let mut kept: Vec<LineageEntry> = kept.collect();
     kept.reverse();

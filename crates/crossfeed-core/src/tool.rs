@@ -7,7 +7,8 @@ use crate::{
     engine::Engine,
     error::LimitError,
     failure::{Failure, ResolveError},
-    resolve::Plan,
+    lineage::LineageEntry,
+    resolve::{Notation, Plan},
     validate::InputSchema,
 };
 use crossfeed_schema::SchemaError;
@@ -87,7 +88,7 @@ impl PreparedTool {
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
         let arguments = self.listed().read(arguments).map_err(not_readable)?;
-        match self.schema_for(|| Ok(!Plan::new(&arguments, None)?.is_empty())) {
+        match self.schema_for(|| Ok(!Plan::new(&arguments, None, Notation::Exact)?.is_empty())) {
             Ok(schema) => Ok((arguments, schema)),
             Err(error) => {
                 // They may nest to any depth.
@@ -95,6 +96,15 @@ impl PreparedTool {
                 Err(error)
             }
         }
+    }
+
+    /// Refuses values that references brought in if the tool's own schema, which is invalid, could not judge them.
+    pub(crate) fn admit(&self, lineage: &[LineageEntry]) -> Result<(), ResolveError> {
+        if lineage.is_empty() || !self.is_judged {
+            return Ok(());
+        }
+        self.input_schema().map_err(SchemaError::clone)?;
+        Ok(())
     }
 
     /// The tool's own schema; `None` if it is invalid and its arguments hold no reference.

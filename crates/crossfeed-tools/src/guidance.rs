@@ -54,7 +54,7 @@ pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
 mod tests {
     use super::guidance;
     use crate::{Spelling, Style, rewrite};
-    use crossfeed_wire::reference::{Reading, read_object, read_references};
+    use crossfeed_wire::reference::{Filling, Reading, read_object, read_references};
     use serde_json::{Value, json};
 
     /// The first JSON object of a text.
@@ -83,9 +83,12 @@ mod tests {
             },
             _ => {
                 let maps = read_references(object, &|_| false).unwrap();
-                let (to, reference) = maps[0].entries[0].reading.clone().unwrap();
+                let (to, filling) = maps[0].entries[0].reading.clone().unwrap();
                 assert_eq!(to.to_pointer().as_str(), "/urls");
-                reference
+                match filling {
+                    Filling::Reference(reference) => reference,
+                    other => panic!("{other:?}"),
+                }
             }
         };
         assert_eq!(reference.call_id.as_str(), "call_1");

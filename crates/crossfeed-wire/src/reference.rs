@@ -3,7 +3,16 @@
 //! Reads one object, string or references map of the arguments: it is data, a literal or a reference, or
 //! malformed. Walking the arguments and looking results up is the engine's work.
 
+mod near;
+mod template;
+
+pub use near::{
+    NearReference, NearText, is_near_text, may_name_a_call, near_object, near_text, opens_near_text,
+};
+pub use template::{Piece, Template};
+
 use crate::{ArtifactId, CallId, IdError, Pointer};
+use near::{KeyMeaning, meaning_of, read_near};
 use serde_json::{Map, Value};
 
 /// A key of the grammar, in both of its spellings.
@@ -18,19 +27,28 @@ const ARTIFACT: Sentinel = sentinel("$artifact", "_artifact");
 const SELECT: Sentinel = sentinel("$select", "_select");
 const DEFAULT: Sentinel = sentinel("$default", "_default");
 const LITERAL: Sentinel = sentinel("$literal", "_literal");
+const TEMPLATE: Sentinel = sentinel("$template", "_template");
+const WITH: Sentinel = sentinel("$with", "_with");
 const REFS: Sentinel = sentinel("$refs", "_refs");
-const ALL: [Sentinel; 6] = [TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, REFS];
+const ALL: [Sentinel; 8] = [
+    TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, TEMPLATE, WITH, REFS,
+];
 
 /// The keys of a reference's default, used when its selector matches nothing; the last is that of an entry of
 /// a list.
 pub const DEFAULT_KEYS: [&str; 3] = [DEFAULT.dollar, DEFAULT.underscore, LISTED_DEFAULT];
 const LISTED_DEFAULT: &str = "default";
+const LISTED_LITERAL: &str = "literal";
+const LISTED_TEMPLATE: &str = "template";
+const LISTED_WITH: &str = "with";
 
 /// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
 /// depth of these values first.
-pub const COPIED: [&str; 4] = [
+pub const COPIED: [&str; 6] = [
     DEFAULT.dollar,
     DEFAULT.underscore,
+    WITH.dollar,
+    WITH.underscore,
     REFS.dollar,
     REFS.underscore,
 ];
@@ -64,13 +82,25 @@ pub struct Reference {
     pub default: Option<Value>,
     /// Keys beside the reference that mean nothing there.
     pub ignored: Vec<String>,
+    /// How it was written, where that is not quite the grammar: `{"$tool":"c","path":"x"}`.
+    pub repair: Option<Repair>,
+}
+
+/// A reference that was not written as the grammar says, and is read as what it must mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// The reference as it was written, cut if it is long.
+    pub written: String,
+    /// Other selectors that may be meant, if the first selects nothing; `None` is the whole result.
+    pub others: Vec<Option<String>>,
 }
 
 /// The meaning of an object of the arguments.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "the grammar has these three and no other"
+    reason = "the grammar has these and no other"
 )]
 pub enum Reading<'a> {
     /// Domain data; its members are read in their turn.
@@ -79,6 +109,23 @@ pub enum Reading<'a> {
     Literal(&'a Value),
     /// A reference.
     Reference(Reference),
+    /// `{"$template": …, "$with": …}`: a text with values of references in it.
+    Template(Template),
+}
+
+/// What an entry of a references map puts at its target.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the grammar has these and no other"
+)]
+pub enum Filling {
+    /// The value of a reference.
+    Reference(Reference),
+    /// A text with values of references in it.
+    Template(Template),
+    /// A literal: the key of its content in the entry, and the content.
+    Literal(&'static str, Value),
 }
 
 /// Why something that looks like a reference is not one.
@@ -107,9 +154,63 @@ pub enum Malformed {
         /// The fault of the id.
         source: IdError,
     },
+    /// `{"$tool": "c", "path": ["x"]}`: without it, the whole result would be passed instead of a part.
+    #[error("`{key}` beside `{tool}` is not a key of a reference")]
+    UnknownKey {
+        /// The unknown key, cut if it is long.
+        key: String,
+        /// The key of the call's id, as it was written.
+        tool: String,
+    },
+    /// `{{c.items}}`: meant as a reference, and not written as one.
+    #[error("`{written}` is not how a reference is written")]
+    NotAReference {
+        /// The text or object as it was written, cut if it is long.
+        written: String,
+    },
     /// `{"$literal": 1, "$tool": "c"}`.
     #[error("`{0}` stands alone in its object")]
     LiteralNotAlone(&'static str),
+    /// `{"$template": "{a}"}`.
+    #[error(
+        "`{template}` needs `{with}`, an object with a reference for each `{{name}}` in the text"
+    )]
+    NoWith {
+        /// The key of the text, as it was written.
+        template: &'static str,
+        /// The missing key.
+        with: &'static str,
+    },
+    /// `{"$template": "{a}", "$with": {}, "$tool": "c"}`.
+    #[error("`{key}` does not belong beside `{template}`")]
+    BesideTemplate {
+        /// The key at fault.
+        key: String,
+        /// The key of the text, as it was written.
+        template: &'static str,
+    },
+    /// `{"$template": "{a", "$with": {}}`.
+    #[error(
+        "a brace in a template is unpaired: `{{name}}` stands for a value, `{{{{` and `}}}}` for braces"
+    )]
+    UnpairedBrace,
+    /// `{"$template": "{b}", "$with": {"a": {"$tool": "c"}}}`.
+    #[error("`{{{name}}}` is in the template and not in `$with`")]
+    NoSuchName {
+        /// The name in the template.
+        name: String,
+        /// The nearest name in `$with`.
+        nearest: Option<String>,
+    },
+    /// A value of a template is null.
+    #[error("the value is null, which a text cannot hold")]
+    NullInText,
+    /// `{"$template": "text", "$with": {"a": {"$tool": "c"}}}`.
+    #[error("`{name}` is in `$with`, and `{{{name}}}` is not in the template")]
+    UnusedName {
+        /// The name in `$with`.
+        name: String,
+    },
     /// `{"$refs": 7}`.
     #[error("`{key}` must be an object of references or a list of entries, not {found}")]
     NoMap {
@@ -179,6 +280,17 @@ impl<'a, D: Fn(&str) -> bool> Keys<'a, '_, D> {
         is_sentinel(key) && !(self.declared)(key)
     }
 
+    /// The key of the references that a template needs, if the object is a template, complete or not.
+    fn template(&self) -> Option<(&'static str, &'static str)> {
+        let is_text =
+            |key: &str| !(self.declared)(key) && self.object.get(key).is_some_and(Value::is_string);
+        let dollar = (TEMPLATE.dollar, WITH.dollar);
+        let underscore = (TEMPLATE.underscore, WITH.underscore);
+        [dollar, underscore]
+            .into_iter()
+            .find(|(key, _)| is_text(key))
+    }
+
     fn are_all_sentinels(&self) -> bool {
         self.object.keys().all(|key| self.is_sentinel(key))
     }
@@ -242,8 +354,13 @@ pub fn read_object<'a>(
     {
         return Ok(Reading::Literal(content));
     }
-    if !keys.are_all_sentinels() && !keys.name_a_call() {
-        return Ok(Reading::Data);
+    let template = keys.template();
+    let is_template = template.is_some() && keys.get(WITH)?.is_some();
+    if !keys.are_all_sentinels() && !keys.name_a_call() && !is_template {
+        return match template.filter(|(key, _)| template::names_a_member(object, key)) {
+            Some((template, with)) => Err(Malformed::NoWith { template, with }),
+            None => Ok(Reading::Data),
+        };
     }
     let literal = keys.get(LITERAL)?;
     let refs = keys.get(REFS)?;
@@ -253,10 +370,28 @@ pub fn read_object<'a>(
         .iter()
         .any(Option::is_some);
     if let Some((key, content)) = literal {
-        if has_parts || refs.is_some() {
+        if has_parts || refs.is_some() || template.is_some() {
             return Err(Malformed::LiteralNotAlone(key));
         }
         return Ok(Reading::Literal(content));
+    }
+    if let Some((key, with_key)) = template {
+        let mut others = object.iter().filter(|(key, value)| {
+            !value.is_null() && !TEMPLATE.is(key.as_str()) && !WITH.is(key.as_str())
+        });
+        if let Some((other, _)) = others.next() {
+            return Err(Malformed::BesideTemplate {
+                key: shortened(other),
+                template: key,
+            });
+        }
+        let text = keys.get(TEMPLATE)?.and_then(|(_, text)| text.as_str());
+        let (text, (with_key, with)) = text.zip(keys.get(WITH)?).ok_or(Malformed::NoWith {
+            template: key,
+            with: with_key,
+        })?;
+        let at = Pointer::root().key(with_key);
+        return Template::read(text, with_key, with, &at).map(Reading::Template);
     }
     // An object that holds a references map and nothing else of the grammar is data with a map.
     let map_stands_here = object.keys().any(|key| !declared(key) && REFS.is(key));
@@ -264,32 +399,97 @@ pub fn read_object<'a>(
         return Ok(Reading::Data);
     }
     let tool = tool.ok_or(Malformed::NoTool)?;
-    let is_ignored = |key: &str| !keys.is_sentinel(key) || REFS.is(key) && refs.is_some();
+    let is_other = |key: &str| TEMPLATE.is(key) || WITH.is(key) || REFS.is(key) && refs.is_some();
+    let is_own = |key: &str| keys.is_sentinel(key) && !is_other(key);
+    let meaning = |key: &str| {
+        if declared(key) || REFS.is(key) {
+            KeyMeaning::Nothing
+        } else {
+            meaning_of(key)
+        }
+    };
     let default = default.map(|(_, value)| value);
-    reference(object, tool, artifact, select, default, is_ignored).map(Reading::Reference)
+    let parts = Parts {
+        tool,
+        artifact,
+        select,
+        default,
+    };
+    parts
+        .reference(object, is_own, meaning)
+        .map(Reading::Reference)
 }
 
-/// A reference by its members, each with its key as it was written.
-fn reference(
-    object: &Map<String, Value>,
-    (tool_key, tool): (&str, &Value),
-    artifact: Option<(&str, &Value)>,
-    select: Option<(&str, &Value)>,
-    default: Option<&Value>,
-    is_ignored: impl Fn(&str) -> bool,
-) -> Result<Reference, Malformed> {
-    let ignored = object.keys().filter(|key| is_ignored(key));
-    Ok(Reference {
-        call_id: id(tool_key, tool, CallId::parse)?,
-        artifact_id: artifact
-            .map(|(key, value)| id(key, value, ArtifactId::parse))
-            .transpose()?,
-        select: select
+/// A key or text as an error quotes it.
+fn shortened(text: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    let mut chars = text.char_indices();
+    match chars.nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The members of a reference, each with its key as it was written.
+struct Parts<'a, 'k> {
+    tool: (&'k str, &'a Value),
+    artifact: Option<(&'k str, &'a Value)>,
+    select: Option<(&'k str, &'a Value)>,
+    default: Option<&'a Value>,
+}
+
+impl Parts<'_, '_> {
+    /// The reference. A key that is not one of the grammar is an error if it may have been meant for a selector or
+    /// a default, or for anything where no selector is; the one that can only be the selector is read as it.
+    fn reference(
+        self,
+        object: &Map<String, Value>,
+        is_own: impl Fn(&str) -> bool,
+        meaning: impl Fn(&str) -> KeyMeaning,
+    ) -> Result<Reference, Malformed> {
+        let (tool_key, tool) = self.tool;
+        let mut select = self
+            .select
             .map(|(key, value)| string(key, value).map(str::to_owned))
-            .transpose()?,
-        default: default.cloned(),
-        ignored: ignored.cloned().collect(),
-    })
+            .transpose()?;
+        let mut reference = Reference {
+            call_id: id(tool_key, tool, CallId::parse)?,
+            artifact_id: self
+                .artifact
+                .map(|(key, value)| id(key, value, ArtifactId::parse))
+                .transpose()?,
+            select: None,
+            default: self.default.cloned(),
+            ignored: Vec::new(),
+            repair: None,
+        };
+        for (key, value) in object.iter().filter(|(key, _)| !is_own(key)) {
+            let unknown = || Malformed::UnknownKey {
+                key: shortened(key),
+                tool: tool_key.to_owned(),
+            };
+            match (meaning(key), value) {
+                (_, Value::Null) | (KeyMeaning::Nothing, _) => reference.ignored.push(key.clone()),
+                (KeyMeaning::Select, Value::String(text))
+                    if select.is_none() && !text.trim().is_empty() =>
+                {
+                    let written = serde_json::json!({tool_key: tool, key.as_str(): text});
+                    reference.repair = Some(Repair {
+                        written: shortened(&written.to_string()),
+                        others: Vec::new(),
+                    });
+                    select = Some(text.clone());
+                }
+                (KeyMeaning::Select | KeyMeaning::Default, _) => return Err(unknown()),
+                (KeyMeaning::Unknown, _) if self.select.is_some() => {
+                    reference.ignored.push(key.clone());
+                }
+                (KeyMeaning::Unknown, _) => return Err(unknown()),
+            }
+        }
+        reference.select = select;
+        Ok(reference)
+    }
 }
 
 /// Reads a string argument that is exactly one serialised reference object; `None` when it is an
@@ -301,17 +501,17 @@ fn reference(
 /// shape that is not a reference.
 ///
 /// ```
-/// use crossfeed_wire::reference::read_string;
+/// use crossfeed_wire::reference::{Filling, read_string};
 ///
-/// let reference = read_string(r#"{"$tool": "call_1"}"#, &|_| false)?.expect("a reference");
-/// assert_eq!(reference.call_id.as_str(), "call_1");
+/// let read = read_string(r#"{"$tool": "call_1"}"#, &|_| false)?;
+/// assert!(matches!(read, Some(Filling::Reference(reference)) if reference.call_id.as_str() == "call_1"));
 /// assert!(read_string("call_1", &|_| false)?.is_none());
 /// # Ok::<(), crossfeed_wire::reference::Malformed>(())
 /// ```
 pub fn read_string(
     text: &str,
     declared: &impl Fn(&str) -> bool,
-) -> Result<Option<Reference>, Malformed> {
+) -> Result<Option<Filling>, Malformed> {
     let text = text.trim();
     if !(text.starts_with('{') && text.ends_with('}') && text.contains("tool\"")) {
         return Ok(None);
@@ -321,13 +521,14 @@ pub fn read_string(
     };
     let object = &object;
     let keys = Keys { object, declared };
-    if !keys.name_a_call() || !keys.are_all_sentinels() {
+    if !keys.name_a_call() && keys.template().is_none() || !keys.are_all_sentinels() {
         return Ok(None);
     }
-    match read_object(object, declared)? {
-        Reading::Reference(reference) => Ok(Some(reference)),
-        Reading::Data | Reading::Literal(_) => Ok(None),
-    }
+    Ok(match read_object(object, declared)? {
+        Reading::Reference(reference) => Some(Filling::Reference(reference)),
+        Reading::Template(template) => Some(Filling::Template(template)),
+        Reading::Data | Reading::Literal(_) => None,
+    })
 }
 
 /// The place where an entry of a references map puts its value, relative to the object that holds the map.
@@ -356,8 +557,8 @@ impl Target {
 pub struct Entry {
     /// The place of the entry itself, relative to the object that holds the map.
     pub at: Pointer,
-    /// The target and the reference, or why the entry is malformed.
-    pub reading: Result<(Target, Reference), Malformed>,
+    /// The target and what is put there, or why the entry is malformed.
+    pub reading: Result<(Target, Filling), Malformed>,
 }
 
 /// A references map of an object.
@@ -391,6 +592,11 @@ pub fn read_references(
         if !value.is_null() && filled.replace(key).is_some() {
             return Err((at, Malformed::TwoSpellings(REFS.dollar, REFS.underscore)));
         }
+        // A map that was written as a text.
+        let parsed = value.as_str().map(str::trim);
+        let parsed = parsed.filter(|text| text.starts_with(['{', '[']));
+        let parsed: Option<Value> = parsed.and_then(|text| serde_json::from_str(text).ok());
+        let value = parsed.as_ref().unwrap_or(value);
         let entries = match value {
             Value::Null => Vec::new(),
             Value::Object(map) => map
@@ -398,7 +604,7 @@ pub fn read_references(
                 .map(|(name, value)| Entry {
                     at: at.key(name),
                     reading: read_map_entry(value)
-                        .map(|reference| (Target::Parameter(name.clone()), reference))
+                        .map(|filling| (target(name, declared), filling))
                         .and_then(|entry| outside_maps(entry, declared)),
                 })
                 .collect(),
@@ -420,11 +626,21 @@ pub fn read_references(
     Ok(found)
 }
 
+/// The target that a key of the map form names: a parameter, or a place, if the tool declares no parameter of that
+/// name.
+fn target(name: &str, declared: &impl Fn(&str) -> bool) -> Target {
+    let pointer = Some(name).filter(|name| name.starts_with('/') && !declared(name));
+    match pointer.and_then(Pointer::parse) {
+        Some(pointer) => Target::Pointer(pointer),
+        None => Target::Parameter(name.to_owned()),
+    }
+}
+
 /// Refuses an entry that puts its value into a references map: that is removed with all it holds.
 fn outside_maps(
-    entry: (Target, Reference),
+    entry: (Target, Filling),
     declared: &impl Fn(&str) -> bool,
-) -> Result<(Target, Reference), Malformed> {
+) -> Result<(Target, Filling), Malformed> {
     let to = entry.0.to_pointer();
     match to.tokens().next() {
         Some(first) if REFS.is(&first) && !declared(&first) => Err(Malformed::UnreachableTarget {
@@ -434,25 +650,49 @@ fn outside_maps(
     }
 }
 
-fn read_map_entry(value: &Value) -> Result<Reference, Malformed> {
+/// An entry can only be a reference, so what is near one is read as one.
+fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
     let expected = "a reference such as {\"$tool\": \"call_1\"}";
     let wrong = || Malformed::NoEntry {
         expected,
         found: type_name(value),
     };
     match value {
-        Value::Object(object) => match read_object(object, &|_| false)? {
-            Reading::Reference(reference) => Ok(reference),
-            Reading::Data => Err(Malformed::NoTool),
-            Reading::Literal(_) => Err(wrong()),
+        Value::Object(object) => match read_object(object, &|_| false) {
+            Ok(Reading::Reference(reference)) => Ok(Filling::Reference(reference)),
+            Ok(Reading::Template(template)) => Ok(Filling::Template(template)),
+            Ok(Reading::Literal(content)) => {
+                let key = [LITERAL.dollar, LITERAL.underscore];
+                let key = key
+                    .into_iter()
+                    .find(|key| object.get(*key) == Some(content));
+                Ok(Filling::Literal(
+                    key.unwrap_or(LITERAL.dollar),
+                    content.clone(),
+                ))
+            }
+            Ok(Reading::Data) | Err(Malformed::NoTool) => {
+                let near =
+                    read_near(object, &|_| false, true).and_then(NearReference::into_reference);
+                near.map(Filling::Reference).ok_or(Malformed::NoTool)
+            }
+            Err(error) => Err(error),
         },
-        Value::String(text) => read_string(text, &|_| false)?.ok_or_else(wrong),
+        Value::String(text) => match read_string(text, &|_| false)? {
+            Some(filling) => Ok(filling),
+            // Any other word may be a value.
+            None => NearReference::from_entry(text)
+                .filter(NearReference::is_distinctive)
+                .and_then(NearReference::into_reference)
+                .map(Filling::Reference)
+                .ok_or_else(wrong),
+        },
         _ => Err(wrong()),
     }
 }
 
 /// The keys of a list entry, which need no sigils, because an entry holds nothing else.
-fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
+fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
     let Value::Object(object) = value else {
         return Err(Malformed::NoEntry {
             expected: "an object such as {\"to\": \"url\", \"tool\": \"call_1\"}",
@@ -468,18 +708,46 @@ fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
     } else {
         Target::Parameter(to.to_owned())
     };
+    let is_other = get("tool").or_else(|| get(LISTED_TEMPLATE)).is_some();
+    if let Some(content) = object.get(LISTED_LITERAL).filter(|_| !is_other) {
+        return Ok((target, Filling::Literal(LISTED_LITERAL, content.clone())));
+    }
+    if let Some(text) = get(LISTED_TEMPLATE).filter(|_| get("tool").is_none()) {
+        let with = get(LISTED_WITH).ok_or(Malformed::NoWith {
+            template: LISTED_TEMPLATE,
+            with: LISTED_WITH,
+        })?;
+        let text = string(LISTED_TEMPLATE, text)?;
+        let at = Pointer::root().key(LISTED_WITH);
+        let template = Template::read(text, LISTED_WITH, with, &at)?;
+        return Ok((target, Filling::Template(template)));
+    }
+    let reference = read_listed(object, &["to"])?;
+    Ok((target, Filling::Reference(reference)))
+}
+
+/// A reference whose keys have no sigils, in an object with these keys beside it.
+fn read_listed(object: &Map<String, Value>, beside: &[&str]) -> Result<Reference, Malformed> {
+    let get = |key: &str| object.get(key).filter(|v| !v.is_null());
     let tool = get("tool").ok_or_else(|| Malformed::NoString {
         key: "tool".to_owned(),
         found: "nothing",
     })?;
-    let own = ["to", "tool", "artifact", "select", LISTED_DEFAULT];
+    let own = ["tool", "artifact", "select", LISTED_DEFAULT];
     let named = |key: &'static str| Some((key, get(key)?));
-    let (artifact, select) = (named("artifact"), named("select"));
-    let (tool, default) = (("tool", tool), get(LISTED_DEFAULT));
-    let reference = reference(object, tool, artifact, select, default, |key| {
-        !own.contains(&key)
-    })?;
-    Ok((target, reference))
+    let parts = Parts {
+        tool: ("tool", tool),
+        artifact: named("artifact"),
+        select: named("select"),
+        default: get(LISTED_DEFAULT),
+    };
+    // Where every entry has every key, the others are null.
+    let is_absent = |key: &str| {
+        let others = [LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH];
+        others.contains(&key) && get(key).is_none()
+    };
+    let is_own = |key: &str| own.contains(&key) || beside.contains(&key) || is_absent(key);
+    parts.reference(object, is_own, meaning_of)
 }
 
 #[cfg(test)]

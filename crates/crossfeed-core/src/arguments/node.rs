@@ -316,6 +316,10 @@ impl<'a> Tree<'a> for Node<'a> {
         Ok((Self::View(view.clone()), size))
     }
 
+    fn text(text: String) -> Self {
+        Self::View(View::text(text))
+    }
+
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self {
         // Nothing was replaced yet, so the reference is where it was written.
         let arguments = match self {

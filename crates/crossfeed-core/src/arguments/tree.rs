@@ -14,6 +14,9 @@ pub(crate) trait Tree<'a>: Clone {
     /// The tree of a view, and its size.
     fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
 
+    /// A text.
+    fn text(text: String) -> Self;
+
     /// The default of the reference with this ordinal: its original bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
 
@@ -70,6 +73,10 @@ impl<'a> Tree<'a> for Value {
 
     fn from_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
         view.to_sized_value(limit)
+    }
+
+    fn text(text: String) -> Self {
+        Value::String(text)
     }
 
     fn default_of(&self, default: &Value, _: Option<u32>, _: &'a Documents) -> Self {

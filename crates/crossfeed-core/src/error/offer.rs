@@ -38,10 +38,43 @@ impl KnownId {
         }
     }
 
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether `wanted`, in lower case, is the name of its tool: alone, behind that of a server, or with a number.
+    fn is_of_tool(&self, wanted: &str) -> bool {
+        let tool = self.of.as_deref().filter(|of| !of.starts_with(OF_CALL));
+        let plain = |name: &str| {
+            let name = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
+            name.to_lowercase()
+        };
+        let is_number = |sign: char| sign.is_ascii_digit() || matches!(sign, '_' | '-' | ':' | '.');
+        let wanted = wanted.strip_prefix("call_").unwrap_or(wanted);
+        let bare = plain(wanted.trim_end_matches(is_number));
+        tool.is_some_and(|tool| {
+            let tool = plain(tool);
+            !bare.is_empty() && (tool == bare || tool == plain(wanted))
+        })
+    }
+
     /// An artifact, named by its id and its call's.
     pub(crate) fn for_artifact(id: &str, call_id: &str) -> Self {
         Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))
     }
+}
+
+/// Whether two ids differ only in the number at their end: `call_99` and `call_19`.
+fn is_other_number(a: &str, b: &str) -> bool {
+    let split = |id: &'_ str| {
+        let stem = id
+            .trim_end_matches(|sign: char| sign.is_ascii_digit())
+            .len();
+        (stem, id[stem..].trim_start_matches('0').len())
+    };
+    let ((a_stem, a_digits), (b_stem, b_digits)) = (split(a), split(b));
+    let is_number = a_stem < a.len() && b_stem < b.len();
+    is_number && a[..a_stem] == b[..b_stem] && a[a.len() - a_digits..] != b[b.len() - b_digits..]
 }
 
 /// The budget for all unknown ids of one call.
@@ -69,8 +102,12 @@ impl Alternatives {
         let latest = known.iter().rev().take(MAX_COMPARED);
         let wanted = wanted.to_lowercase();
         let similar = latest.clone().filter_map(|one| {
+            if one.is_of_tool(&wanted) {
+                return Some((f64::INFINITY, one));
+            }
+            // Another number is another call, not a slip.
             let similarity = budget.similarity(&wanted, &one.folded, MIN_SIMILARITY)?;
-            Some((similarity, one))
+            (!is_other_number(&wanted, &one.folded)).then_some((similarity, one))
         });
         let mut similar: Vec<(f64, &KnownId)> = similar.collect();
         // Stable: of equally similar ones the latest come first.
@@ -119,5 +156,40 @@ impl Alternatives {
             more => format!(", {more} more"),
         };
         format!("found: {ids}{more}\n{otherwise}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Alternatives, KnownId, comparison_budget};
+
+    fn check(wanted: &str, first: &str, alike: bool) {
+        let known = [
+            ("call_1", "files/read_text"),
+            ("call_19", "search"),
+            ("toolu_01AbC", "search"),
+            ("call_20", "fetch"),
+        ];
+        let known = known.map(|(id, tool)| KnownId::new(id, Some(tool.into())));
+        let found = Alternatives::new(wanted, &known, &mut comparison_budget());
+        assert_eq!(
+            (found.ids[0].0.as_str(), found.alike),
+            (first, alike),
+            "{wanted}"
+        );
+    }
+
+    #[test]
+    fn the_call_of_the_tool_is_offered_else_a_similar_one_else_the_newest() {
+        check("search", "toolu_01AbC", true);
+        check("functions.search:0", "toolu_01AbC", true);
+        check("read_text", "call_1", true);
+        check("call_read_text_1", "call_1", true);
+        check("toolu_02abc", "toolu_01AbC", true);
+        check("Call_1", "call_1", true);
+        check("call_01", "call_1", true);
+        check("cal_19", "call_19", true);
+        check("call_99", "call_20", false);
+        check("nothing", "call_20", false);
     }
 }

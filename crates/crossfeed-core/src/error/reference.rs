@@ -1,67 +1,225 @@
 //! Malformed references, with the correct form where it can be inferred.
 
-use crossfeed_wire::{CallId, reference::Malformed};
+use super::SelectError;
+use crossfeed_tools::{ListedTool, Spelling, Style};
+use crossfeed_wire::{
+    CallId, Pointer,
+    reference::{Malformed, NearReference},
+};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The most characters of a corrected form: a longer one does not help.
 const MAX_CORRECTED_CHARS: usize = 300;
 /// A placeholder for a word that only the model knows.
 const CALL_ID: &str = "<call id>";
 
+/// How the schema that the model was shown spells references.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReferenceStyle {
+    /// The name of the references map, and whether it is a list.
+    map: Option<(Arc<str>, bool)>,
+    is_underscored: bool,
+}
+
+impl ReferenceStyle {
+    pub(crate) fn of(listed: &ListedTool) -> Self {
+        let is_list = listed.style() == Some(Style::RefsList);
+        let map = listed.references();
+        Self {
+            map: map.map(|name| (name.into(), is_list)),
+            is_underscored: listed.spelling() == Some(Spelling::Underscore),
+        }
+    }
+
+    /// The spelling of the schema or, without one, of what was written.
+    fn or_of(&self, object: &Map<String, Value>) -> Self {
+        let is_written = self.map.is_none() && object.keys().any(|key| key.starts_with('_'));
+        Self {
+            map: self.map.clone(),
+            is_underscored: self.is_underscored || is_written,
+        }
+    }
+
+    fn key(&self, name: &str) -> String {
+        let sigil = if self.is_underscored { '_' } else { '$' };
+        format!("{sigil}{name}")
+    }
+
+    /// A reference as JSON.
+    fn reference(&self, id: &str, select: Option<&str>) -> String {
+        let mut object = Map::new();
+        object.insert(self.key("tool"), id.into());
+        object.extend(select.map(|select| (self.key("select"), select.into())));
+        Value::Object(object).to_string()
+    }
+
+    /// A reference in place of the value at this place of the arguments.
+    fn reference_at(&self, at: &Pointer, id: &str, select: Option<&str>) -> String {
+        let reference = self.reference(id, select);
+        let mut tokens = at.tokens();
+        match (&self.map, tokens.next(), tokens.next()) {
+            (Some((map, false)), Some(name), None) if *name != **map => {
+                format!("\"{map}\": {{{}: {reference}}}", Value::from(name))
+            }
+            (Some((map, true)), Some(name), rest) if *name != **map => {
+                let to = rest.map_or(name, |_| at.as_str().to_owned());
+                let mut entry = Map::new();
+                entry.insert("to".to_owned(), to.into());
+                entry.insert("tool".to_owned(), id.into());
+                entry.extend(select.map(|select| ("select".to_owned(), select.into())));
+                format!("\"{map}\": [{}]", Value::Object(entry))
+            }
+            _ => reference,
+        }
+    }
+}
+
 /// Something that looks like a reference and is not valid: `{"$tool": 7}`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("malformed reference: {malformed}")]
+#[error("malformed reference: {malformed}{}", read_as(why.as_deref()))]
 #[non_exhaustive]
 pub struct MalformedReference {
     /// The fault.
     pub malformed: Malformed,
     /// The correct form as JSON, where it can be inferred: `{"$tool":"7"}`.
     pub corrected: Option<String>,
+    /// Why it cannot be read as what it seems to mean.
+    pub(crate) why: Option<Box<str>>,
+    /// One next step, spelled as the model has to write it.
+    pub(crate) advice: Box<str>,
+}
+
+fn read_as(why: Option<&str>) -> String {
+    why.map(|why| format!("; read as one, {why}"))
+        .unwrap_or_default()
 }
 
 impl MalformedReference {
     /// The error for `written`.
-    pub(crate) fn new(malformed: Malformed, written: Option<&Value>) -> Self {
-        let corrected = written.and_then(|written| corrected(&malformed, written));
+    pub(crate) fn new(
+        malformed: Malformed,
+        written: Option<&Value>,
+        spelling: &ReferenceStyle,
+    ) -> Self {
+        let corrected = written.and_then(|written| corrected(&malformed, written, spelling));
+        Self::with(malformed, corrected, None, spelling)
+    }
+
+    /// The error for what was read as a reference and gives no value that fits: `why`, and selectors that do.
+    pub(crate) fn misread(
+        (written, at): (&str, &Pointer),
+        (call_id, select): (&CallId, Option<&str>),
+        (why, fitting): (String, &[String]),
+        spelling: &ReferenceStyle,
+    ) -> Self {
+        let written = written.to_owned();
+        let select = fitting.first().map(String::as_str).or(select);
+        let corrected = spelling.reference_at(at, call_id.as_str(), select);
+        let malformed = Malformed::NotAReference { written };
+        Self::with(malformed, Some(corrected), Some(why), spelling)
+    }
+
+    fn with(
+        malformed: Malformed,
+        corrected: Option<String>,
+        why: Option<String>,
+        spelling: &ReferenceStyle,
+    ) -> Self {
         let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
+        let corrected = corrected.filter(is_short);
         Self {
-            corrected: corrected.filter(is_short),
+            advice: advice(&malformed, corrected.as_deref(), spelling).into(),
+            corrected,
             malformed,
+            why: why.map(Into::into),
         }
     }
 
     /// One next step.
     pub fn advice(&self) -> String {
-        match (&self.corrected, &self.malformed) {
-            (Some(corrected), _) => format!("try: {corrected}"),
-            (None, Malformed::UnreachableTarget { .. }) => {
-                "put the reference at the parameter itself".to_owned()
-            }
-            (None, Malformed::NoMap { key, .. }) => {
-                format!("try: {{\"{key}\": {{\"<parameter>\": {{\"$tool\": \"{CALL_ID}\"}}}}}}")
-            }
-            (None, Malformed::NoTarget) => format!(
-                "try: {{\"to\": \"<parameter>\", \"tool\": \"{CALL_ID}\", \"select\": \"<JMESPath>\"}}"
-            ),
-            (None, _) => format!(
-                "write a reference as {{\"$tool\": \"{CALL_ID}\"}} or {{\"$tool\": \"{CALL_ID}\", \
-                 \"$select\": \"<JMESPath>\"}}; wrap data that only looks like one in {{\"$literal\": …}}"
-            ),
+        self.advice.as_ref().into()
+    }
+}
+
+fn advice(malformed: &Malformed, corrected: Option<&str>, spelling: &ReferenceStyle) -> String {
+    let literal = spelling.key("literal");
+    match (corrected, malformed) {
+        (Some(corrected), Malformed::NotAReference { .. }) => {
+            format!("try: {corrected}; to pass it as it is, wrap it: {{\"{literal}\": …}}")
+        }
+        (Some(corrected), _) => format!("try: {corrected}"),
+        (None, Malformed::UnreachableTarget { .. }) => {
+            "put the reference at the parameter itself".to_owned()
+        }
+        (None, Malformed::NullInText) => format!(
+            "add a `{}` to the reference, or leave it out of the text",
+            spelling.key("default")
+        ),
+        (None, Malformed::NoMap { key, .. }) => {
+            let tool = spelling.key("tool");
+            format!("try: {{\"{key}\": {{\"<parameter>\": {{\"{tool}\": \"{CALL_ID}\"}}}}}}")
+        }
+        (None, Malformed::NoTarget) => format!(
+            "try: {{\"to\": \"<parameter>\", \"tool\": \"{CALL_ID}\", \"select\": \"<JMESPath>\"}}"
+        ),
+        (
+            None,
+            Malformed::NoWith { .. }
+            | Malformed::BesideTemplate { .. }
+            | Malformed::UnpairedBrace
+            | Malformed::NoSuchName { nearest: None, .. }
+            | Malformed::UnusedName { .. },
+        ) => {
+            let (template, with) = (spelling.key("template"), spelling.key("with"));
+            let reference = spelling.reference(CALL_ID, Some("<JMESPath>"));
+            format!(
+                "write it as {{\"{template}\": \"See {{a}}\", \"{with}\": {{\"a\": {reference}}}}}"
+            )
+        }
+        (
+            None,
+            Malformed::NoSuchName {
+                nearest: Some(name),
+                ..
+            },
+        ) => format!("try: {{{name}}}"),
+        (None, _) => {
+            let (tool, select) = (spelling.key("tool"), spelling.key("select"));
+            format!(
+                "write a reference as {{\"{tool}\": \"{CALL_ID}\"}} or {{\"{tool}\": \"{CALL_ID}\", \
+                     \"{select}\": \"<JMESPath>\"}}; wrap data that only looks like one in {{\"{literal}\": …}}"
+            )
         }
     }
 }
 
-fn corrected(malformed: &Malformed, written: &Value) -> Option<String> {
+/// Why a selector of what was read as a reference gives nothing, and selectors that give something.
+pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
+    let fitting = error.nearest_mut().map(std::mem::take);
+    (error.to_string(), fitting.unwrap_or_default())
+}
+
+fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
         // The id of a call is in place of a reference to it.
-        let call_id = written.as_str().filter(|id| is_like_an_id(id))?;
-        let is_reference = expected.starts_with("a reference");
-        return is_reference.then(|| format!("{{\"$tool\":{}}}", Value::from(call_id)));
+        let text = written
+            .as_str()
+            .filter(|_| expected.starts_with("a reference"))?;
+        let near = NearReference::from_entry(text)?;
+        let select = near.selects.first()?.as_deref();
+        return Some(spelling.reference(&near.id, select));
     }
     // A reference that was written as a string is corrected to the object in it.
     let parsed = written.as_str().map(serde_json::from_str::<Value>);
     let parsed = parsed.transpose().ok()?;
     let object = parsed.as_ref().unwrap_or(written).as_object()?;
+    let spelling = &spelling.or_of(object);
+    let tool = || {
+        ["$tool", "_tool", "tool"]
+            .iter()
+            .find_map(|key| object.get(*key)?.as_str())
+    };
     match malformed {
         Malformed::TwoSpellings(dollar, underscore) => {
             if object.get(*dollar)? != object.get(*underscore)? {
@@ -70,21 +228,67 @@ fn corrected(malformed: &Malformed, written: &Value) -> Option<String> {
             text(object.iter().filter(|(key, _)| key != underscore))
         }
         Malformed::NoTool => {
-            let underscore = object.keys().any(|key| key.starts_with('_'));
-            let tool = if underscore { "_tool" } else { "$tool" };
-            let call_id = Value::String(CALL_ID.to_owned());
-            let named = object.iter().filter(|(_, value)| !value.is_null());
-            let named = named.filter(|(key, _)| key.as_str() != tool);
-            text(std::iter::once((&tool.to_owned(), &call_id)).chain(named))
+            // Only what belongs to a reference is kept: other keys would be refused again.
+            let select = ["$select", "_select"];
+            let select = select.iter().find_map(|key| object.get(*key)?.as_str());
+            let artifact = ["$artifact", "_artifact"];
+            let artifact = artifact.iter().find_map(|key| object.get_key_value(*key));
+            let known = object
+                .keys()
+                .all(|key| crossfeed_wire::reference::is_sentinel(key));
+            let has_default = object.keys().any(|key| key.ends_with("default"));
+            match artifact {
+                Some((key, id)) if known && !has_default => {
+                    let tool = if key.starts_with('$') {
+                        "$tool"
+                    } else {
+                        "_tool"
+                    }
+                    .to_owned();
+                    let call_id = Value::from(CALL_ID);
+                    let named = object
+                        .iter()
+                        .filter(|(key, value)| !value.is_null() && **key != tool);
+                    id.is_string()
+                        .then(|| text(std::iter::once((&tool, &call_id)).chain(named)))
+                        .flatten()
+                }
+                _ if has_default => None,
+                _ => Some(spelling.reference(CALL_ID, select)),
+            }
         }
         Malformed::NoString { key, .. } => {
-            let meant = Value::String(meant(object.get(key)?)?);
+            let value = object.get(key)?;
+            let meant = Value::String(if key.ends_with("select") {
+                path_of(value)?
+            } else {
+                meant(value)?
+            });
             let correct = |name, value| if name == key { &meant } else { value };
             text(
                 object
                     .iter()
                     .map(|(name, value)| (name, correct(name, value))),
             )
+        }
+        Malformed::UnknownKey { .. } => {
+            let is_own = |key: &String| {
+                crossfeed_wire::reference::is_sentinel(key) || key == "tool" || key == "to"
+            };
+            let mut unknown = object
+                .iter()
+                .filter(|(key, value)| !is_own(key) && !value.is_null());
+            let select = ["$select", "_select", "select"];
+            let select = select.iter().find_map(|key| object.get(*key)?.as_str());
+            let meant = unknown.next().and_then(|(_, value)| path_of(value));
+            let is_only = unknown.next().is_none() && select.is_none();
+            let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
+            Some(spelling.reference(tool()?, Some(select.as_deref().unwrap_or("<JMESPath>"))))
+        }
+        Malformed::NotAReference { .. } => {
+            let ids = object.values().filter_map(Value::as_str);
+            let mut ids = ids.filter(|id| is_like_an_id(id));
+            Some(spelling.reference(ids.next()?, Some("<JMESPath>")))
         }
         Malformed::LiteralNotAlone(literal) => {
             let mut ids = ["$tool", "_tool"]
@@ -115,6 +319,16 @@ fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<St
 fn meant(value: &Value) -> Option<String> {
     match (value, value.as_array().map(Vec::as_slice)) {
         (Value::Number(number), _) => Some(number.to_string()),
+        (_, Some([Value::String(text)])) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// A selector that was written as an index, or as a list of one key.
+fn path_of(value: &Value) -> Option<String> {
+    match (value, value.as_array().map(Vec::as_slice)) {
+        (Value::String(text), _) => Some(text.clone()),
+        (Value::Number(number), _) => number.as_i64().map(|index| format!("[{index}]")),
         (_, Some([Value::String(text)])) => Some(text.clone()),
         _ => None,
     }

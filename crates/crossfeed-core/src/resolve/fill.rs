@@ -149,6 +149,9 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         values: resolver.values,
         lineage: Vec::new(),
         failures,
+        context,
+        left: resolver.left,
+        texts: 0,
     };
     // Even after a failure, so that unreachable places are reported as well.
     for step in &plan.steps {
@@ -172,7 +175,11 @@ pub(crate) fn malformed<'v>(
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let error = MalformedReference::new(malformed.malformed.clone(), written.as_deref());
+        let error = MalformedReference::new(
+            malformed.malformed.clone(),
+            written.as_deref(),
+            &plan.spelling,
+        );
         Failure::new(malformed.at.clone(), error)
     });
     failures.collect()
@@ -230,14 +237,14 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     fn value(&mut self, planned: &'a PlannedReference, arguments: &T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
-        let known = match self.known.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let known = self.resolve(planned).map(|value| self.add(value));
-                self.known.insert(key, known.clone());
-                known
+        let mut known = self.selected(planned, reference.select.as_deref());
+        // What was not written as a reference may have several readings.
+        for other in reference.repair.iter().flat_map(|repair| &repair.others) {
+            if !matches!(known, Err(Error::Select(_))) {
+                break;
             }
-        };
+            known = self.selected(planned, other.as_deref()).or(known);
+        }
         let number = match (known, &reference.default) {
             (Ok(number), _) => number,
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
@@ -259,6 +266,22 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         Ok(number)
     }
 
+    /// The number of the value that a selector finds.
+    fn selected(
+        &mut self,
+        planned: &'a PlannedReference,
+        select: Option<&'a str>,
+    ) -> Result<usize, Error> {
+        let key = (planned.wanted, select);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let resolved = self.resolve(planned, select);
+        let known = resolved.map(|value| self.add(value));
+        self.known.insert(key, known.clone());
+        known
+    }
+
     /// Keeps a value, and returns its number.
     fn add(&mut self, value: ResolvedValue<'a, T>) -> usize {
         self.values.push(value);
@@ -274,10 +297,15 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
     }
 
     /// Opens a result: its redacted form for a selector, else the whole, which is passed on unseen.
-    fn open(&self, whole: &'a UnredactedItem, reference: &Reference) -> OpenedResult<'a> {
+    fn open(
+        &self,
+        whole: &'a UnredactedItem,
+        reference: &Reference,
+        is_selected: bool,
+    ) -> OpenedResult<'a> {
         let context = self.context;
         let arena = &context.arena.arena;
-        let is_seen = || reference.select.is_some() || whole.as_stored().failure().is_some();
+        let is_seen = || is_selected || whole.as_stored().failure().is_some();
         let stored = if context.reveal.hides() && is_seen() {
             let redacted = whole.redacted(context.reveal)?;
             context.arena.redacted.push_get(Box::new(redacted))
@@ -303,7 +331,11 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         }
     }
 
-    fn resolve(&mut self, planned: &'a PlannedReference) -> Result<ResolvedValue<'a, T>, Error> {
+    fn resolve(
+        &mut self,
+        planned: &'a PlannedReference,
+        select: Option<&'a str>,
+    ) -> Result<ResolvedValue<'a, T>, Error> {
         let context = self.context;
         let arena = &context.arena.arena;
         let reference = &planned.reference;
@@ -312,9 +344,9 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             let limit = context.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
-        let key = (planned.wanted, reference.select.is_some());
+        let key = (planned.wanted, select.is_some());
         if !self.opened.contains_key(&key) {
-            let opened = self.open(whole, reference);
+            let opened = self.open(whole, reference, select.is_some());
             self.opened.insert(key, opened);
         }
         let (stored, views, outline) = self.opened[&key].clone()?;
@@ -323,10 +355,11 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
             tool: stored.tool().map(str::to_owned),
             bytes_in: stored.document().raw().len(),
             trace: whole.as_stored().trace().cloned(),
+            select: select.map(str::to_owned),
             ..source_of(reference)
         };
         // One selector's output has a limit of its own, besides that of the whole call.
-        let (view, limit) = match &reference.select {
+        let (view, limit) = match select {
             None => (views.bare, usize::MAX),
             Some(expression) => {
                 let selector = Selector {
@@ -350,13 +383,13 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let built = T::from_view(&view, most);
         if let Err(Unrepresentable::Number(_)) = built {
             let counted = view.size(most).map_or(0, |size| size.counted());
-            let key = (planned.wanted, reference.select.as_deref());
+            let key = (planned.wanted, select);
             self.unheld_bytes.insert(key, counted);
         }
-        let (value, size) = built.map_err(|error| match (error, &reference.select) {
+        let (value, size) = built.map_err(|error| match (error, select) {
             (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
             (_, Some(expression)) if limit <= self.left => Error::Select(SelectError::TooCostly {
-                expression: expression.clone(),
+                expression: expression.to_owned(),
                 why: format!("its output is larger than {limit} bytes"),
             }),
             _ => Error::Limit(LimitError::TooLarge {

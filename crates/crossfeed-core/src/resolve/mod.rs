@@ -12,5 +12,5 @@ mod tally;
 pub(crate) use fill::{
     FillArena, FillContext, FillLimits, FilledArguments, LookupResult, fill, malformed,
 };
-pub(crate) use plan::{LookupKey, Plan, Step, may_hold_references};
+pub(crate) use plan::{Filling, LookupKey, Notation, Plan, Step, may_hold_references};
 pub(crate) use tally::Tally;

@@ -1,8 +1,9 @@
 //! Where the value of a reference comes from, and how deep it nests.
 
-use crossfeed_jmespath::View;
+use crossfeed_jmespath::{OutputTooLarge, View};
 use crossfeed_json::is_deeper;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Where the value of a reference comes from.
 pub(super) enum Origin<'a> {
@@ -13,6 +14,28 @@ pub(super) enum Origin<'a> {
 }
 
 impl Origin<'_> {
+    /// The value in a text of at most `limit` bytes: a text as it is, anything else as JSON without blanks. `None` for
+    /// null.
+    pub(super) fn to_text(&self, limit: usize) -> Result<Option<Cow<'_, str>>, OutputTooLarge> {
+        let view = match self {
+            Self::Default(Value::String(text)) => return Ok(Some(Cow::Borrowed(text))),
+            Self::Default(value) => return Ok(Some(Cow::Owned(value.to_string()))),
+            Self::Result(view) if view.is_null() => return Ok(None),
+            Self::Result(view) => view,
+        };
+        if let Some(text) = view.as_str() {
+            return Ok(Some(text));
+        }
+        let mut json = Vec::new();
+        match view.as_cursor() {
+            Some(cursor) if cursor.raw().len() <= limit => cursor.write_compact(&mut json),
+            _ => view.write(&mut json, limit)?,
+        }
+        Ok(Some(Cow::Owned(
+            String::from_utf8_lossy(&json).into_owned(),
+        )))
+    }
+
     /// Whether lists and objects nest deeper than `limit` within each other.
     pub(super) fn is_deeper(&self, limit: usize) -> bool {
         match self {

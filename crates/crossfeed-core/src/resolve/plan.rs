@@ -2,16 +2,35 @@
 
 use crate::{
     arguments::{ArgumentValue, Room},
-    error::LimitError,
+    error::{LimitError, ReferenceStyle},
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
-    reference::{self, Malformed, Reading, Reference, Target},
+    reference::{self, Malformed, NearReference, Piece, Reading, Reference, Target, Template},
 };
 use serde_json::Value;
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+/// The most parts of arguments that are read as what may be meant as a reference.
+const MAX_NEAR: usize = 10_000;
+
+/// The most members of an object that may be meant as a reference.
+const MAX_NEAR_MEMBERS: usize = 8;
+
+/// What counts as a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// The grammar and nothing else.
+    Exact,
+    /// Also what names a call of the session as models do: `{{call_1.items}}`.
+    Near,
+}
 
 /// The key of a look-up: a result, or an artifact of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,20 +70,73 @@ pub(crate) struct MalformedAt {
     order: usize,
 }
 
+/// What is put at a place.
+#[derive(Debug)]
+pub(crate) enum Filling {
+    /// The value of a reference.
+    Reference(usize),
+    /// A text with values of references in it.
+    Text(Vec<Piece>),
+    /// The content of a literal in a references map.
+    Literal {
+        /// The place of its entry.
+        at: Pointer,
+        key: &'static str,
+        content: Value,
+    },
+}
+
+impl Filling {
+    /// The references whose values it needs.
+    pub(crate) fn references(&self) -> impl Iterator<Item = usize> + '_ {
+        let (one, pieces) = match self {
+            Self::Reference(reference) => (Some(*reference), &[][..]),
+            Self::Text(pieces) => (None, pieces.as_slice()),
+            Self::Literal { .. } => (None, &[][..]),
+        };
+        let values = pieces.iter().filter_map(|piece| match piece {
+            Piece::Value(reference) => Some(*reference),
+            Piece::Text(_) => None,
+        });
+        one.into_iter().chain(values)
+    }
+}
+
+/// A text or object that is a reference if an id in it is one of a call of the session.
+#[derive(Debug)]
+pub(crate) struct NearPlace {
+    at: Pointer,
+    ordinal: Option<u32>,
+    order: usize,
+    /// The text; `None` for an object.
+    text: Option<String>,
+    /// What may be meant, and its place in the text.
+    parts: Vec<(Range<usize>, NearReference)>,
+    /// Whether there are parts that were not read.
+    has_more: bool,
+}
+
 /// A change of the arguments. Changes within a place come before those of the place itself.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Put the content of a literal at its place.
     Literal(Pointer),
-    /// Put the value of a reference at a place.
-    Put { at: Pointer, reference: usize },
+    /// Put a value at a place.
+    Put {
+        at: Pointer,
+        /// The number of the place in the document, if the arguments are one.
+        ordinal: Option<u32>,
+        filling: Filling,
+    },
+    /// Put a value at a place if it is a reference.
+    Near(NearPlace),
     /// Put the values of a references map at their targets, then remove the map.
     Map {
         object: Pointer,
         key: &'static str,
         /// The number of the map in the document, if the arguments are one.
         ordinal: Option<u32>,
-        entries: Vec<(Target, usize)>,
+        entries: Vec<(Target, Filling)>,
     },
 }
 
@@ -75,7 +147,13 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) wanted: Vec<LookupKey>,
     pub(crate) malformed: Vec<MalformedAt>,
+    /// How the schema that the model was shown spells references.
+    pub(crate) spelling: ReferenceStyle,
     index: HashMap<LookupKey, usize>,
+    /// How many places were found.
+    places: usize,
+    /// Whether there are more references than were read.
+    has_more: bool,
 }
 
 /// A key or index on the path to the current value.
@@ -88,16 +166,23 @@ struct Walk<'v, 'r> {
     plan: Plan,
     path: Vec<Part<'v>>,
     room: &'r mut Room,
+    notation: Notation,
+    /// Parts that may still be read as what may be meant as a reference.
+    near_left: usize,
 }
 
 impl Plan {
     /// Walks over the arguments. If nothing looks like a reference, it reads no more than each key and
     /// string. Plans the arguments of a call; `schema` is the tool's own, if it is known.
-    pub(crate) fn new(arguments: &Value, schema: Option<&Value>) -> Result<Self, LimitError> {
-        if !may_refer(arguments, 0)? {
+    pub(crate) fn new(
+        arguments: &Value,
+        schema: Option<&Value>,
+        notation: Notation,
+    ) -> Result<Self, LimitError> {
+        if !may_refer(arguments, notation, 0)? {
             return Ok(Self::default());
         }
-        Self::from_json(arguments, schema, &mut Room::new(usize::MAX))
+        Self::from_json(arguments, schema, notation, &mut Room::new(usize::MAX))
     }
 
     /// The same for arguments that came as bytes and may hold references. Values are built only within
@@ -105,12 +190,15 @@ impl Plan {
     pub(crate) fn from_json<'v>(
         arguments: impl ArgumentValue<'v>,
         schema: Option<&Value>,
+        notation: Notation,
         room: &mut Room,
     ) -> Result<Self, LimitError> {
         let mut walk = Walk {
             plan: Self::default(),
             path: Vec::new(),
             room,
+            notation,
+            near_left: MAX_NEAR,
         };
         let root = schema.map(Position::root);
         walk.value(arguments, root.as_ref())?;
@@ -119,6 +207,12 @@ impl Plan {
             return Err(LimitError::SchemaTooCostly);
         }
         Ok(walk.plan)
+    }
+
+    /// The plan with the spelling of its errors.
+    pub(crate) fn spelled(mut self, spelling: ReferenceStyle) -> Self {
+        self.spelling = spelling;
+        self
     }
 
     /// Whether the tool gets the arguments unchanged.
@@ -139,15 +233,146 @@ impl Plan {
 
     /// Refuses more references than the limit allows, malformed ones included.
     pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
-        let found = self.found();
+        let found = self.found() + usize::from(self.has_more);
         if found > limit {
             return Err(LimitError::TooManyReferences { found, limit });
         }
         Ok(())
     }
 
+    /// The ids in what may be meant as a reference, each once.
+    pub(crate) fn near_ids(&self) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let places = self.steps.iter().filter_map(|step| match step {
+            Step::Near(place) => Some(place),
+            _ => None,
+        });
+        let parts = places.flat_map(|place| &place.parts);
+        let ids = parts.map(|(_, near)| &near.id);
+        ids.filter(|id| seen.insert(*id)).cloned().collect()
+    }
+
+    /// References whose id is a path into a result as well: `{"$tool": "call_1.items[0].url"}`.
+    pub(crate) fn paths_in_ids(&self) -> Vec<(usize, NearReference)> {
+        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
+        let references = self.references.iter().enumerate();
+        let found = references.filter_map(|(number, planned)| {
+            let reference = &planned.reference;
+            let id = reference.call_id.as_str();
+            if id.chars().all(is_sign) || reference.artifact_id.is_some() {
+                return None;
+            }
+            let mut near = NearReference::from_entry(id)?;
+            match (&reference.select, near.selects.as_slice()) {
+                (None, [_, ..]) => {}
+                (select, [None]) => near.selects = vec![select.clone()],
+                _ => return None,
+            }
+            near.default = reference.default.clone();
+            Some((number, near))
+        });
+        found.take(MAX_NEAR).collect()
+    }
+
+    /// Reads references anew.
+    pub(crate) fn reread(&mut self, references: impl IntoIterator<Item = (usize, Reference)>) {
+        for (number, reference) in references {
+            if let Some(planned) = self.references.get_mut(number) {
+                planned.reference = reference;
+            }
+        }
+        self.wanted.clear();
+        self.index.clear();
+        for planned in &mut self.references {
+            let reference = &planned.reference;
+            let key = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
+            planned.wanted = *self.index.entry(key).or_insert_with_key(|key| {
+                self.wanted.push(key.clone());
+                self.wanted.len() - 1
+            });
+        }
+    }
+
+    /// Makes references of what names one of these calls, by the ids as they were written, and data of the rest.
+    pub(crate) fn settle(&mut self, known: &HashMap<String, CallId>) {
+        for step in std::mem::take(&mut self.steps) {
+            match step {
+                Step::Near(place) => self.settle_place(place, known),
+                step => self.steps.push(step),
+            }
+        }
+    }
+
+    fn settle_place(&mut self, place: NearPlace, known: &HashMap<String, CallId>) {
+        let NearPlace {
+            at,
+            ordinal,
+            order,
+            text,
+            mut parts,
+            has_more,
+        } = place;
+        parts.retain(|(_, near)| known.contains_key(&near.id));
+        let Some((first, _)) = parts.first() else {
+            return;
+        };
+        self.has_more |= has_more;
+        let whole = text.as_deref().map_or(0, |text| text.trim().len());
+        let is_whole = text.is_none() || first.len() == whole;
+        let mut pieces = Vec::new();
+        let mut end = 0;
+        let text = text.unwrap_or_default();
+        for (part, mut near) in parts {
+            if let Some(call_id) = known.get(&near.id) {
+                near.id = call_id.as_str().to_owned();
+            }
+            let written = near.written.clone();
+            let Some(reference) = near.into_reference() else {
+                let malformed = Malformed::NotAReference { written };
+                self.refuse_in(order, at, ordinal, malformed);
+                return;
+            };
+            let before = text.get(end..part.start).unwrap_or_default();
+            if !before.is_empty() {
+                pieces.push(Piece::Text(before.to_owned()));
+            }
+            end = part.end;
+            let reference = self.add_in(order, at.clone(), None, reference);
+            if is_whole {
+                let filling = Filling::Reference(reference);
+                self.steps.push(Step::Put {
+                    at,
+                    ordinal,
+                    filling,
+                });
+                return;
+            }
+            pieces.push(Piece::Value(reference));
+        }
+        let behind = text.get(end..).unwrap_or_default();
+        if !behind.is_empty() {
+            pieces.push(Piece::Text(behind.to_owned()));
+        }
+        let filling = Filling::Text(pieces);
+        self.steps.push(Step::Put {
+            at,
+            ordinal,
+            filling,
+        });
+    }
+
+    /// The position of the next place in the order of the walk.
+    fn next_order(&mut self) -> usize {
+        self.places += 1;
+        self.places
+    }
+
     fn refuse(&mut self, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
-        let order = self.found();
+        let order = self.next_order();
+        self.refuse_in(order, at, ordinal, malformed);
+    }
+
+    fn refuse_in(&mut self, order: usize, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
         self.malformed.push(MalformedAt {
             at,
             malformed,
@@ -157,12 +382,22 @@ impl Plan {
     }
 
     fn add(&mut self, at: Pointer, ordinal: Option<u32>, reference: Reference) -> usize {
+        let order = self.next_order();
+        self.add_in(order, at, ordinal, reference)
+    }
+
+    fn add_in(
+        &mut self,
+        order: usize,
+        at: Pointer,
+        ordinal: Option<u32>,
+        reference: Reference,
+    ) -> usize {
         let wanted = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
         let wanted = *self.index.entry(wanted).or_insert_with_key(|wanted| {
             self.wanted.push(wanted.clone());
             self.wanted.len() - 1
         });
-        let order = self.found();
         self.references.push(PlannedReference {
             at,
             reference,
@@ -175,15 +410,15 @@ impl Plan {
 }
 
 /// Whether some key or string of the arguments begins like one of the grammar of references.
-fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
-    let inside = |child: &Value| may_refer(child, depth + 1);
+fn may_refer(value: &Value, notation: Notation, depth: usize) -> Result<bool, LimitError> {
+    let inside = |child: &Value| may_refer(child, notation, depth + 1);
     match value {
         Value::Object(_) | Value::Array(_) if depth >= MAX_DEPTH => {
             Err(LimitError::ArgumentsTooDeep)
         }
         Value::Object(members) => {
             for (key, child) in members {
-                if key.starts_with(['$', '_']) || inside(child)? {
+                if is_key_like(key.as_bytes(), notation) || inside(child)? {
                     return Ok(true);
                 }
             }
@@ -195,27 +430,70 @@ fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
             .map(inside)
             .find(|found| !matches!(found, Ok(false)))
             .unwrap_or(Ok(false)),
-        Value::String(text) => Ok(may_be_object(text)),
+        Value::String(text) => {
+            Ok(may_be_object(text) || notation == Notation::Near && may_be_near(text))
+        }
         _ => Ok(false),
+    }
+}
+
+/// Whether a key may be one of a reference.
+fn is_key_like(key: &[u8], notation: Notation) -> bool {
+    matches!(key.first(), Some(b'$' | b'_'))
+        || notation == Notation::Near && reference::may_name_a_call(key)
+}
+
+/// Whether a text holds what may be meant as a reference.
+#[inline]
+fn may_be_near(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    may_be_path(bytes) && reference::is_near_text(text)
+        || memchr::memchr3_iter(b'{', b'$', b'<', bytes)
+            .any(|at| reference::opens_near_text(text, at))
+}
+
+/// Whether a text begins with a word and then a step of a path. For most texts the first word decides.
+#[inline]
+fn may_be_path(bytes: &[u8]) -> bool {
+    let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    match bytes.first() {
+        None => false,
+        Some(first) if is_sign(first) => {
+            let behind = bytes.iter().position(|byte| !is_sign(byte));
+            let behind = behind.and_then(|at| bytes.get(at..at + 2));
+            behind.is_some_and(|behind| {
+                matches!(behind[0], b'.' | b'[' | b'#' | b':' | b'(' | b'/')
+                    && !behind[1].is_ascii_whitespace()
+            })
+        }
+        // Blanks, quotes and other signs around it.
+        Some(_) => true,
     }
 }
 
 /// As [`may_refer`], for arguments that came as bytes. It reads members with duplicate keys as well, so that
 /// it overlooks no reference. The depth is bounded by the document.
-pub(crate) fn may_hold_references(arguments: Cursor<'_>) -> bool {
+pub(crate) fn may_hold_references(arguments: Cursor<'_>, notation: Notation) -> bool {
+    let inside = |child| may_hold_references(child, notation);
     match arguments.kind() {
         Kind::Object => {
             if arguments.document_has_duplicates() {
                 return true;
             }
-            arguments.members().any(|(key, value)| {
-                matches!(key.bytes().first(), Some(b'$' | b'_')) || may_hold_references(value)
-            })
+            arguments
+                .members()
+                .any(|(key, value)| is_key_like(&key.bytes(), notation) || inside(value))
         }
-        Kind::Array => arguments.items().any(may_hold_references),
-        Kind::String => match arguments.raw().get(1) {
-            Some(first) if first.is_ascii_graphic() && !matches!(first, b'{' | b'\\') => false,
-            _ => arguments.as_str().is_some_and(|text| may_be_object(&text)),
+        Kind::Array => arguments.items().any(inside),
+        Kind::String => match (arguments.raw().get(1), notation) {
+            (Some(first), Notation::Exact)
+                if first.is_ascii_graphic() && !matches!(first, b'{' | b'\\') =>
+            {
+                false
+            }
+            _ => arguments.as_str().is_some_and(|text| {
+                may_be_object(&text) || notation == Notation::Near && may_be_near(&text)
+            }),
         },
         _ => false,
     }
@@ -264,15 +542,30 @@ impl<'v> Walk<'v, '_> {
                 Ok(())
             }
             Kind::String => {
-                let text = value.text().filter(|text| may_be_object(text));
-                let Some(text) = text else { return Ok(()) };
-                self.room.take_text(&text)?;
-                match reference::read_string(&text, &|key| declares(declared, key)) {
-                    Ok(None) => {}
-                    Ok(Some(reference)) => self.put(value, reference),
-                    Err(malformed) => self.refuse(value, malformed),
+                let Some(text) = value.text() else {
+                    return Ok(());
+                };
+                if may_be_object(&text) {
+                    self.room.take_text(&text)?;
+                    match reference::read_string(&text, &|key| declares(declared, key)) {
+                        Ok(None) => {}
+                        Ok(Some(reference::Filling::Template(template))) => {
+                            self.put_template(value, template);
+                            return Ok(());
+                        }
+                        Ok(Some(reference::Filling::Reference(reference))) => {
+                            self.put(value, reference);
+                            return Ok(());
+                        }
+                        // A literal that was written as a text is a text.
+                        Ok(Some(reference::Filling::Literal(..))) => return Ok(()),
+                        Err(malformed) => {
+                            self.refuse(value, malformed);
+                            return Ok(());
+                        }
+                    }
                 }
-                Ok(())
+                self.near_text(value, &text, declared)
             }
             _ => Ok(()),
         }
@@ -305,9 +598,107 @@ impl<'v> Walk<'v, '_> {
     }
 
     fn put(&mut self, value: impl ArgumentValue<'v>, reference: Reference) {
-        let at = self.at();
-        let reference = self.plan.add(at.clone(), value.ordinal(), reference);
-        self.plan.steps.push(Step::Put { at, reference });
+        let (at, ordinal) = (self.at(), value.ordinal());
+        let filling = Filling::Reference(self.plan.add(at.clone(), ordinal, reference));
+        self.plan.steps.push(Step::Put {
+            at,
+            ordinal,
+            filling,
+        });
+    }
+
+    fn put_template(&mut self, value: impl ArgumentValue<'v>, template: Template) {
+        let (at, ordinal) = (self.at(), value.ordinal());
+        let filling = self.template(Some(value), &at, template);
+        self.plan.steps.push(Step::Put {
+            at,
+            ordinal,
+            filling,
+        });
+    }
+
+    /// Adds the references of a template that stands at this place.
+    fn template(
+        &mut self,
+        value: Option<impl ArgumentValue<'v>>,
+        at: &Pointer,
+        template: Template,
+    ) -> Filling {
+        let mut numbers = Vec::with_capacity(template.references.len());
+        for (within, reference) in template.references {
+            let mut tokens = within.tokens();
+            let with = tokens.next().and_then(|key| value?.member(&key));
+            let entry = with.zip(tokens.next());
+            let entry = entry.and_then(|(with, token)| match with.kind() {
+                Kind::Array => with.children().nth(token.parse().ok()?),
+                _ => with.member(&token),
+            });
+            let ordinal = entry.and_then(ArgumentValue::ordinal);
+            numbers.push(self.plan.add(at.join(&within), ordinal, reference));
+        }
+        let pieces = template.pieces.into_iter().map(|piece| match piece {
+            Piece::Value(number) => Piece::Value(numbers[number]),
+            text => text,
+        });
+        Filling::Text(pieces.collect())
+    }
+
+    /// Adds a text that may hold what is meant as a reference.
+    fn near_text(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        text: &str,
+        declared: Option<&Position<'_>>,
+    ) -> Result<(), LimitError> {
+        // Names that the tool itself has here are its own in a text, too.
+        let mut names = ["$tool", "_tool", "tool"].iter();
+        if self.notation == Notation::Exact
+            || !may_be_near(text)
+            || names.any(|name| declares(declared, name))
+        {
+            return Ok(());
+        }
+        self.room.take_text(text)?;
+        let Some(found) = reference::near_text(text, self.near_left) else {
+            return Ok(());
+        };
+        self.room.take(found.parts.len() + 1, text.len())?;
+        self.near_left -= found.parts.len();
+        let order = self.plan.next_order();
+        self.plan.steps.push(Step::Near(NearPlace {
+            at: self.at(),
+            ordinal: value.ordinal(),
+            order,
+            text: Some(text.to_owned()),
+            parts: found.parts,
+            has_more: found.has_more,
+        }));
+        Ok(())
+    }
+
+    /// What an object may mean as a reference.
+    fn near_object(
+        &mut self,
+        object: impl ArgumentValue<'v>,
+        declared: Option<&Position<'_>>,
+    ) -> Result<Option<NearReference>, LimitError> {
+        let is_call = |(key, value): (Cow<'_, str>, _)| {
+            is_key_like(key.as_bytes(), Notation::Near)
+                && ArgumentValue::kind(value) == Kind::String
+        };
+        if self.notation == Notation::Exact
+            || self.near_left == 0
+            || object.members().nth(MAX_NEAR_MEMBERS).is_some()
+            || !object.members().any(is_call)
+        {
+            return Ok(None);
+        }
+        let written = object.as_written(self.room)?;
+        let declares = |key: &str| declares(declared, key);
+        let near = reference::near_object(&written, &declares);
+        // The arguments themselves are the parameters of the tool.
+        let is_root = self.path.is_empty();
+        Ok(near.filter(|near| !is_root || near.has_sigil))
     }
 
     fn object<V: ArgumentValue<'v>>(
@@ -335,6 +726,7 @@ impl<'v> Walk<'v, '_> {
                     self.enter_all(object.children())?;
                     match other {
                         Ok(Reading::Reference(reference)) => self.put(object, reference),
+                        Ok(Reading::Template(template)) => self.put_template(object, template),
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
                         Err(malformed) => self.refuse(object, malformed),
                     }
@@ -353,6 +745,7 @@ impl<'v> Walk<'v, '_> {
                 }
             }
         }
+        let near = self.near_object(object, declared)?;
         for (key, value) in object.members() {
             if maps.iter().any(|map| map.key == key) {
                 continue;
@@ -369,13 +762,25 @@ impl<'v> Walk<'v, '_> {
             let mut entries = Vec::with_capacity(map.entries.len());
             for entry in map.entries {
                 let at = at_object.join(&entry.at);
-                let ordinal = places.next().and_then(ArgumentValue::ordinal);
-                match entry.reading {
-                    Ok((target, reference)) => {
-                        entries.push((target, self.plan.add(at, ordinal, reference)));
+                let place = places.next();
+                let ordinal = place.and_then(ArgumentValue::ordinal);
+                let (target, filling) = match entry.reading {
+                    Ok(read) => read,
+                    Err(malformed) => {
+                        self.plan.refuse(at, ordinal, malformed);
+                        continue;
                     }
-                    Err(malformed) => self.plan.refuse(at, ordinal, malformed),
-                }
+                };
+                let filling = match filling {
+                    reference::Filling::Reference(reference) => {
+                        Filling::Reference(self.plan.add(at, ordinal, reference))
+                    }
+                    reference::Filling::Template(template) => self.template(place, &at, template),
+                    reference::Filling::Literal(key, content) => {
+                        Filling::Literal { at, key, content }
+                    }
+                };
+                entries.push((target, filling));
             }
             self.plan.steps.push(Step::Map {
                 object: at_object,
@@ -383,6 +788,18 @@ impl<'v> Walk<'v, '_> {
                 ordinal: written.and_then(ArgumentValue::ordinal),
                 entries,
             });
+        }
+        if let Some(near) = near {
+            self.near_left -= 1;
+            let order = self.plan.next_order();
+            self.plan.steps.push(Step::Near(NearPlace {
+                at: self.at(),
+                ordinal: object.ordinal(),
+                order,
+                text: None,
+                parts: vec![(0..0, near)],
+                has_more: false,
+            }));
         }
         Ok(())
     }

@@ -1,29 +1,38 @@
 //! Puts the values of references where they belong in the arguments.
 
 use super::{
-    fill::{ResolvedValue, failure},
-    plan::{Plan, PlannedReference, Step},
+    fill::{FillContext, ResolvedValue, failure},
+    plan::{Filling, Plan, PlannedReference, Step},
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
     error::{LimitError, MalformedReference},
-    failure::Failure,
-    lineage::LineageEntry,
+    failure::{Error, Failure},
+    lineage::{LineageEntry, ReferenceRepair},
 };
-use crossfeed_json::MAX_DEPTH;
-use crossfeed_wire::{Pointer, reference::Malformed};
+use crossfeed_json::{MAX_DEPTH, is_deeper};
+use crossfeed_wire::{
+    Pointer,
+    reference::{Malformed, Piece},
+};
+use std::{borrow::Cow, collections::HashSet};
 
 /// Puts values where they belong.
-pub(super) struct Substituter<'p, 'a, T> {
+pub(super) struct Substituter<'p, 'a, 'o, T> {
     pub(super) plan: &'p Plan,
+    pub(super) context: &'p FillContext<'a, 'o>,
     /// The number of each reference's value; `None` if it failed.
     pub(super) numbers: Vec<Option<usize>>,
     pub(super) values: Vec<ResolvedValue<'a, T>>,
     pub(super) lineage: Vec<LineageEntry>,
     pub(super) failures: Vec<Failure>,
+    /// Bytes that may still be brought into the arguments.
+    pub(super) left: usize,
+    /// How many texts with values in them were put.
+    pub(super) texts: usize,
 }
 
-impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
+impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
     pub(super) fn apply(&mut self, step: &Step, arguments: &mut T) {
         match step {
             Step::Literal(at) => {
@@ -31,11 +40,13 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
                     *place = literal_content(place);
                 }
             }
-            Step::Put { at, reference } => {
-                let value = self.take(*reference, at);
+            // The plan was settled: what is left is data.
+            Step::Near(_) => {}
+            Step::Put { at, filling, .. } => {
+                let value = self.filled(filling, at, arguments);
                 if let (Some(value), Some(place)) = (value, arguments.at_mut(at)) {
                     *place = value;
-                    self.link(*reference, at.clone());
+                    self.link(filling, at);
                 }
             }
             Step::Map {
@@ -44,15 +55,15 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
                 entries,
                 ..
             } => {
-                for (target, reference) in entries {
+                for (target, filling) in entries {
                     let to = target.to_pointer();
-                    let Some(value) = self.take(*reference, &object.join(&to)) else {
+                    let Some(value) = self.filled(filling, &object.join(&to), arguments) else {
                         continue;
                     };
                     let holder = arguments.at_mut(object);
                     match holder.and_then(|holder| put(holder, &to, value)) {
-                        Some(within) => self.link(*reference, object.join(&within)),
-                        None => self.refuse(*reference, &to),
+                        Some(within) => self.link(filling, &object.join(&within)),
+                        None => self.refuse(filling, &to),
                     }
                 }
                 if let Some(holder) = arguments.at_mut(object) {
@@ -60,6 +71,86 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
                 }
             }
         }
+    }
+
+    /// What is put at a place; `None` where that failed.
+    fn filled(&mut self, filling: &Filling, at: &Pointer, arguments: &mut T) -> Option<T> {
+        match filling {
+            Filling::Reference(reference) => self.take(*reference, at),
+            Filling::Text(pieces) => match self.text(pieces)? {
+                Ok(text) => Some(T::text(text)),
+                Err((reference, error)) => {
+                    let planned = &self.plan.references[reference];
+                    self.failures.push(failure(planned, error));
+                    None
+                }
+            },
+            Filling::Literal {
+                at: entry,
+                key,
+                content,
+            } => {
+                let limit = MAX_DEPTH.checked_sub(at.tokens().count());
+                if limit.is_none_or(|limit| is_deeper(content, limit)) {
+                    let failure = Failure::new(entry.clone(), LimitError::ArgumentsTooDeep);
+                    self.failures.push(failure);
+                    return None;
+                }
+                // A map that was written as a text has no places.
+                let documents = &self.context.arena.documents;
+                let written = arguments.at_mut(&entry.key(key)).map(T::take);
+                let built = || arguments.default_of(content, None, documents);
+                Some(
+                    written
+                        .filter(|written| !written.is_null())
+                        .unwrap_or_else(built),
+                )
+            }
+        }
+    }
+
+    /// A text with the values in it; `None` if one of them failed, else the reference whose value it cannot hold.
+    fn text(&mut self, pieces: &[Piece]) -> Option<Result<String, (usize, Error)>> {
+        let mut text = String::new();
+        let mut is_complete = true;
+        for piece in pieces {
+            let (reference, piece) = match piece {
+                Piece::Text(piece) => (0, Cow::Borrowed(piece.as_str())),
+                Piece::Value(reference) => {
+                    let Some(number) = self.numbers[*reference] else {
+                        is_complete = false;
+                        continue;
+                    };
+                    match self.values[number].origin.to_text(self.left) {
+                        Ok(Some(value)) => (*reference, value),
+                        Ok(None) => {
+                            let error = MalformedReference::new(
+                                Malformed::NullInText,
+                                None,
+                                &self.plan.spelling,
+                            );
+                            return Some(Err((*reference, error.into())));
+                        }
+                        Err(_) => return Some(Err((*reference, self.too_large()))),
+                    }
+                }
+            };
+            let Some(left) = self.left.checked_sub(piece.len()) else {
+                return Some(Err((reference, self.too_large())));
+            };
+            self.left = left;
+            let memory = self.context.arena.arena.reservation();
+            if let Err(error) = memory.reserve(piece.len()) {
+                return Some(Err((reference, LimitError::from(error).into())));
+            }
+            text.push_str(&piece);
+        }
+        is_complete.then_some(Ok(text))
+    }
+
+    fn too_large(&self) -> Error {
+        let limit = self.context.limits.max_bytes;
+        LimitError::TooLarge { limit }.into()
     }
 
     /// The value of a reference, null for one that failed; `None` where it would nest too deep. The
@@ -89,24 +180,46 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, T> {
     }
 
     /// Records where the value at a place came from.
-    fn link(&mut self, reference: usize, at: Pointer) {
-        let link = self.resolved(reference);
-        let link = link.map(|(planned, resolved)| LineageEntry {
-            at,
-            source: resolved.source.clone(),
-            ignored: planned.reference.ignored.clone(),
-            digits: resolved.digits.clone(),
-            tokens: resolved.tokens,
+    fn link(&mut self, filling: &Filling, at: &Pointer) {
+        let text = matches!(filling, Filling::Text(_)).then_some(self.texts);
+        self.texts += 1;
+        let mut seen = HashSet::new();
+        let references = filling.references().filter(|one| seen.insert(*one));
+        let links = references.filter_map(|reference| {
+            let (planned, resolved) = self.resolved(reference)?;
+            let repair = planned.reference.repair.as_ref();
+            Some(LineageEntry {
+                at: at.clone(),
+                source: resolved.source.clone(),
+                ignored: planned.reference.ignored.clone(),
+                repair: repair
+                    .map(|repair| ReferenceRepair::new(&repair.written, &resolved.source)),
+                text,
+                digits: resolved.digits.clone().filter(|_| text.is_none()),
+                tokens: resolved.tokens,
+            })
         });
-        self.lineage.extend(link);
+        let links: Vec<_> = links.collect();
+        self.lineage.extend(links);
     }
 
     /// Records that a value cannot be put at its place. A reference without a value has a failure already.
-    fn refuse(&mut self, reference: usize, to: &Pointer) {
-        let failure = self.resolved(reference).map(|(planned, _)| {
+    fn refuse(&mut self, filling: &Filling, to: &Pointer) {
+        let at = match filling {
+            Filling::Literal { at, .. } => Some(at.clone()),
+            filling => {
+                let resolved = filling.references().find_map(|one| self.resolved(one));
+                resolved.map(|(planned, _)| planned.at.clone())
+            }
+        };
+        let failure = at.map(|at| {
             let to = to.as_str().to_owned();
-            let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
-            Failure::new(planned.at.clone(), error)
+            let error = MalformedReference::new(
+                Malformed::UnreachableTarget { to },
+                None,
+                &self.plan.spelling,
+            );
+            Failure::new(at, error)
         });
         self.failures.extend(failure);
     }

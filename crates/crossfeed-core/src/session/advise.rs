@@ -4,7 +4,7 @@ use super::job::ResolveJob;
 use crate::{
     failure::{Error, Failure},
     lineage::LineageEntry,
-    resolve::Step,
+    resolve::{Filling, Step},
     reveal::UnredactedItem,
     suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial, reshaped},
     validate::{self, InputSchema, RepairScope, Steps},
@@ -86,15 +86,21 @@ impl ResolveJob {
         let mut targets = HashMap::new();
         for step in &self.plan.steps {
             match step {
-                Step::Literal(_) => {}
-                Step::Put { at, .. } => {
-                    targets.insert(at, at.clone());
-                }
+                Step::Put {
+                    at: place,
+                    filling: Filling::Reference(reference),
+                    ..
+                } => targets.extend(at(reference).map(|at| (at, place.clone()))),
                 Step::Map {
                     object, entries, ..
-                } => targets.extend(entries.iter().filter_map(|(target, reference)| {
+                } => targets.extend(entries.iter().filter_map(|(target, filling)| {
+                    let Filling::Reference(reference) = filling else {
+                        return None;
+                    };
                     Some((at(reference)?, object.join(&target.to_pointer())))
                 })),
+                // A part of a text may be anything.
+                Step::Literal(_) | Step::Near(_) | Step::Put { .. } => {}
             }
         }
         targets
@@ -117,6 +123,7 @@ impl ResolveJob {
         for failure in failures {
             let mut places = failure.at.and_around();
             let link = places.find_map(|at| links.get(at).copied());
+            let link = link.filter(|link| link.text.is_none());
             let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
                 continue;
             };

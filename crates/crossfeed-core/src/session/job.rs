@@ -120,11 +120,8 @@ impl ResolveJob {
     ) -> usize {
         let count = |text: Option<String>| text.map_or(0, |text| tally.count_text(&text));
         let of_step = |step: &Step| match step {
-            Step::Literal(_) => 0,
-            Step::Put { at, reference } => {
-                let planned = self.plan.references.get(*reference);
-                count(text(at, planned.and_then(|planned| planned.ordinal)))
-            }
+            Step::Literal(_) | Step::Near(_) => 0,
+            Step::Put { at, ordinal, .. } => count(text(at, *ordinal)),
             Step::Map {
                 object,
                 key,
@@ -212,6 +209,7 @@ impl ResolveJob {
         fill(&self.plan, arguments, malformed, &context).map_err(|failures| {
             let mut failures = self.in_order(failures);
             self.advise_misses(&mut failures);
+            self.explain_misreadings(&mut failures);
             ResolveError::new(failures)
         })
     }
@@ -229,6 +227,7 @@ impl ResolveJob {
         let judge = || validate::validate(arguments, schema, lineage, scope);
         validated(judge).map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
+            self.explain_misfits(&mut failures, lineage);
             self.withhold(&mut failures, arguments, lineage);
             ResolveError::new(failures)
         })

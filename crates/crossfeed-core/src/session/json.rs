@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     arguments::{Argument, Node, RemovedMembers, Room, SplicedJson},
-    error::{LimitError, NotJson},
+    error::{LimitError, NotJson, ReferenceStyle},
     failure::ResolveError,
-    resolve::{Plan, may_hold_references},
+    resolve::{Notation, Plan, may_hold_references},
     tool::PreparedTool,
     validate::InputSchema,
 };
@@ -38,8 +38,10 @@ pub(super) struct WrittenArguments {
 }
 
 impl WrittenArguments {
-    fn new(document: Document, removed: RemovedMembers, limit: usize) -> Self {
-        let may_refer = document.root().is_ok_and(may_hold_references);
+    fn new(document: Document, removed: RemovedMembers, limit: usize, notation: Notation) -> Self {
+        let may_refer = document
+            .root()
+            .is_ok_and(|root| may_hold_references(root, notation));
         Self {
             room: Room::new(limit),
             may_refer,
@@ -53,19 +55,23 @@ impl WrittenArguments {
         listed: &ListedTool,
         arguments: Bytes,
         limit: usize,
+        notation: Notation,
     ) -> Result<(Self, TakenProjection), ResolveError> {
         let limit = max_built_bytes(limit, arguments.len());
         let document = distinct(read(Document::new(arguments))?);
         let restored = read_back(listed, document, limit)?;
-        let own = Self::new(restored.document, restored.removed, limit);
+        let own = Self::new(restored.document, restored.removed, limit, notation);
         Ok((own, restored.asked))
     }
 
     /// The plan of their references, and the room that this leaves.
-    fn plan(&self, schema: Option<&Value>) -> Result<(Plan, Room), LimitError> {
+    fn plan(&self, schema: Option<&Value>, notation: Notation) -> Result<(Plan, Room), LimitError> {
         let mut room = self.room;
         let plan = match self.cursor().filter(|_| self.may_refer) {
-            Some(root) => Plan::from_json(Argument::new(root, &self.removed), schema, &mut room)?,
+            Some(root) => {
+                let root = Argument::new(root, &self.removed);
+                Plan::from_json(root, schema, notation, &mut room)?
+            }
             None => Plan::default(),
         };
         Ok((plan, room))
@@ -168,18 +174,27 @@ impl Session {
     ) -> Result<ResolvedJson, ResolveError> {
         let is_judged = schema.is_some();
         let limit = self.inner().options.max_argument_bytes;
+        let notation = self.notation;
         let written = run_or_spawn(arguments.len() <= SMALL_BYTES, move || {
             let limit = max_built_bytes(limit, arguments.len());
             let document = read(Document::new(arguments))?;
-            if !is_judged && !document.root().is_ok_and(may_hold_references) {
+            if !is_judged
+                && !document
+                    .root()
+                    .is_ok_and(|root| may_hold_references(root, notation))
+            {
                 return Ok(Err(document.raw().clone()));
             }
             let document = distinct(document);
-            let written = WrittenArguments::new(document, RemovedMembers::default(), limit);
+            let removed = RemovedMembers::default();
+            let written = WrittenArguments::new(document, removed, limit, notation);
             Ok::<_, ResolveError>(Ok(written))
         });
         match written.await? {
-            Ok(written) => self.resolved_written(written, schema).await,
+            Ok(written) => {
+                let spelling = ReferenceStyle::default();
+                self.resolved_written(written, schema, spelling).await
+            }
             Err(unchanged) => Ok(Resolved::new(unchanged.into(), Vec::new(), Vec::new())),
         }
     }
@@ -191,15 +206,21 @@ impl Session {
     ) -> Result<ResolvedJson, ResolveError> {
         let limit = self.inner().options.max_argument_bytes;
         let is_small = arguments.len() <= SMALL_BYTES && tool.is_compiled();
-        let tool = tool.clone();
+        let own = tool.clone();
+        let spelling = ReferenceStyle::of(tool.listed());
+        let notation = self.notation;
         let reading = run_or_spawn(is_small, move || {
-            let (written, asked) = WrittenArguments::read_back(tool.listed(), arguments, limit)?;
-            let refers = || Ok(!written.plan(None)?.0.is_empty());
-            let schema = tool.schema_for(refers)?.cloned();
+            let (written, asked) =
+                WrittenArguments::read_back(own.listed(), arguments, limit, notation)?;
+            let refers = || Ok(!written.plan(None, Notation::Exact)?.0.is_empty());
+            let schema = own.schema_for(refers)?.cloned();
             Ok::<_, ResolveError>((written, asked, schema))
         });
         let (written, asked, schema) = reading.await?;
-        let resolved = self.resolved_written(written, schema.as_ref()).await?;
+        let resolved = self
+            .resolved_written(written, schema.as_ref(), spelling)
+            .await?;
+        tool.admit(&resolved.lineage)?;
         Ok(resolved.asking(asked))
     }
 
@@ -207,16 +228,18 @@ impl Session {
         &self,
         mut written: WrittenArguments,
         schema: Option<&InputSchema>,
+        spelling: ReferenceStyle,
     ) -> Result<ResolvedJson, ResolveError> {
         let is_small = written.document.raw().len() <= SMALL_BYTES;
         let own = schema.cloned();
+        let notation = self.notation;
         let limit = self.inner().options.max_references;
         let planned = run_or_spawn(is_small, move || {
-            let (plan, left) = written.plan(own.as_ref().map(InputSchema::as_value))?;
+            let (plan, left) = written.plan(own.as_ref().map(InputSchema::as_value), notation)?;
             // Checked here as well, because dropping very many references takes long.
             plan.check(limit)?;
             written.room = left;
-            Ok::<_, LimitError>((plan, written))
+            Ok::<_, LimitError>((plan.spelled(spelling), written))
         });
         let (plan, written) = planned.await?;
         self.execute_plan(plan, schema, written, is_small, ResolveJob::resolve_json)

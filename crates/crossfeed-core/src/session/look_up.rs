@@ -133,7 +133,7 @@ impl Session {
 
     /// The calls whose results can be referred to, the most recently used last; then those in flight, except
     /// this session's own call and those that wait for it.
-    async fn known_calls(&self) -> Option<Vec<KnownId>> {
+    pub(super) async fn known_calls(&self) -> Option<Vec<KnownId>> {
         let inner = self.inner();
         // Before the store: a call that returns in between is in both.
         let running = inner.flights.running(&self.scope, self.actor.as_ref());

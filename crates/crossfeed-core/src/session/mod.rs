@@ -11,6 +11,9 @@ mod json;
 #[cfg(test)]
 mod laws;
 mod look_up;
+mod near;
+#[cfg(test)]
+mod near_tests;
 mod offload;
 mod project;
 #[cfg(test)]
@@ -46,11 +49,12 @@ use crate::{
     account::SessionUsage,
     canonical::marked,
     engine::{Engine, Inner},
+    error::ReferenceStyle,
     failure::ResolveError,
     flight::CallHandle,
     lineage::LineageEntry,
     record::ToolResult,
-    resolve::Plan,
+    resolve::{Notation, Plan},
     select::SelectReport,
     tool::PreparedTool,
     trace::{CallTrace, RecordTrace, ResolutionTrace},
@@ -86,6 +90,8 @@ pub struct Session {
     call: Weak<CallTrace>,
     /// Charged for what selectors build.
     memory: Option<Arc<dyn Memory>>,
+    /// What counts as a reference.
+    notation: Notation,
 }
 
 /// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
@@ -147,11 +153,19 @@ impl Engine {
             actor: None,
             call: Weak::new(),
             memory: None,
+            notation: Notation::Near,
         }
     }
 }
 
 impl Session {
+    /// Counts nothing but exact references, for programs, which write what they mean. By default texts and objects
+    /// that name a call of the session as models do are references, too: `{{call_1.items[0].url}}`.
+    pub fn with_exact_references(mut self) -> Self {
+        self.notation = Notation::Exact;
+        self
+    }
+
     /// Sets a memory that is charged before selectors build values and arguments are written; when it is exhausted, a
     /// call is refused with `limit.exceeded`. The first 64 KiB of each piece of work are not charged.
     pub fn with_memory(mut self, memory: Arc<dyn Memory>) -> Self {
@@ -252,7 +266,7 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let resolving = pin!(self.resolved(arguments, schema));
+        let resolving = pin!(self.resolved(arguments, schema, ReferenceStyle::default()));
         self.traced(None, resolving).await
     }
 
@@ -281,9 +295,11 @@ impl Session {
         &self,
         arguments: Value,
         schema: Option<&InputSchema>,
+        spelling: ReferenceStyle,
     ) -> Result<Resolved, ResolveError> {
-        let plan = match Plan::new(&arguments, schema.map(InputSchema::as_value)) {
-            Ok(plan) => plan,
+        let schema_value = schema.map(InputSchema::as_value);
+        let plan = match Plan::new(&arguments, schema_value, self.notation) {
+            Ok(plan) => plan.spelled(spelling),
             Err(error) => {
                 dismantle(arguments);
                 return Err(error.into());
@@ -299,12 +315,13 @@ impl Session {
     /// Looks up the results of a plan, then runs the rest here or on a blocking thread. `is_short`: the arguments are.
     async fn execute_plan<W: Send + 'static, A: Send + 'static>(
         &self,
-        plan: Plan,
+        mut plan: Plan,
         schema: Option<&InputSchema>,
         arguments: W,
         is_short: bool,
         resolve: fn(&ResolveJob, W) -> ResolveOutcome<A>,
     ) -> Result<Resolved<A>, ResolveError> {
+        self.settle(&mut plan).await;
         plan.check(self.inner().options.max_references)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         let mut looked = Vec::new();
@@ -374,7 +391,10 @@ impl Session {
             let asked = tool.listed().take_projection(&mut arguments);
             compile(tool).await;
             let (arguments, schema) = tool.read(arguments)?;
-            let resolved = self.resolved(arguments, schema).await?;
+            let resolved = self
+                .resolved(arguments, schema, ReferenceStyle::of(tool.listed()))
+                .await?;
+            tool.admit(&resolved.lineage)?;
             Ok(resolved.asking(asked))
         };
         self.traced(Some(tool.listed().name()), pin!(resolving))

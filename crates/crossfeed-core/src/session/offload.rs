@@ -123,7 +123,7 @@ mod tests {
     use crate::{
         ToolResult,
         canonical::StoredItem,
-        resolve::{LookupResult, Plan},
+        resolve::{LookupResult, Notation, Plan},
     };
     use serde_json::{Value, json};
     use std::sync::Arc;
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn work_is_small_only_if_references_selectors_and_results_are() {
         let judged = |arguments: Value, bytes: usize, counted: bool| {
-            let plan = Plan::new(&arguments, None).unwrap();
+            let plan = Plan::new(&arguments, None, Notation::Exact).unwrap();
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
             let stored = StoredItem::Result(Arc::new(result.into_stored()));
             let wanted = plan.wanted.iter();

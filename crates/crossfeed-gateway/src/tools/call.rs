@@ -34,6 +34,9 @@ use std::sync::Arc;
 /// How many ids are tried: a client may have used some before it connected again.
 const MAX_ID_TRIES: usize = 64;
 
+/// The length of a signed id.
+const SIGNED_ID: usize = 26;
+
 /// The most members of `params`, and the most bytes of the name of one.
 const MAX_MEMBERS: usize = 1_000;
 const MAX_KEY_BYTES: usize = 4 << 10;
@@ -145,7 +148,8 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
     let mut ready = match (round, &arguments) {
         (Some(round), _) => round,
         (None, Some(arguments)) => {
-            let ready = ready(shared, flying, &offered, arguments.clone()).await;
+            let view = reader.view(offered.server);
+            let ready = ready(shared, flying, &offered, arguments.clone(), view).await;
             ready.map_err(counted)?
         }
         (None, None) => PreparedCall::default(),
@@ -284,6 +288,7 @@ async fn ready(
     in_flight: Result<&InFlight, ErrorBodies>,
     offered: &Arc<Offered>,
     written: Bytes,
+    view: View,
 ) -> Result<PreparedCall, ErrorBodies> {
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
@@ -307,6 +312,12 @@ async fn ready(
         }
     };
     let session = in_flight.session();
+    // A program writes what it means.
+    let session = if view == View::Program {
+        &session.clone().with_exact_references()
+    } else {
+        session
+    };
     let mut resolved = session
         .resolve_call_json(&offered.prepared, written.clone())
         .await;
@@ -458,13 +469,15 @@ fn is_text(written: &Bytes) -> bool {
 
 /// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.
 fn may_be_ours(arguments: &[u8]) -> bool {
-    const WORDS: [&[u8]; 9] = [
+    const WORDS: [&[u8]; 11] = [
         b"tool",
         b"artifact",
         b"select",
         b"refs",
         b"default",
         b"literal",
+        b"template",
+        b"with",
         b"fields",
         b"whole",
         b"null",
@@ -475,10 +488,27 @@ fn may_be_ours(arguments: &[u8]) -> bool {
     {
         return true;
     }
-    memchr::memchr2_iter(b'_', b'$', arguments).any(|at| {
+    let is_word = |at: usize| {
         let behind = arguments.get(at + 1..).unwrap_or_default();
         WORDS.iter().any(|word| behind.starts_with(word))
-    })
+    };
+    memchr::memchr2_iter(b'_', b'$', arguments).any(is_word) || may_name_a_call(arguments)
+}
+
+/// Whether arguments hold what looks like an id that the gateway gave: `call_1`, in any case and with any sign in it,
+/// or a signed one.
+fn may_name_a_call(arguments: &[u8]) -> bool {
+    let is_counted = |at: usize| {
+        let before = at.checked_sub(4).and_then(|from| arguments.get(from..at));
+        before.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
+            && arguments.get(at + 1).is_some_and(u8::is_ascii_digit)
+    };
+    if memchr::memchr2_iter(b'_', b'-', arguments).any(is_counted) {
+        return true;
+    }
+    let is_signed = |byte: &u8| matches!(byte, b'a'..=b'z' | b'2'..=b'7');
+    let mut words = arguments.split(|byte| !is_signed(byte));
+    words.any(|word| word.len() == SIGNED_ID)
 }
 
 #[cfg(test)]
@@ -501,5 +531,8 @@ mod tests {
         check(r#"{"$literal": 1}"#, true);
         check(r#"{"_fields": "minimal"}"#, true);
         check(r#"{"_whole": true}"#, true);
+        check(r#"{"a": "see {{Call-1.items}}"}"#, true);
+        check(r#"{"a": "mzxw6ytboi2dqmzxgy3tqojqgi.items"}"#, true);
+        check(r#"{"a": "call me, call_back, recall"}"#, false);
     }
 }

@@ -314,6 +314,11 @@ impl ListedTool {
         self.decision.style
     }
 
+    /// How the keys of references are spelled, where it admits them.
+    pub fn spelling(&self) -> Option<Spelling> {
+        self.shown.style.map(|(_, spelling)| spelling)
+    }
+
     /// The key of the references map or list, in the styles that have one.
     pub fn references(&self) -> Option<&str> {
         self.shown.references.as_deref()

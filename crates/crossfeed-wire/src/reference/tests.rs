@@ -1,11 +1,23 @@
-use super::{Malformed, Reading, Target, read_object, read_references, read_string};
+use super::{
+    Filling, Malformed, Piece, Reading, Reference, Target, read_object, read_references,
+    read_string,
+};
+use proptest::prelude::*;
 use serde_json::{Value, json};
+
+fn reference(filling: Filling) -> Reference {
+    match filling {
+        Filling::Reference(reference) => reference,
+        other => panic!("{other:?}"),
+    }
+}
 
 /// `"data"`, `"literal"`, `"malformed"`, or the reference as `call artifact? select? default?`.
 fn read(value: &Value) -> String {
     match read_object(value.as_object().unwrap(), &|_| false) {
         Ok(Reading::Data) => "data".to_owned(),
         Ok(Reading::Literal(content)) => format!("literal {content}"),
+        Ok(Reading::Template(template)) => format!("{:?}", template.pieces),
         Ok(Reading::Reference(r)) => format!(
             "{} {:?} {:?} {:?} ignored {:?}",
             r.call_id,
@@ -48,6 +60,135 @@ fn both_spellings_are_references() {
         json!({"$tool": "c", "note": 1, "$refs": {}}),
         r#"c None None None ignored ["note", "$refs"]"#,
     );
+    check(
+        json!({"$tool": "c", "$select": "x", "weight": 1, "path": null}),
+        r#"c None Some("x") None ignored ["weight", "path"]"#,
+    );
+}
+
+#[test]
+fn the_whole_never_passes_instead_of_a_part() {
+    for key in [
+        "select",
+        "$selct",
+        "$path",
+        "_jmespath",
+        "query",
+        "filter",
+        "field",
+        "key",
+    ] {
+        check(
+            json!({"$tool": "c", key: "x"}),
+            r#"c None Some("x") None ignored []"#,
+        );
+    }
+    for value in [
+        json!({"$tool": "c", "select": ["x"]}),
+        json!({"$tool": "c", "index": 0}),
+        json!({"$tool": "c", "path": "x", "field": "y"}),
+        json!({"$tool": "c", "$select": "x", "path": "y"}),
+        json!({"$tool": "c", "$select": "x", "default": 0}),
+        json!({"$tool": "c", "artifact": "a"}),
+        json!({"$tool": "c", "weight": 1}),
+        json!({"$tool": "c", "$with": {}}),
+    ] {
+        check(value, "malformed");
+    }
+}
+
+#[test]
+fn a_template_holds_references() {
+    let pieces = |template: Value| read(&template);
+    let with = json!({"a": {"$tool": "c"}, "b": {"_tool": "d", "_select": "x"}});
+    assert_eq!(
+        pieces(json!({"$template": "{{{a}}} is { b }{a}", "$with": with})),
+        r#"[Text("{"), Value(0), Text("} is "), Value(1), Value(0)]"#
+    );
+    assert_eq!(
+        pieces(json!({"_template": "}}", "_with": {}})),
+        r#"[Text("}")]"#
+    );
+    for value in [
+        json!({"$template": "{a}"}),
+        json!({"$template": "{a}", "a": {"$tool": "c"}}),
+        json!({"$template": "{a} {b}", "$with": {"a": {"$tool": "c"}}}),
+        json!({"$template": "a", "$with": {"a": {"$tool": "c"}}}),
+        json!({"$template": "{a", "$with": {"a": {"$tool": "c"}}}),
+        json!({"$template": "{a}", "$with": {"a": "x"}}),
+        json!({"$template": "{a}", "$with": {"a": {"$literal": 1}}}),
+        json!({"$template": "{a}", "$with": {"a": {"$tool": "c"}}, "$tool": "c"}),
+        json!({"$template": "{a}", "$with": {"a": {"$tool": "c"}}, "b": 1}),
+        json!({"$template": 7, "$with": {}}),
+        json!({"$with": {}}),
+    ] {
+        check(value, "malformed");
+    }
+    check(json!({"$template": "{a}", "name": "x"}), "data");
+}
+
+#[test]
+fn entries_hold_templates_and_literals() {
+    let object = json!({"_refs": {
+        "a": {"_template": "x{n}", "_with": {"n": {"_tool": "c"}}},
+        "b": {"_literal": {"_tool": "c"}},
+        "c": "call_1.users[0].name",
+        "d": {"tool": "c", "select": "x"},
+        "e": {"_toolCallId": "call_1"},
+        "f": "{{call_1}}",
+        "/paths/0": {"_tool": "c"},
+    }});
+    let listed = json!({"_refs": [
+        {"to": "a", "template": "x{n}", "with": [{"name": "n", "tool": "c", "select": null}], "tool": null},
+        {"to": "b", "literal": null, "tool": null, "template": null},
+    ]});
+    for object in [
+        &object,
+        &json!({"_refs": object["_refs"].to_string()}),
+        &listed,
+    ] {
+        let refs = read_references(object.as_object().unwrap(), &|_| false).unwrap();
+        let readings = refs[0].entries.iter().map(|entry| entry.reading.clone());
+        let read: Vec<_> = readings.map(Result::unwrap).collect();
+        assert!(matches!(&read[0].1, Filling::Template(template)
+            if template.pieces == [Piece::Text("x".to_owned()), Piece::Value(0)]));
+        assert!(matches!(&read[1].1, Filling::Literal(..)));
+        for (_, filling) in read.iter().skip(2) {
+            assert!(matches!(filling, Filling::Reference(_)), "{filling:?}");
+        }
+        if let Some((target, _)) = read.get(6) {
+            assert_eq!(target.to_pointer().as_str(), "/paths/0");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn placeholders_are_the_values_and_the_rest_is_the_text(
+        pieces in prop::collection::vec(prop_oneof!["[a-z{} $é]{0,8}".prop_map(Ok), (0_usize..3).prop_map(Err)], 0..12)
+    ) {
+        let escaped = |text: &String| text.replace('{', "{{").replace('}', "}}");
+        let text: String = pieces.iter().map(|piece| match piece {
+            Ok(text) => escaped(text),
+            Err(number) => format!("{{n{number}}}"),
+        }).collect();
+        let names: std::collections::BTreeSet<usize> = pieces.iter().filter_map(|piece| piece.clone().err()).collect();
+        let with: serde_json::Map<_, _> = names.iter()
+            .map(|number| (format!("n{number}"), json!({"$tool": format!("c{number}")}))).collect();
+        let object = json!({"$template": text, "$with": with});
+        let read = read_object(object.as_object().unwrap(), &|_| false).unwrap();
+        let Reading::Template(template) = read else { panic!() };
+        let value = |id: &str| format!("<{id}>");
+        let filled: String = template.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Value(number) => value(template.references[*number].1.call_id.as_str()),
+        }).collect();
+        let expected: String = pieces.iter().map(|piece| match piece {
+            Ok(text) => text.clone(),
+            Err(number) => value(&format!("c{number}")),
+        }).collect();
+        prop_assert_eq!(filled, expected);
+    }
 }
 
 #[test]
@@ -109,7 +250,10 @@ fn declared_names_are_no_sentinels() {
 
 #[test]
 fn a_string_is_a_reference_only_if_it_is_nothing_else() {
-    let reference = |text| read_string(text, &|_| false).map(|r| r.map(|r| r.call_id.to_string()));
+    let reference = |text| {
+        let read = read_string(text, &|_| false);
+        read.map(|read| read.map(|read| reference(read).call_id.to_string()))
+    };
     assert_eq!(reference(" {\"$tool\": \"c\"} "), Ok(Some("c".into())));
     assert_eq!(
         reference("{\"_tool\": \"c\", \"_select\": \"a\"}"),
@@ -154,9 +298,9 @@ fn a_list_names_parameters_or_places() {
     ]});
     let refs = read_references(object.as_object().unwrap(), &|_| false).unwrap();
     let entries = &refs[0].entries;
-    let (target, reference) = entries[0].reading.clone().unwrap();
+    let (target, filling) = entries[0].reading.clone().unwrap();
     assert_eq!(target, Target::Parameter("url".into()));
-    assert_eq!(reference.select.as_deref(), Some("x"));
+    assert_eq!(reference(filling).select.as_deref(), Some("x"));
     let (target, _) = entries[1].reading.clone().unwrap();
     assert_eq!(target.to_pointer().as_str(), "/filters/0/a~1b");
     assert!(entries[2..].iter().all(|e| e.reading.is_err()));

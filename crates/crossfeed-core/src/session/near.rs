@@ -1,0 +1,141 @@
+//! Finds which of the ids in near references are those of calls of the session.
+
+use super::{Session, job::ResolveJob};
+use crate::{
+    error::{MalformedReference, misses},
+    failure::{Error, Failure},
+    flight::CallHandle,
+    lineage::LineageEntry,
+    resolve::{Notation, Plan},
+};
+use crossfeed_store::{Lookup, Missing};
+use crossfeed_wire::CallId;
+use futures_util::future::join_all;
+use std::collections::HashMap;
+
+/// The most ids that the store is asked for one by one; of more, those count that it lists.
+const MAX_ASKED: usize = 64;
+
+impl Session {
+    /// Makes references of what names a call of this session, and data of the rest.
+    pub(super) async fn settle(&self, plan: &mut Plan) {
+        if self.notation == Notation::Near {
+            self.settle_paths(plan).await;
+        }
+        let written = plan.near_ids();
+        if written.is_empty() {
+            plan.settle(&HashMap::new());
+            return;
+        }
+        let asked = written.iter().take(MAX_ASKED);
+        let asked: Vec<CallId> = asked.filter_map(|id| CallId::parse(id).ok()).collect();
+        let found = join_all(asked.iter().map(|id| self.is_of_session(id))).await;
+        let found = asked.into_iter().zip(found).filter(|(_, found)| *found);
+        let mut known: HashMap<String, CallId> =
+            found.map(|(id, _)| (id.as_str().to_owned(), id)).collect();
+        if known.len() < written.len() {
+            let listed = self.known_calls().await.unwrap_or_default();
+            let mut by_folded: HashMap<String, Option<&str>> = HashMap::new();
+            for listed in &listed {
+                let folded = by_folded.entry(folded(listed.id()));
+                folded
+                    .and_modify(|id| *id = None)
+                    .or_insert(Some(listed.id()));
+            }
+            for written in written {
+                let meant = by_folded.get(&folded(&written)).copied().flatten();
+                if let Some(Ok(id)) = meant.map(CallId::parse) {
+                    known.entry(written).or_insert(id);
+                }
+            }
+        }
+        plan.settle(&known);
+    }
+
+    /// Reads ids that are paths as paths, where they are not ids of calls and what they begin with is.
+    async fn settle_paths(&self, plan: &mut Plan) {
+        let paths = plan.paths_in_ids();
+        let mut read = Vec::new();
+        for (number, near) in paths.into_iter().take(MAX_ASKED) {
+            let written = plan.references.get(number);
+            let Some(written) = written.map(|planned| planned.reference.call_id.clone()) else {
+                continue;
+            };
+            let Some(reference) = near.into_reference() else {
+                continue;
+            };
+            if !self.is_of_session(&written).await && self.is_of_session(&reference.call_id).await {
+                read.push((number, reference));
+            }
+        }
+        if !read.is_empty() {
+            plan.reread(read);
+        }
+    }
+
+    /// Whether a call has a result, or had one, or is in flight. If the store does not answer, it counts as one: the
+    /// look-up then says so.
+    async fn is_of_session(&self, call_id: &CallId) -> bool {
+        let inner = self.inner();
+        if self.actor.as_ref().map(CallHandle::call_id) == Some(call_id) {
+            return false;
+        }
+        if inner.flights.is_running(&self.scope, call_id) {
+            return true;
+        }
+        let found = inner.store.get(&self.scope, call_id).await;
+        !matches!(found, Ok(Lookup::Missing(Missing::Unknown)))
+    }
+}
+
+impl ResolveJob {
+    /// Says of what was read as a reference and selects nothing that it is none, and how one is written.
+    pub(super) fn explain_misreadings(&self, failures: &mut [Failure]) {
+        for failure in failures {
+            let mut references = self.plan.references.iter();
+            let planned = references.find(|planned| {
+                planned.at == failure.at
+                    && Some(&planned.reference.call_id) == failure.call_id.as_ref()
+                    && planned.reference.select == failure.expression
+            });
+            let repair = planned.and_then(|planned| planned.reference.repair.as_ref());
+            let (Some(repair), Some(call_id), Error::Select(error)) =
+                (repair, &failure.call_id, &mut failure.error)
+            else {
+                continue;
+            };
+            let (why, fitting) = misses(error);
+            failure.error = MalformedReference::misread(
+                (&repair.written, &failure.at),
+                (call_id, failure.expression.as_deref()),
+                (why, &fitting),
+                &self.plan.spelling,
+            )
+            .into();
+        }
+    }
+
+    /// The same of what was read as a reference whose value does not fit the tool's schema.
+    pub(super) fn explain_misfits(&self, failures: &mut [Failure], lineage: &[LineageEntry]) {
+        for failure in failures {
+            let link = lineage.iter().find(|link| failure.at.is_within(&link.at));
+            let repair = link.and_then(|link| Some((link, link.repair.as_ref()?)));
+            let (Some((link, repair)), Error::Arguments(error)) = (repair, &failure.error) else {
+                continue;
+            };
+            let source = &link.source;
+            failure.error = MalformedReference::misread(
+                (&repair.written, &link.at),
+                (&source.call_id, source.select.as_deref()),
+                (error.to_string(), &error.fitting),
+                &self.plan.spelling,
+            )
+            .into();
+        }
+    }
+}
+
+/// An id without what models change in it: case, and the kind of separator.
+fn folded(id: &str) -> String {
+    id.to_lowercase().replace('-', "_")
+}

@@ -1,0 +1,396 @@
+//! What is meant as a reference is resolved or refused, never passed on; and what is data is passed on unchanged.
+
+use crate::{
+    Engine, EngineOptions, Session, ToolResult, failure::ResolveError, lineage::LineageEntry,
+};
+use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
+use crossfeed_wire::{CallId, Scope};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+async fn session() -> Session {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let record = async |id: &str, result: Value| {
+        let result = ToolResult::json(result.to_string());
+        session
+            .record(&CallId::parse(id).unwrap(), result)
+            .await
+            .unwrap();
+    };
+    record(
+        "call_1",
+        json!({"items": [{"url": "u", "n": 1.5}, {"url": "v", "n": 2}], "none": null}),
+    )
+    .await;
+    record("toolu_01AbC", json!({"a-b": "x"})).await;
+    record("search", json!({"query": "q", "items": [1]})).await;
+    record("1", json!({"x": "one"})).await;
+    session
+}
+
+/// The outcome as a value, the same for values and for bytes.
+async fn resolve(
+    session: &Session,
+    arguments: &Value,
+    schema: Option<Value>,
+) -> Result<(Value, Vec<LineageEntry>), ResolveError> {
+    let schema = schema.map(|schema| session.engine.input_schema(&schema).unwrap());
+    let values = session.resolve(arguments.clone(), schema.as_ref()).await;
+    let bytes = session
+        .resolve_json(arguments.to_string(), schema.as_ref())
+        .await;
+    match (values, bytes) {
+        (Ok(values), Ok(bytes)) => {
+            let parsed: Value = serde_json::from_slice(&bytes.arguments.into_bytes()).unwrap();
+            assert_eq!(values.arguments, parsed);
+            assert_eq!(values.lineage, bytes.lineage);
+            Ok((parsed, values.lineage))
+        }
+        (Err(values), Err(bytes)) => {
+            assert_eq!(values.to_string(), bytes.to_string());
+            Err(values)
+        }
+        (values, bytes) => panic!("{arguments}: {values:?}\n{bytes:?}"),
+    }
+}
+
+async fn gives(argument: Value, expected: Value) {
+    let arguments = json!({"x": argument});
+    let (resolved, lineage) = resolve(&session().await, &arguments, None).await.unwrap();
+    assert_eq!(resolved["x"], expected, "{arguments}");
+    assert!(!lineage.is_empty(), "{arguments}");
+    assert!(
+        lineage.iter().all(|link| link.repair.is_some()),
+        "{lineage:?}"
+    );
+}
+
+async fn refused(argument: Value, schema: Option<Value>, parts: &[&str]) {
+    let arguments = json!({"x": argument});
+    let error = resolve(&session().await, &arguments, schema)
+        .await
+        .unwrap_err()
+        .to_string();
+    for part in parts {
+        assert!(error.contains(part), "{arguments}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_meant_is_resolved() {
+    for text in [
+        "{{call_1.items[0].url}}",
+        "${call_1.items[0].url}",
+        "$call_1.items[0].url",
+        "<call_1.items[0].url>",
+        "call_1.items[0].url",
+        "{{Call_1.items[0].url}}",
+        "{{call-1.items[0].url}}",
+        "{{functions.call_1.items[0].url}}",
+        "{{steps.call_1.output.items[0].url}}",
+        "{{call_1.result.items.0.url}}",
+        "{'$tool': 'call_1', '$select': 'items[0].url'}",
+        "```json\n{\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}\n```",
+        "{\"tool\": \"call_1\", \"select\": \"items[0].url\"}",
+    ] {
+        gives(json!(text), json!("u")).await;
+    }
+    for object in [
+        json!({"$tool": "call_1", "select": "items[0].url"}),
+        json!({"$tool": "call_1", "$path": "items[0].url"}),
+        json!({"tool": "call_1", "select": "items[0].url"}),
+        json!({"$call": "call_1", "query": "items[0].url"}),
+        json!({"$ref": "call_1#/items/0/url"}),
+        json!({"_toolCallId": "call_1", "_select": "items[0].url"}),
+        json!({"$call_1": "items[0].url"}),
+        json!({"$tool": "call_1.items[0].url"}),
+        json!({"$tool": "{{call_1}}", "$select": "items[0].url"}),
+    ] {
+        gives(object, json!("u")).await;
+    }
+    gives(json!("{{toolu_01AbC.a-b}}"), json!("x")).await;
+    gives(json!("{{search.items[0]}}"), json!(1)).await;
+    gives(json!("{{toolu_01AbC}}"), json!({"a-b": "x"})).await;
+    gives(
+        json!("See {{call_1.items[0].url}} ({{call_1.items[0].n}}, {{x_1.y}}): $call_1.items[1]."),
+        json!("See u (1.5, {{x_1.y}}): {\"url\":\"v\",\"n\":2}."),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_with_the_right_form() {
+    let right = r#"try: {"$tool":"call_1","$select":"items[0].url"}"#;
+    let literal = r#"{"$literal": …}"#;
+    refused(json!("{{call_1.items[0].urll}}"), None, &["urll", literal]).await;
+    refused(json!("see ${call_1.nothing.here} there"), None, &[literal]).await;
+    refused(
+        json!({"$tool": "call_1", "index": 0}),
+        None,
+        &[
+            "`index` beside `$tool`",
+            r#"{"$tool":"call_1","$select":"[0]"}"#,
+        ],
+    )
+    .await;
+    refused(
+        json!({"tool": "call_1", "select": ["items"]}),
+        None,
+        &["call_1"],
+    )
+    .await;
+    let number = json!({"properties": {"x": {"type": "string", "maxLength": 3}}});
+    refused(json!("{{call_1.items}}"), Some(number), &[right, literal]).await;
+}
+
+#[tokio::test]
+async fn errors_are_spelled_as_the_tool_is_listed() {
+    let tools = json!([{"name": "fetch", "inputSchema": {
+        "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
+    }}]);
+    let tools = ToolList::parse(&tools).unwrap();
+    let session = session().await;
+    for (style, arguments, right) in [
+        (
+            Style::Refs,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#""_refs": {"url": {"_tool":"call_1","_select":"items[0].url"}}"#,
+        ),
+        (
+            Style::Refs,
+            json!({"url": null, "_refs": {"url": {"tool": "call_1", "select": "items[0].urll"}}}),
+            r#"try: {"_tool":"call_1","_select":"items[0].url"}"#,
+        ),
+        (
+            Style::RefsList,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#""_refs": [{"to":"url","tool":"call_1","select":"items[0].url"}]"#,
+        ),
+        (
+            Style::Inline,
+            json!({"url": "{{call_1.items[0].urll}}"}),
+            r#"try: {"$tool":"call_1","$select":"items[0].url"}"#,
+        ),
+    ] {
+        let listed = rewrite_tools(&tools, &ListOptions::style(style));
+        let fetch = session
+            .engine
+            .prepare(listed.find("fetch").unwrap().clone());
+        let values = session
+            .resolve_call(&fetch, arguments.clone())
+            .await
+            .unwrap_err();
+        let bytes = session
+            .resolve_call_json(&fetch, arguments.to_string())
+            .await
+            .unwrap_err();
+        assert_eq!(values.to_string(), bytes.to_string());
+        assert!(values.to_string().contains(right), "{style}: {values}");
+    }
+}
+
+#[tokio::test]
+async fn data_passes_unchanged() {
+    let session = session().await;
+    for data in [
+        json!("call_1"),
+        json!("see call_1.items"),
+        json!("{{call_9.items}} and {{user.name}}"),
+        json!("${1} costs $1.50, {{1.x}}, $search.query, {search.query}"),
+        json!("const q = `${search.query}`;"),
+        json!("call_1.json"),
+        json!("a@call_1.com"),
+        json!({"tool": "search", "query": "x"}),
+        json!({"tool_call_id": "call_1", "role": "tool", "content": "x"}),
+        json!({"$ref": "#/definitions/x"}),
+        json!([{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]),
+        json!({"tool": "call_9", "select": "x"}),
+    ] {
+        let arguments = json!({"x": data});
+        let (resolved, lineage) = resolve(&session, &arguments, None).await.unwrap();
+        assert_eq!(resolved, arguments);
+        assert!(lineage.is_empty());
+    }
+    // The tool's own names, and the arguments themselves.
+    let schema = json!({"properties": {"x": {"type": "object", "properties": {"tool": {}}}}});
+    let own = json!({"x": {"tool": "call_1"}});
+    assert_eq!(resolve(&session, &own, Some(schema)).await.unwrap().0, own);
+    let root = json!({"call_id": "call_1", "select": "items"});
+    assert_eq!(resolve(&session, &root, None).await.unwrap().0, root);
+}
+
+#[tokio::test]
+async fn in_programs_only_exact_references_count() {
+    let session = session().await.with_exact_references();
+    for data in [
+        json!("{{call_1.items}}"),
+        json!({"tool": "call_1"}),
+        json!("call_1.items[0]"),
+    ] {
+        let arguments = json!({"x": data});
+        assert_eq!(
+            resolve(&session, &arguments, None).await.unwrap().0,
+            arguments
+        );
+    }
+    let exact = json!({"x": {"$tool": "call_1", "$select": "items[0].url"}});
+    assert_eq!(
+        resolve(&session, &exact, None).await.unwrap().0,
+        json!({"x": "u"})
+    );
+}
+
+#[tokio::test]
+async fn another_sessions_call_is_data() {
+    let session = session().await;
+    let other = session
+        .engine
+        .session(Scope::parse("t", "p", "other").unwrap());
+    let arguments = json!({"x": "{{call_1.items}}"});
+    assert_eq!(
+        resolve(&other, &arguments, None).await.unwrap().0,
+        arguments
+    );
+}
+
+#[tokio::test]
+async fn texts_hold_values() {
+    let session = session().await;
+    let with = |select: &str| json!({"$tool": "call_1", "$select": select});
+    let template = json!({"x": {"$template": "{a} {{b}} {c}{a}", "$with": {"a": with("items[0].url"), "c": with("items[1]")}}});
+    let (resolved, lineage) = resolve(&session, &template, None).await.unwrap();
+    assert_eq!(resolved, json!({"x": "u {b} {\"url\":\"v\",\"n\":2}u"}));
+    assert_eq!(lineage.len(), 2);
+    assert!(
+        lineage
+            .iter()
+            .all(|link| link.at.as_str() == "/x" && link.repair.is_none())
+    );
+    let map = json!({"_refs": {"x": {"_template": "{a}", "_with": {"a": {"_tool": "call_1", "_select": "nothing", "_default": 7}}}, "y": {"_literal": {"_tool": "c"}}}});
+    assert_eq!(
+        resolve(&session, &map, None).await.unwrap().0,
+        json!({"x": "7", "y": {"_tool": "c"}})
+    );
+    let list = json!({"_refs": [{"to": "/x", "template": "{a}!", "with": [{"name": "a", "tool": "call_1", "select": "items[0].n"}]}, {"to": "y", "literal": 1.50}]});
+    assert_eq!(
+        resolve(&session, &list, None).await.unwrap().0,
+        json!({"x": "1.5!", "y": 1.50})
+    );
+    let written = json!({"_refs": map["_refs"].to_string()});
+    assert_eq!(
+        resolve(&session, &written, None).await.unwrap().0,
+        json!({"x": "7", "y": {"_tool": "c"}})
+    );
+    // What a value brings in is not searched.
+    let injected = ToolResult::json(r#""{a} {{call_1.items}} {\"$tool\": \"call_1\"}""#);
+    session
+        .record(&CallId::parse("call_2").unwrap(), injected)
+        .await
+        .unwrap();
+    let nested = json!({"x": {"$template": "{a}", "$with": {"a": {"$tool": "call_2"}}}, "y": "<call_2 | @>"});
+    let (resolved, _) = resolve(&session, &nested, None).await.unwrap();
+    assert_eq!(
+        resolved["x"],
+        "{a} {{call_1.items}} {\"$tool\": \"call_1\"}"
+    );
+    let null = json!({"$template": "{a}", "$with": {"a": {"$tool": "call_3"}}});
+    session
+        .record(&CallId::parse("call_3").unwrap(), ToolResult::json("null"))
+        .await
+        .unwrap();
+    let error = resolve(&session, &json!({"x": null}), None).await;
+    assert!(error.is_ok());
+    let error = resolve(&session, &null, None)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("$default"), "{error}");
+}
+
+#[tokio::test]
+async fn a_text_takes_no_more_than_its_values_may() {
+    let engine = Engine::in_memory(EngineOptions::default().with_max_resolved_bytes(1000));
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let result = ToolResult::json(Value::from("x".repeat(100)).to_string());
+    session
+        .record(&CallId::parse("call_1").unwrap(), result)
+        .await
+        .unwrap();
+    let template =
+        json!({"x": {"$template": "{a}".repeat(20), "$with": {"a": {"$tool": "call_1"}}}});
+    let error = resolve(&session, &template, None)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("larger than 1000 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn hostile_texts_stay_bounded() {
+    let session = session().await;
+    let braces = "{".repeat(1 << 20);
+    let many: String = (0..100_000)
+        .map(|number| format!("{{{{id_{number}.x}}}}"))
+        .collect();
+    let open = "{{call_1.".repeat(100_000);
+    for text in [braces, many, open] {
+        let arguments = json!({"x": text});
+        assert_eq!(
+            resolve(&session, &arguments, None).await.unwrap().0,
+            arguments
+        );
+    }
+    let many = "{{call_1.items[0].url}}".repeat(20_000);
+    let error = resolve(&session, &json!({"x": many}), None)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("hold 10001 references"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_template_is_its_text_with_each_value_in_place(
+        pieces in prop::collection::vec(prop_oneof!["[a-z{} $é\"]{0,8}".prop_map(Ok), (0_usize..3).prop_map(Err)], 0..12),
+        values in prop::array::uniform3(prop_oneof![
+            "[a-z{}$\"é]{0,8}".prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<bool>().prop_map(Value::from),
+            prop::collection::vec(any::<i8>(), 0..3).prop_map(Value::from),
+        ]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let engine = Engine::in_memory(EngineOptions::default());
+            let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+            for (number, value) in values.iter().enumerate() {
+                let id = CallId::parse(&format!("c{number}")).unwrap();
+                session.record(&id, ToolResult::json(value.to_string())).await.unwrap();
+            }
+            let mut with = serde_json::Map::new();
+            let (mut template, mut expected) = (String::new(), String::new());
+            for piece in &pieces {
+                match piece {
+                    Ok(text) => {
+                        template.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                        expected.push_str(text);
+                    }
+                    Err(number) => {
+                        template.push_str(&format!("{{n{number}}}"));
+                        with.insert(format!("n{number}"), json!({"$tool": format!("c{number}")}));
+                        match &values[*number] {
+                            Value::String(text) => expected.push_str(text),
+                            other => expected.push_str(&other.to_string()),
+                        }
+                    }
+                }
+            }
+            let arguments = json!({"x": {"$template": template, "$with": with}});
+            let (resolved, _) = resolve(&session, &arguments, None).await.unwrap();
+            assert_eq!(resolved, json!({"x": expected}));
+        });
+    }
+}

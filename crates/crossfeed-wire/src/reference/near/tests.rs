@@ -1,0 +1,190 @@
+use super::super::{near_object, near_text};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// `id select|select` for each part.
+fn parts(text: &str) -> Vec<String> {
+    let near = near_text(text, 100);
+    let parts = near.into_iter().flat_map(|near| near.parts);
+    let select = |select: &Option<String>| select.clone().unwrap_or("@".to_owned());
+    parts
+        .map(|(_, near)| {
+            let selects: Vec<_> = near.selects.iter().map(select).collect();
+            format!("{} {}", near.id, selects.join("|"))
+        })
+        .collect()
+}
+
+fn check(text: &str, expected: &str) {
+    assert_eq!(parts(text), [expected], "{text}");
+}
+
+fn check_object(object: Value, expected: Option<&str>) {
+    let near = near_object(object.as_object().unwrap(), &|_| false);
+    let read = near.map(|near| {
+        let select = |select: &Option<String>| select.clone().unwrap_or("@".to_owned());
+        let selects: Vec<_> = near.selects.iter().map(select).collect();
+        format!("{} {}", near.id, selects.join("|"))
+    });
+    assert_eq!(read.as_deref(), expected, "{object}");
+}
+
+#[test]
+fn templating_habits_are_read() {
+    let meant = "call_1 items[0].url";
+    for text in [
+        "{{call_1.items[0].url}}",
+        " {{ call_1.items[0].url }} ",
+        "{{{call_1.items[0].url}}}",
+        "${call_1.items[0].url}",
+        "${{ call_1.items[0].url }}",
+        "$call_1.items[0].url",
+        "$(call_1.items[0].url)",
+        "<call_1.items[0].url>",
+        "<<call_1.items[0].url>>",
+        "[[call_1.items[0].url]]",
+        "{call_1.items[0].url}",
+        "@call_1.items[0].url",
+        "%call_1.items[0].url%",
+        "`call_1.items[0].url`",
+        "call_1.items[0].url",
+        "call_1.items.0.url",
+        "call_1[\"items\"][0][\"url\"]",
+        "call_1['items'][0].url",
+        "call_1#items[0].url",
+        "call_1#/items/0/url",
+        "{{call_1/items/0/url}}",
+        "{{call_1->items[0]->url}}",
+        "{{call_1?.items[0]?.url}}",
+        "{{steps.call_1.items[0].url}}",
+        "{{ steps['call_1'].items[0].url }}",
+        "{{$.tool_results.call_1.items[0].url}}",
+        "{{functions.call_1.items[0].url}}",
+        "{{tool(\"call_1\").items[0].url}}",
+        "$tool:call_1.items[0].url",
+        "$tool(call_1).items[0].url",
+        "{{$call_1.items[0].url}}",
+        "{{call_1 | items[0].url}}",
+        "#{call_1.items[0].url}",
+    ] {
+        if text.starts_with("{{$.") {
+            continue;
+        }
+        check(text, meant);
+    }
+    check("{{call_1}}", "call_1 @");
+    check("${call_1}", "call_1 @");
+    check("{{c.items[0]}}", "c items[0]");
+    check("{{call_1.output.items}}", "call_1 output.items|items");
+    check("${call_1.result}", "call_1 result|@");
+    check(
+        "call_1.items[?name == 'a b'].url | [0]",
+        "call_1 items[?name == 'a b'].url | [0]",
+    );
+    check("{{call_1.items[0].{a: url}}}", "call_1 items[0].{a: url}");
+    check("{{toolu_01AbC.a-b}}", "toolu_01AbC \"a-b\"");
+}
+
+#[test]
+fn serialised_objects_are_read() {
+    for text in [
+        "```json\n{\"$tool\": \"call_1\", \"$select\": \"a\"}\n```",
+        "{'$tool': 'call_1', '$select': 'a'}",
+        "{$tool: call_1, $select: a}",
+        "{\"$tool\": \"call_1\", \"$select\": \"a\",}",
+        "{“$tool”: “call_1”, “$select”: “a”}",
+        "{\"tool\": \"call_1\", \"select\": \"a\"}",
+        "{\"$tool\": \"call_1\", \"path\": \"a\"}",
+    ] {
+        check(text, "call_1 a");
+    }
+}
+
+#[test]
+fn parts_of_texts_are_read() {
+    check("See {{call_1.items[0].url}}.", "call_1 items[0].url");
+    check("It costs $call_1.total. Right?", "call_1 total");
+    check("see {\"$tool\": \"c\", \"$select\": \"a\"}!", "c a");
+    check("[{\"$tool\": \"c\"}]", "c ");
+    check("\"{\\\"$tool\\\": \\\"c\\\"}\"", "c @");
+    assert_eq!(
+        parts("From ${call_1.a} to <call_2.b>!"),
+        ["call_1 a", "call_2 b"]
+    );
+}
+
+#[test]
+fn what_names_no_call_is_data() {
+    for text in [
+        "",
+        "call_1",
+        "see call_1.items here",
+        "call_1.items is empty",
+        "call_1.json",
+        "{{}}",
+        "{{ name }} and {{search.query}}",
+        "$1.50 or $1",
+        "${1}",
+        "{{1.x}}",
+        "<p>call_1.x</p>",
+        "<call_1>",
+        "a@call_1.com",
+        "{\"a\": {\"b\": 1}}",
+        "{\"type\": \"object\"}",
+        "${HOME}/bin",
+        "$(ls call_1.txt)",
+        "if (a < b_1.x && c > d) {}",
+        "{ /* call_1.x */ }",
+        "https://call_1.example.com/x",
+        "call_1. Then",
+        "call_1.items, call_2.items",
+        "{{{{{{{{",
+        "{$",
+        "<<<<",
+        "$",
+    ] {
+        assert_eq!(parts(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn objects_near_references_are_read() {
+    check_object(json!({"tool": "call_1", "select": "x"}), Some("call_1 x"));
+    check_object(json!({"$call": "call_1", "$path": "x"}), Some("call_1 x"));
+    check_object(json!({"$ref": "call_1"}), Some("call_1 @"));
+    check_object(json!({"$ref": "call_1#/items/0"}), Some("call_1 items[0]"));
+    check_object(json!({"_toolCallId": "call_1"}), Some("call_1 @"));
+    check_object(
+        json!({"tool_call_id": "call_1", "path": "x"}),
+        Some("call_1 x"),
+    );
+    check_object(json!({"$from": "c"}), Some("c @"));
+    check_object(json!({"$call_1": "items[0]"}), Some("call_1 items[0]"));
+    check_object(json!({"tool": "call_1.items"}), Some("call_1 items"));
+    check_object(json!({"tool": "call_1", "select": 5}), Some("call_1 "));
+    check_object(json!({"$call": "call_1", "index": 5}), Some("call_1 "));
+    check_object(json!({"tool": "hammer"}), None);
+    check_object(json!({"tool": "hammer", "select": "x"}), None);
+    check_object(
+        json!({"tool_call_id": "call_1", "role": "tool", "content": "x"}),
+        None,
+    );
+    check_object(json!({"$ref": "#/definitions/x"}), None);
+    check_object(json!({"id": "call_1", "type": "function"}), None);
+    check_object(json!({"from": "call_1", "to": "call_2"}), None);
+    check_object(json!({}), None);
+}
+
+proptest! {
+    #[test]
+    fn parts_stand_where_they_say(text in r#"([{}$<>\[\]().'" |_-]|call_1|c|items|[0-9]|é|\n){0,40}"#) {
+        if let Some(near) = near_text(&text, 100) {
+            let mut end = 0;
+            for (place, near) in near.parts {
+                prop_assert!(place.start >= end && place.end <= text.len());
+                prop_assert!(text[place.clone()].contains(&near.id));
+                end = place.end;
+            }
+        }
+    }
+}
