@@ -230,11 +230,9 @@ impl<'a> Ground<'a> {
                     for Written { arguments, around } in make(&intent) {
                         let meant = match (around, value) {
                             (None, value) => value.clone(),
-                            (Some((before, after)), Value::String(text)) => {
-                                format!("{before}{text}{after}").into()
-                            }
-                            (Some((before, after)), Value::Number(digits)) => {
-                                format!("{before}{digits}{after}").into()
+                            (Some(around), Value::String(text)) => around.join(text).into(),
+                            (Some(around), Value::Number(digits)) => {
+                                around.join(&digits.to_string()).into()
                             }
                             _ => continue,
                         };
@@ -335,8 +333,16 @@ fn parameter(goal: &Goal, seed: u64) -> String {
     match field.filter(plain).filter(|_| seed.is_multiple_of(2)) {
         Some(field) if field != "note" => field,
         _ => match goal.form {
-            Form::Project(_) | Form::Filter(..) | Form::Slice(..) | Form::Hash(_) => "values",
-            Form::Count | Form::CountWhere(..) | Form::Sum(_) | Form::Max(_) => "amount",
+            Form::Project(_)
+            | Form::Filter(..)
+            | Form::Slice(..)
+            | Form::Hash(_)
+            | Form::Nested(..)
+            | Form::Grep(_)
+            | Form::Keys => "values",
+            Form::Count | Form::CountWhere(..) | Form::Sum(_) | Form::Max(_) | Form::Lines => {
+                "amount"
+            }
             _ => "target",
         }
         .to_owned(),
