@@ -34,5 +34,6 @@ mod specs;
 mod support;
 mod telemetry;
 mod tools;
+mod valid;
 mod view_specs;
 mod views;
