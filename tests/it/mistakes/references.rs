@@ -122,7 +122,6 @@ impl Intent<'_> {
                 .replace("PATH", &path)
                 .replace("CALL", self.id())
                 .replace("SELECTOR", &self.selector)
-                .replace("TOOL", self.given.tool)
         });
         templates.map(|text| written(self.value(text))).collect()
     }
@@ -274,12 +273,23 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
             said.alone(&["CALL->SELECTOR", "CALL | SELECTOR", "CALL => SELECTOR"])
         }
     }),
-    ("the tool's name in a template", |said| {
-        if said.selector.starts_with(['[', '@']) {
-            Vec::new()
-        } else {
-            said.alone(&["{{TOOL.SELECTOR}}", "${TOOL.SELECTOR}"])
+    ("brackets in a template", |said| match &said.goal.form {
+        Form::Item(index, field) => {
+            let steps = |path: &[String]| -> String {
+                path.iter().map(|field| format!("['{field}']")).collect()
+            };
+            let path = format!(
+                "{}{}[{index}]{}",
+                said.id(),
+                steps(&said.goal.root),
+                steps(field)
+            );
+            ["{{PATH}}", "${PATH}", "{{ PATH }}"]
+                .iter()
+                .map(|template| written(said.value(template.replace("PATH", &path))))
+                .collect()
         }
+        _ => Vec::new(),
     }),
     ("a template for a template's function", |said| {
         said.alone(&[
