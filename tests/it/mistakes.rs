@@ -111,7 +111,8 @@ type Tallies = BTreeMap<(Half, Kind, usize), Tally>;
 struct Ground<'a> {
     given: &'a Given,
     world: World,
-    /// What JMESPath sees, by the specification of results.
+    /// What the model reads, and what JMESPath sees by the specification of results.
+    root: Document,
     canonical: Document,
     /// What models mean: a goal, its selector, the value.
     meant: Vec<(Goal, String, Value)>,
@@ -149,11 +150,13 @@ impl<'a> Ground<'a> {
             let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             (!is_empty).then_some((goal, selector, value))
         });
+        let meant = meant.collect();
         Self {
             given,
             world: World::new(given),
+            root,
             canonical: Document::new(canonical),
-            meant: meant.collect(),
+            meant,
             tools: HashMap::new(),
             tallies: Tallies::new(),
         }
@@ -161,11 +164,13 @@ impl<'a> Ground<'a> {
 
     /// Whether a selector is no mistake, or means something else that fits: nobody can tell.
     fn is_valid(&self, selector: &str, meant: &Value) -> bool {
-        let kind = |value: &Value| schema(value).to_string();
-        pure(&self.canonical, selector).is_some_and(|found| {
-            found == *meant
-                || (kind(&found) == kind(meant) && !found.as_array().is_some_and(Vec::is_empty))
-        })
+        let fits = |found: &Value| {
+            schema(found) == schema(meant) && !found.as_array().is_some_and(Vec::is_empty)
+        };
+        let is_other = |found: Value| found != *meant && fits(&found);
+        pure(&self.canonical, selector).is_some_and(|found| found == *meant || fits(&found))
+            // Read off the text that was shown.
+            || pure(&self.root, selector).is_some_and(is_other)
     }
 
     fn most(&self, class: usize) -> usize {

@@ -228,14 +228,16 @@ macro_rules! dialect {
 /// The lists and objects in which a field of that name stands, for a path that begins elsewhere.
 fn elsewhere(goal: &Goal, given: &Given) -> Option<String> {
     let mut goal = goal.clone();
-    let wrong = match &given.root {
-        Value::Object(members) => members
-            .keys()
-            .find(|key| Some(*key) != goal.root.first())?
-            .clone(),
-        _ => return None,
+    // Without a field nothing says what was meant.
+    let says_what = goal.is_of_a_list() && goal.field_mut().is_some() || goal.root.len() > 1;
+    let Value::Object(members) = &given.root else {
+        return None;
     };
-    *goal.root.first_mut()? = wrong;
+    let wrong = members
+        .keys()
+        .find(|key| Some(*key) != goal.root.first())?
+        .clone();
+    *goal.root.first_mut().filter(|_| says_what)? = wrong;
     Some(goal.selector())
 }
 
