@@ -416,6 +416,9 @@ fn sum(tallies: &Tallies, half: Half, kind: Kind) -> Tally {
     sum
 }
 
+/// The aim for each part: in tenths of a per cent by the next try, and none silently wrong.
+const AIM: usize = 950;
+
 /// The parts of the table, with their floors: the least by the next try, in tenths of a per cent, and the most silently wrong.
 const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
     (
@@ -463,6 +466,18 @@ fn page(tallies: &Tallies) -> String {
             share % 10
         )
         .unwrap();
+    }
+    let is_short = |(_, half, kind, ..): &(&str, Half, Kind, usize, usize)| {
+        let sum = sum(tallies, *half, *kind);
+        sum.by_the_next_try() < AIM || sum.wrong > 0
+    };
+    let short: Vec<_> = GROUPS
+        .into_iter()
+        .filter(is_short)
+        .map(|group| group.0)
+        .collect();
+    if !short.is_empty() {
+        writeln!(text, "\nThe aim is not reached yet: {}.", short.join("; ")).unwrap();
     }
     for (title, half, kind, ..) in GROUPS {
         write!(text, "\n### {title}\n\n{}", table(tallies, half, kind)).unwrap();
