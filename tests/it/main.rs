@@ -33,8 +33,6 @@ mod schemas;
 mod specs;
 mod support;
 mod telemetry;
-mod tool_lists;
 mod tools;
-mod valid;
 mod view_specs;
 mod views;
