@@ -117,11 +117,18 @@ fn alarms(values: &[(String, Value)], schema: &Value) -> BTreeMap<String, (usize
         let tools = Style::ALL.map(|style| tool(&engine, style, schema));
         for (index, (group, value)) in values.iter().enumerate() {
             let arguments = json!({"value": value});
-            let found = session
-                .resolve_call(&tools[index % tools.len()], arguments.clone())
-                .await;
-            let alarm = match found {
-                Ok(resolved) if resolved.arguments == arguments => continue,
+            let tool = &tools[index % tools.len()];
+            let alarm = match session.resolve_call(tool, arguments.clone()).await {
+                Ok(resolved) if resolved.arguments == arguments => {
+                    let written = arguments.to_string();
+                    match session.resolve_call_json(tool, written.clone()).await {
+                        Ok(resolved) if resolved.arguments.to_vec() == written.as_bytes() => {
+                            continue;
+                        }
+                        Ok(_) => "changed in bytes".to_owned(),
+                        Err(error) => error.to_string(),
+                    }
+                }
                 Ok(resolved) => format!("changed to {}", resolved.arguments),
                 Err(error) => error.to_string(),
             };

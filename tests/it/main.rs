@@ -18,6 +18,7 @@ mod engine_traces;
 mod facade;
 mod false_alarms;
 mod hostile;
+mod hostile_texts;
 mod introspection;
 mod javascript;
 mod jmespath_suite;

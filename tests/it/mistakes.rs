@@ -27,9 +27,13 @@ use std::{
     fs, thread,
 };
 
-/// The most cases of a class on one document, and where class and document are both for tuning.
-const CASES: usize = 2;
-const TUNING_CASES: usize = 4;
+/// The most cases of a class on one document: where both are for tuning, where both are held out, and where one is.
+const CASES: [usize; 3] = [3, 2, 1];
+
+/// Whether rules are tuned on a class: on every other one.
+fn is_tuned(class: usize) -> bool {
+    class.is_multiple_of(2)
+}
 
 /// The same number for the same texts (FNV-1a).
 fn seed(texts: &[&str]) -> u64 {
@@ -107,7 +111,8 @@ type Tallies = BTreeMap<(Half, Kind, usize), Tally>;
 struct Ground<'a> {
     given: &'a Given,
     world: World,
-    /// What JMESPath sees, by the specification of results.
+    /// What the model reads, and what JMESPath sees by the specification of results.
+    root: Document,
     canonical: Document,
     /// What models mean: a goal, its selector, the value.
     meant: Vec<(Goal, String, Value)>,
@@ -145,11 +150,13 @@ impl<'a> Ground<'a> {
             let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             (!is_empty).then_some((goal, selector, value))
         });
+        let meant = meant.collect();
         Self {
             given,
             world: World::new(given),
+            root,
             canonical: Document::new(canonical),
-            meant: meant.collect(),
+            meant,
             tools: HashMap::new(),
             tallies: Tallies::new(),
         }
@@ -157,18 +164,20 @@ impl<'a> Ground<'a> {
 
     /// Whether a selector is no mistake, or means something else that fits: nobody can tell.
     fn is_valid(&self, selector: &str, meant: &Value) -> bool {
-        let kind = |value: &Value| schema(value).to_string();
-        pure(&self.canonical, selector).is_some_and(|found| {
-            found == *meant
-                || (kind(&found) == kind(meant) && !found.as_array().is_some_and(Vec::is_empty))
-        })
+        let fits = |found: &Value| {
+            schema(found) == schema(meant) && !found.as_array().is_some_and(Vec::is_empty)
+        };
+        let is_other = |found: Value| found != *meant && fits(&found);
+        pure(&self.canonical, selector).is_some_and(|found| found == *meant || fits(&found))
+            // Read off the text that was shown.
+            || pure(&self.root, selector).is_some_and(is_other)
     }
 
     fn most(&self, class: usize) -> usize {
-        if self.given.tuned && class.is_multiple_of(2) {
-            TUNING_CASES
-        } else {
-            CASES
+        match (self.given.tuned, is_tuned(class)) {
+            (true, true) => CASES[0],
+            (false, false) => CASES[1],
+            _ => CASES[2],
         }
     }
 
@@ -230,11 +239,9 @@ impl<'a> Ground<'a> {
                     for Written { arguments, around } in make(&intent) {
                         let meant = match (around, value) {
                             (None, value) => value.clone(),
-                            (Some((before, after)), Value::String(text)) => {
-                                format!("{before}{text}{after}").into()
-                            }
-                            (Some((before, after)), Value::Number(digits)) => {
-                                format!("{before}{digits}{after}").into()
+                            (Some(around), Value::String(text)) => around.join(text).into(),
+                            (Some(around), Value::Number(digits)) => {
+                                around.join(&digits.to_string()).into()
                             }
                             _ => continue,
                         };
@@ -280,7 +287,7 @@ impl<'a> Ground<'a> {
         let attempt = self
             .world
             .play(tool, case.arguments, case.parameter, case.meant);
-        let half = if self.given.tuned && case.class.is_multiple_of(2) {
+        let half = if self.given.tuned && is_tuned(case.class) {
             Half::Tuning
         } else {
             Half::HeldOut
@@ -335,8 +342,16 @@ fn parameter(goal: &Goal, seed: u64) -> String {
     match field.filter(plain).filter(|_| seed.is_multiple_of(2)) {
         Some(field) if field != "note" => field,
         _ => match goal.form {
-            Form::Project(_) | Form::Filter(..) | Form::Slice(..) | Form::Hash(_) => "values",
-            Form::Count | Form::CountWhere(..) | Form::Sum(_) | Form::Max(_) => "amount",
+            Form::Project(_)
+            | Form::Filter(..)
+            | Form::Slice(..)
+            | Form::Hash(_)
+            | Form::Nested(..)
+            | Form::Grep(_)
+            | Form::Keys => "values",
+            Form::Count | Form::CountWhere(..) | Form::Sum(_) | Form::Max(_) | Form::Lines => {
+                "amount"
+            }
             _ => "target",
         }
         .to_owned(),
@@ -401,18 +416,46 @@ fn sum(tallies: &Tallies, half: Half, kind: Kind) -> Tally {
     sum
 }
 
-const GROUPS: [(&str, Half, Kind); 4] = [
-    ("Selectors, for tuning", Half::Tuning, Kind::Selectors),
-    ("References, for tuning", Half::Tuning, Kind::References),
-    ("Selectors, held out", Half::HeldOut, Kind::Selectors),
-    ("References, held out", Half::HeldOut, Kind::References),
+/// The aim for each part: in tenths of a per cent by the next try, and none silently wrong.
+const AIM: usize = 950;
+
+/// The parts of the table, with their floors: the least by the next try, in tenths of a per cent, and the most silently wrong.
+const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
+    (
+        "Selectors, for tuning",
+        Half::Tuning,
+        Kind::Selectors,
+        700,
+        10,
+    ),
+    (
+        "References, for tuning",
+        Half::Tuning,
+        Kind::References,
+        650,
+        20,
+    ),
+    (
+        "Selectors, held out",
+        Half::HeldOut,
+        Kind::Selectors,
+        630,
+        20,
+    ),
+    (
+        "References, held out",
+        Half::HeldOut,
+        Kind::References,
+        570,
+        70,
+    ),
 ];
 
 fn page(tallies: &Tallies) -> String {
     let mut text = String::from(
         "\n| | cases | right at once | next try: the first offered | next try: another offered | lost | silently wrong | by the next try |\n|---|---|---|---|---|---|---|---|\n",
     );
-    for (title, half, kind) in GROUPS {
+    for (title, half, kind, ..) in GROUPS {
         let sum = sum(tallies, half, kind);
         let share = sum.by_the_next_try();
         writeln!(
@@ -424,7 +467,19 @@ fn page(tallies: &Tallies) -> String {
         )
         .unwrap();
     }
-    for (title, half, kind) in GROUPS {
+    let is_short = |(_, half, kind, ..): &(&str, Half, Kind, usize, usize)| {
+        let sum = sum(tallies, *half, *kind);
+        sum.by_the_next_try() < AIM || sum.wrong > 0
+    };
+    let short: Vec<_> = GROUPS
+        .into_iter()
+        .filter(is_short)
+        .map(|group| group.0)
+        .collect();
+    if !short.is_empty() {
+        writeln!(text, "\nThe aim is not reached yet: {}.", short.join("; ")).unwrap();
+    }
+    for (title, half, kind, ..) in GROUPS {
         write!(text, "\n### {title}\n\n{}", table(tallies, half, kind)).unwrap();
     }
     text
@@ -437,7 +492,7 @@ fn page(tallies: &Tallies) -> String {
 )]
 fn the_table_of_mistakes_holds() {
     let tallies = measured();
-    for (title, half, kind) in GROUPS {
+    for (title, half, kind, floor, most_wrong) in GROUPS {
         let sum = sum(&tallies, half, kind);
         let share = sum.by_the_next_try();
         say(&format!(
@@ -445,6 +500,12 @@ fn the_table_of_mistakes_holds() {
             share / 10,
             share % 10
         ));
+        assert!(share >= floor, "{title}: {share} of 1,000 by the next try");
+        assert!(
+            sum.wrong <= most_wrong,
+            "{title}: {} silently wrong",
+            sum.wrong
+        );
     }
     let path = workspace_root().join("specs/mistakes.md");
     let written = fs::read_to_string(&path).unwrap();

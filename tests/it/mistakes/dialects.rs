@@ -10,12 +10,15 @@ pub(crate) enum Theme {
     Projection,
     Filter,
     Function,
+    Text,
 }
 
 pub(crate) fn theme(goal: &Goal) -> Theme {
     match goal.form {
-        Form::Whole | Form::Item(..) | Form::Last(_) | Form::Line(_) => Theme::Path,
-        Form::Slice(..) | Form::Project(_) | Form::Values(_) | Form::Hash(_) => Theme::Projection,
+        Form::Whole | Form::Item(..) | Form::Last(_) => Theme::Path,
+        Form::Slice(..) | Form::Project(_) | Form::Values(_) | Form::Hash(_) | Form::Nested(..) => {
+            Theme::Projection
+        }
         Form::Filter(..)
         | Form::First(..)
         | Form::Above(..)
@@ -27,7 +30,9 @@ pub(crate) fn theme(goal: &Goal) -> Theme {
         | Form::Greatest(..)
         | Form::Sum(_)
         | Form::Max(_)
-        | Form::Lines => Theme::Function,
+        | Form::Join(..)
+        | Form::Keys => Theme::Function,
+        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Theme::Text,
     }
 }
 
@@ -187,6 +192,20 @@ pub(crate) fn jq(goal: &Goal) -> Vec<String> {
             format!(". | split(\"\\n\") | .[{index}]"),
         ],
         Form::Lines => vec!["split(\"\\n\") | length".to_owned()],
+        Form::Grep(word) => vec![
+            format!("split(\"\\n\")[] | select(contains({}))", quoted(word)),
+            format!("split(\"\\n\") | map(select(test({})))", quoted(word)),
+        ],
+        Form::Cell(line, cell) => vec![format!("split(\"\\n\")[{line}] | split(\",\")[{cell}]")],
+        Form::Nested(list, field) => vec![
+            format!("{each}{}[]{}", dots(list), dots(field)),
+            format!("[{each} | {}[] | {}]", path(list), path(field)),
+        ],
+        Form::Join(index, a, b) => vec![
+            format!("{items}[{index}] | {} + \" \" + {}", path(a), path(b)),
+            format!("{items}[{index}] | \"\\({}) \\({})\"", path(a), path(b)),
+        ],
+        Form::Keys => vec![format!("{items} | keys"), "keys".to_owned()],
     }
 }
 
@@ -275,9 +294,12 @@ pub(crate) fn jsonpath(goal: &Goal) -> Vec<String> {
             format!("{root}[*]{}.max()", dot(field)),
             format!("max({root}[*]{})", dot(field)),
         ],
-        Form::Sort(..) | Form::Greatest(..) | Form::Hash(_) | Form::Line(_) | Form::Lines => {
-            Vec::new()
-        }
+        Form::Nested(list, field) => vec![
+            format!("{root}[*]{}[*]{}", dot(list), dot(field)),
+            format!("{root}..{}", field.last().map_or("", |field| field)),
+        ],
+        Form::Keys => vec![format!("{root}.keys()"), format!("{root}~")],
+        _ => Vec::new(),
     }
 }
 
@@ -421,7 +443,65 @@ pub(crate) fn javascript(goal: &Goal) -> Vec<String> {
             format!("{items}.map(x => ({{{}}}))", members(pairs, x)),
             format!("{items}.map(x => {{ return {{{}}} }})", members(pairs, x)),
         ],
-        Form::Line(_) | Form::Lines => Vec::new(),
+        Form::Nested(list, field) => vec![
+            format!(
+                "{items}.flatMap(x => x{}.map(y => y{}))",
+                dots(list),
+                dots(field)
+            ),
+            format!(
+                "{items}.map(x => x{}.map(y => y{})).flat()",
+                dots(list),
+                dots(field)
+            ),
+        ],
+        Form::Join(index, a, b) => {
+            let item = format!("{items}[{index}]");
+            vec![
+                format!("{item}{} + ' ' + {item}{}", dots(a), dots(b)),
+                format!("`${{{item}{}}} ${{{item}{}}}`", dots(a), dots(b)),
+            ]
+        }
+        Form::Keys => vec![format!("Object.keys({items})")],
+        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Vec::new(),
+    }
+}
+
+/// What JavaScript and shells do with a text.
+pub(crate) fn of_texts(goal: &Goal) -> Vec<String> {
+    match &goal.form {
+        Form::Line(index) => vec![
+            format!("text.split('\\n')[{index}]"),
+            format!("content.split(\"\\n\")[{index}]"),
+            format!("lines[{index}]"),
+            format!("lines()[{index}]"),
+            format!("lines(text)[{index}]"),
+            format!("lines($)[{index}]"),
+            format!("@.lines[{index}]"),
+            format!("split(@, '\\n')[{index}]"),
+        ],
+        Form::Lines => vec![
+            "text.split('\\n').length".to_owned(),
+            "lines.length".to_owned(),
+            "length(lines)".to_owned(),
+            "lines(@) | length".to_owned(),
+            "count(lines(@))".to_owned(),
+        ],
+        Form::Grep(word) => vec![
+            format!("text.split('\\n').filter(l => l.includes('{word}'))"),
+            format!("lines[?contains(@, '{word}')]"),
+            format!("lines(@)[?contains('{word}')]"),
+            format!("lines(@)[?contains(@, \"{word}\")]"),
+            format!("grep '{word}'"),
+            format!("lines(@) | [?@ =~ '{word}']"),
+        ],
+        Form::Cell(line, cell) => vec![
+            format!("text.split('\\n')[{line}].split(',')[{cell}]"),
+            format!("lines(@)[{line}].split(',')[{cell}]"),
+            format!("split(lines(@)[{line}], \",\")[{cell}]"),
+            format!("lines(@)[{line}] | split(',')[{cell}]"),
+        ],
+        _ => Vec::new(),
     }
 }
 
@@ -436,6 +516,22 @@ pub(crate) fn python(goal: &Goal) -> Vec<String> {
             .map(|field| format!("['{field}']"))
             .collect::<String>()
     };
+    match &goal.form {
+        Form::Line(index) => {
+            return vec![
+                format!("text.splitlines()[{index}]"),
+                format!("text.split('\\n')[{index}]"),
+            ];
+        }
+        Form::Lines => return vec!["len(text.splitlines())".to_owned()],
+        Form::Grep(word) => {
+            return vec![format!("[l for l in text.splitlines() if '{word}' in l]")];
+        }
+        Form::Cell(line, cell) => {
+            return vec![format!("text.splitlines()[{line}].split(',')[{cell}]")];
+        }
+        _ => {}
+    }
     let Some((first, rest)) = goal.root.split_first() else {
         return Vec::new();
     };
@@ -543,11 +639,25 @@ pub(crate) fn python(goal: &Goal) -> Vec<String> {
             format!("max([{} for x in {items}])", x(field)),
         ],
         Form::Hash(pairs) => vec![format!("[{{{}}} for x in {items}]", pairs_of(pairs))],
-        Form::Line(index) => vec![
-            format!("text.splitlines()[{index}]"),
-            format!("text.split('\\n')[{index}]"),
+        Form::Nested(list, field) => vec![format!(
+            "[y{} for x in {items} for y in {}]",
+            sub_single(field),
+            x(list)
+        )],
+        Form::Join(index, a, b) => vec![
+            format!(
+                "{items}[{index}]{} + ' ' + {items}[{index}]{}",
+                sub(a),
+                sub(b)
+            ),
+            format!(
+                "' '.join([{items}[{index}]{}, {items}[{index}]{}])",
+                sub(a),
+                sub(b)
+            ),
         ],
-        Form::Lines => vec!["len(text.splitlines())".to_owned()],
+        Form::Keys => vec![format!("list({items}.keys())"), format!("list({items})")],
+        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Vec::new(),
     }
 }
 
@@ -665,12 +775,15 @@ pub(crate) fn lodash(goal: &Goal) -> Vec<String> {
             format!("sumBy({items}, {})", text(field)),
         ],
         Form::Max(field) => vec![format!("_.max(_.map({items}, {}))", text(field))],
-        Form::Hash(_)
-        | Form::Above(..)
-        | Form::Both(..)
-        | Form::Contains(..)
-        | Form::CountWhere(..)
-        | Form::Line(_)
-        | Form::Lines => Vec::new(),
+        Form::Nested(list, field) => vec![
+            format!(
+                "_.flatMap({items}, x => _.map(x{}, {}))",
+                dots(list),
+                text(field)
+            ),
+            format!("{items}.*{}.*{}", dots(list), dots(field)),
+        ],
+        Form::Keys => vec![format!("_.keys({items})")],
+        _ => Vec::new(),
     }
 }

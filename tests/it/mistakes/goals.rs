@@ -47,8 +47,18 @@ pub(crate) enum Form {
     Max(Path),
     /// `items[*].{x: a, y: b}`
     Hash(Vec<(String, Path)>),
+    /// `items[].list[].a`
+    Nested(Path, Path),
+    /// `join(' ', [items[1].a, items[1].b])`
+    Join(usize, Path, Path),
+    /// `keys(items)`
+    Keys,
     /// `lines(@)[1]`
     Line(usize),
+    /// `lines(@)[?contains(@, word)]`
+    Grep(String),
+    /// `split(lines(@)[1], ',')[2]`
+    Cell(usize, usize),
     /// `length(lines(@))`
     Lines,
 }
@@ -148,6 +158,19 @@ impl Goal {
             Form::Sum(field) => format!("sum({root}[*]{})", then(field)),
             Form::Max(field) => format!("max({root}[*]{})", then(field)),
             Form::Hash(pairs) => format!("{root}[*].{{{}}}", members(pairs, dotted)),
+            Form::Nested(list, field) => format!("{root}[].{}[]{}", dotted(list), then(field)),
+            Form::Join(index, a, b) => {
+                let item = format!("{root}[{index}]");
+                format!("join(' ', [{item}{}, {item}{}])", then(a), then(b))
+            }
+            Form::Keys => format!("keys({items})"),
+            Form::Grep(word) => {
+                format!(
+                    "lines(@)[?contains(@, {})]",
+                    literal(&Value::from(word.as_str()))
+                )
+            }
+            Form::Cell(line, cell) => format!("split(lines(@)[{line}], ',')[{cell}]"),
             Form::Line(index) => format!("lines(@)[{index}]"),
             Form::Lines => "length(lines(@))".to_owned(),
         }
@@ -169,10 +192,18 @@ impl Goal {
             | Form::Sort(_, field)
             | Form::Greatest(_, field)
             | Form::Sum(field)
+            | Form::Nested(_, field)
+            | Form::Join(_, _, field)
             | Form::Max(field) => field,
             Form::Hash(pairs) => &mut pairs.last_mut()?.1,
             Form::Whole => &mut self.root,
-            Form::Count | Form::CountWhere(..) | Form::Line(_) | Form::Lines => return None,
+            Form::Count
+            | Form::CountWhere(..)
+            | Form::Keys
+            | Form::Line(_)
+            | Form::Lines
+            | Form::Grep(_)
+            | Form::Cell(..) => return None,
         };
         (!field.is_empty()).then_some(field)
     }
@@ -204,11 +235,15 @@ impl Goal {
         }
     }
 
-    /// Whether it is of a list, rather than of one object.
+    /// Whether it is of a list, rather than of one object or a text.
     pub(crate) fn is_of_a_list(&self) -> bool {
-        !matches!(
+        !matches!(self.form, Form::Whole | Form::Values(_) | Form::Keys) && !self.is_of_a_text()
+    }
+
+    pub(crate) fn is_of_a_text(&self) -> bool {
+        matches!(
             self.form,
-            Form::Whole | Form::Values(_) | Form::Line(_) | Form::Lines
+            Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..)
         )
     }
 }
@@ -297,6 +332,37 @@ fn keep<T>(from: &[T], most: usize) -> impl Iterator<Item = &T> {
 }
 
 impl Table {
+    /// A list of objects in every item, and a text in each of those.
+    fn nested(&self) -> Option<(Path, Path)> {
+        let members = self.items[0].as_object()?;
+        members.keys().find_map(|list| {
+            let inner = |item: &Value| {
+                item.get(list)?
+                    .as_array()
+                    .filter(|inner| inner.iter().all(Value::is_object))
+                    .cloned()
+            };
+            let all: Vec<Value> = self
+                .items
+                .iter()
+                .map(inner)
+                .collect::<Option<Vec<_>>>()?
+                .concat();
+            let field = all
+                .first()?
+                .as_object()?
+                .iter()
+                .find(|(key, value)| {
+                    value.is_string()
+                        && all
+                            .iter()
+                            .all(|item| item.get(key.as_str()).is_some_and(Value::is_string))
+                })?
+                .0;
+            Some((vec![list.clone()], vec![field.clone()]))
+        })
+    }
+
     fn goals(&self, goals: &mut Vec<Goal>) {
         let mut add = |form| {
             goals.push(Goal {
@@ -369,6 +435,12 @@ impl Table {
             add(Form::Sum(by.clone()));
             add(Form::Max(by.clone()));
         }
+        if let Some((list, field)) = self.nested() {
+            add(Form::Nested(list, field));
+        }
+        if let [a, b, ..] = self.texts.as_slice() {
+            add(Form::Join(last.min(1), a.clone(), b.clone()));
+        }
         if let [first, .., other] = all.as_slice() {
             let key = |path: &Path| path.last().unwrap().clone();
             add(Form::Hash(vec![
@@ -395,10 +467,10 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
             root: Path::new(),
             form: Form::Line(index),
         }));
-        goals.push(Goal {
+        goals.extend(texts(given).into_iter().map(|form| Goal {
             root: Path::new(),
-            form: Form::Lines,
-        });
+            form,
+        }));
         return goals;
     }
     let mut found = Vec::new();
@@ -423,6 +495,10 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
                 items
                     .iter()
                     .all(|item| at(item, field).is_some_and(Value::is_string))
+            });
+            goals.push(Goal {
+                root: Path::new(),
+                form: Form::Keys,
             });
             goals.extend(keep(&fields, 3).map(|field| Goal {
                 root: Path::new(),
@@ -452,4 +528,15 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
         });
     }
     goals
+}
+
+/// What is wanted of a text that is not JSON.
+fn texts(given: &Given) -> Vec<Form> {
+    let words = ["crossfeed", "2026", "pub fn"].map(str::to_owned);
+    let mut forms = vec![Form::Lines];
+    forms.extend(words.map(Form::Grep));
+    if given.name.ends_with(".csv") {
+        forms.extend([(1, 0), (2, 1), (5, 4)].map(|(line, cell)| Form::Cell(line, cell)));
+    }
+    forms
 }

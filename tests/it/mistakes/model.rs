@@ -68,21 +68,15 @@ impl World {
         self.engine.prepare(listed.find("next").unwrap().clone())
     }
 
-    /// Whether the arguments resolve to the meant value of the parameter; `Err` where they are refused.
-    fn gives(
+    /// What the tool gets for the parameter.
+    fn resolved(
         &self,
         tool: &PreparedTool,
         arguments: &Value,
         parameter: &str,
-        meant: &Value,
-    ) -> Result<bool, (Option<Value>, ResolveError)> {
-        match block_on(self.session.resolve_call(tool, arguments.clone())) {
-            Ok(resolved) => {
-                let found = &resolved.arguments[parameter];
-                Ok(same_json(&found.to_string(), &meant.to_string()))
-            }
-            Err(error) => Err((None, error)),
-        }
+    ) -> Result<Value, ResolveError> {
+        let resolving = self.session.resolve_call(tool, arguments.clone());
+        block_on(resolving).map(|mut resolved| resolved.arguments[parameter].take())
     }
 
     /// Writes the arguments, and where they are refused follows the advice.
@@ -93,32 +87,27 @@ impl World {
         parameter: &str,
         meant: &Value,
     ) -> Attempt {
-        let error = match self.gives(tool, arguments, parameter, meant) {
-            Ok(true) => {
+        let is_meant = |found: &Value| same_json(&found.to_string(), &meant.to_string());
+        let error = match self.resolved(tool, arguments, parameter) {
+            Ok(found) if is_meant(&found) => {
                 return Attempt {
                     ending: Ending::Right,
                     notes: String::new(),
                 };
             }
-            Ok(false) => {
-                let resolved =
-                    block_on(self.session.resolve_call(tool, arguments.clone())).unwrap();
-                let notes = format!("passed on: {}", shortened(&resolved.arguments.to_string()));
+            Ok(found) => {
                 return Attempt {
                     ending: Ending::Wrong,
-                    notes,
+                    notes: format!("passed on: {}", shortened(&found.to_string())),
                 };
             }
-            Err((_, error)) => error,
+            Err(error) => error,
         };
         let mut notes = format!("said: {}", shortened(&error.to_string()));
-        for (index, next) in next_tries(&error, tool, arguments, parameter)
-            .into_iter()
-            .take(3)
-            .enumerate()
-        {
-            match self.gives(tool, &next, parameter, meant) {
-                Ok(true) => {
+        let tries = next_tries(&error, tool, arguments, parameter);
+        for (index, next) in tries.into_iter().take(3).enumerate() {
+            match self.resolved(tool, &next, parameter) {
+                Ok(found) if is_meant(&found) => {
                     let ending = if index == 0 {
                         Ending::First
                     } else {
@@ -126,11 +115,11 @@ impl World {
                     };
                     return Attempt { ending, notes };
                 }
-                Ok(false) => notes.push_str(&format!("\n  tried, gives another value: {next}")),
-                Err((_, error)) => notes.push_str(&format!(
-                    "\n  tried, refused: {next}: {}",
-                    shortened(&error.to_string())
-                )),
+                Ok(_) => notes.push_str(&format!("\n  tried, gives another value: {next}")),
+                Err(error) => {
+                    let said = shortened(&error.to_string());
+                    notes.push_str(&format!("\n  tried, refused: {next}: {said}"));
+                }
             }
         }
         Attempt {

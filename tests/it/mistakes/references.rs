@@ -17,11 +17,20 @@ pub(crate) struct Intent<'a> {
     pub(crate) style: Style,
 }
 
-/// Arguments as they were written, and what the parameter should hold: the value, or a text round it.
+/// Arguments as they were written, and what the parameter should hold: the value, or a text with it between these.
 pub(crate) struct Written {
     pub(crate) arguments: Value,
-    pub(crate) around: Option<(&'static str, &'static str)>,
+    pub(crate) around: Option<&'static [&'static str]>,
 }
+
+/// Texts in which a value stands, once or twice.
+const AROUND: [&[&str]; 5] = [
+    &["See ", " for details."],
+    &["", "/comments"],
+    &["Title: ", ""],
+    &["- ", "\n- done\n"],
+    &["", " and ", ""],
+];
 
 pub(crate) type Break = fn(&Intent<'_>) -> Vec<Written>;
 
@@ -113,32 +122,29 @@ impl Intent<'_> {
                 .replace("PATH", &path)
                 .replace("CALL", self.id())
                 .replace("SELECTOR", &self.selector)
-                .replace("TOOL", self.given.tool)
         });
         templates.map(|text| written(self.value(text))).collect()
     }
 
     fn amid(&self, template: &str) -> Vec<Written> {
+        match self.path() {
+            Some(path) => self.amid_with(&template.replace("PATH", &path)),
+            None => Vec::new(),
+        }
+    }
+
+    /// A reference in this form in texts, for goals that are one value.
+    fn amid_with(&self, template: &str) -> Vec<Written> {
         if !matches!(self.goal.form, Form::Whole | Form::Item(..) | Form::Last(_))
             || self.selector == "@"
         {
             return Vec::new();
         }
-        let Some(path) = self.path() else {
-            return Vec::new();
+        let text = |around: &&'static [&'static str]| Written {
+            arguments: self.value(around.join(template)),
+            around: Some(around),
         };
-        let template = template.replace("PATH", &path);
-        let around = [
-            ("See ", " for details."),
-            ("", "/comments"),
-            ("Title: ", ""),
-            ("- ", "\n- done\n"),
-        ];
-        let text = |around: &(&'static str, &'static str)| Written {
-            arguments: self.value(format!("{}{template}{}", around.0, around.1)),
-            around: Some(*around),
-        };
-        around.iter().map(text).collect()
+        AROUND.iter().map(text).collect()
     }
 
     fn of_style(&self, style: Style, make: impl FnOnce() -> Value) -> Vec<Written> {
@@ -267,12 +273,23 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
             said.alone(&["CALL->SELECTOR", "CALL | SELECTOR", "CALL => SELECTOR"])
         }
     }),
-    ("the tool's name in a template", |said| {
-        if said.selector.starts_with(['[', '@']) {
-            Vec::new()
-        } else {
-            said.alone(&["{{TOOL.SELECTOR}}", "${TOOL.SELECTOR}"])
+    ("brackets in a template", |said| match &said.goal.form {
+        Form::Item(index, field) => {
+            let steps = |path: &[String]| -> String {
+                path.iter().map(|field| format!("['{field}']")).collect()
+            };
+            let path = format!(
+                "{}{}[{index}]{}",
+                said.id(),
+                steps(&said.goal.root),
+                steps(field)
+            );
+            ["{{PATH}}", "${PATH}", "{{ PATH }}"]
+                .iter()
+                .map(|template| written(said.value(template.replace("PATH", &path))))
+                .collect()
         }
+        _ => Vec::new(),
     }),
     ("a template for a template's function", |said| {
         said.alone(&[
@@ -653,18 +670,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         vec![written(said.put(json!([said.reference().to_string()])))]
     }),
     ("serialised amid text", |said| {
-        if !matches!(said.goal.form, Form::Whole | Form::Item(..) | Form::Last(_))
-            || said.selector == "@"
-        {
-            return Vec::new();
-        }
-        [("See ", " for details."), ("Title: ", "")]
-            .iter()
-            .map(|around| Written {
-                arguments: said.value(format!("{}{}{}", around.0, said.reference(), around.1)),
-                around: Some(*around),
-            })
-            .collect()
+        said.amid_with(&said.reference().to_string())
     }),
     // Styles.
     ("`refs` for `_refs`", |said| match said.style {
@@ -808,5 +814,4 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
 /// Which goals a reference is broken with: paths and projections, and a few others.
 pub(crate) fn fits(goal: &Goal) -> bool {
     matches!(theme(goal), Theme::Path | Theme::Projection | Theme::Filter)
-        && !matches!(goal.form, Form::Line(_))
 }

@@ -228,20 +228,22 @@ macro_rules! dialect {
 /// The lists and objects in which a field of that name stands, for a path that begins elsewhere.
 fn elsewhere(goal: &Goal, given: &Given) -> Option<String> {
     let mut goal = goal.clone();
-    let wrong = match &given.root {
-        Value::Object(members) => members
-            .keys()
-            .find(|key| Some(*key) != goal.root.first())?
-            .clone(),
-        _ => return None,
+    // Without a field nothing says what was meant.
+    let says_what = goal.is_of_a_list() && goal.field_mut().is_some() || goal.root.len() > 1;
+    let Value::Object(members) = &given.root else {
+        return None;
     };
-    *goal.root.first_mut()? = wrong;
+    let wrong = members
+        .keys()
+        .find(|key| Some(*key) != goal.root.first())?
+        .clone();
+    *goal.root.first_mut().filter(|_| says_what)? = wrong;
     Some(goal.selector())
 }
 
 fn wrapped(goal: &Goal, wrapper: &str) -> Option<String> {
     changed(goal, |goal| {
-        if matches!(goal.form, Form::Line(_) | Form::Lines) {
+        if goal.is_of_a_text() || matches!(goal.form, Form::Join(..)) {
             return None;
         }
         goal.root.insert(0, wrapper.to_owned());
@@ -775,7 +777,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     ("a dot before the selector", |goal, _| {
         one((theme(goal) != Theme::Function
-            && !matches!(goal.form, Form::Line(_))
+            && !goal.is_of_a_text()
             && !goal.selector().starts_with('@'))
         .then(|| format!(".{}", goal.selector())))
     }),
@@ -903,6 +905,57 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
             format!("{before}[\"{name}\"]{after}"),
         ]
     }),
+    ("stars for nested lists", |goal, _| match &goal.form {
+        Form::Nested(list, field) => vec![
+            format!(
+                "{}[*].{}[*]{}",
+                dotted(&goal.root),
+                dotted(list),
+                then(field)
+            ),
+            format!("{}.{}{}", dotted(&goal.root), dotted(list), then(field)),
+            format!("{}[].{}{}", dotted(&goal.root), dotted(list), then(field)),
+        ],
+        _ => Vec::new(),
+    }),
+    ("`+` joins two fields", |goal, _| match &goal.form {
+        Form::Join(index, a, b) => {
+            let item = format!("{}[{index}]", dotted(&goal.root));
+            vec![
+                format!("{item}{} + ' ' + {item}{}", then(a), then(b)),
+                format!("concat({item}{}, ' ', {item}{})", then(a), then(b)),
+            ]
+        }
+        _ => Vec::new(),
+    }),
+    ("the separator missing in a join", |goal, _| {
+        match &goal.form {
+            Form::Join(index, a, b) => {
+                let item = format!("{}[{index}]", dotted(&goal.root));
+                vec![format!("join([{item}{}, {item}{}], ' ')", then(a), then(b))]
+            }
+            _ => Vec::new(),
+        }
+    }),
+    ("a method for keys", |goal, _| match &goal.form {
+        Form::Keys => vec![
+            "keys()".to_owned(),
+            "@.keys()".to_owned(),
+            "keys".to_owned(),
+        ],
+        _ => Vec::new(),
+    }),
+    ("texts: other words", |goal, _| dialects::of_texts(goal)),
+    ("texts: a range of lines", |goal, _| match goal.form {
+        Form::Line(index) => vec![
+            format!("[{index}]"),
+            format!("line({index})"),
+            format!("lines[{index}:{}] | [0]", index + 1),
+        ],
+        _ => Vec::new(),
+    }),
+    ("texts: jq", dialect!(jq, Text)),
+    ("texts: Python", dialect!(python, Text)),
     // Other languages.
     ("jq: a path", dialect!(jq, Path)),
     ("jq: a projection", dialect!(jq, Projection)),

@@ -1,0 +1,182 @@
+//! Texts and objects that are all beginnings of references: looking for what is meant stays bounded.
+
+use crate::support::{WatchedStore, block_on, call, report, within};
+use crossfeed_core::{EngineOptions, Session, ToolResult};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+const MEGABYTE: usize = 1 << 20;
+
+/// The most that a store may be asked for one call's arguments, however many ids they seem to name.
+const MAX_ASKED: usize = 200;
+
+/// A session with results of calls `call_1` to `call_40`.
+fn watched() -> (Arc<WatchedStore>, Session) {
+    let store = WatchedStore::in_memory();
+    let session = store.session(EngineOptions::default());
+    block_on(async {
+        for number in 1..=40 {
+            let result = ToolResult::json(r#"{"a": "b", "items": [{"a": 1}]}"#);
+            session
+                .record(&call(&format!("call_{number}")), result)
+                .await
+                .unwrap();
+        }
+    });
+    (store, session)
+}
+
+/// Resolves, whatever comes of it, soon and with an error of bounded size; how often the store was asked.
+fn asked(name: &str, arguments: Value) -> usize {
+    let (store, session) = watched();
+    let before = store.asked();
+    let found = within(30, || block_on(session.resolve(arguments, None)));
+    if let Err(error) = found {
+        let said = report(&error).len();
+        assert!(said < 300_000, "{name}: {said} bytes");
+    }
+    store.asked() - before
+}
+
+#[test]
+fn a_megabyte_of_beginnings_is_read_soon() {
+    let units = [
+        "}}",
+        "${",
+        "<<",
+        "[[",
+        "`",
+        "\\",
+        "\"",
+        "'",
+        "(",
+        "%",
+        "@",
+        ".",
+        "call_",
+        "call_1",
+        "call_1.",
+        "call_1[",
+        "call_1.items[0]",
+        "call_1.items[?",
+        "{{call_1.",
+        "$call_1.a",
+        "[[call_1.",
+        "{\"$tool\":",
+        "{'$tool': '",
+        "{\"$tool\": \"call_1\", ",
+        "\"{\\\"$tool\\\": ",
+        "```json\n{",
+        "```\n",
+        "{{call_1.a | ",
+        "call_1.a && ",
+        "{{call_1.a}",
+        "{ { ",
+        "{\"a\": {",
+        "[",
+    ];
+    for unit in units {
+        check(unit, MEGABYTE / 4);
+    }
+    for unit in ["{", "}", "{{", "{{call_1", "$", "<"] {
+        check(unit, MEGABYTE);
+    }
+}
+
+/// A text of this length that is only this.
+fn check(unit: &str, length: usize) {
+    let text = unit.repeat(length / unit.len());
+    let count = asked(unit, json!({"x": text}));
+    assert!(count <= MAX_ASKED, "{unit}: {count}");
+}
+
+#[test]
+fn a_megabyte_of_whole_templates_is_refused_or_resolved_soon() {
+    for unit in [
+        "{{call_1.a}}",
+        "${call_2.items[0].a} ",
+        "call_3.a ",
+        "{{call_4.a",
+        "{{call_5}}",
+        "{{no.a}} ",
+    ] {
+        check(unit, MEGABYTE);
+    }
+}
+
+#[test]
+fn many_ids_are_asked_for_at_once_and_few_one_by_one() {
+    for template in ["{{ID.a}} ", "ID.a ", "$ID.a ", "<ID.a>"] {
+        let ids = (0..50_000).map(|number| template.replace("ID", &format!("call_{number}x")));
+        let count = asked(template, json!({"x": ids.collect::<String>()}));
+        assert!(count <= MAX_ASKED, "{template}: {count}");
+        let ids = (0..20_000)
+            .map(|number| Value::from(template.trim().replace("ID", &format!("id{number}"))));
+        let count = asked(template, json!({"x": ids.collect::<Vec<_>>()}));
+        assert!(count <= MAX_ASKED, "{template}: {count}");
+    }
+}
+
+#[test]
+fn texts_that_name_no_call_ask_for_nothing() {
+    for text in [
+        "plain words",
+        "a.b.c",
+        "See https://a.example/b.",
+        "x = y[0]",
+        "{}",
+        "",
+        "{ a }",
+        "5 < 6 > 4",
+    ] {
+        assert_eq!(asked(text, json!({"x": text, "y": [text]})), 0, "{text}");
+    }
+}
+
+#[test]
+fn objects_with_many_keys_near_those_of_the_grammar_are_judged_soon() {
+    let keys = ["$path", "$query", "path", "select", "$selct", "tool", "x"];
+    let many = |first: &str| {
+        let mut members = Map::from_iter([(first.to_owned(), Value::from("call_1"))]);
+        members.extend(
+            (0..50_000)
+                .map(|number| (format!("{}{number}", keys[number % keys.len()]), json!("a"))),
+        );
+        json!({"x": members})
+    };
+    for first in ["$tool", "_tool", "tool", "$call", "$ref", "x"] {
+        asked(first, many(first));
+    }
+    let near = |number: usize| json!({"tool": format!("call_{number}"), "select": "a"});
+    let list: Vec<Value> = (0..20_000).map(near).collect();
+    assert!(asked("a list of near references", json!({"x": list})) <= MAX_ASKED);
+    let nested = (0..120).fold(
+        json!("call_1.a"),
+        |inner, _| json!({"tool": inner, "select": "a"}),
+    );
+    asked("nested", json!({"x": nested}));
+}
+
+#[test]
+fn templates_with_many_places_are_bounded() {
+    let with: Map<_, _> = (0..20_000)
+        .map(|number| {
+            (
+                format!("a{number}"),
+                json!({"$tool": "call_1", "$select": "a"}),
+            )
+        })
+        .collect();
+    let text: String = with.keys().map(|name| format!("{{{name}}}")).collect();
+    asked(
+        "many names",
+        json!({"x": {"$template": text, "$with": with}}),
+    );
+    let one = json!({"a": {"$tool": "call_1"}});
+    for unit in ["{a}", "{{", "}}", "{", "}", "{b}", "{a", "{{a}}"] {
+        asked(
+            unit,
+            json!({"x": {"$template": unit.repeat(MEGABYTE / unit.len()), "$with": one.clone()}}),
+        );
+    }
+}
