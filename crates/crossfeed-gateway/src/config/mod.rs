@@ -70,6 +70,8 @@ pub struct GatewayConfig {
     pub unlisted: UnlistedPolicy,
     /// Which eras of MCP are offered to clients that ask.
     pub eras: Eras,
+    /// Whether results come without notices of what was repaired or ignored in their calls.
+    pub mutes_notices: bool,
 }
 
 impl GatewayConfig {

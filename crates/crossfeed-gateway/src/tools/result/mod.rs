@@ -77,6 +77,8 @@ pub(super) struct ResultNotes {
     pub(super) call_id: Option<String>,
     /// What is to be said besides.
     pub(super) note: Option<String>,
+    /// What the model should hear of its call.
+    pub(super) notices: Arc<[String]>,
     /// A member of `_meta` that the gateway said before.
     pub(super) keeps: Option<&'static str>,
 }
@@ -106,6 +108,8 @@ pub(super) struct Replay {
     pub(super) can_read: bool,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
+    /// What is said of the call beside its result.
+    pub(super) notices: Arc<[String]>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
 }
@@ -200,11 +204,17 @@ impl RecordedCall {
                 let is_kept = noted(recorded);
                 let figures = shared.tools.figures.server(show.offered.server);
                 figures.result(metrics::ResultOutcome::Failed);
-                if is_cut && is_kept {
+                let cut = if is_cut && is_kept {
                     let cut = previewed(&shared, &self.replay.call_id, &show).await;
                     cut.flatten().map(Body::from)
                 } else {
                     None
+                };
+                match cut {
+                    None if !show.said.notices.is_empty() => {
+                        Some(noticed_failure(result.clone(), show).await.into())
+                    }
+                    cut => cut,
                 }
             }
             Answer::Result { is_large } => {
@@ -299,6 +309,7 @@ impl Replay {
             offered: Arc::clone(&self.offered),
             said: ResultNotes {
                 call_id: Some(self.call_id.to_string()),
+                notices: Arc::clone(&self.notices),
                 ..ResultNotes::default()
             },
         }
@@ -433,6 +444,24 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     match made.await {
         Some(made) => Body::Other(made.into()),
         None => passthrough::on(came, passing).await.into(),
+    }
+}
+
+/// What a call failed with, which nothing refers to, with notices of the call.
+async fn noticed_failure(result: Bytes, mut show: Show) -> Bytes {
+    show.said.call_id = None;
+    let came = result.clone();
+    let passing = show.passing;
+    let made = apart(result.len(), move || {
+        if show.is_for_program() {
+            return Some(program::shown(&result, &show));
+        }
+        let document = Document::new(result);
+        whole(&clean(&document, &show)?, &show).map(Bytes::from)
+    });
+    match made.await {
+        Some(made) => made,
+        None => passthrough::on(came, passing).await,
     }
 }
 

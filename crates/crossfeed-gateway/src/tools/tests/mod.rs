@@ -6,6 +6,7 @@ mod calls;
 mod conversations;
 mod flows;
 mod laws;
+mod notices;
 mod own;
 mod refused;
 mod repeatable;
