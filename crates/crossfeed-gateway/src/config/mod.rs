@@ -72,6 +72,8 @@ pub struct GatewayConfig {
     pub eras: Eras,
     /// Whether results come without notices of what was repaired or ignored in their calls.
     pub mutes_notices: bool,
+    /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
+    pub templates: bool,
 }
 
 impl GatewayConfig {

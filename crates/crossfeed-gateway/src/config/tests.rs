@@ -361,6 +361,13 @@ fn eras_are_those_of_the_servers_unless_all_are_wanted() {
 }
 
 #[test]
+fn templates_are_offered_where_they_are_wanted() {
+    let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
+    assert!(!json(&format!("{servers}}}")).templates);
+    assert!(json(&format!(r#"{servers}, "templates": true}}"#)).templates);
+}
+
+#[test]
 fn notices_are_given_unless_they_are_switched_off() {
     let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
     for (written, mutes) in [
