@@ -30,6 +30,7 @@ mod schemas;
 mod specs;
 mod support;
 mod telemetry;
+mod tool_lists;
 mod tools;
 mod view_specs;
 mod views;

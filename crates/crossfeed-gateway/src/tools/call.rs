@@ -106,11 +106,14 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         let answer = builtin::answer(shared, &name, arguments).await;
         return Err(Call::Answered(answer));
     }
+    let mut advice = None;
     let offered = match shared.find(&name, &reader) {
         NameLookup::Tool(offered) => offered,
         NameLookup::Unknown => {
             let offered = unlisted::unlisted(shared, &name, &reader).await;
-            offered.map_err(Call::Answered)?
+            let offered = offered.map_err(Call::Answered)?;
+            advice = unlisted::advice(shared, &name, &reader).await;
+            offered
         }
         NameLookup::NotSent => return Err(Call::Answered(unlisted::new(shared, &name))),
     };
@@ -197,7 +200,14 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            passing: shared.passing(&offered, view),
+            unkept: result::Show {
+                passing: shared.passing(&offered, view),
+                offered: Arc::clone(&offered),
+                said: result::ResultNotes {
+                    note: advice,
+                    ..result::ResultNotes::default()
+                },
+            },
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })

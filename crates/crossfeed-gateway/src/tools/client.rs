@@ -29,7 +29,7 @@ use bytes::Bytes;
 use crossfeed_core::{Memory, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
-use crossfeed_tools::guidance_with;
+use crossfeed_tools::{Spelling, Style, guidance_with};
 use crossfeed_wire::{CallId, Scope, View};
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -262,6 +262,15 @@ impl Shared {
             is_stateless: self.is_stateless(),
             withholds: offered.withholds(),
         }
+    }
+
+    /// How this client's tools take references; where they differ, as all of them do.
+    pub(super) fn reference_style(&self) -> (Style, Spelling) {
+        let choices = list::choices(&self.tools.config, &self.audience);
+        let mut styles = choices.filter_map(Choice::style);
+        let first = styles.next();
+        let same = first.filter(|first| styles.all(|style| style == *first));
+        same.unwrap_or((Style::Inline, Spelling::Underscore))
     }
 
     /// An error as the result of a call.

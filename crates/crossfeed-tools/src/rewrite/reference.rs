@@ -2,7 +2,7 @@
 
 use crate::{Offers, Spelling, Style};
 use crossfeed_schema::keywords;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Where the schema of a reference stands in `$defs`, unless the tool has one of that name.
 pub(crate) const NAME: &str = "tool_reference";

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
-    members,
+    members::{self, may_hold},
     message::{Body, BodyMember},
     metrics,
     withhold::WITHHELD_MARK,
@@ -42,7 +42,6 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_tokens::TokenCounter;
-use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, View};
 use program::Outline;
 use serde_json::Value;
@@ -447,7 +446,24 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     }
 }
 
-/// What a call failed with, which nothing refers to, with notices of the call.
+/// A result that is not kept, as it came; a failure with what is said of the call.
+pub(super) async fn pass_unkept(result: Bytes, show: Show) -> Bytes {
+    let passing = show.passing;
+    if show.said.note.is_none() || !may_hold(&result, "isError") {
+        return passthrough::on(result, passing).await;
+    }
+    let looked_at = result.clone();
+    let failed = apart(result.len(), move || {
+        Document::new(looked_at).root().is_ok_and(has_failed)
+    });
+    if failed.await {
+        noticed_failure(result, show).await
+    } else {
+        passthrough::on(result, passing).await
+    }
+}
+
+/// What a call failed with, which nothing refers to, with what is said of the call.
 async fn noticed_failure(result: Bytes, mut show: Show) -> Bytes {
     show.said.call_id = None;
     let came = result.clone();
@@ -511,7 +527,10 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
 async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Option<Bytes>> {
     let session = shared.session();
     let figures = shared.tools.figures.server(show.offered.server);
-    let options = RenderOptions::default().with_spelling(Spelling::Underscore);
+    let (style, spelling) = shared.reference_style();
+    let options = RenderOptions::default()
+        .with_style(style)
+        .with_spelling(spelling);
     // What is large with its blanks is shown whole only if it is short without them.
     let options = options.with_whole_tokens(0);
     let Ok(rendered) = session.render(call_id, &options).await else {
