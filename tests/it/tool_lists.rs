@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, fs};
 const MOST: f64 = 25.0;
 const PAGE: &str = "docs/tokens.md";
 const BEFORE: &str = "<!-- figures -->\n";
+const BEHIND: &str = "\n<!-- end of figures -->\n";
 
 /// Tokens of a list as it came, and as it is shown.
 #[derive(Clone, Copy, Default)]
@@ -118,8 +119,9 @@ fn tool_lists_grow_by_a_quarter_at_most() {
 
     let path = workspace_root().join(PAGE);
     let page = fs::read_to_string(&path).unwrap();
-    let (about, _) = page.split_once(BEFORE).unwrap();
-    let written = format!("{about}{BEFORE}\n{figures}");
+    let (about, rest) = page.split_once(BEFORE).unwrap();
+    let (_, rest) = rest.split_once(BEHIND).unwrap();
+    let written = format!("{about}{BEFORE}\n{figures}{BEHIND}{rest}");
     if std::env::var_os("CROSSFEED_BLESS").is_some() {
         fs::write(path, written).unwrap();
     } else {
