@@ -7,6 +7,7 @@ mod conversations;
 mod flows;
 mod laws;
 mod notices;
+mod offered;
 mod own;
 mod refused;
 mod repeatable;
