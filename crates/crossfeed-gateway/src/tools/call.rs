@@ -200,14 +200,14 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            unkept: result::Show {
+            unkept: Box::new(result::Show {
                 passing: shared.passing(&offered, view),
                 offered: Arc::clone(&offered),
                 said: result::ResultNotes {
                     note: advice,
                     ..result::ResultNotes::default()
                 },
-            },
+            }),
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })

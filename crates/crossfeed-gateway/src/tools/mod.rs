@@ -199,7 +199,7 @@ pub struct Pending {
     /// None where the result is not kept.
     kept: Option<Box<result::RecordedCall>>,
     /// How it is shown then, and what is said of a failure.
-    unkept: result::Show,
+    unkept: Box<result::Show>,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,
 }
@@ -232,7 +232,7 @@ impl Pending {
     async fn shown(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
-            None => result::pass_unkept(result, self.unkept).await.into(),
+            None => result::pass_unkept(result, *self.unkept).await.into(),
         }
     }
 
