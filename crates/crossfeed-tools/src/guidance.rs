@@ -16,6 +16,14 @@ pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
 }
 
 /// [`guidance`] with what references offer besides.
+///
+/// ```
+/// use crossfeed_tools::{Offers, Spelling, Style, guidance_with};
+///
+/// let offers = Offers::default().with_artifacts(false);
+/// let text = guidance_with(Style::Refs, Spelling::Underscore, false, offers);
+/// assert!(!text.contains("artifact"));
+/// ```
 pub fn guidance_with(style: Style, spelling: Spelling, folds: bool, offers: Offers) -> String {
     let key = |word: &str| match style {
         Style::RefsList => word.to_owned(),

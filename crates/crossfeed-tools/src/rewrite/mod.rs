@@ -93,6 +93,18 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
 /// # Errors
 ///
 /// Those of [`rewrite`].
+///
+/// ```
+/// use crossfeed_tools::{Offers, Spelling, Style, rewrite_with};
+/// use serde_json::json;
+///
+/// let own = json!({"type": "object", "properties": {"url": {"type": "string"}}});
+/// let offers = Offers::default().with_artifacts(false);
+/// let shown = rewrite_with(&own, Style::Refs, Spelling::Underscore, offers)?.schema;
+/// let entry = &shown["properties"]["_refs"]["additionalProperties"];
+/// assert!(entry["properties"].get("_artifact").is_none());
+/// # Ok::<(), crossfeed_schema::SchemaError>(())
+/// ```
 pub fn rewrite_with(
     own: &Value,
     style: Style,
