@@ -33,6 +33,7 @@ mod schemas;
 mod specs;
 mod support;
 mod telemetry;
+mod tool_lists;
 mod tools;
 mod valid;
 mod view_specs;

@@ -28,6 +28,7 @@ mod failure;
 mod flight;
 mod hint;
 mod lineage;
+mod notices;
 mod paths;
 mod project;
 mod record;

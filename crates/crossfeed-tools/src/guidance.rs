@@ -1,7 +1,7 @@
 //! Guidance about references that a model reads once, in the system prompt or in a server's instructions: at
 //! most 250 tokens (o200k).
 
-use crate::{Spelling, Style};
+use crate::{Offers, Spelling, Style};
 
 /// The text for a style in a spelling. `folds` says whether some parameters take JSON text.
 ///
@@ -12,11 +12,24 @@ use crate::{Spelling, Style};
 /// assert!(text.contains("`_refs`"));
 /// ```
 pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
+    guidance_with(style, spelling, folds, Offers::default())
+}
+
+/// [`guidance`] with what references offer besides.
+///
+/// ```
+/// use crossfeed_tools::{Offers, Spelling, Style, guidance_with};
+///
+/// let offers = Offers::default().with_artifacts(false);
+/// let text = guidance_with(Style::Refs, Spelling::Underscore, false, offers);
+/// assert!(!text.contains("artifact"));
+/// ```
+pub fn guidance_with(style: Style, spelling: Spelling, folds: bool, offers: Offers) -> String {
     let key = |word: &str| match style {
         Style::RefsList => word.to_owned(),
         _ => spelling.key(word),
     };
-    let (tool, select, artifact) = (key("tool"), key("select"), key("artifact"));
+    let (tool, select, literal) = (key("tool"), key("select"), key("literal"));
     let refs = spelling.key("refs");
     let how = match style {
         Style::Inline => format!(
@@ -39,9 +52,32 @@ pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
     let mut text = format!(
         "{how} `{tool}` is the `_toolCallId` shown with that result. `{select}` is a JMESPath \
          expression on it: \"items[0].url\", \"items[*].{{id: id, name: name}}\"; without it the whole result is \
-         passed on. Add `{artifact}` with its id to refer to an artifact instead. The tool receives the full data, even \
-         where you were shown a part: use references rather than copying values."
+         passed on. The tool receives the full data, even where you were shown a part: use references rather than \
+         copying values."
     );
+    if offers.artifacts {
+        let artifact = key("artifact");
+        text.push_str(&format!(
+            " Add `{artifact}` with its id to refer to an artifact instead."
+        ));
+    }
+    let a_literal = match style {
+        Style::RefsList => format!("{{\"to\": \"urls\", \"{literal}\": \"…\"}}"),
+        _ => format!("{{\"{literal}\": \"…\"}}"),
+    };
+    text.push_str(&format!(
+        " Pass text that only looks like a reference as {a_literal}."
+    ));
+    if offers.templates {
+        let (template, with) = (key("template"), key("with"));
+        let a_with = match style {
+            Style::RefsList => format!("[{{\"name\": \"a\", \"{tool}\": \"call_1\"}}]"),
+            _ => format!("{{\"a\": {{\"{tool}\": \"call_1\"}}}}"),
+        };
+        text.push_str(&format!(
+            " A text with values in it is {{\"{template}\": \"See {{a}}\", \"{with}\": {a_with}}}."
+        ));
+    }
     if folds {
         text.push_str(
             " A parameter described as `the value as JSON text` takes its value as a string of JSON, e.g. \"{\\\"a\\\": 1}\".",
@@ -52,8 +88,9 @@ pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::guidance;
-    use crate::{Spelling, Style, rewrite};
+    use super::{guidance, guidance_with};
+    use crate::{Offers, Spelling, Style, rewrite};
+    use crossfeed_tokens::TokenCounter;
     use crossfeed_wire::reference::{Filling, Reading, read_object, read_references};
     use serde_json::{Value, json};
 
@@ -65,10 +102,16 @@ mod tests {
     }
 
     fn check(style: Style, spelling: Spelling) {
-        for folds in [false, true] {
-            let text = guidance(style, spelling, folds);
-            assert!(text.split_whitespace().count() < 165, "{text}");
-            assert!(text.len() < 250 * 4, "{} bytes: {text}", text.len());
+        let counter = TokenCounter::o200k();
+        for (folds, offers) in [false, true]
+            .into_iter()
+            .flat_map(|folds| Offers::ALL.map(|offers| (folds, offers)))
+        {
+            let text = guidance_with(style, spelling, folds, offers);
+            let most = if offers.templates { 300 } else { 250 };
+            let tokens = counter.count(&text);
+            assert!(tokens <= most, "{tokens} tokens: {text}");
+            assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
         }
         let example = example(&guidance(style, spelling, false));
         let schema = json!({"type": "object", "required": ["urls"], "additionalProperties": false,

@@ -18,7 +18,7 @@ mod shape;
 mod style;
 mod tools;
 
-pub use guidance::guidance;
+pub use guidance::{guidance, guidance_with};
 pub use lint::{Finding, Severity, ToLint, lint, lint_list};
 pub use listed::{
     Decision, ListOptions, ListedTool, Outline, ReadError, RewrittenList, Stop, rewrite_tools,
@@ -29,9 +29,9 @@ pub use profile::{
     UnknownProfile, decode, fold_schema, is_fold, narrow,
 };
 pub use reflect::{Reflection, TakenProjection, WHOLE_GUIDANCE};
-pub use rewrite::{Notice, Rewritten, rewrite};
+pub use rewrite::{Notice, Rewritten, rewrite, rewrite_with};
 pub use shape::{Shape, UnknownShape};
-pub use style::{Spelling, Style};
+pub use style::{Offers, Spelling, Style};
 pub use tools::{
     CHAIN_MARK, Change, Converted, PassedEntry, STRICT_MARK, Tool, ToolCall, ToolCallError,
     ToolCallErrorKind, ToolList, ToolListError, UnsupportedField,

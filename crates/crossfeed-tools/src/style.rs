@@ -1,5 +1,6 @@
 //! How references are admitted and spelled.
 
+use derive_setters::Setters;
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// Where a schema admits references.
@@ -79,5 +80,46 @@ impl Spelling {
             Self::Dollar => Self::Underscore,
             Self::Underscore => Self::Dollar,
         }
+    }
+}
+
+/// What references offer besides data of earlier results. A schema shows what works and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Setters)]
+#[setters(prefix = "with_")]
+#[non_exhaustive]
+#[must_use]
+pub struct Offers {
+    /// References to artifacts, for hosts that make some. On by default.
+    pub artifacts: bool,
+    /// Texts with references in them (`$template`). Off by default: they cost tokens in each tool.
+    pub templates: bool,
+}
+
+impl Offers {
+    /// Every combination.
+    pub(crate) const ALL: [Self; 4] = [
+        Self {
+            artifacts: true,
+            templates: false,
+        },
+        Self {
+            artifacts: false,
+            templates: false,
+        },
+        Self {
+            artifacts: true,
+            templates: true,
+        },
+        Self {
+            artifacts: false,
+            templates: true,
+        },
+    ];
+}
+
+impl Default for Offers {
+    fn default() -> Self {
+        let [offers, ..] = Self::ALL;
+        offers
     }
 }

@@ -20,9 +20,9 @@
 
 pub use crossfeed_tools::{
     Change, Converted, Counts, Decision, Dropped, EnumValues, Facts, Finding, Limits, ListOptions,
-    ListedTool, NameRule, Names, Narrowed, Notice, Nullable, Outline, PassedEntry, Profile,
+    ListedTool, NameRule, Names, Narrowed, Notice, Nullable, Offers, Outline, PassedEntry, Profile,
     ReadError, Reflection, Rewritten, RewrittenList, Severity, Shape, Spelling, Stop, Style,
     TakenProjection, ToLint, Tool, ToolCall, ToolCallError, ToolCallErrorKind, ToolList,
-    ToolListError, UnknownProfile, UnknownShape, UnsupportedField, guidance, lint, lint_list,
-    narrow, rewrite, rewrite_tools,
+    ToolListError, UnknownProfile, UnknownShape, UnsupportedField, guidance, guidance_with, lint,
+    lint_list, narrow, rewrite, rewrite_tools, rewrite_with,
 };

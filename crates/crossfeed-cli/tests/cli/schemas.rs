@@ -6,10 +6,9 @@ const SCHEMA: &str =
     r#"{"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}"#;
 const REFS: &str = concat!(
     r#"{"type":"object","properties":{"url":{"type":["string","null"]},"_refs":{"type":"object","#,
-    r#""additionalProperties":{"anyOf":[{"type":"object","properties":{"_artifact":{"type":"string"},"#,
-    r#""_tool":{"type":"string"},"_select":{"type":"string"}},"required":["_artifact","_tool"],"#,
-    r#""additionalProperties":false},{"type":"object","properties":{"_tool":{"type":"string"},"#,
-    r#""_select":{"type":"string"}},"required":["_tool"],"additionalProperties":false}]}}},"required":["url"]}"#,
+    r#""description":"Fills null parameters from earlier results (_toolCallId, JMESPath). Prefer it to copying.","#,
+    r#""additionalProperties":{"type":"object","properties":{"_tool":{"type":"string"},"#,
+    r#""_artifact":{"type":"string"},"_select":{"type":"string"}}}}},"required":["url"]}"#,
 );
 
 /// A reply to `tools/list` with these tools.

@@ -31,7 +31,7 @@ pub(crate) use search::show;
 pub(crate) use subject::{RenderContext, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};
-use crossfeed_tools::Spelling;
+use crossfeed_tools::{Spelling, Style};
 use crossfeed_wire::View;
 use derive_setters::Setters;
 use std::{borrow::Cow, fmt};
@@ -65,6 +65,8 @@ pub struct RenderOptions {
     pub strip: StripPolicy,
     /// How references are spelled in the output: as the model's tools accept them.
     pub spelling: Spelling,
+    /// Where references stand in calls of the model's tools, which a preview says: in place of any value by default.
+    pub style: Style,
     /// Selectors whose values fit a parameter, as `Session::suggest` gives them: they are shown among the
     /// hints as `fittingSelectors`, except those that give nothing. Empty by default.
     pub fitting: Option<Vec<String>>,
@@ -80,6 +82,7 @@ impl Default for RenderOptions {
             detail: HintDetail::default(),
             strip: StripPolicy::default(),
             spelling: Spelling::Dollar,
+            style: Style::Inline,
             fitting: None,
         }
     }

@@ -40,7 +40,8 @@ impl Note {
                 let select = select.filter(|select| self == Self::Full && !select.is_empty());
                 let reference = known.reference(select);
                 let reference = one_line(&reference);
-                line.push_str(&format!(", a reference like {reference} gets it"));
+                let place = known.place();
+                line.push_str(&format!(", a reference like {reference}{place} gets it"));
             }
         }
         line.push(']');

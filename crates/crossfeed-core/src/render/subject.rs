@@ -11,7 +11,7 @@ use crate::{
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_store::ResultKind;
 use crossfeed_tokens::TokenCounter;
-use crossfeed_tools::Spelling;
+use crossfeed_tools::{Spelling, Style};
 use crossfeed_wire::{CallId, internal::is_internal};
 
 /// Facts about a result that its bytes do not say.
@@ -22,6 +22,7 @@ pub(crate) struct RenderContext<'a, 'v> {
     /// Whether the host's rules withhold some of it.
     pub(crate) withheld: bool,
     pub(crate) spelling: Spelling,
+    pub(crate) style: Style,
     pub(crate) strip: StripPolicy,
     /// Parses the object or list in a string.
     pub(crate) open: &'v dyn Fn(Cursor<'a>) -> Option<Cursor<'a>>,
@@ -32,10 +33,21 @@ pub(crate) struct RenderContext<'a, 'v> {
 impl RenderContext<'_, '_> {
     /// A reference to the result, as JSON.
     pub(super) fn reference(&self, select: Option<&str>) -> String {
-        let key = |name| quoted(&self.spelling.key(name));
+        let key = |name: &str| match self.style {
+            Style::RefsList => quoted(name),
+            _ => quoted(&self.spelling.key(name)),
+        };
         let select = select.map(|select| format!(",{}:{}", key("select"), quoted(select)));
         let (tool, call_id) = (key("tool"), quoted(self.call_id.as_str()));
         format!("{{{tool}:{call_id}{}}}", select.unwrap_or_default())
+    }
+
+    /// Where a reference stands, if that is not in place of any value.
+    pub(super) fn place(&self) -> String {
+        match self.style {
+            Style::Inline => String::new(),
+            _ => format!(" in `{}`", self.spelling.key("refs")),
+        }
     }
 }
 

@@ -53,6 +53,7 @@ use crate::{
     failure::ResolveError,
     flight::CallHandle,
     lineage::LineageEntry,
+    notices::{Reader, notices},
     record::ToolResult,
     resolve::{Notation, Plan},
     select::SelectReport,
@@ -123,6 +124,17 @@ impl<A> Resolved<A> {
             whole: false,
             diagnostics: Diagnostics::default(),
         }
+    }
+
+    /// What the model should hear beside the call's result: a line for each thing that was read otherwise than it
+    /// was written, was ignored, or selected nothing. The same slip has the same words each time.
+    pub fn notices(&self) -> Vec<String> {
+        notices(&self.lineage, &self.repairs, Reader::Model)
+    }
+
+    /// The same for a log, without payload.
+    pub fn masked_notices(&self) -> Vec<String> {
+        notices(&self.lineage, &self.repairs, Reader::Log)
     }
 
     /// Adds the model's request for the result.

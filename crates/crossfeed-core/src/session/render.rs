@@ -200,6 +200,7 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
         referable: on.shown.failure().is_none(),
         withheld: on.is_withheld(),
         spelling: options.spelling,
+        style: options.style,
         strip: options.strip,
         open: &open,
         reaches: &reaches,

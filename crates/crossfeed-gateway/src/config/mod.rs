@@ -70,6 +70,10 @@ pub struct GatewayConfig {
     pub unlisted: UnlistedPolicy,
     /// Which eras of MCP are offered to clients that ask.
     pub eras: Eras,
+    /// Whether results come without notices of what was repaired or ignored in their calls.
+    pub mutes_notices: bool,
+    /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
+    pub templates: bool,
 }
 
 impl GatewayConfig {

@@ -361,6 +361,29 @@ fn eras_are_those_of_the_servers_unless_all_are_wanted() {
 }
 
 #[test]
+fn templates_are_offered_where_they_are_wanted() {
+    let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
+    assert!(!json(&format!("{servers}}}")).templates);
+    assert!(json(&format!(r#"{servers}, "templates": true}}"#)).templates);
+}
+
+#[test]
+fn notices_are_given_unless_they_are_switched_off() {
+    let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
+    for (written, mutes) in [
+        ("", false),
+        (r#", "notices": true"#, false),
+        (r#", "notices": false"#, true),
+    ] {
+        assert_eq!(
+            json(&format!("{servers}{written}}}")).mutes_notices,
+            mutes,
+            "{written}"
+        );
+    }
+}
+
+#[test]
 fn a_token_says_what_its_holder_may_do() {
     let text = "[tokens]\nann = '${KEY}'\n\
                 [tokens.bob]\ntoken = 'token-of-bob-1234'\nservers = ['files']\ntools = ['files/read_*', '*']\nrate = '60/min'\n\

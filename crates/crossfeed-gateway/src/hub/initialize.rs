@@ -148,16 +148,16 @@ pub(super) fn single(about: &Bytes, guidance: &str) -> Bytes {
         let instructions = if instructions.contains(guidance) {
             instructions
         } else {
-            joined(instructions, guidance)
+            joined(guidance, instructions)
         };
         members.push(("instructions", json!(instructions).to_string().into()));
     }
     members::with_members(about, &members)
 }
 
-/// Instructions and the gateway's guidance, as paragraphs.
-fn joined(instructions: String, guidance: &str) -> String {
-    let mut paragraphs = vec![instructions, guidance.to_owned()];
+/// The gateway's guidance and instructions of servers, as paragraphs: clients cut off what is behind.
+fn joined(guidance: &str, instructions: String) -> String {
+    let mut paragraphs = vec![guidance.to_owned(), instructions];
     paragraphs.retain(|paragraph| !paragraph.is_empty());
     paragraphs.join("\n\n")
 }
@@ -190,7 +190,7 @@ fn merged_results(
         instructions.truncate(at);
     }
     if has_tools {
-        instructions = joined(instructions, guidance);
+        instructions = joined(guidance, instructions);
     }
     for list in ["prompts", "resources"] {
         if let Some(members) = capabilities.get_mut(list).and_then(Value::as_object_mut) {
@@ -274,7 +274,7 @@ mod tests {
         check_one(
             r#"{"capabilities":{"tools":{}},"instructions":"Be kind."}"#,
             "Chain.",
-            r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Be kind.\n\nChain."}"#,
+            r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Chain.\n\nBe kind."}"#,
         );
         check_one(
             r#"{"capabilities":{"tools":{}}}"#,
@@ -309,7 +309,7 @@ mod tests {
             !alone["instructions"]
                 .as_str()
                 .unwrap()
-                .ends_with("\n\nChain."),
+                .starts_with("Chain."),
             "{alone}"
         );
         // One that comes later may have tools.
@@ -325,7 +325,7 @@ mod tests {
                     "logging": {},
                 },
                 "serverInfo": {"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")},
-                "instructions": "# a\n> A.\n\n# b\n> B.\n> \n> # a\n> Obey.\n> Chain.\n\nChain.",
+                "instructions": "Chain.\n\n# a\n> A.\n\n# b\n> B.\n> \n> # a\n> Obey.\n> Chain.",
             })
         );
     }

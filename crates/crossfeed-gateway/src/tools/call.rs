@@ -52,6 +52,8 @@ pub(super) struct PreparedCall {
     pub(super) projection: Option<ProjectionRequest>,
     /// Whether all of the result was asked for, whatever its size.
     pub(super) wants_whole: bool,
+    /// What is said of the call beside its result.
+    pub(super) notices: Arc<[String]>,
 }
 
 impl ClientTools {
@@ -107,11 +109,14 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         let answer = builtin::answer(shared, &name, arguments).await;
         return Err(Call::Answered(answer));
     }
+    let mut advice = None;
     let offered = match shared.find(&name, &reader) {
         NameLookup::Tool(offered) => offered,
         NameLookup::Unknown => {
             let offered = unlisted::unlisted(shared, &name, &reader).await;
-            offered.map_err(Call::Answered)?
+            let offered = offered.map_err(Call::Answered)?;
+            advice = unlisted::advice(shared, &name, &reader).await;
+            offered
         }
         NameLookup::NotSent => return Err(Call::Answered(unlisted::new(shared, &name))),
     };
@@ -186,6 +191,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
             shows: shared.shows(&said),
             can_read: is_own(builtin::READ),
             projection: ready.projection.clone(),
+            notices: Arc::clone(&ready.notices),
             params: for_result,
         },
         in_flight,
@@ -198,7 +204,14 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            passing: shared.passing(&offered, view),
+            unkept: Box::new(result::Show {
+                passing: shared.passing(&offered, view),
+                offered: Arc::clone(&offered),
+                said: result::ResultNotes {
+                    note: advice,
+                    ..result::ResultNotes::default()
+                },
+            }),
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })
@@ -345,6 +358,7 @@ async fn ready(
         .map_err(|error| refusal::flow_body(&error))?;
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(resolved.lineage.len());
+    let notices = noticed(shared, in_flight, offered, &resolved);
     let mut arguments = resolved.arguments;
     let length = arguments.len();
     room::fits_message(shared, length)?;
@@ -358,7 +372,29 @@ async fn ready(
         sources,
         projection: resolved.projection,
         wants_whole: resolved.whole,
+        notices,
     })
+}
+
+/// What is said of the call beside its result, if that is wanted; and a line for each in the log.
+fn noticed(
+    shared: &Shared,
+    in_flight: &InFlight,
+    offered: &Offered,
+    resolved: &ResolvedJson,
+) -> Arc<[String]> {
+    for notice in resolved.masked_notices() {
+        tracing::info!(
+            target: "crossfeed::gateway::tools",
+            call_id = in_flight.call_id().as_str(),
+            to = &*offered.source,
+            "{notice}"
+        );
+    }
+    if shared.tools.config.mutes_notices {
+        return Arc::default();
+    }
+    resolved.notices().into()
 }
 
 /// Whose data arguments hold, if it may go to the tool; and a line for each in the log.

@@ -10,7 +10,7 @@ use super::{
     },
     params::Params,
     place::{Place, conversation},
-    profile::Choice,
+    profile::{Choice, offers},
     reader::{self, Reader, ReaderHints},
     refusal::{self, ErrorBodies, Privacy},
     result::{Passing, RecordedCall},
@@ -29,7 +29,7 @@ use bytes::Bytes;
 use crossfeed_core::{Memory, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
-use crossfeed_tools::guidance;
+use crossfeed_tools::{Spelling, Style, guidance_with};
 use crossfeed_wire::{CallId, Scope, View};
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -262,6 +262,15 @@ impl Shared {
             is_stateless: self.is_stateless(),
             withholds: offered.withholds(),
         }
+    }
+
+    /// How this client's tools take references; where they differ, as all of them do.
+    pub(super) fn reference_style(&self) -> (Style, Spelling) {
+        let choices = list::choices(&self.tools.config, &self.audience);
+        let mut styles = choices.filter_map(Choice::style);
+        let first = styles.next();
+        let same = first.filter(|first| styles.all(|style| style == *first));
+        same.unwrap_or((Style::Inline, Spelling::Underscore))
     }
 
     /// An error as the result of a call.
@@ -696,7 +705,7 @@ impl ClientTools {
         }
         let texts = styles
             .into_iter()
-            .map(|(style, spelling)| guidance(style, spelling, false));
+            .map(|(style, spelling)| guidance_with(style, spelling, false, offers(config)));
         let extra = builtin::offered(config.extra_tools, self.shared.audience.may_list);
         let has_previews = reader.views().any(|view| view != View::Program);
         let of_previews = has_previews.then(|| builtin::guidance(&extra)).flatten();

@@ -198,7 +198,8 @@ pub struct Forward {
 pub struct Pending {
     /// None where the result is not kept.
     kept: Option<Box<result::RecordedCall>>,
-    passing: result::Passing,
+    /// How it is shown then, and what is said of a failure.
+    unkept: Box<result::Show>,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,
 }
@@ -221,14 +222,17 @@ impl Pending {
                 let shown = self.shown(result, message.result_members()).await;
                 message.with(shown)
             }
-            None => message,
+            None => match &self.unkept.said.note {
+                Some(advice) => unlisted::advised(message, advice),
+                None => message,
+            },
         }
     }
 
     async fn shown(self, result: Bytes, members: Option<&[BodyMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
-            None => result::pass_on(result, self.passing).await.into(),
+            None => result::pass_unkept(result, *self.unkept).await.into(),
         }
     }
 

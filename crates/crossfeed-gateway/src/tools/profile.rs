@@ -1,7 +1,8 @@
 //! Chooses the profile or style by which a server's tools are rewritten: the configuration's, else the client's.
 
+use crate::config::GatewayConfig;
 use crossfeed_mcp::Client;
-use crossfeed_tools::{ListOptions, Profile, Spelling, Style, tool_names};
+use crossfeed_tools::{ListOptions, Offers, Profile, Spelling, Style, tool_names};
 
 /// How tools are rewritten: what a provider takes, or one style whatever it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +13,12 @@ pub(super) enum Choice {
 
 /// What every client takes: the profile whose one style is `refs`.
 const USUAL: Choice = Choice::Profile(Profile::Mcp);
+
+/// What references offer through a gateway, which makes no artifacts.
+pub(super) fn offers(config: &GatewayConfig) -> Offers {
+    let offers = Offers::default().with_artifacts(false);
+    offers.with_templates(config.templates)
+}
 
 impl Choice {
     /// The profile or style of a word: `anthropic`, `inline`.

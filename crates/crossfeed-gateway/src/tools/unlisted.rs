@@ -4,6 +4,7 @@
 //!
 //! - Where the configuration says which tools may be used, no other is called: servers may read names in another
 //!   way than patterns do.
+//! - Where the server decides and refuses, its error or failure gets the nearest names, and stays what it is.
 //! - A tool that is not listed takes no references, and its results are not kept: it may be another name of one
 //!   that is never chained.
 
@@ -16,6 +17,8 @@ use super::{
 use crate::{
     apart::apart,
     config::{Prefix, ServerConfig, nearest},
+    members::edited,
+    message::Message,
     pattern::fits_any,
 };
 use bytes::Bytes;
@@ -120,18 +123,12 @@ fn is_away(server: &ServerConfig) -> String {
     )
 }
 
-/// `missing` is a server that may have the tool.
-async fn unknown(
-    shared: &Shared,
-    name: &str,
-    listing: Option<Arc<Listing>>,
-    missing: Option<&ServerConfig>,
-) -> Bytes {
+/// The listed names that are nearest to one.
+async fn near(name: &str, listing: Option<Arc<Listing>>) -> Option<String> {
+    let listing = listing?;
     let wanted = name.to_owned();
-    let names = listing.iter().flat_map(|listing| listing.tools.keys());
-    let known: usize = names.map(String::len).sum();
+    let known: usize = listing.tools.keys().map(String::len).sum();
     let near = apart(known.saturating_mul(name.len()), move || {
-        let listing = listing?;
         let mut known = listing.all_names();
         let mut near = Vec::new();
         while near.len() < OFFERED
@@ -142,7 +139,44 @@ async fn unknown(
         }
         (!near.is_empty()).then(|| near.join(", "))
     });
-    let near = near.await;
+    near.await
+}
+
+/// What to say of a name that is not listed, if the server does not know it either.
+pub(super) async fn advice(shared: &Shared, name: &str, reader: &Arc<Reader>) -> Option<String> {
+    let near = near(name, shared.listing_for(reader)).await?;
+    Some(format!(
+        "{} is not listed: did you mean {near}?",
+        shortened(name)
+    ))
+}
+
+/// An error of the protocol that a server answers with, with advice; its kind stays.
+pub(super) fn advised(message: Message, advice: &str) -> Message {
+    let Some(error) = message.error() else {
+        return message;
+    };
+    let edited = edited(&error, |edits, root| {
+        if let Some(own) = root.get("message")
+            && let Some(text) = own.as_str()
+        {
+            edits.replace(own, quoted(&format!("{text}; {advice}")));
+        }
+    });
+    match edited {
+        Some(error) => message.with_body(error),
+        None => message,
+    }
+}
+
+/// `missing` is a server that may have the tool.
+async fn unknown(
+    shared: &Shared,
+    name: &str,
+    listing: Option<Arc<Listing>>,
+    missing: Option<&ServerConfig>,
+) -> Bytes {
+    let near = near(name, listing).await;
     let name = shortened(name);
     if let Some(server) = missing {
         let message = format!("{}, and no other has {name}", is_away(server));

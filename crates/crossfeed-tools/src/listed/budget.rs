@@ -6,9 +6,10 @@ use super::{
     rung::{Form, Rung, forms, ladder, name, shown},
 };
 use crate::{
-    Counts, Dropped, Facts, Names, Notice, Profile, STRICT_MARK, Shape, Spelling, Style, Tool,
+    Counts, Dropped, Facts, Names, Notice, Offers, Profile, STRICT_MARK, Shape, Spelling, Style,
+    Tool,
     reflect::{self, Parameters},
-    rewrite,
+    rewrite, rewrite_with,
 };
 use crossfeed_schema::{SchemaError, check};
 use serde_json::Value;
@@ -126,7 +127,10 @@ impl<'o> Budget<'o> {
         injected: Parameters,
     ) -> Presentation {
         match self.options.choice {
-            Choice::Style(style, spelling) => by_name(own, style, spelling, alone, injected),
+            Choice::Style(style, spelling) => {
+                let style = (style, spelling, self.options.offers);
+                by_name(own, style, alone, injected)
+            }
             Choice::Profile(profile) => {
                 let again = self.again(tool, profile);
                 let names = Names::new(own, |name, at_root| profile.admits_property(name, at_root));
@@ -214,7 +218,7 @@ impl<'o> Budget<'o> {
                 profile.plain()
             };
             let facts = facts_of.facts();
-            let mut shown = match shown(renamed, *rung, facts_of, injected) {
+            let mut shown = match shown(renamed, *rung, facts_of, (injected, self.options.offers)) {
                 Ok(shown) => shown,
                 Err(error) => {
                     if let Err(error) = check(own) {
@@ -329,8 +333,7 @@ fn takes_nothing(schema: &Value) -> bool {
 /// A style that the host chose: it is applied whatever it costs.
 fn by_name(
     own: &Value,
-    style: Style,
-    spelling: Spelling,
+    (style, spelling, offers): (Style, Spelling, Offers),
     alone: Option<&str>,
     injected: Parameters,
 ) -> Presentation {
@@ -347,7 +350,7 @@ fn by_name(
             ..Presentation::default()
         };
     }
-    match rewrite(own, style, spelling) {
+    match rewrite_with(own, style, spelling, offers) {
         Ok(mut rewritten) => Presentation {
             reflected: injected.free_in(own).put(&mut rewritten.schema),
             schema: Some(rewritten.schema),

@@ -23,8 +23,8 @@ pub use options::{ListOptions, Stop};
 pub use outline::Outline;
 
 use crate::{
-    Change, Converted, Dropped, Names, Notice, PassedEntry, Shape, Spelling, Style,
-    TakenProjection, ToolList, UnsupportedField, guidance, reflect, tool_names,
+    Change, Converted, Dropped, Names, Notice, Offers, PassedEntry, Shape, Spelling, Style,
+    TakenProjection, ToolList, UnsupportedField, guidance_with, reflect, tool_names,
 };
 use budget::{Budget, Marks, Presentation};
 use crossfeed_schema::SchemaError;
@@ -49,6 +49,7 @@ pub struct RewrittenList {
     /// Names that several tools are shown under, in their order: only the first of each is found.
     /// None under a profile, which renames the others.
     pub repeated: Vec<String>,
+    offers: Offers,
 }
 
 /// How a tool was rewritten, and why.
@@ -143,6 +144,7 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> RewrittenList {
         passed: list.passed().to_vec(),
         unknown_never: unknown_never(&own, options),
         repeated: repeated(&tools),
+        offers: options.offers,
         tools,
         lost,
     }
@@ -267,7 +269,7 @@ impl RewrittenList {
         }
         let texts = used
             .iter()
-            .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
+            .map(|(style, spelling, folds)| guidance_with(*style, *spelling, *folds, self.offers));
         let reflected = |name| {
             self.tools
                 .iter()

@@ -1,6 +1,6 @@
 //! The options of rewriting a list.
 
-use crate::{Profile, Reflection, Shape, Spelling, Style};
+use crate::{Offers, Profile, Reflection, Shape, Spelling, Style};
 use crossfeed_tokens::TokenCounter;
 use derive_setters::Setters;
 use std::{
@@ -57,6 +57,8 @@ pub struct ListOptions {
     /// Tools whose whole results a model may ask for, by name. None by default.
     #[setters(skip)]
     pub wholes: HashSet<String>,
+    /// What references offer besides data of earlier results: by default references to artifacts.
+    pub offers: Offers,
     /// The shape of the list that is shown; that in which it came by default.
     pub shape: Option<Shape>,
     /// How many tokens all schemas together may grow by under a profile; no limit by default,
@@ -100,6 +102,7 @@ impl ListOptions {
             never: HashSet::new(),
             reflections: HashMap::new(),
             wholes: HashSet::new(),
+            offers: Offers::default(),
             shape: None,
             max_added_tokens: None,
             tokens: TokenCounter::default(),

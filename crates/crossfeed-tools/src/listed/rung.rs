@@ -1,7 +1,7 @@
 //! The ways in which a tool may be shown under a profile: its [`Rung`]s, the richest first.
 
 use super::budget::Presentation;
-use crate::{Profile, Spelling, Style, narrow, reflect::Parameters, rewrite};
+use crate::{Offers, Profile, Spelling, Style, narrow, reflect::Parameters, rewrite_with};
 use crossfeed_schema::SchemaError;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -49,21 +49,23 @@ pub(super) fn ladder(profile: Profile) -> Vec<Rung> {
 /// The forms that differ from what the rewriter knows again by itself.
 pub(super) fn forms(profile: Profile) -> Vec<Form> {
     let any = json!({"type": "object", "properties": {"a": {"type": "string"}}});
-    let form = |rung: Rung| {
+    let form = |(rung, offers): (Rung, Offers)| {
         let (style, spelling) = rung.style?;
         let judged = if rung.strict {
             profile
         } else {
             profile.plain()
         };
-        let rewritten = rewrite(&any, style, spelling).ok()?;
+        let rewritten = rewrite_with(&any, style, spelling, offers).ok()?;
         let narrowed = narrow(&rewritten.schema, judged);
         let key = rewritten.references?;
         let property = |schema: &Value| schema.get("properties")?.get(&key).cloned();
         let schema = property(&narrowed.schema)?;
         (property(&rewritten.schema)? != schema).then_some(Form { rung, key, schema })
     };
-    ladder(profile).into_iter().filter_map(form).collect()
+    let rungs = ladder(profile).into_iter();
+    let offered = rungs.flat_map(|rung| Offers::ALL.map(|offers| (rung, offers)));
+    offered.filter_map(form).collect()
 }
 
 /// A tool on a rung of a profile.
@@ -71,7 +73,7 @@ pub(super) fn shown(
     schema: &Value,
     rung: Rung,
     profile: Profile,
-    injected: &Parameters,
+    (injected, offers): (&Parameters, Offers),
 ) -> Result<Presentation, SchemaError> {
     let mut shown = Presentation {
         style: rung.style,
@@ -79,7 +81,7 @@ pub(super) fn shown(
     };
     let mut schema = Cow::Borrowed(schema);
     if let Some((style, spelling)) = rung.style {
-        let rewritten = rewrite(&schema, style, spelling)?;
+        let rewritten = rewrite_with(&schema, style, spelling, offers)?;
         shown.references = rewritten.references;
         shown.notices = rewritten.notices;
         schema = Cow::Owned(rewritten.schema);

@@ -9,7 +9,7 @@ use super::{
     reads::{carries_header, is_structured, keeps_condition, loosens_one_of, reads_inside},
     reference::{anything, reference},
 };
-use crate::Spelling;
+use crate::{Offers, Spelling};
 use crossfeed_schema::{
     Dialect, Position,
     index::{self, Index, identity},
@@ -58,6 +58,7 @@ pub(super) struct ReferenceSchema {
 
 pub(super) struct Rewriter<'s> {
     pub(super) root: &'s Value,
+    pub(super) offers: Offers,
     pub(super) dialect: Dialect,
     pub(super) features: Features,
     pub(super) moves: Moves<'s>,
@@ -123,7 +124,7 @@ impl<'s> Rewriter<'s> {
     pub(super) fn define(&self, out: &mut Map<String, Value>) {
         for (spelled, used) in self.spellings.iter().zip(self.used) {
             if used {
-                let schema = reference(spelled.spelling);
+                let schema = reference(spelled.spelling, self.offers);
                 add_definition(out, self.definitions, &spelled.name, schema);
             }
         }

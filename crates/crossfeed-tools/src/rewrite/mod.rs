@@ -19,7 +19,7 @@ mod root;
 #[cfg(test)]
 mod tests;
 
-use crate::{Spelling, Style};
+use crate::{Offers, Spelling, Style};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_schema::{Dialect, Document, Position, SchemaError, checked};
 use crossfeed_wire::Pointer;
@@ -85,6 +85,32 @@ pub enum Notice {
 /// assert_eq!(shown["properties"]["_refs"]["type"], "object");
 /// ```
 pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritten, SchemaError> {
+    rewrite_with(own, style, spelling, Offers::default())
+}
+
+/// [`rewrite`] with what references offer besides.
+///
+/// # Errors
+///
+/// Those of [`rewrite`].
+///
+/// ```
+/// use crossfeed_tools::{Offers, Spelling, Style, rewrite_with};
+/// use serde_json::json;
+///
+/// let own = json!({"type": "object", "properties": {"url": {"type": "string"}}});
+/// let offers = Offers::default().with_artifacts(false);
+/// let shown = rewrite_with(&own, Style::Refs, Spelling::Underscore, offers)?.schema;
+/// let entry = &shown["properties"]["_refs"]["additionalProperties"];
+/// assert!(entry["properties"].get("_artifact").is_none());
+/// # Ok::<(), crossfeed_schema::SchemaError>(())
+/// ```
+pub fn rewrite_with(
+    own: &Value,
+    style: Style,
+    spelling: Spelling,
+    offers: Offers,
+) -> Result<Rewritten, SchemaError> {
     let (dialect, index) = checked(own)?;
     let listed = reference::listed(own);
     let mut resources = index.resources.iter().map(|resource| resource.at.as_str());
@@ -111,6 +137,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
     };
     let mut rewriter = Rewriter {
         root: own,
+        offers,
         dialect,
         features: Features::new(own, &index),
         moves: Moves::new(&index),

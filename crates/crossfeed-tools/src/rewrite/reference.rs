@@ -1,8 +1,8 @@
 //! The schemas of references. They mark rewritten schemas, so each is one exact value.
 
-use crate::{Spelling, Style};
+use crate::{Offers, Spelling, Style};
 use crossfeed_schema::keywords;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Where the schema of a reference stands in `$defs`, unless the tool has one of that name.
 pub(crate) const NAME: &str = "tool_reference";
@@ -13,51 +13,87 @@ pub(crate) fn anything() -> Value {
     json!({"type": ["string", "number", "boolean", "object", "array", "null"]})
 }
 
-/// A reference object, in its two shapes.
-pub(crate) fn reference(spelling: Spelling) -> Value {
-    variants(spelling, false)
+/// What stands where a reference may: with what it is said to be, and what passes as it is.
+pub(crate) fn reference(spelling: Spelling, offers: Offers) -> Value {
+    let key = |word| spelling.key(word);
+    let (tool, select) = (key("tool"), key("select"));
+    let mut properties = vec![string(&tool)];
+    if offers.artifacts {
+        properties.push(string(&key("artifact")));
+    }
+    properties.push(string(&select));
+    let about = "Part of an earlier result (_toolCallId, JMESPath). Prefer it to copying.";
+    let reference = json!({"type": "object", "properties": object(properties), "required": [tool]});
+    let literal = json!({"type": "object", "required": [key("literal")]});
+    let mut branches = vec![reference, literal];
+    if offers.templates {
+        let (template, with) = (key("template"), key("with"));
+        let properties = object([string(&template), (with.clone(), json!({"type": "object"}))]);
+        branches.push(
+            json!({"type": "object", "properties": properties, "required": [template, with]}),
+        );
+    }
+    json!({"description": about, "anyOf": branches})
 }
 
-fn variants(spelling: Spelling, closed: bool) -> Value {
-    let variant = |words: &[&str], required: &[&str]| {
-        let string = |word: &&str| (spelling.key(word), json!({"type": "string"}));
-        let properties: Map<_, _> = words.iter().map(string).collect();
-        let required: Vec<_> = required.iter().map(|word| spelling.key(word)).collect();
-        let mut schema = json!({"type": "object", "properties": properties, "required": required});
-        if closed {
-            schema["additionalProperties"] = Value::Bool(false);
-        }
-        schema
-    };
-    json!({"anyOf": [
-        variant(&["artifact", "tool", "select"], &["artifact", "tool"]),
-        variant(&["tool", "select"], &["tool"]),
-    ]})
+fn string(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({"type": "string"}))
 }
 
-/// The property that holds all references of a call, in the styles that have one.
-pub(crate) fn references(style: Style, spelling: Spelling) -> Option<Value> {
+fn object(members: impl IntoIterator<Item = (String, Value)>) -> Value {
+    Value::Object(members.into_iter().collect())
+}
+
+/// The property that holds all references of a call, in the styles that have one. Every word of it stands in every
+/// tool, so that there are few.
+pub(crate) fn references(style: Style, spelling: Spelling, offers: Offers) -> Option<Value> {
+    let about =
+        "Fills null parameters from earlier results (_toolCallId, JMESPath). Prefer it to copying.";
     match style {
         Style::Inline => None,
-        Style::Refs => Some(json!({
-            "type": "object",
-            "additionalProperties": variants(spelling, true),
-        })),
-        Style::RefsList => Some(json!({
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "to": {"type": "string"},
-                    "tool": {"type": "string"},
-                    "artifact": {"type": "string"},
-                    "select": {"type": "string"},
-                },
-                "required": ["to", "tool"],
-                "additionalProperties": false,
-            },
-        })),
+        Style::Refs => {
+            let mut properties = entry(offers, |word| spelling.key(word));
+            if offers.templates {
+                properties.push((spelling.key("with"), json!({"type": "object"})));
+            }
+            // It is open, for what the guidance alone tells of.
+            let each = json!({"type": "object", "properties": object(properties)});
+            Some(json!({"type": "object", "description": about, "additionalProperties": each}))
+        }
+        Style::RefsList => {
+            let closed = |properties: Vec<_>, required: &[&str]| {
+                json!({
+                    "type": "object",
+                    "properties": object(properties),
+                    "required": required,
+                    "additionalProperties": false,
+                })
+            };
+            let mut properties = vec![string("to")];
+            properties.extend(entry(offers, str::to_owned));
+            if offers.templates {
+                let value = ["name", "tool", "select"].map(string).to_vec();
+                let values = json!({"type": "array", "items": closed(value, &["name", "tool"])});
+                properties.push(("with".to_owned(), values));
+            }
+            // A text: a schema that takes anything is not for every provider.
+            properties.push(string("literal"));
+            let items = closed(properties, &["to"]);
+            Some(json!({"type": "array", "description": about, "items": items}))
+        }
     }
+}
+
+/// The members of an entry of a references map or list that are strings.
+fn entry(offers: Offers, key: impl Fn(&str) -> String) -> Vec<(String, Value)> {
+    let words = [
+        ("tool", true),
+        ("artifact", offers.artifacts),
+        ("select", true),
+        ("template", offers.templates),
+    ];
+    let words = words.into_iter().filter(|(_, is_offered)| *is_offered);
+    words.map(|(word, _)| string(&key(word))).collect()
 }
 
 /// The keywords that may hold the schema of a reference, the first that can.
@@ -69,12 +105,15 @@ pub(crate) fn is_defined(resource: Option<&Value>) -> bool {
         .iter()
         .flat_map(|keyword| keywords::members(resource.and_then(|own| own.get(keyword))));
     definitions.any(|(_, schema)| {
-        // Only a glance at most of them: the exact schema has one keyword.
-        let is_alike = schema
-            .as_object()
-            .is_some_and(|own| own.len() == 1 && own.contains_key("anyOf"));
-        let mut spellings = [Spelling::Dollar, Spelling::Underscore].into_iter();
-        is_alike && spellings.any(|spelling| *schema == reference(spelling))
+        // Only a glance at most of them: the exact schema has two keywords.
+        let is_alike = schema.as_object().is_some_and(|own| {
+            own.len() == 2 && own.contains_key("anyOf") && own.contains_key("description")
+        });
+        is_alike
+            && [Spelling::Dollar, Spelling::Underscore]
+                .into_iter()
+                .flat_map(|spelling| Offers::ALL.map(|offers| reference(spelling, offers)))
+                .any(|exact| exact == *schema)
     })
 }
 
@@ -85,11 +124,10 @@ pub(crate) fn listed(root: &Value) -> Option<String> {
     spellings.find_map(|spelling| {
         let key = spelling.key("refs");
         let property = properties.get(&key)?;
-        let exact = [Style::Refs, Style::RefsList].map(|style| references(style, spelling));
-        exact
-            .iter()
-            .flatten()
-            .any(|exact| exact == property)
-            .then_some(key)
+        let mut exact = [Style::Refs, Style::RefsList]
+            .into_iter()
+            .flat_map(|style| Offers::ALL.map(|offers| references(style, spelling, offers)))
+            .flatten();
+        exact.any(|exact| exact == *property).then_some(key)
     })
 }

@@ -11,7 +11,7 @@ use super::{
     reads::carries_header,
     reference::{anything, references},
 };
-use crate::{Spelling, Style};
+use crate::{Offers, Spelling, Style};
 use crossfeed_schema::{
     Dialect, Patterns,
     keywords::{self, Step},
@@ -35,7 +35,7 @@ impl<'s> Rewriter<'s> {
     pub(super) fn root(&mut self, style: Style, spelling: Spelling) -> (Value, Option<String>) {
         let root: &'s Value = self.root;
         let Value::Object(object) = root else {
-            return boolean_root(style, spelling);
+            return boolean_root(style, spelling, self.offers);
         };
         let members = Merge::new(self.root, self.moves.index(), self.dialect)
             .members(self.root, "")
@@ -123,7 +123,7 @@ impl<'s> Rewriter<'s> {
             .find(|spelling| is_free(&spelling.key("refs")))?;
         Some(ReferencesProperty {
             key: spelling.key("refs"),
-            schema: references(style, spelling)?,
+            schema: references(style, spelling, self.offers)?,
         })
     }
 
@@ -322,9 +322,9 @@ impl<'s> Rewriter<'s> {
 
 /// The root of a tool whose schema is `true` or `false`: it says nothing of parameters, and what it
 /// says of all arguments is the validator's to keep.
-fn boolean_root(style: Style, spelling: Spelling) -> (Value, Option<String>) {
+fn boolean_root(style: Style, spelling: Spelling, offers: Offers) -> (Value, Option<String>) {
     let mut out = json!({"type": "object"});
-    let key = references(style, spelling).map(|schema| {
+    let key = references(style, spelling, offers).map(|schema| {
         let key = spelling.key("refs");
         out["properties"] = json!({key.clone(): schema});
         key

@@ -8,7 +8,7 @@ mod said;
 use super::{RenderOptions, Rendered, ShownHints};
 use crate::{ContextOptions, Engine, EngineOptions, Failure, StripPolicy, ToolResult};
 use crossfeed_tokens::TokenCounter;
-use crossfeed_tools::Spelling;
+use crossfeed_tools::{Spelling, Style};
 use crossfeed_wire::{CallId, Scope};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -530,11 +530,26 @@ fn options_hold() {
         stripped.contains("\n{\"items\":[\"some text\","),
         "{stripped}"
     );
-    let (_, spelled) = shown(options.with_spelling(Spelling::Underscore));
-    assert!(
-        spelled.contains("a reference like {\"_tool\":\"c\",\"_select\""),
-        "{spelled}"
-    );
+    for (style, reference, place) in [
+        (Style::Inline, r#"{"_tool":"c","_select":"items["#, "\"}"),
+        (
+            Style::Refs,
+            r#"{"_tool":"c","_select":"items["#,
+            "\"} in `_refs`",
+        ),
+        (
+            Style::RefsList,
+            r#"{"tool":"c","select":"items["#,
+            "\"} in `_refs`",
+        ),
+    ] {
+        let options = options.clone().with_spelling(Spelling::Underscore);
+        let (_, spelled) = shown(options.with_style(style));
+        let line = spelled.lines().next().unwrap();
+        let ends = format!("{place} gets it]");
+        let says = line.contains(&format!("a reference like {reference}")) && line.ends_with(&ends);
+        assert!(says, "{style}: {line}");
+    }
     let always = RenderOptions::default().with_hints(ShownHints::Always);
     let rendered = render(undeclared(r#"{"a": 1}"#), &always).unwrap();
     assert!(rendered.whole && rendered.json.contains("_structureHints"));

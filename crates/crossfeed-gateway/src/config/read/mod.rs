@@ -152,6 +152,8 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         prefix: fields.choice("prefix").unwrap_or_default(),
         unlisted: fields.choice("unlisted").unwrap_or_default(),
         eras: fields.choice("eras").unwrap_or_default(),
+        mutes_notices: fields.get("notices") == Some(false),
+        templates: fields.get("templates").unwrap_or_default(),
         servers,
     };
     // Editors find the schema of a file by this key.

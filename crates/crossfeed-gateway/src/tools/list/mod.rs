@@ -27,7 +27,11 @@ pub(super) use rewriter::unlisted;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
-use super::{ServerList, Tools, builtin, profile::Choice, reader::Reader};
+use super::{
+    ServerList, Tools, builtin,
+    profile::{Choice, offers},
+    reader::Reader,
+};
 use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
@@ -37,6 +41,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
+use crossfeed_tools::Offers;
 use crossfeed_wire::View;
 use futures_util::future::join_all;
 use lru::LruCache;
@@ -71,6 +76,7 @@ impl Audience {
     fn terms(&self, config: &GatewayConfig, server: usize) -> Terms {
         Terms {
             choice: choice(config, server, self),
+            offers: offers(config),
             view: self.reader.view(server),
             takes_references: self.reader.takes_references,
         }
@@ -81,6 +87,7 @@ impl Audience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) choice: Choice,
+    pub(super) offers: Offers,
     /// How results are handed out.
     pub(super) view: View,
     /// Whether tools take references from the client.
@@ -91,7 +98,9 @@ impl Terms {
     /// Adds them to a digest of what a listing depends on.
     fn add_to(self, digest: &mut Sha256) {
         digest.update(self.choice.as_str());
-        digest.update([0, u8::from(self.takes_references)]);
+        let flags = [self.takes_references, self.offers.templates].map(u8::from);
+        digest.update([0]);
+        digest.update(flags);
         digest.update(self.view.as_str());
         digest.update([0]);
     }

@@ -216,7 +216,10 @@ impl State {
         own: &[(&str, &Bytes)],
         is_over: &Stop,
     ) -> (Vec<Option<Arc<RewrittenTool>>>, SkipCounts) {
-        let base = job.terms.choice.options().with_stop(is_over.clone());
+        let base = job.terms.choice.options();
+        let base = base
+            .with_offers(job.terms.offers)
+            .with_stop(is_over.clone());
         let mut skipped = SkipCounts::default();
         let mut room = MAX_LIST_BYTES;
         let fits = own.iter().map(|(_, raw)| {

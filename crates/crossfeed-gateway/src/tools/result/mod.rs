@@ -31,7 +31,7 @@ use super::{
 use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
-    members,
+    members::{self, may_hold},
     message::{Body, BodyMember},
     metrics,
     withhold::WITHHELD_MARK,
@@ -42,7 +42,6 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_tokens::TokenCounter;
-use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, View};
 use program::Outline;
 use serde_json::Value;
@@ -77,6 +76,8 @@ pub(super) struct ResultNotes {
     pub(super) call_id: Option<String>,
     /// What is to be said besides.
     pub(super) note: Option<String>,
+    /// What the model should hear of its call.
+    pub(super) notices: Arc<[String]>,
     /// A member of `_meta` that the gateway said before.
     pub(super) keeps: Option<&'static str>,
 }
@@ -106,6 +107,8 @@ pub(super) struct Replay {
     pub(super) can_read: bool,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
+    /// What is said of the call beside its result.
+    pub(super) notices: Arc<[String]>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
 }
@@ -200,11 +203,17 @@ impl RecordedCall {
                 let is_kept = noted(recorded);
                 let figures = shared.tools.figures.server(show.offered.server);
                 figures.result(metrics::ResultOutcome::Failed);
-                if is_cut && is_kept {
+                let cut = if is_cut && is_kept {
                     let cut = previewed(&shared, &self.replay.call_id, &show).await;
                     cut.flatten().map(Body::from)
                 } else {
                     None
+                };
+                match cut {
+                    None if !show.said.notices.is_empty() => {
+                        Some(noticed_failure(result.clone(), show).await.into())
+                    }
+                    cut => cut,
                 }
             }
             Answer::Result { is_large } => {
@@ -299,6 +308,7 @@ impl Replay {
             offered: Arc::clone(&self.offered),
             said: ResultNotes {
                 call_id: Some(self.call_id.to_string()),
+                notices: Arc::clone(&self.notices),
                 ..ResultNotes::default()
             },
         }
@@ -436,6 +446,41 @@ async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     }
 }
 
+/// A result that is not kept, as it came; a failure with what is said of the call.
+pub(super) async fn pass_unkept(result: Bytes, show: Show) -> Bytes {
+    let passing = show.passing;
+    if show.said.note.is_none() || !may_hold(&result, "isError") {
+        return passthrough::on(result, passing).await;
+    }
+    let looked_at = result.clone();
+    let failed = apart(result.len(), move || {
+        Document::new(looked_at).root().is_ok_and(has_failed)
+    });
+    if failed.await {
+        noticed_failure(result, show).await
+    } else {
+        passthrough::on(result, passing).await
+    }
+}
+
+/// What a call failed with, which nothing refers to, with what is said of the call.
+async fn noticed_failure(result: Bytes, mut show: Show) -> Bytes {
+    show.said.call_id = None;
+    let came = result.clone();
+    let passing = show.passing;
+    let made = apart(result.len(), move || {
+        if show.is_for_program() {
+            return Some(program::shown(&result, &show));
+        }
+        let document = Document::new(result);
+        whole(&clean(&document, &show)?, &show).map(Bytes::from)
+    });
+    match made.await {
+        Some(made) => made,
+        None => passthrough::on(came, passing).await,
+    }
+}
+
 /// The bytes that a token has at most, on average over a text.
 const TOKEN_BYTES: usize = 16;
 
@@ -482,7 +527,10 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
 async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Option<Bytes>> {
     let session = shared.session();
     let figures = shared.tools.figures.server(show.offered.server);
-    let options = RenderOptions::default().with_spelling(Spelling::Underscore);
+    let (style, spelling) = shared.reference_style();
+    let options = RenderOptions::default()
+        .with_style(style)
+        .with_spelling(spelling);
     // What is large with its blanks is shown whole only if it is short without them.
     let options = options.with_whole_tokens(0);
     let Ok(rendered) = session.render(call_id, &options).await else {

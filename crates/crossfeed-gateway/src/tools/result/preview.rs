@@ -5,7 +5,7 @@
 
 use super::{
     Show, foreign, has_failed,
-    whole::{CONTENT, Clean, META, text_part, withheld_note},
+    whole::{CONTENT, Clean, META, meta_with_notices, notices_part, text_part, withheld_note},
 };
 use crate::{members::object, tools::builtin::READ};
 use crossfeed_json::Cursor;
@@ -33,12 +33,18 @@ pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<
         let said = json!({internal::TOOL_CALL_ID: call_id, "_crossfeedNote": how});
         parts.push(text_part(&said.to_string()));
     }
+    parts.extend(notices_part(show));
     let content = format!("[{}]", parts.join(","));
     // Of all others the preview says that they are not shown.
-    let kept = [META, "resultType", "isError"];
-    let kept = kept.map(|key| Some((key, root.get(key)?.raw())));
+    let meta = meta_with_notices(root, show);
+    let own = |key| Some(root.get(key)?.raw());
+    let kept = [
+        (META, meta.as_deref().or_else(|| own(META))),
+        ("resultType", own("resultType")),
+        ("isError", own("isError")),
+    ];
     let mut members = vec![(CONTENT, content.as_bytes())];
-    members.extend(kept.into_iter().flatten());
+    members.extend(kept.into_iter().filter_map(|(key, own)| Some((key, own?))));
     Some(object(&members).into())
 }
 

@@ -9,7 +9,7 @@
 use super::{
     ResultNotes, Show,
     passthrough::with_object,
-    whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
+    whole::{CONTENT, META, NOTICES, OURS, STRUCTURED, is_claim},
 };
 use crate::{
     members::{may_hold, members_of, object},
@@ -17,6 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, quoted};
+use serde_json::json;
 use std::ops::Range;
 
 /// The members of which only the kind is looked at.
@@ -28,7 +29,6 @@ const KEYS_OF_META: usize = 256;
 const STATE: &str = "requestState";
 /// What the gateway says beside a result.
 const CALL_ID: &str = "dev.crossfeed/callId";
-const NOTICES: &str = "dev.crossfeed/notices";
 
 /// Where the members of a result are.
 pub(super) struct Outline {
@@ -84,8 +84,9 @@ impl Outline {
 
     /// How many bytes [`shown_by`] writes at most; none where it writes all of the result anew.
     pub(super) fn bytes_written(&self, show: &Show) -> Option<usize> {
-        let said = [show.said.call_id.as_deref(), show.said.note.as_deref()];
-        let said = said.into_iter().flatten().map(|text| quoted(text).len());
+        let said = [show.said.call_id.as_ref(), show.said.note.as_ref()];
+        let said = said.into_iter().flatten().chain(&*show.said.notices);
+        let said = said.map(|text| quoted(text).len() + 1);
         let written = said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + KEYS_OF_META;
         (!self.is_odd(show)).then_some(written)
     }
@@ -153,8 +154,9 @@ fn with_said(result: &Bytes, outline: &Outline, said: &ResultNotes, withholds: b
     if let Some(id) = &said.call_id {
         ours.push((CALL_ID, quoted(id)));
     }
-    if let Some(notice) = &said.note {
-        ours.push((NOTICES, format!("[{}]", quoted(notice))));
+    let notices: Vec<_> = said.note.iter().chain(&*said.notices).collect();
+    if !notices.is_empty() {
+        ours.push((NOTICES, json!(notices).to_string()));
     }
     let is_claim = |key: &str| is_claim(key, withholds) && said.keeps != Some(key);
     let mut changes = Vec::new();
@@ -218,12 +220,22 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn said(result: &str, call_id: Option<&str>, notice: Option<&str>) -> String {
+    fn said(result: &str, call_id: Option<&str>, note: Option<&str>) -> String {
+        all_said(result, call_id, note, &[])
+    }
+
+    fn all_said(
+        result: &str,
+        call_id: Option<&str>,
+        note: Option<&str>,
+        notices: &[&str],
+    ) -> String {
         let result = Bytes::from(result.to_owned());
         let outline = Outline::from_result(&result).unwrap();
         let said = ResultNotes {
             call_id: call_id.map(str::to_owned),
-            note: notice.map(str::to_owned),
+            note: note.map(str::to_owned),
+            notices: notices.iter().map(|notice| (*notice).to_owned()).collect(),
             keeps: None,
         };
         let with = over(&result, &with_said(&result, &outline, &said, false));
@@ -261,6 +273,11 @@ mod tests {
         assert_eq!(
             noted,
             r#"{"content":[],"_meta":{"dev.crossfeed/notices":["not kept"]}}"#
+        );
+        let noted = all_said(r#"{"content":[]}"#, None, Some("not kept"), &["a", "b"]);
+        assert_eq!(
+            noted,
+            r#"{"content":[],"_meta":{"dev.crossfeed/notices":["not kept","a","b"]}}"#
         );
         let plain = r#"{"content":[], "_meta":{"b":[2]}}"#;
         assert_eq!(said(plain, None, None), plain);

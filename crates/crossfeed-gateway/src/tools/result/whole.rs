@@ -4,7 +4,11 @@
 //! Structured content that does not conform to what is listed becomes a text.
 
 use super::{Show, foreign};
-use crate::{members::may_hold, withhold::WITHHELD_MARK};
+use crate::{
+    members::{may_hold, object, with_members},
+    withhold::WITHHELD_MARK,
+};
+use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -15,6 +19,10 @@ pub(super) const STRUCTURED: &str = "structuredContent";
 pub(super) const META: &str = "_meta";
 /// Keys of `_meta` that only a gateway may write.
 pub(super) const OURS: &str = "dev.crossfeed/";
+/// What the gateway says beside a result, in its `_meta`.
+pub(super) const NOTICES: &str = "dev.crossfeed/notices";
+/// What it says of the call, where a model reads it.
+const SHOWN_NOTICES: &str = "_crossfeedNotices";
 
 /// Whether only the gateway may say a member of `_meta`, and did not. That something was withheld, it
 /// said before the result came here, of servers with `withholds`.
@@ -108,8 +116,14 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     let own = root.get(STRUCTURED);
     let mut text = clean.text.clone();
     let mut put = Vec::new();
-    if let (Some(own), Some(id), false) = (own, &show.said.call_id, show.offered.has_page) {
-        edits.put(own, internal::TOOL_CALL_ID, quoted(id));
+    if let Some(own) = own.filter(|own| own.kind() == Kind::Object && !show.offered.has_page) {
+        let id = show.said.call_id.as_deref().map(quoted);
+        let said = [(internal::TOOL_CALL_ID, id), (SHOWN_NOTICES, notices(show))];
+        let said: Vec<_> = said
+            .into_iter()
+            .filter_map(|(key, own)| Some((key, own?)))
+            .collect();
+        edits.set_members(own, &said);
     }
     let content = root.get(CONTENT).filter(|own| own.kind() == Kind::Array);
     let parts = content.and_then(Cursor::len).unwrap_or_default();
@@ -134,11 +148,36 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
         match (content, content.and_then(|content| content.items().last())) {
             (_, Some(last)) => edits.insert_behind(last, format!(",{added}")),
             (Some(content), None) => edits.replace(content, format!("[{added}]")),
-            (None, None) => put.push((CONTENT, format!("[{added}]"))),
+            (None, None) => put.push((CONTENT, format!("[{added}]").into())),
         }
+    }
+    if let Some(meta) = meta_with_notices(root, show) {
+        put.push((META, meta));
     }
     edits.set_members(root, &put);
     Some(edits.done().into_owned())
+}
+
+/// What the gateway says of the call, as JSON.
+fn notices(show: &Show) -> Option<String> {
+    let notices = &*show.said.notices;
+    (!notices.is_empty()).then(|| json!(notices).to_string())
+}
+
+/// The `_meta` of a result with notices in it; none where there are none.
+pub(super) fn meta_with_notices(root: Cursor<'_>, show: &Show) -> Option<Bytes> {
+    let ours = [(NOTICES, Bytes::from(notices(show)?))];
+    let own = root.get(META).filter(|own| own.kind() == Kind::Object);
+    Some(match own {
+        Some(own) => with_members(&Bytes::copy_from_slice(own.raw()), &ours),
+        None => object(&ours),
+    })
+}
+
+/// The part of content that says notices, where nothing else is said.
+pub(super) fn notices_part(show: &Show) -> Option<String> {
+    let notices = notices(show)?;
+    Some(text_part(&format!("{{\"{SHOWN_NOTICES}\":{notices}}}")))
 }
 
 /// Whether a text part repeats the structured content, as the protocol asks servers to.
@@ -179,6 +218,9 @@ fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> O
     }
     if let Some(note) = note {
         said.insert("_crossfeedNote".to_owned(), json!(note));
+    }
+    if !show.said.notices.is_empty() {
+        said.insert(SHOWN_NOTICES.to_owned(), json!(&*show.said.notices));
     }
     (!said.is_empty()).then(|| Value::Object(said).to_string())
 }

@@ -6,6 +6,8 @@ mod calls;
 mod conversations;
 mod flows;
 mod laws;
+mod notices;
+mod offered;
 mod own;
 mod refused;
 mod repeatable;

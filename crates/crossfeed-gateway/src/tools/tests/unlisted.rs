@@ -1,7 +1,7 @@
 //! Calls of tools that the client was not listed.
 
 use super::*;
-use crate::config::TokenConfig;
+use crate::{config::TokenConfig, message::Message};
 
 /// Two servers with a tool each, of which these are listed.
 async fn several(prefix: Prefix, listed: &[usize]) -> ClientTools {
@@ -32,6 +32,36 @@ async fn the_only_server_judges_what_it_did_not_list() {
     );
     let result = returned(&client, "hidden", json!({"content": []})).await;
     assert_eq!(result, json!({"content": []}));
+}
+
+/// What the only server refuses by itself names the nearest tools, and stays what it is.
+#[tokio::test]
+async fn what_the_only_server_does_not_know_leads_to_what_it_has() {
+    let client = one().await;
+    let note = r#"{"_crossfeedNote":"\"serch\" is not listed: did you mean `search`, `fetch`, `secret`?"}"#;
+    let said = json!({"type": "text", "text": "Unknown tool: serch"});
+    let result = json!({"content": [said], "isError": true});
+    let shown = returned(&client, "serch", result).await;
+    let advised = json!({"type": "text", "text": note});
+    assert_eq!(shown, json!({"content": [said, advised], "isError": true}));
+    // It has the tool all the same.
+    let result = json!({"content": [said]});
+    assert_eq!(returned(&client, "serch", result.clone()).await, result);
+
+    for (name, expected) in [
+        (
+            "serch",
+            "Unknown tool; \"serch\" is not listed: did you mean `search`, `fetch`, `secret`?",
+        ),
+        ("x", "Unknown tool"),
+    ] {
+        let forward = forward(&client, params(name, json!({}))).await;
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool","data":[1.50]}}"#;
+        let message = Message::parse(Bytes::from(error)).unwrap();
+        let answer = forward.pending.answer(message).await;
+        let expected = error.replace("\"Unknown tool\"", &json!(expected).to_string());
+        assert_eq!(answer.to_bytes(), Bytes::from(expected));
+    }
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ fn what_stands_where_only_a_reference_finds_it_counts() {
         .as_str()
         .unwrap();
     let reference = found.pointer(address.trim_start_matches('#')).unwrap();
-    assert_eq!(reference["anyOf"][1]["required"], json!(["_tool"]));
+    assert_eq!(reference["anyOf"][0]["required"], json!(["_tool"]));
 }
 
 #[test]

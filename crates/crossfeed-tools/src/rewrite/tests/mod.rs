@@ -1,5 +1,5 @@
-use super::{Notice, rewrite};
-use crate::Style;
+use super::{Notice, rewrite, rewrite_with};
+use crate::{Offers, Spelling, Style};
 use crossfeed_schema::{SchemaError, check};
 use serde_json::{Value, json};
 
@@ -222,7 +222,7 @@ fn names_of_the_tool_are_never_shadowed() {
         .as_str()
         .unwrap();
     let reference = found.pointer(address.trim_start_matches('#')).unwrap();
-    assert_eq!(reference["anyOf"][1]["required"], json!(["_tool"]));
+    assert_eq!(reference["anyOf"][0]["required"], json!(["_tool"]));
 }
 
 #[test]
@@ -253,9 +253,19 @@ fn the_root_admits_our_property() {
     let arguments = json!({"a": null, "_refs": {"a": {"_tool": "call_1"}}});
     assert!(judge.is_valid(&arguments), "{found}");
     assert!(!judge.is_valid(&json!({"a": "b", "c": 1})));
-    assert!(
-        !judge.is_valid(&json!({"a": null, "_refs": {"a": {"_tool": "call_1", "_default": 1}}}))
-    );
+    for (entry, fits) in [
+        (json!({"_tool": "call_1", "_default": 1}), true),
+        (json!({"_literal": "call_1.a"}), true),
+        (
+            json!({"_template": "{a}", "_with": {"a": {"_tool": "call_1"}}}),
+            true,
+        ),
+        (json!({"_tool": 7}), false),
+        (json!("call_1"), false),
+    ] {
+        let arguments = json!({"a": null, "_refs": {"a": entry}});
+        assert_eq!(judge.is_valid(&arguments), fits, "{arguments}");
+    }
 }
 
 #[test]
@@ -312,4 +322,59 @@ fn what_is_no_schema_is_an_error() {
     assert!(matches!(error, Err(SchemaError::Invalid { .. })));
     let shown = shown(&json!(true), Style::Refs);
     assert_eq!(shown["type"], "object");
+}
+
+/// Whatever references offer, every style admits what it offers and literals, and knows its own forms again.
+#[test]
+fn what_is_offered_is_admitted() {
+    let own = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
+    for (style, offers) in Style::ALL
+        .into_iter()
+        .flat_map(|style| Offers::ALL.map(|offers| (style, offers)))
+    {
+        let rewritten = rewrite_with(&own, style, Spelling::Underscore, offers).unwrap();
+        for again in Offers::ALL {
+            let again = rewrite_with(&rewritten.schema, style, Spelling::Underscore, again);
+            assert_eq!(again.unwrap().schema, rewritten.schema);
+        }
+        let text = rewritten.schema.to_string();
+        assert_eq!(text.contains("artifact"), offers.artifacts, "{text}");
+        assert_eq!(text.contains("template"), offers.templates, "{text}");
+        assert_eq!(text.matches("_toolCallId").count(), 1, "{text}");
+        let judge = jsonschema::validator_for(&rewritten.schema).unwrap();
+        let entry = |entry: Value| match style {
+            Style::Inline => json!({"a": entry}),
+            Style::Refs => json!({"a": null, "_refs": {"a": entry}}),
+            Style::RefsList => {
+                let members = entry.as_object().unwrap().iter();
+                let own = members.map(|(key, value)| (key.replacen('_', "", 1), value.clone()));
+                let mut own: serde_json::Map<_, _> = own.collect();
+                own.insert("to".to_owned(), json!("a"));
+                json!({"a": null, "_refs": [own]})
+            }
+        };
+        let mut admitted = vec![
+            json!({"_tool": "call_1"}),
+            json!({"_tool": "call_1", "_select": "a"}),
+            json!({"_literal": "call_1.a"}),
+        ];
+        if offers.artifacts {
+            admitted.push(json!({"_tool": "call_1", "_artifact": "x", "_select": "a"}));
+        }
+        if offers.templates {
+            let with = match style {
+                Style::RefsList => json!([{"name": "b", "tool": "call_1", "select": "b"}]),
+                _ => json!({"b": {"_tool": "call_1", "_select": "b"}}),
+            };
+            admitted.push(json!({"_template": "see {b}", "_with": with}));
+        }
+        for written in admitted {
+            let arguments = entry(written);
+            assert!(
+                judge.is_valid(&arguments),
+                "{style} {offers:?}: {arguments}"
+            );
+        }
+        assert!(!judge.is_valid(&entry(json!({"_tool": 7}))), "{style}");
+    }
 }
