@@ -137,7 +137,8 @@ fn blank_before(tokens: &Tokens<'_>, index: usize) -> &'static str {
 
 /// A literal whose content is a word and not valid JSON becomes a string; quotes inside its backticks go.
 ///
-/// A literal that begins like a JSON string, list or object is left alone, and so is one that is the whole expression.
+/// A literal that begins like a JSON string, list or object is left alone, and so are a template of JavaScript
+/// and one that is the whole expression.
 pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, _, index| {
         if tokens.kind(index) != Kind::Literal || tokens.len() == 1 {
@@ -148,6 +149,7 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Strin
         };
         let content = content.replace("\\`", "`");
         if content.trim_start().starts_with(['"', '[', '{'])
+            || content.contains("${")
             || is_json(&content)
             || is_number(content.trim())
         {

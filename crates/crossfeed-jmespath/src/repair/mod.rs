@@ -232,6 +232,7 @@ type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 /// The rules in order: no rule creates work for an earlier one.
 const RULES: [(Rule, Apply); 19] = [
     (Rule::Wrapping, path::wrapping),
+    (Rule::Comma, call::commas),
     (Rule::TypeSuffix, path::type_suffix),
     (Rule::StringSubscript, path::string_subscript),
     (Rule::DottedSubscript, path::dotted_subscript),
@@ -249,35 +250,42 @@ const RULES: [(Rule, Apply); 19] = [
     (Rule::QuotedArgument, call::quoted_argument),
     (Rule::UnquotedKey, path::unquoted_key),
     (Rule::NegatedPath, path::negated_path),
-    (Rule::Comma, call::commas),
 ];
+
+/// How often an expression is translated and repaired at most.
+const MAX_ROUNDS: usize = 3;
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.
 fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
-    let mut rules = RULES.into_iter();
-    if reading.choice.translated
-        && let Some((rule, after)) =
-            dialect::translated(&Tokens::new(&text), reading.has_key, reading.choice.flipped)
-    {
+    let mut apply = |rule, text: &mut String, after: String| {
         repairs.push(Repair {
             rule,
-            before: text,
-            after: after.clone(),
+            before: std::mem::replace(text, after.clone()),
+            after,
         });
-        text = after;
-    }
-    loop {
+    };
+    // What the rules put right may be readable as another language.
+    for round in 0..MAX_ROUNDS {
         let tokens = Tokens::new(&text);
-        let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, reading)?)));
-        let Some((rule, after)) = changed else { break };
-        repairs.push(Repair {
-            rule,
-            before: text,
-            after: after.clone(),
-        });
-        text = after;
+        let translated = if round > 0 || reading.choice.translated {
+            dialect::translated(&tokens, reading.has_key, reading.choice.flipped)
+        } else {
+            None
+        };
+        match translated {
+            Some((rule, after)) => apply(rule, &mut text, after),
+            None if round > 0 => break,
+            None => {}
+        }
+        let mut rules = RULES.into_iter();
+        loop {
+            let tokens = Tokens::new(&text);
+            let changed = rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, reading)?)));
+            let Some((rule, after)) = changed else { break };
+            apply(rule, &mut text, after);
+        }
     }
     Candidate {
         expression: text,

@@ -297,6 +297,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 | Query::Field(..)
                 | Query::Index(..)
                 | Query::Each(_)
+                | Query::Values(_)
                 | Query::Flat(_)
                 | Query::Filter(..)
                 | Query::Slice(..)
@@ -530,7 +531,6 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     /// `[]`: all items for jq, else a list made flat.
     fn spread(&mut self, value: Value) -> Value {
         let query = if self.is(Dialect::Jq) && self.flipped {
-            self.odd(Rule::Jq);
             Query::Values(value.query.into())
         } else if self.is(Dialect::Jq) && !value.stream {
             Query::Each(value.query.into())
@@ -1048,7 +1048,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 self.piped()?
             } else {
                 // `{name}` names a member of the item.
-                if matches!(self.scopes.last(), Some(Scope::Variable(_))) {
+                if is_raw || matches!(self.scopes.last(), Some(Scope::Variable(_))) {
                     return None;
                 }
                 self.at += 1;
