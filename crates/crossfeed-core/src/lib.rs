@@ -61,7 +61,7 @@ pub use error::{
 pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
-pub use lineage::{LineageEntry, ReferenceSource};
+pub use lineage::{LineageEntry, ReferenceRepair, ReferenceSource};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};

@@ -8,7 +8,7 @@
 //! - Where all was taken as it was written, there is none.
 
 use crate::{
-    lineage::LineageEntry,
+    lineage::{LineageEntry, ReferenceRepair},
     select::{Notice, SelectReport, masked_selector},
     validate::TypeRepair,
 };
@@ -62,6 +62,10 @@ pub(crate) fn notices(
 
 /// Something that was not taken as it was written.
 enum Slip<'a> {
+    Reference {
+        repair: &'a ReferenceRepair,
+        link: &'a LineageEntry,
+    },
     Repaired {
         written: &'a str,
         report: &'a SelectReport,
@@ -85,14 +89,24 @@ impl<'a> Slip<'a> {
         let repaired = repaired.map(|(written, report)| Self::Repaired { written, report });
         let notice = selected.and_then(|(_, report)| report.notice.as_ref());
         let ignored = link.ignored.iter();
-        repaired
+        let reference = link.repair.as_ref();
+        let reference = reference.map(|repair| Self::Reference { repair, link });
+        reference
             .into_iter()
+            .chain(repaired)
             .chain(ignored.map(move |key| Self::Ignored { key, link }))
             .chain(notice.map(move |notice| Self::Empty { notice, link }))
     }
 
     fn line(&self, reader: Reader) -> String {
         match (self, reader) {
+            (Self::Reference { repair, .. }, Reader::Model) => {
+                let (written, read) = (short(&repair.written), short(&repair.read));
+                format!("repaired: `{written}` read as `{read}`")
+            }
+            (Self::Reference { link, .. }, Reader::Log) => {
+                format!("repaired: the reference at {}", short(link.at.as_str()))
+            }
             (Self::Repaired { written, report }, Reader::Model) => {
                 let (written, read) = (short(written.trim()), short(&report.evaluated));
                 format!("repaired: `{written}` read as `{read}`")
@@ -199,6 +213,12 @@ mod tests {
             json!({"n": reference("items[3].id")}),
             &["converted: /n from number to string"],
             &["converted: /n from number to string"],
+        )
+        .await;
+        check(
+            json!({"a": "{{call_1.items[0].city}}"}),
+            &[r#"repaired: `{{call_1.items[0].city}}` read as `{"$tool":"call_1","$select":"items[0].city"}`"#],
+            &["repaired: the reference at /a"],
         )
         .await;
         let mut noted = reference("items[0].id");

@@ -26,4 +26,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub use crossfeed_core::{LineageEntry, ReferenceSource, RepairScope, SplicedJson, TypeRepair};
+pub use crossfeed_core::{
+    LineageEntry, ReferenceRepair, ReferenceSource, RepairScope, SplicedJson, TypeRepair,
+};
