@@ -185,13 +185,16 @@ fn an_empty_list_is_an_answer_with_a_notice() {
         "[]\n",
         "notice: the filter refused every one of 2 items; try: items\n",
     );
+    // One that could not have been otherwise is none.
     check(
-        &["select", "items[*].link", "--explain"],
+        &["select", "items[*].link"],
         ITEMS,
-        0,
-        "[]\n",
-        "view: canonical\n\
-         notice: none of 2 items has the field; try: items[0].url, items[0].score\n",
+        1,
+        "",
+        "error[select.matched_nothing]: selector `items[*].link` matched nothing\n\
+         why: no item has `link`; `url` exists\n\
+         found: {items: [{url: string(2), score: number}](len=2)}\n\
+         try: items[*].url, items[*].score\n",
     );
 }
 

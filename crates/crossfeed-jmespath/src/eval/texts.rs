@@ -271,8 +271,9 @@ mod tests {
             ("ab".repeat(1 << 14), r"[a-b]*a[ab]{900}c"),
             ("ab".repeat(1 << 14), r"[a-b]*a([ab]{30}){30}c"),
         ] {
-            let found = outcome(&text, &format!("match(@, '{pattern}')"));
-            assert!(matches!(found, Err(EvalError::TooCostly(_)) | Ok(_)));
+            if let Err(EvalError::Type(error)) = outcome(&text, &format!("match(@, '{pattern}')")) {
+                assert!(error.to_string().contains("too large"), "{error}");
+            }
         }
         assert!(outcome(&"\n".repeat(1 << 22), "lines(@)").is_err());
         assert!(began.elapsed().as_secs() < 60);

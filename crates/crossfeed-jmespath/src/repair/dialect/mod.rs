@@ -40,7 +40,7 @@ impl Dialect {
 ///
 /// ```
 /// # use crossfeed_jmespath::{Dialect, repair::foreign};
-/// let found = foreign("[.items[] | .url | ascii_downcase]", &|_| false).unwrap();
+/// let found = foreign(".items[] | .url | ascii_downcase", &|_| false).unwrap();
 /// assert_eq!(found.dialect, Dialect::Jq);
 /// assert_eq!(found.understood.as_deref(), Some("items[*].url"));
 /// assert!(foreign("items[*].url", &|_| false).is_none());
