@@ -30,7 +30,7 @@ pub enum WhyEmpty {
 ///
 /// # Errors
 ///
-/// As [`evaluate`].
+/// As [`evaluate`](super::evaluate).
 pub fn why_empty<'a>(
     expression: &'a Expression,
     value: &View<'a>,
