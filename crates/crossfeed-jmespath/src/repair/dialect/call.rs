@@ -332,11 +332,7 @@ pub(super) fn method(
         },
         ("get", [Argument::Value(name), Argument::Value(default)]) => {
             let path = after(subject, named(text_of(&name.query)?)?)?;
-            Some(Query::Binary(
-                Operator::Or,
-                path.into(),
-                default.query.clone().into(),
-            ))
+            Some(path.or_default(default.query.clone()))
         }
         ("map" | "collect" | "pluck", [one]) => {
             let each = each(one)?;
@@ -380,9 +376,8 @@ pub(super) fn method(
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
         }
-        // An empty list is false.
         ("test", [Argument::Value(pattern)]) if dialect == Some(Dialect::Jq) => {
-            Some(Query::Call("match", vec![subject, pattern.query.clone()]))
+            Some(subject.matches(pattern.query.clone()))
         }
         ("startswith", [Argument::Value(part)]) => Some(Query::Call(
             "starts_with",

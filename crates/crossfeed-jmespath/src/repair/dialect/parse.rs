@@ -338,22 +338,37 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         self.path_on(stage, self.at)
     }
 
+    /// A value and what stands for it where it is missing: `//` of jq, `??` of JavaScript.
     fn either(&mut self) -> Option<Value> {
-        let mut left = self.both()?;
+        let mut left = self.any()?;
         loop {
             let is_alternative = match self.dialect {
                 Some(Dialect::Jq) => self.eat_pair("/"),
                 Some(Dialect::JavaScript) => self.eat_pair("?"),
                 _ => false,
             };
-            if is_alternative {
-                self.odd(Rule::Jq);
-            }
-            if !is_alternative && !self.eat(Kind::Or) && !self.eat_word("or") {
+            if !is_alternative {
                 return Some(left);
             }
+            self.odd(Rule::Jq);
+            let right = self.right(&left, Self::any)?;
+            // jq does not take `false` either.
+            let is_condition = self.is(Dialect::Jq)
+                && (left.query.is_condition() || right.query == Query::literal("true"));
+            left = Value::one(if is_condition {
+                Query::Binary(Operator::Or, left.query.into(), right.query.into())
+            } else {
+                left.query.or_default(right.query)
+            });
+        }
+    }
+
+    fn any(&mut self) -> Option<Value> {
+        let mut left = self.both()?;
+        while self.eat(Kind::Or) || self.eat_word("or") {
             left = self.operation(Operator::Or, left, Self::both)?;
         }
+        Some(left)
     }
 
     fn both(&mut self) -> Option<Value> {
@@ -370,17 +385,21 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         left: Value,
         right: fn(&mut Self) -> Option<Value>,
     ) -> Option<Value> {
-        self.fuel = self.fuel.checked_sub(1)?;
-        let right = right(self)?;
-        // jq would compare each value of a stream with each of the other.
-        if self.is(Dialect::Jq) && (left.stream || right.stream) {
-            return None;
-        }
+        let right = self.right(&left, right)?;
         Some(Value::one(Query::Binary(
             operator,
             left.query.into(),
             right.query.into(),
         )))
+    }
+
+    /// The right operand of an operator.
+    fn right(&mut self, left: &Value, read: fn(&mut Self) -> Option<Value>) -> Option<Value> {
+        self.fuel = self.fuel.checked_sub(1)?;
+        let right = read(self)?;
+        // jq would combine each value of a stream with each of the other.
+        let streams = left.stream || right.stream;
+        (!self.is(Dialect::Jq) || !streams).then_some(right)
     }
 
     /// Python's `not`, which binds looser than a comparison.
@@ -393,7 +412,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if let Some(pattern) = self.pattern() {
             self.odd(Rule::JsonPath);
             let pattern = Query::Constant(string(&pattern?));
-            return Some(Value::one(Query::Call("match", vec![left.query, pattern])));
+            return Some(Value::one(left.query.matches(pattern)));
         }
         let Some(operator) = self.comparator() else {
             return self.membership(left);
@@ -851,10 +870,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     fn word(&mut self) -> Option<Value> {
         let text = self.text(0);
+        let is_constant = self.dialect.is_some() || !(self.has_key)(text);
         let constant = match text {
             "true" | "false" | "null" => Some(text),
-            "True" if self.dialect.is_some() => Some("true"),
-            "False" if self.dialect.is_some() => Some("false"),
+            "True" if is_constant => Some("true"),
+            "False" if is_constant => Some("false"),
             "None" | "undefined" | "nil" if self.dialect.is_some() => Some("null"),
             _ => None,
         };

@@ -77,6 +77,54 @@ impl Query {
         Self::Binary(Operator::Comparison(operator), self.into(), other.into())
     }
 
+    /// The first of two that is there.
+    pub(super) fn or_default(self, default: Self) -> Self {
+        let mut values = match self {
+            Self::Call("not_null", values) => values,
+            other => vec![other],
+        };
+        values.push(default);
+        Self::Call("not_null", values)
+    }
+
+    /// Whether it gives `true` or `false`.
+    pub(super) fn is_condition(&self) -> bool {
+        match self {
+            Self::Not(_) | Self::Binary(..) => true,
+            Self::Call(name, _) => matches!(*name, "contains" | "starts_with" | "ends_with"),
+            _ => false,
+        }
+    }
+
+    /// Whether a text has a match of a pattern.
+    pub(super) fn matches(self, pattern: Self) -> Self {
+        let found = Self::Call("match", vec![self, pattern]);
+        Self::Call("length", vec![found]).compare(">", Self::literal("0"))
+    }
+
+    /// What is true where this is: an empty list of matches is false.
+    fn as_condition(&self) -> Self {
+        match self {
+            Self::Binary(Operator::Comparison(">"), counted, zero)
+                if **zero == Self::literal("0") =>
+            {
+                match &**counted {
+                    Self::Call("length", list) => match list.as_slice() {
+                        [found @ Self::Call("match", _)] => found.clone(),
+                        _ => self.clone(),
+                    },
+                    _ => self.clone(),
+                }
+            }
+            Self::Binary(operator @ (Operator::Or | Operator::And), left, right) => {
+                let [left, right] = [left, right].map(|side| Box::new(side.as_condition()));
+                Self::Binary(*operator, left, right)
+            }
+            Self::Not(inner) => inner.as_condition().not(),
+            other => other.clone(),
+        }
+    }
+
     pub(super) fn literal(json: &str) -> Self {
         Self::Constant(format!("`{json}`"))
     }
@@ -115,9 +163,13 @@ enum Begins {
 struct Written {
     text: String,
     level: Level,
+    /// How tightly the last stage of a pipe binds; of anything else, its level.
+    last: Level,
     begins: Begins,
     /// How many list projections are going on, one in another.
     projections: usize,
+    /// Whether the innermost of them is over a list to which nothing has been added: what goes on needs `[*]`.
+    is_list: bool,
 }
 
 impl Written {
@@ -125,13 +177,22 @@ impl Written {
         Self {
             text,
             level,
+            last: level,
             begins,
             projections: 0,
+            is_list: false,
         }
     }
 
     fn projecting(mut self, more: usize) -> Self {
         self.projections += more;
+        self
+    }
+
+    /// A list of which what follows takes each item.
+    fn listing(mut self) -> Self {
+        self.projections += 1;
+        self.is_list = true;
         self
     }
 
@@ -144,6 +205,7 @@ impl Written {
                 ..self
             };
         }
+        self.go_on();
         self.text.push('.');
         self.text.push_str(rest);
         self
@@ -158,18 +220,34 @@ impl Written {
                 ..self
             };
         }
+        self.go_on();
         self.text.push_str(subscript);
         self
     }
 
-    /// The text with all projections ended.
-    fn stopped(mut self) -> Self {
-        if self.projections > 0 {
-            self.text.push_str(" | ");
-            self.level = Level::Pipe;
-            self.projections = 0;
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.is_list) {
+            self.text.push_str("[*]");
         }
+    }
+
+    /// The text with its last list as a whole.
+    fn whole(mut self) -> Self {
+        self.projections -= usize::from(std::mem::take(&mut self.is_list));
         self
+    }
+
+    /// The text with all projections ended.
+    fn stopped(self) -> Self {
+        let mut whole = self.whole();
+        if whole.projections > 0 {
+            whole.text.push_str(" | ");
+            whole.level = Level::Pipe;
+            whole.projections = 0;
+            // A subscript follows the pipe.
+            whole.begins = Begins::Other;
+        }
+        whole
     }
 
     fn enclosed(self, level: Level) -> String {
@@ -210,21 +288,24 @@ impl Writer {
                     Query::Each(list) => self.base(list),
                     base => self.base(base),
                 };
-                let mut flat = base.subscripted("[]");
+                let mut flat = base.whole().subscripted("[]");
                 flat.projections = 1;
                 flat
             }
             Query::Filter(base, predicate, of) => {
-                let predicate = self.write(predicate).enclosed(Level::Or);
+                let predicate = self.write(&predicate.as_condition()).enclosed(Level::Or);
                 let on = self.on(base, *of);
                 on.subscripted(&format!("[?{predicate}]")).projecting(1)
             }
             Query::Sub(base, each) => self.sub(base, each),
             Query::Pipe(first, second) => {
                 let (first, second) = (self.write(first).text, self.write(second));
-                let text = format!("{first} | {}", second.text);
-                let piped = Written::new(text, Level::Pipe, Begins::Other);
-                piped.projecting(second.projections)
+                Written {
+                    text: format!("{first} | {}", second.text),
+                    level: Level::Pipe,
+                    begins: Begins::Other,
+                    ..second
+                }
             }
             Query::Call(name, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|one| self.argument(one)).collect();
@@ -293,18 +374,19 @@ impl Writer {
     /// A text that a path can go on from.
     fn base(&self, query: &Query) -> Written {
         let base = self.write(query);
-        match base.level {
-            Level::Path | Level::Pipe => base,
+        match base.last {
+            Level::Path => base,
             _ => Written::new(format!("({})", base.text), Level::Path, Begins::Other),
         }
     }
 
     /// A text that a subscript follows: on a whole list, all projections end first.
     fn on(&self, query: &Query, of: Of) -> Written {
-        match query {
+        match (query, of) {
+            (_, Of::Item) => self.base(query),
             // Each item of a list, taken whole, is the list.
-            Query::Each(list) if of == Of::Whole => self.base(list).ended(of),
-            _ => self.base(query).ended(of),
+            (Query::Each(list), Of::Whole) => self.base(list).stopped(),
+            (_, Of::Whole) => self.base(query).stopped(),
         }
     }
 
@@ -313,27 +395,27 @@ impl Writer {
         match body.begins {
             Begins::Here if body.level == Level::Path => on,
             Begins::Dotted if body.level == Level::Path => {
-                on.dotted(&body.text).projecting(body.projections)
+                let is_list = body.is_list;
+                let on = on.dotted(&body.text).projecting(body.projections);
+                Written { is_list, ..on }
             }
             Begins::Subscript if body.level == Level::Path => {
                 on.subscripted(&body.text).projecting(body.projections)
             }
-            _ if on.projections == 0 => {
-                let body = body.enclosed(Level::Or);
-                let text = if on.begins == Begins::Here {
-                    body
-                } else {
-                    format!("{} | {body}", on.text)
-                };
-                Written::new(text, Level::Pipe, Begins::Other)
-            }
+            _ if on.begins == Begins::Here => body,
+            _ if on.projections == 0 => Written {
+                text: format!("{} | {}", on.text, body.text),
+                level: Level::Pipe,
+                begins: Begins::Other,
+                ..body
+            },
             _ => {
                 let list = match base {
                     Query::Each(list) => self.write(list).text,
                     _ => on.text,
                 };
                 let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
-                Written::new(text, Level::Path, Begins::Dotted)
+                Written::new(text, Level::Path, Begins::Dotted).listing()
             }
         }
     }
@@ -345,20 +427,6 @@ impl Writer {
             return format!("@.{text}");
         }
         text
-    }
-}
-
-impl Written {
-    fn ended(self, of: Of) -> Self {
-        match of {
-            Of::Whole if self.projections > 0 => {
-                let mut stopped = self.stopped();
-                // The subscript follows the pipe.
-                stopped.begins = Begins::Other;
-                stopped
-            }
-            _ => self,
-        }
     }
 }
 

@@ -92,10 +92,10 @@ fn jq() {
             ".items | all(.score > 1)",
             "length(items[?!(score > `1`)]) == `0`",
         ),
-        (r#".items[] | .name // "x""#, "map(&name || 'x', items)"),
+        (r#".items[] | .name // "x""#, "items[*].not_null(name, 'x')"),
         ("[limit(2; .items[]) | .url]", "items[:2].url"),
         ("items[*].n | sum", "sum(items[*].n)"),
-        (r#".a // "x""#, "a || 'x'"),
+        (r#".a // "x""#, "not_null(a, 'x')"),
         (
             ".items | max_by(.score) | .url",
             "max_by(items, &score).url",
@@ -126,6 +126,79 @@ fn jq() {
         (
             r#".items | map(has("url"))"#,
             "items[*].contains(keys(@), 'url')",
+        ),
+    ]);
+}
+
+#[test]
+fn what_follows_an_operator_is_on_its_outcome() {
+    check_all(&[
+        (
+            ".response | .data // .result | .items",
+            "response | not_null(data, result).items",
+        ),
+        (
+            ".response | .data or .result | .items",
+            "(response | data || result).items",
+        ),
+        ("(.x | .a or (.b // .c))[0]", "(x | a || not_null(b, c))[0]"),
+        ("(.x | .a // .b)[0]", "x | not_null(a, b)[0]"),
+        (
+            ".user | (.nick // .real) | .name",
+            "user | not_null(nick, real).name",
+        ),
+        (".items[] | (.a // .b) | .c", "items[*].not_null(a, b).c"),
+        (".items[] | (.a or .b) | .c", "map(&a || b, items)[*].c"),
+        ("[.items[] | (.a or .b)] | .[0]", "map(&a || b, items)[0]"),
+        (
+            "items.map(x => x.a || x.b).map(x => x.c)",
+            "map(&a || b, items)[*].c",
+        ),
+        (
+            "items.map(x => x.tags.map(t => t.a || t.b))[0]",
+            "items[*].map(&a || b, tags) | [0]",
+        ),
+        ("(a || b)?.c ?? 'x'", "not_null((a || b).c, 'x')"),
+        (
+            ".items | .[0] | .link // .tags | .[0]",
+            "items[0] | not_null(link, tags)[0]",
+        ),
+    ]);
+}
+
+#[test]
+fn defaults_are_for_what_is_missing() {
+    check_all(&[
+        (
+            "items[0].get('active', True)",
+            "not_null(items[0].active, `true`)",
+        ),
+        (
+            "items[0]?.active ?? true",
+            "not_null(items[0].active, `true`)",
+        ),
+        (".a // .b // .c", "not_null(a, b, c)"),
+        // What is false is missing for jq.
+        (".active // true", "active || `true`"),
+        (".a == 1 // .b", "a == `1` || b"),
+        (".a // .b or .c", "not_null(a, b || c)"),
+    ]);
+}
+
+#[test]
+fn tests_of_patterns_are_true_or_false() {
+    check_all(&[
+        (
+            r#".items[] | .name | test("^A")"#,
+            "map(&length(match(@, '^A')) > `0`, items[*].name)",
+        ),
+        (
+            r#".items[] | select(.name | test("^A")) | .id"#,
+            "items[?match(name, '^A')].id",
+        ),
+        (
+            r#".items | map(select((.name | test("^A") | not) and .ok))"#,
+            "items[?!match(name, '^A') && ok]",
         ),
     ]);
 }
@@ -265,7 +338,7 @@ fn javascript() {
         ("(items || []).map(x => x.url)", "(items || `[]`)[*].url"),
         (
             "items.find(x => x.id === 3)?.url ?? 'none'",
-            "(items[?id == `3`] | [0].url) || 'none'",
+            "not_null(items[?id == `3`] | [0].url, 'none')",
         ),
         (
             "_.chain(items).map(x => x.url).first().value()",
@@ -368,13 +441,16 @@ fn functions_and_methods() {
         ),
         (
             "data.get('items', [])[0].get('url')",
-            "(data.items || `[]`)[0].url",
+            "not_null(data.items, `[]`)[0].url",
         ),
         ("max(items, score)", "max_by(items, &score)"),
         ("sort(items, &score)", "sort_by(items, &score)"),
         (r#"items[-1]["url"]"#, "items[-1].url"),
         ("items[0].get('url')", "items[0].url"),
-        ("items[0].get('url', 'none')", "items[0].url || 'none'"),
+        (
+            "items[0].get('url', 'none')",
+            "not_null(items[0].url, 'none')",
+        ),
         ("items[:3]", ""),
         ("items.0.url", "items[0].url"),
         ("items.0.tags.1", "items[0].tags[1]"),
@@ -615,6 +691,18 @@ enum Taken {
     Best(&'static str),
     Pairs,
     Tags,
+    /// The size of one member of each item or of the first one, or of another member where there is none.
+    EachElse(Else),
+    FirstElse(Else),
+    /// Whether each item has a score above zero, as a text.
+    Compared,
+}
+
+/// How an alternative is chosen.
+#[derive(Clone, Copy, Debug)]
+enum Else {
+    Missing,
+    False,
 }
 
 /// A query that every dialect can say.
@@ -654,6 +742,7 @@ fn condition() -> impl Strategy<Value = Condition> {
 
 fn plan() -> impl Strategy<Value = Plan> {
     let path = || select(PATHS.to_vec());
+    let other = || select(vec![Else::Missing, Else::False]);
     let taken = prop_oneof![
         Just(Taken::All),
         path().prop_map(Taken::Each),
@@ -664,6 +753,9 @@ fn plan() -> impl Strategy<Value = Plan> {
         select(vec!["max", "min"]).prop_map(Taken::Best),
         Just(Taken::Pairs),
         Just(Taken::Tags),
+        other().prop_map(Taken::EachElse),
+        other().prop_map(Taken::FirstElse),
+        Just(Taken::Compared),
     ];
     let order = proptest::option::of((select(vec!["score", "name"]), any::<bool>()));
     let lists: [&[&str]; 3] = [&["items"], &["data", "items"], &["x-items"]];
@@ -689,9 +781,11 @@ fn document() -> impl Strategy<Value = Value> {
         select(vec!["ab", "ba", "b", "c"]),
         vec(select(vec!["t", "u", "v"]), 0..3),
         0..9_i64,
+        select(vec![Value::Null, json!({"size": 9})]),
     );
-    let item = item.prop_map(|(kind, score, done, name, tags, size)| {
+    let item = item.prop_map(|(kind, score, done, name, tags, size, nick)| {
         json!({
+            "nick": nick,
             "kind": kind, "score": score, "done": done, "name": name, "tags": tags, "x-id": size,
             "meta": {"size": size, "a b": name},
         })
@@ -776,6 +870,9 @@ impl Spelling for Jmespath {
             Taken::Best(name) => stages.push(format!("{name}([*].score)")),
             Taken::Pairs => stages.push("[*].{n: name, count: length(tags)}".to_owned()),
             Taken::Tags => stages.push("[*].tags[]".to_owned()),
+            Taken::EachElse(_) => stages.push("map(&not_null(nick.size, meta.size), @)".to_owned()),
+            Taken::FirstElse(_) => stages.push("not_null([0].nick.size, [0].meta.size)".to_owned()),
+            Taken::Compared => stages.push("map(&to_string(score > `0`), @)".to_owned()),
         }
         stages.join(" | ")
     }
@@ -831,6 +928,11 @@ impl Spelling for Jq {
             Taken::Best(name) => format!(" | map(.score) | {name}"),
             Taken::Pairs => " | map({n: .name, count: (.tags | length)})".to_owned(),
             Taken::Tags => " | [.[] | .tags[]]".to_owned(),
+            Taken::EachElse(Else::Missing) => " | .[] | (.nick // .meta) | .size".to_owned(),
+            Taken::EachElse(Else::False) => " | .[] | (.nick or .meta) | .size".to_owned(),
+            Taken::FirstElse(Else::Missing) => " | .[0] | .nick // .meta | .size".to_owned(),
+            Taken::FirstElse(Else::False) => " | .[0] | .nick or .meta | .size".to_owned(),
+            Taken::Compared => " | .[] | (.score > 0) | tostring".to_owned(),
         }
     }
 }
@@ -884,8 +986,18 @@ impl Spelling for Script {
             Taken::Best(name) => return format!("Math.{name}(...{text}.map(x => x.score))"),
             Taken::Pairs => ".map(x => ({n: x.name, count: x.tags.length}))".to_owned(),
             Taken::Tags => ".flatMap(x => x.tags)".to_owned(),
+            Taken::EachElse(other) => format!(".map(x => (x.nick {} x.meta).size)", sign(*other)),
+            Taken::FirstElse(other) => format!(".map(x => x.nick {} x.meta)[0].size", sign(*other)),
+            Taken::Compared => ".map(x => x.score > 0).map(x => String(x))".to_owned(),
         };
         text + &taken
+    }
+}
+
+fn sign(other: Else) -> &'static str {
+    match other {
+        Else::Missing => "??",
+        Else::False => "||",
     }
 }
 
@@ -944,6 +1056,19 @@ impl Spelling for Python {
                 format!("[{{'n': x['name'], 'count': len(x['tags'])}} for x in {list}]")
             }
             Taken::Tags => format!("[t for x in {list} for t in x['tags']]"),
+            Taken::EachElse(Else::Missing) => {
+                format!("[x.get('nick', x['meta'])['size'] for x in {list}]")
+            }
+            Taken::EachElse(Else::False) => {
+                format!("[(x['nick'] or x['meta'])['size'] for x in {list}]")
+            }
+            Taken::FirstElse(Else::Missing) => {
+                format!("[x.get('nick', x['meta']) for x in {list}][0]['size']")
+            }
+            Taken::FirstElse(Else::False) => {
+                format!("[x['nick'] or x['meta'] for x in {list}][0]['size']")
+            }
+            Taken::Compared => format!("[str(x['score'] > 0) for x in {list}]"),
         }
     }
 }
@@ -999,6 +1124,7 @@ proptest! {
         "items", ".", "[", "]", "(", ")", "{", "}", "x", "=>", "|", "map", "filter", "select", "for", "in", "if",
         "'a'", "\"b\"", "0", "-1", ":", ",", "&", "!", "==", "&&", "and", "not", "length", "first", "sort_by", "$",
         "@", "_", "/", "?", "*", "lambda", "len", " ", ".length", "[*]", "[]", "[?", "..", "`1`", "=", "max",
+        "//", "??", "or", ".x",
     ]), 0..14)) {
         let written = words.join(if words.len() % 2 == 0 { " " } else { "" });
         for found in candidates(&written, &has_key) {
