@@ -202,6 +202,10 @@ pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
 
 fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
+        // A list of one reference is in place of it.
+        if let Some([Value::Object(only)]) = written.as_array().map(Vec::as_slice) {
+            return text(only.iter());
+        }
         // The id of a call is in place of a reference to it.
         let text = written
             .as_str()
@@ -289,6 +293,17 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
             let ids = object.values().filter_map(Value::as_str);
             let mut ids = ids.filter(|id| is_like_an_id(id));
             Some(spelling.reference(ids.next()?, Some("<JMESPath>")))
+        }
+        Malformed::UnusedName { name } => {
+            // `{{name}}` is a pair of literal braces.
+            let keys = ["$template", "_template", "template"];
+            let (key, template) = keys.iter().find_map(|key| object.get_key_value(*key))?;
+            let doubled = format!("{{{{{name}}}}}");
+            let template = template.as_str().filter(|text| text.contains(&doubled))?;
+            let mut object = object.clone();
+            let correct = template.replace("{{", "{").replace("}}", "}");
+            object.insert(key.clone(), correct.into());
+            Some(Value::Object(object).to_string())
         }
         Malformed::LiteralNotAlone(literal) => {
             let mut ids = ["$tool", "_tool"]
