@@ -477,12 +477,16 @@ fn may_be_path(bytes: &[u8]) -> bool {
     match bytes.first() {
         None => false,
         Some(first) if is_sign(first) => {
-            let behind = bytes.iter().position(|byte| !is_sign(byte));
-            let behind = behind.and_then(|at| bytes.get(at..at + 2));
-            behind.is_some_and(|behind| {
-                matches!(behind[0], b'.' | b'[' | b'#' | b':' | b'(' | b'/')
-                    && !behind[1].is_ascii_whitespace()
-            })
+            let end = bytes.iter().position(|byte| !is_sign(byte));
+            let Some((at, behind)) = end.and_then(|at| Some((at, bytes.get(at..at + 2)?))) else {
+                return false;
+            };
+            match behind[0] {
+                b'.' | b'[' | b'#' | b':' | b'(' | b'/' if !behind[1].is_ascii_whitespace() => true,
+                // `call_1: items[0]`
+                b' ' | b',' | b':' | b'?' => bytes[..at].iter().any(u8::is_ascii_digit),
+                _ => false,
+            }
         }
         // Blanks, quotes and other signs around it.
         Some(_) => true,

@@ -446,7 +446,10 @@ pub fn is_near_text(text: &str) -> bool {
 fn whole_text(text: &str) -> Option<NearReference> {
     let first = text.chars().next()?;
     if first.is_ascii_alphanumeric() || first == '_' {
-        return bare(text, text).or_else(|| called(text, text));
+        return bare(text, text)
+            .or_else(|| called(text, text))
+            .or_else(|| spoken(text, text))
+            .or_else(|| introduced(text));
     }
     if matches!(first, '{' | '$' | '<') {
         let part = Part::read(text, 0).filter(|part| part.place == (0..text.len()));
@@ -454,11 +457,18 @@ fn whole_text(text: &str) -> Option<NearReference> {
             return Some(part.near);
         }
     }
+    if let Some(near) = introduced(text) {
+        return Some(near);
+    }
     if let Some(near) = serialised(text.trim_end_matches([';', ','])) {
         return Some(near);
     }
     let inner = within_signs(text);
-    let within = inner.and_then(|inner| bare(inner, text).or_else(|| called(inner, text)));
+    let within = inner.and_then(|inner| {
+        bare(inner, text)
+            .or_else(|| called(inner, text))
+            .or_else(|| spoken(inner, text))
+    });
     within.or_else(|| {
         // `[call_1].items[0].url`
         let start = text.find(|sign: char| sign.is_ascii_alphanumeric())?;
@@ -470,9 +480,41 @@ fn whole_text(text: &str) -> Option<NearReference> {
     })
 }
 
+/// A serialised reference behind a word for one: `Reference: {"$tool": "call_1"}`.
+fn introduced(text: &str) -> Option<NearReference> {
+    const WORDS: [&str; 18] = [
+        "reference",
+        "ref",
+        "the reference",
+        "json",
+        "value",
+        "the value",
+        "result",
+        "tool result",
+        "tool reference",
+        "output",
+        "use",
+        "insert",
+        "argument",
+        "crossfeed",
+        "using",
+        "from",
+        "see",
+        "here",
+    ];
+    let (word, object) = text.split_at(text.find(['{', '`'])?);
+    let word = word.trim().trim_end_matches([':', '=']).trim_end();
+    let is_word = WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let is_object = is_word && (object.starts_with('`') || object.contains("tool"));
+    is_object.then(|| serialised(object.trim_end_matches('.')))?
+}
+
 /// A text without the quotes, brackets and signs around it.
 fn within_signs(text: &str) -> Option<&str> {
-    const AROUND: [(char, char); 10] = [
+    const AROUND: [(char, char); 13] = [
+        ('‹', '›'),
+        ('⟨', '⟩'),
+        ('【', '】'),
         ('{', '}'),
         ('[', ']'),
         ('(', ')'),
@@ -507,6 +549,42 @@ fn within_signs(text: &str) -> Option<&str> {
     (inner.len() < text.len()).then_some(inner)
 }
 
+/// `items[0].url of call_1`, `call_1: items[0].url`
+fn spoken(text: &str, written: &str) -> Option<NearReference> {
+    const JOINTS: [&str; 8] = [
+        " of ", " from ", " in ", " @ ", "@", " on ", " <- ", " for ",
+    ];
+    let is_path = |path: &str| {
+        let (first, rest) = match path.strip_prefix('[') {
+            Some(_) => ("", path),
+            None => word_of(path).map(|word| path.split_at(word.len()))?,
+        };
+        let (_, length) = Path::read(rest);
+        let is_whole = length == rest.len() && (length > 0 || first.is_empty());
+        (is_whole && !is_distinctive(first)).then(|| path.to_owned())
+    };
+    let near = |id: &str, path: &str| {
+        let is_id = word_of(id) == Some(id) && is_distinctive(id);
+        let path = is_path(path.trim().trim_matches('`')).filter(|_| is_id)?;
+        Some(NearReference::new(id, vec![Some(path)], written))
+    };
+    let joints = JOINTS.iter().filter_map(|joint| text.rsplit_once(joint));
+    let mut joints = joints.filter_map(|(path, id)| {
+        let path = path.strip_prefix("the ").unwrap_or(path);
+        near(id.trim_matches('`'), path)
+    });
+    joints.next().or_else(|| {
+        let id = word_of(text)?;
+        let behind = &text[id.len()..];
+        let path = behind.strip_prefix([':', ',', ';']).unwrap_or(behind);
+        let path = path
+            .strip_prefix("?select=")
+            .or_else(|| path.strip_prefix("?path="))
+            .unwrap_or(path);
+        near(id, path).filter(|_| path.len() < behind.len() || path.starts_with(' '))
+    })
+}
+
 /// `ref(call_1, 'items[0].url')`
 fn called(text: &str, written: &str) -> Option<NearReference> {
     let name = word_of(text)?;
@@ -530,8 +608,9 @@ fn called(text: &str, written: &str) -> Option<NearReference> {
 
 /// An id with a path, without delimiters.
 fn bare(text: &str, written: &str) -> Option<NearReference> {
-    let head = Head::read(text).filter(|head| is_distinctive(head.id))?;
-    let rest = text[head.end..].trim_start();
+    let is_call = |head: &Head<'_>| is_distinctive(head.id) || is_compound(head.id);
+    let head = Head::read(text).filter(is_call)?;
+    let rest = behind_root(text[head.end..].trim_start());
     // `call_1 -> items`
     let arrow = rest
         .strip_prefix("-> ")
@@ -545,7 +624,9 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
         return None;
     }
     let (path, length) = Path::read(rest);
-    if path.is_name_of_file() {
+    // The name of a tool in place of an id needs more: `search_issues.items[0]`.
+    let is_short = path.steps.len() < 2 && !rest.starts_with('[');
+    if path.is_name_of_file() || !is_distinctive(head.id) && is_short {
         return None;
     }
     // Text that follows is not of the expression: `call_1.url/comments`.
@@ -865,26 +946,44 @@ impl Part {
         };
         let before = text[..start].chars().next_back();
         match before {
-            Some('$' | '/' | '\\' | '.' | ':' | '-' | '_') => return None,
+            Some('$' | '/' | '\\' | '.') => return None,
             Some(sign) if sign.is_alphanumeric() => return None,
-            Some('@') => {
-                let name = text[..start - 1].chars().next_back();
-                if name.is_some_and(|sign| sign.is_alphanumeric() || sign == '@') {
-                    return None;
-                }
-                return Self::open(text, start - 1, start);
-            }
+            // A mail address.
+            Some('@') if text[..start - 1].ends_with(char::is_alphanumeric) => return None,
             _ => {}
         }
         let mut part = Self::open(text, start, start)?;
-        let end = part.place.end;
-        const AROUND: [(&str, &str); 4] = [("[[", "]]"), ("%", "%"), ("[", "]"), ("@", "@")];
-        let around = AROUND
-            .iter()
-            .find(|(open, close)| text[..start].ends_with(open) && text[end..].starts_with(close));
-        if let Some((open, close)) = around {
+        const AROUND: [(&str, &str); 14] = [
+            ("%(", ")s"),
+            ("\\(", ")"),
+            ("((", "))"),
+            ("{", "}"),
+            ("[", "]"),
+            ("<", ">"),
+            ("%", "%"),
+            ("@", "@"),
+            ("#", "#"),
+            ("~", "~"),
+            ("|", "|"),
+            ("^", "^"),
+            ("«", "»"),
+            ("‹", "›"),
+        ];
+        for _ in 0..3 {
+            let Range { start, end } = part.place;
+            let around = AROUND.iter().find(|(open, close)| {
+                text[..start].ends_with(open) && text[end..].starts_with(close)
+            });
+            let Some((open, close)) = around else { break };
             part.place = start - open.len()..end + close.len();
-        } else if text[..start].ends_with(['{', '<', '[']) {
+        }
+        // A sign before it only.
+        let before = &text[..part.place.start];
+        if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^'])
+            && !rest.ends_with(|sign: char| sign.is_alphanumeric() || sign.is_ascii_punctuation())
+        {
+            part.place.start -= 1;
+        } else if before.ends_with(['{', '<', '[', '%']) {
             // A delimiter is not closed.
             part.near.selects.clear();
         }
@@ -1012,6 +1111,11 @@ impl<'t> Path<'t> {
 
 impl<'t> Step<'t> {
     fn read(text: &'t str, is_first: bool, has_slashes: bool) -> Option<(Self, usize)> {
+        // `items.[0]`
+        if text.starts_with(".[") {
+            let (step, length) = Self::read(&text[1..], false, has_slashes)?;
+            return matches!(step, Self::Index(_) | Self::Each).then_some((step, length + 1));
+        }
         if let Some(inner) = text.strip_prefix('[') {
             let quote = inner.chars().next()?;
             if quote == '"' || quote == '\'' {
@@ -1094,9 +1198,19 @@ fn quoted(key: &str) -> Cow<'_, str> {
     }
 }
 
+/// A path without the root of a JSONPath before it: `:$.items`.
+fn behind_root(rest: &str) -> &str {
+    let root = rest.trim_start_matches([':', '#', '.', ' ', '/']);
+    let path = root.strip_prefix('$');
+    path.filter(|path| path.starts_with(['.', '[']))
+        .unwrap_or(rest)
+}
+
 /// The selectors that a text behind an id may mean; `None` if it is not a path.
 fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     let rest = rest.trim();
+    // `call_1:$.items`
+    let rest = behind_root(rest);
     if rest.is_empty() {
         return Some(vec![None]);
     }

@@ -86,6 +86,14 @@ fn templating_habits_are_read() {
         "get(call_1.items[0].url)",
         "results['call_1'].items[0].url",
         "{{call_1}}.items[0].url",
+        "items[0].url of call_1",
+        "<items[0].url from call_1>",
+        "call_1: items[0].url",
+        "call_1 items[0].url",
+        "call_1:$.items[0].url",
+        "{{call_1.items.[0].url}}",
+        "call_1?select=items[0].url",
+        "【call_1.items[0].url】",
         "${call_1}.items[0].url",
         "<call_1>.items[0].url",
         "[call_1].items[0].url",
@@ -133,6 +141,8 @@ fn serialised_objects_are_read() {
         "{\"$tool\" => \"call_1\", \"$select\" => \"a\"}",
         "{'$tool': 'call_1', '$select': 'a', '$default': None}",
         "$tool: call_1\n$select: a",
+        "Reference: {\"$tool\": \"call_1\", \"$select\": \"a\"}",
+        "ref `{\"$tool\": \"call_1\", \"$select\": \"a\"}`",
         "\"$tool\": \"call_1\", \"$select\": \"a\"",
         "<ref tool=\"call_1\" select=\"a\"/>",
         "{\"$tool\": \"call_1\", \"$select\": \"a\"};",
@@ -149,6 +159,18 @@ fn parts_of_texts_are_read() {
     check("See [[call_1.url]] and so on", "call_1 url");
     check("is call_1.url/comments", "call_1 url");
     check("is call_1.urls.map(x)", "call_1 ");
+    for text in [
+        "a %call_1.url%, b",
+        "a [[call_1.url]], b",
+        "a %(call_1.url)s, b",
+        "a @call_1.url, b",
+        "a #call_1.url, b",
+    ] {
+        let near = near_text(text, 9).unwrap();
+        let (place, near) = &near.parts[0];
+        assert_eq!((place.start, &text[place.end..]), (2, ", b"));
+        assert_eq!(near.selects, [Some("url".to_owned())]);
+    }
     check("is {{call_1.url", "call_1 ");
     check("is {call_1.url}}", "call_1 ");
     check("\"https://a.example/\" + call_1.url", "call_1 ");
