@@ -652,6 +652,22 @@ pub fn read_references(
         let parsed = parsed.filter(|text| text.starts_with(['{', '[']));
         let parsed: Option<Value> = parsed.and_then(|text| serde_json::from_str(text).ok());
         let value = parsed.as_ref().unwrap_or(value);
+        // A reference in place of the map is for the one parameter that has no value.
+        let alone = value.as_object().and_then(|map| {
+            let Ok(Reading::Reference(reference)) = read_object(map, &|_| false) else {
+                return None;
+            };
+            let mut empty = object.iter().filter(|(_, value)| value.is_null());
+            let (name, _) = empty.next().filter(|_| empty.next().is_none())?;
+            let filling = Filling::Reference(reference.unwrapped());
+            Some((Target::Parameter(name.to_owned()), filling))
+        });
+        if let Some(entry) = alone {
+            let reading = Ok(entry);
+            let entries = vec![Entry { at, reading }];
+            found.push(References { key, entries });
+            continue;
+        }
         let entries = match value {
             Value::Null => Vec::new(),
             Value::Object(map) => map

@@ -153,17 +153,26 @@ impl Alternatives {
         };
         let ids = self.ids.iter().map(|(id, of)| named(id, of.as_deref()));
         let ids = ids.collect::<Vec<_>>().join(", ");
+        let is_call = |of: &&str| of.starts_with(OF_CALL);
+        let first = self.ids.first();
+        let first = first.map(|(id, of)| named(id, of.as_deref().filter(is_call)));
+        let first = first.unwrap_or_default();
         if self.alike {
-            let is_call = |of: &&str| of.starts_with(OF_CALL);
-            let first = self.ids.first();
-            let first = first.map(|(id, of)| named(id, of.as_deref().filter(is_call)));
-            return format!("found: {ids}\ntry: {}", first.unwrap_or_default());
+            return format!("found: {ids}\ntry: {first}");
         }
         let more = match in_all - self.ids.len() {
             0 => String::new(),
             more => format!(", {more} more"),
         };
-        format!("found: {ids}{more}\n{otherwise}")
+        if self
+            .ids
+            .iter()
+            .any(|(_, of)| of.as_deref().is_some_and(|of| is_call(&of)))
+        {
+            return format!("found: {ids}{more}\n{otherwise}");
+        }
+        // The newest.
+        format!("found: {ids}{more}\ntry: {first}; otherwise {otherwise}")
     }
 }
 

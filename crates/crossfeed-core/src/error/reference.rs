@@ -258,7 +258,16 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
                         .flatten()
                 }
                 _ if has_default => None,
-                _ => Some(spelling.reference(CALL_ID, select)),
+                // `{"$select": "call_1.items"}`
+                _ => {
+                    let near = select.and_then(NearReference::from_entry);
+                    let near = near.filter(NearReference::is_distinctive);
+                    let (id, select) = match &near {
+                        Some(near) => (near.id.as_str(), near.selects.first()?.as_deref()),
+                        None => (CALL_ID, select),
+                    };
+                    Some(spelling.reference(id, select))
+                }
             }
         }
         Malformed::NoString { key, .. } => {

@@ -484,7 +484,9 @@ fn may_be_path(bytes: &[u8]) -> bool {
             match behind[0] {
                 b'.' | b'[' | b'#' | b':' | b'(' | b'/' if !behind[1].is_ascii_whitespace() => true,
                 // `call_1: items[0]`
-                b' ' | b',' | b':' | b'?' => bytes[..at].iter().any(u8::is_ascii_digit),
+                b' ' | b',' | b':' | b'?' | b'>' | b'|' | b'=' | b'!' => {
+                    bytes[..at].iter().any(u8::is_ascii_digit) || bytes.starts_with(b"tool")
+                }
                 _ => false,
             }
         }
@@ -627,19 +629,13 @@ impl<'v> Walk<'v, '_> {
         {
             return Ok(None);
         }
-        let mut children = value.children().take(3);
-        let child = match (children.next(), children.next(), children.next()) {
-            (Some(child), None, _) if child.kind() == Kind::Object => child,
-            // `["call_1", "items[0].url"]`
-            (Some(id), Some(select), None) if kind == "array" => {
-                let texts = id.text().zip(select.text());
-                let near = texts.and_then(|(id, select)| NearReference::from_pair(&id, &select));
-                return Ok(near.filter(|_| self.near_left > 0).map(Wrapped::Near));
-            }
+        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
+        let mut children = value.children();
+        let child = match (children.next(), children.next()) {
+            (Some(child), None) if child.kind() == Kind::Object || is_map => child,
             _ => return Ok(None),
         };
         let nothing = |_: &str| false;
-        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
         let found = if is_map {
             let written = value.as_written(self.room)?;
             let maps = reference::read_references(&written, &nothing).unwrap_or_default();

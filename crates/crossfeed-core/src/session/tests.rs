@@ -116,7 +116,7 @@ async fn unknown_ids_are_answered_with_those_that_are_there() {
     for (id, advice) in [
         (
             "call_c",
-            "found: c (search)\nuse the `_toolCallId` of a result of this session, exactly as it was shown",
+            "found: c (search)\ntry: c; otherwise use the `_toolCallId` of a result of this session, exactly as it was shown",
         ),
         ("C", "found: c (search)\ntry: c"),
     ] {

@@ -168,7 +168,8 @@ const DEFAULT_KEYS: [&str; 7] = [
     "artifact",
     "artifactid",
 ];
-const REMARK_KEYS: [&str; 8] = [
+const REMARK_KEYS: [&str; 9] = [
+    "kind",
     "type",
     "comment",
     "note",
@@ -345,16 +346,8 @@ impl NearReference {
         })
     }
 
-    /// What an id and a selector mean together.
-    pub fn from_pair(id: &str, select: &str) -> Option<Self> {
-        let is_id = word_of(id) == Some(id) && is_distinctive(id);
-        let select = Some(select.trim()).filter(|select| !select.is_empty());
-        let written = Value::from(vec![Some(id), select]).to_string();
-        is_id.then(|| Self::new(id, vec![select.map(str::to_owned)], &written))
-    }
-
     /// Whether the id is hardly anything but one.
-    pub(super) fn is_distinctive(&self) -> bool {
+    pub fn is_distinctive(&self) -> bool {
         is_distinctive(&self.id)
     }
 
@@ -428,6 +421,38 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         end = part.place.end;
         found.parts.push((part.place, part.near));
     }
+    if let [(place, near)] = found.parts.as_mut_slice() {
+        let (before, behind) = (text[..place.start].trim(), text[place.end..].trim());
+        // Delimiters of another system, around everything: `{% print call_1.url %}`.
+        let is_open = before.len() <= 16
+            && before.contains(['{', '<'])
+            && !before.ends_with('>')
+            && before.split_whitespace().count() <= 2
+            && before.starts_with(|sign: char| sign.is_ascii_punctuation());
+        let is_close =
+            behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
+        if is_open && is_close {
+            place.start = start;
+            place.end = start + trimmed.len();
+            near.written = shortened(trimmed);
+        }
+    }
+    // The quotes of another language would stay.
+    let is_quoted = |open: &str, close: char| {
+        let inner = trimmed
+            .strip_prefix(open)
+            .and_then(|inner| inner.strip_suffix(close));
+        inner.is_some_and(|inner| !inner.contains(close))
+    };
+    if is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
+        for (_, near) in found
+            .parts
+            .iter_mut()
+            .filter(|(place, _)| place.len() < trimmed.len())
+        {
+            near.selects.clear();
+        }
+    }
     (!found.parts.is_empty() || found.has_more).then_some(found)
 }
 
@@ -449,7 +474,8 @@ fn whole_text(text: &str) -> Option<NearReference> {
         return bare(text, text)
             .or_else(|| called(text, text))
             .or_else(|| spoken(text, text))
-            .or_else(|| introduced(text));
+            .or_else(|| introduced(text))
+            .or_else(|| loose::members(text));
     }
     if matches!(first, '{' | '$' | '<') {
         let part = Part::read(text, 0).filter(|part| part.place == (0..text.len()));
@@ -469,12 +495,15 @@ fn whole_text(text: &str) -> Option<NearReference> {
             .or_else(|| called(inner, text))
             .or_else(|| spoken(inner, text))
     });
-    within.or_else(|| {
+    // `#/call_1/items/0`
+    let rooted = text.trim_start_matches(['$', '#', '/', '.']);
+    let rooted = || bare(rooted, text).filter(|_| rooted.len() < text.len());
+    within.or_else(rooted).or_else(|| {
         // `[call_1].items[0].url`
         let start = text.find(|sign: char| sign.is_ascii_alphanumeric())?;
         let id = word_of(&text[start..])?;
         let behind = &text[start + id.len()..];
-        let path = behind.find(|sign| matches!(sign, '.' | '['))?;
+        let path = behind.find(['.', '['])?;
         within_signs(&text[..start + id.len() + path]).filter(|inner| *inner == id)?;
         bare(&format!("{id}{}", &behind[path..]), text)
     })
@@ -614,7 +643,8 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
     // `call_1 -> items`
     let arrow = rest
         .strip_prefix("-> ")
-        .or_else(|| rest.strip_prefix("=> "));
+        .or_else(|| rest.strip_prefix("=>"))
+        .or_else(|| rest.strip_prefix('!'));
     let piped = arrow.map(|path| format!("| {}", path.trim_start()));
     let rest = piped.as_deref().unwrap_or(rest);
     let is_path = rest.starts_with(['.', '[', '#', ':', '/', '|'])
@@ -844,9 +874,10 @@ impl Part {
         let path = behind[..length].trim_end_matches('%').trim();
         let end = at + start + named.end + length + close.len();
         // `{{call_1}}.items[0].url`
-        let (_, outside) = match path.is_empty() {
-            true => Path::read(&text[end..]),
-            false => (Path { steps: Vec::new() }, 0),
+        let outside = if path.is_empty() {
+            Path::read(&text[end..]).1
+        } else {
+            0
         };
         let outer = &text[end..end + outside];
         if path.is_empty() && outer.is_empty() && (!is_clear || is_tool) {
@@ -854,7 +885,7 @@ impl Part {
         }
         // Code compares: `a <b_1.x && c > d`.
         let is_tight = inner.len() == head.len() || inner.starts_with(['%', '$', '@', '#', '=']);
-        if !is_clear && !(is_tight && is_one_expression(path)) {
+        if !(is_clear || is_tight && is_one_expression(path)) {
             return None;
         }
         let path = if outer.is_empty() { path } else { outer };
@@ -893,6 +924,13 @@ impl Part {
             None => return None,
         };
         let mut near = serialised(&text[at..end])?;
+        // A brace too many.
+        let end = end
+            + text[end..]
+                .bytes()
+                .take(2)
+                .take_while(|byte| *byte == b'}')
+                .count();
         // In JSON that was written as a text, a value would have to be JSON.
         let is_in_json = text.trim_start().starts_with(['[', '{'])
             && text[..at].trim_end().ends_with([':', ',', '[']);
@@ -1316,7 +1354,11 @@ pub(super) fn read_near(
     }
     let has_sigil = has_sign(call_key) || object.keys().any(|key| super::is_sentinel(key));
     let is_meant = has_sigil || is_certain;
-    if !is_meant && !near.is_distinctive() {
+    let has_select = || {
+        let mut keys = object.keys();
+        keys.any(|key| key != call_key && meaning_of(key) == KeyMeaning::Select)
+    };
+    if !(is_meant || near.is_distinctive() || is_compound(&near.id) && has_select()) {
         return None;
     }
     let is_known = is_call_key(call_key, true);
@@ -1393,7 +1435,9 @@ fn call_of(object: &Map<String, Value>, is_certain: bool) -> Option<(&String, Ne
             .filter_map(|(key, value)| Some((key, value.as_str()?)));
         let calls = texts.filter(move |(key, _)| {
             is_call_key(key, is_signed)
-                || !known && has_sign(key) && meaning_of(key) == KeyMeaning::Unknown
+                || !known
+                    && has_sign(key)
+                    && (object.len() == 1 || meaning_of(key) == KeyMeaning::Unknown)
         });
         calls.filter_map(move |(key, text)| {
             let near = NearReference::from_entry(text)?;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// The most layers of quotes, fences and escapes around a text.
 const MAX_LAYERS: usize = 6;
 
-/// A reference that was written as a text. Of a list of several, and of one that breaks off within a value, the meaning is
+/// A reference that was written as a text. Of a list, and of one that breaks off within a value, the meaning is
 /// unclear.
 pub(super) fn serialised(written: &str) -> Option<NearReference> {
     if written.len() > MAX_WHOLE_BYTES {
@@ -26,6 +26,15 @@ pub(super) fn serialised(written: &str) -> Option<NearReference> {
         text = peeled(&text)?;
     }
     let mut near = near?;
+    near.written = shortened(written);
+    Some(near)
+}
+
+/// Members without braces: `tool: call_1, select: items[0].url`.
+pub(super) fn members(written: &str) -> Option<NearReference> {
+    let is_short = written.len() <= MAX_WHOLE_BYTES && !written.contains('{');
+    let members = is_short.then(|| members_of(written))??;
+    let mut near = read(&format!("{{{members}}}"))?;
     near.written = shortened(written);
     Some(near)
 }
@@ -74,17 +83,32 @@ fn near_or_exact(object: &Map<String, Value>) -> Option<NearReference> {
 
 /// Members without braces around them, as of an object.
 fn members_of(text: &str) -> Option<String> {
-    let plain = text.trim_start_matches(['"', '\'', '-', ' ']);
-    if ["$tool", "_tool"].iter().any(|key| plain.starts_with(key)) && text.contains([':', '=']) {
-        return Some(text.replace(['\n', '&'], ", "));
+    let inner = text.strip_prefix("dict").unwrap_or(text);
+    let inner = inner
+        .strip_prefix('(')
+        .and_then(|inner| inner.strip_suffix(')'));
+    let inner = inner.unwrap_or(text);
+    let plain = inner.trim_start_matches(['"', '\'', '-', ' ']);
+    let begins = |key: &str| {
+        let behind = plain
+            .strip_prefix(key)
+            .map(|behind| behind.trim_start_matches(['"', '\'', ' ']));
+        behind.is_some_and(|behind| behind.starts_with([':', '=']))
+    };
+    if ["$tool", "_tool", "tool"].iter().any(|key| begins(key)) {
+        return Some(inner.replace(['\n', '&', ';'], ", "));
     }
     // The attributes of an element.
+    let text = text.replace('\'', "\"");
     let element = text
         .strip_prefix('<')?
         .trim_end_matches('>')
         .trim_end_matches('/');
-    let (_, mut rest) = element.split_once(' ')?;
+    let (name, mut rest) = element.split_once(' ')?;
     let mut members = Vec::new();
+    if super::is_distinctive(name) {
+        members.push(format!("\"tool\": {}", Value::from(name)));
+    }
     while let Some((key, value)) = rest.trim_start().split_once("=\"") {
         let (value, behind) = value.split_once('"')?;
         members.push(format!(

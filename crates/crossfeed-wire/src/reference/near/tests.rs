@@ -178,7 +178,7 @@ fn parts_of_texts_are_read() {
     check("$call_1.urls[:2].url", "call_1 urls[:2].url");
     check("<p>call_1.x</p>", "call_1 x");
     check("see {\"$tool\": \"c\", \"$select\": \"a\"}!", "c a");
-    check("[{\"$tool\": \"c\"}]", "c ");
+    check("[{\"$tool\": \"c\"}, {\"$tool\": \"d\"}]", "c ");
     check("\"{\\\"$tool\\\": \\\"c\\\"}\"", "c @");
     assert_eq!(
         parts("From ${call_1.a} to <call_2.b>!"),
