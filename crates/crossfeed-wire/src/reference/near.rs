@@ -865,8 +865,9 @@ impl Part {
         let start = rest.len() - head.len();
         let named = Head::read(head)?;
         let is_clear = matches!(*open, "{{" | "${" | "${{" | "{{{");
-        let is_tool = is_clear && !has_sign && is_compound(named.id);
-        if !is_distinctive(named.id) && !is_tool {
+        let is_distinct = is_distinctive(named.id);
+        let is_tool = !is_distinct && is_clear && !has_sign && is_compound(named.id);
+        if !is_distinct && !is_tool {
             return None;
         }
         let behind = &head[named.end..];
