@@ -432,8 +432,8 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "References, for tuning",
         Half::Tuning,
         Kind::References,
-        650,
-        20,
+        990,
+        0,
     ),
     (
         "Selectors, held out",
@@ -446,8 +446,8 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        570,
-        70,
+        820,
+        15,
     ),
 ];
 

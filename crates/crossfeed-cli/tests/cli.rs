@@ -443,7 +443,7 @@ fn resolve_reports_all_that_is_wrong() {
         a call that failed may have had effects: call `query` again, with other arguments, only if repeating it is intended\n\
         error[result.unknown]: no result of call `c9` is known in this session (argument `/b`)\n\
         found: c1 (search)\n\
-        use the `_toolCallId` of a result of this session, exactly as it was shown\n\
+        try: c1; otherwise use the `_toolCallId` of a result of this session, exactly as it was shown\n\
         error[reference.malformed]: malformed reference: `$tool` must be a string, not number (argument `/c`)\n";
     let run_text = run(&["resolve", arguments, "--results", &results], "");
     assert_eq!((run_text.status, run_text.out.as_str()), (1, ""));

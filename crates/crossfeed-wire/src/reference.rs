@@ -44,13 +44,23 @@ const LISTED_WITH: &str = "with";
 
 /// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
 /// depth of these values first.
-pub const COPIED: [&str; 6] = [
+pub const COPIED: [&str; 16] = [
     DEFAULT.dollar,
     DEFAULT.underscore,
     WITH.dollar,
     WITH.underscore,
     REFS.dollar,
     REFS.underscore,
+    "refs",
+    "ref",
+    "_ref",
+    "$ref",
+    "references",
+    "_references",
+    "$references",
+    "_reference",
+    "$reference",
+    "reference",
 ];
 
 impl Sentinel {
@@ -66,6 +76,34 @@ const fn sentinel(dollar: &'static str, underscore: &'static str) -> Sentinel {
 /// Whether `key` is a key of the grammar, in either spelling.
 pub fn is_sentinel(key: &str) -> bool {
     ALL.iter().any(|sentinel| sentinel.is(key))
+}
+
+/// Keys that are written for those of a references map.
+const NEAR_MAPS: &[&str] = COPIED.split_at(6).1;
+
+/// Whether an object has a key that may be written for that of a references map.
+pub fn is_near_map(key: &str) -> bool {
+    NEAR_MAPS.contains(&key)
+}
+
+/// Whether a value is a map or list of references of the grammar and nothing else.
+fn holds_references(value: &Value) -> bool {
+    let is_one = |value: &Value| {
+        let object = value.as_object();
+        let text =
+            |key: &str| object.is_some_and(|object| object.get(key).is_some_and(Value::is_string));
+        text(TOOL.dollar) || text(TOOL.underscore) || text("to") && text("tool")
+    };
+    match value {
+        Value::Object(map) => !map.is_empty() && map.values().all(is_one),
+        Value::Array(list) => !list.is_empty() && list.iter().all(is_one),
+        _ => false,
+    }
+}
+
+/// Whether `key` is that of a references map, in either spelling.
+pub fn is_map(key: &str) -> bool {
+    REFS.is(key)
 }
 
 /// A reference to a tool result, which replaces it.
@@ -84,6 +122,19 @@ pub struct Reference {
     pub ignored: Vec<String>,
     /// How it was written, where that is not quite the grammar: `{"$tool":"c","path":"x"}`.
     pub repair: Option<Repair>,
+}
+
+impl Reference {
+    /// The reference, which was written within an object or list of its own.
+    pub fn unwrapped(mut self) -> Self {
+        self.repair.get_or_insert_with(|| Repair {
+            written: shortened(
+                &serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}}).to_string(),
+            ),
+            others: Vec::new(),
+        });
+        self
+    }
 }
 
 /// A reference that was not written as the grammar says, and is read as what it must mean.
@@ -584,7 +635,11 @@ pub fn read_references(
 ) -> Result<Vec<References>, (Pointer, Malformed)> {
     let mut found = Vec::new();
     let mut filled = None;
-    for key in [REFS.dollar, REFS.underscore] {
+    let near = NEAR_MAPS.iter().copied().filter(|key| {
+        let value = object.get(*key).filter(|_| !declared(key));
+        value.is_some_and(holds_references)
+    });
+    for key in [REFS.dollar, REFS.underscore].into_iter().chain(near) {
         let Some(value) = object.get(key).filter(|_| !declared(key)) else {
             continue;
         };
@@ -597,6 +652,22 @@ pub fn read_references(
         let parsed = parsed.filter(|text| text.starts_with(['{', '[']));
         let parsed: Option<Value> = parsed.and_then(|text| serde_json::from_str(text).ok());
         let value = parsed.as_ref().unwrap_or(value);
+        // A reference in place of the map is for the one parameter that has no value.
+        let alone = value.as_object().and_then(|map| {
+            let Ok(Reading::Reference(reference)) = read_object(map, &|_| false) else {
+                return None;
+            };
+            let mut empty = object.iter().filter(|(_, value)| value.is_null());
+            let (name, _) = empty.next().filter(|_| empty.next().is_none())?;
+            let filling = Filling::Reference(reference.unwrapped());
+            Some((Target::Parameter(name.to_owned()), filling))
+        });
+        if let Some(entry) = alone {
+            let reading = Ok(entry);
+            let entries = vec![Entry { at, reading }];
+            found.push(References { key, entries });
+            continue;
+        }
         let entries = match value {
             Value::Null => Vec::new(),
             Value::Object(map) => map
@@ -672,6 +743,10 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
                 ))
             }
             Ok(Reading::Data) | Err(Malformed::NoTool) => {
+                // `{"$reference": {"$tool": "call_1"}}`
+                if let Some(inner @ Value::Object(_)) = only_member(object) {
+                    return read_map_entry(inner);
+                }
                 let near =
                     read_near(object, &|_| false, true).and_then(NearReference::into_reference);
                 near.map(Filling::Reference).ok_or(Malformed::NoTool)
@@ -691,6 +766,12 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
     }
 }
 
+/// The value of the only member of an object that is not null.
+fn only_member(object: &Map<String, Value>) -> Option<&Value> {
+    let mut members = object.values().filter(|value| !value.is_null());
+    members.next().filter(|_| members.next().is_none())
+}
+
 /// The keys of a list entry, which need no sigils, because an entry holds nothing else.
 fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
     let Value::Object(object) = value else {
@@ -699,8 +780,35 @@ fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
             found: type_name(value),
         });
     };
+    // The keys of a map's entries are those of a list's, with a sigil.
+    let is_signed = object
+        .keys()
+        .any(|key| is_sentinel(key) || key == "$to" || key == "_to");
+    let plain = is_signed.then(|| {
+        let is_own = |key: &str| is_sentinel(key) || key == "$to" || key == "_to";
+        let members = object.iter().map(|(key, value)| {
+            let key = if is_own(key) { &key[1..] } else { key };
+            (key.to_owned(), value.clone())
+        });
+        members.collect::<Map<_, _>>()
+    });
+    let object = plain.as_ref().unwrap_or(object);
     let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let to = string("to", get("to").ok_or(Malformed::NoTarget)?)?;
+    let targets = [
+        "to",
+        "param",
+        "parameter",
+        "name",
+        "target",
+        "argument",
+        "arg",
+        "field",
+    ];
+    let (to_key, to) = targets
+        .iter()
+        .find_map(|key| Some((*key, get(key)?)))
+        .ok_or(Malformed::NoTarget)?;
+    let to = string(to_key, to)?;
     let target = if to.starts_with('/') {
         Target::Pointer(Pointer::parse(to).ok_or(Malformed::NoTarget)?)
     } else if to.is_empty() {
@@ -722,7 +830,21 @@ fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
         let template = Template::read(text, LISTED_WITH, with, &at)?;
         return Ok((target, Filling::Template(template)));
     }
-    let reference = read_listed(object, &["to"])?;
+    if get("tool").is_none() {
+        let mut beside = object.clone();
+        beside.remove(to_key);
+        let near = match only_member(&beside) {
+            // `{"to": "url", "value": {"$tool": "call_1"}}`
+            Some(inner @ Value::Object(_)) => read_map_entry(inner).ok(),
+            _ => read_near(&beside, &|_| false, true)
+                .and_then(NearReference::into_reference)
+                .map(Filling::Reference),
+        };
+        if let Some(filling) = near {
+            return Ok((target, filling));
+        }
+    }
+    let reference = read_listed(object, &[to_key])?;
     Ok((target, Filling::Reference(reference)))
 }
 

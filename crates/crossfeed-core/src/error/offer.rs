@@ -43,7 +43,7 @@ impl KnownId {
     }
 
     /// Whether `wanted`, in lower case, is the name of its tool: alone, behind that of a server, or with a number.
-    fn is_of_tool(&self, wanted: &str) -> bool {
+    pub(crate) fn is_of_tool(&self, wanted: &str) -> bool {
         let tool = self.of.as_deref().filter(|of| !of.starts_with(OF_CALL));
         let plain = |name: &str| {
             let name = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
@@ -77,6 +77,14 @@ fn is_other_number(a: &str, b: &str) -> bool {
     is_number && a[..a_stem] == b[..b_stem] && a[a.len() - a_digits..] != b[b.len() - b_digits..]
 }
 
+/// Whether only the number at the end of an id is written: `1` or `#1` for `call_1`.
+fn is_number_of(wanted: &str, id: &str) -> bool {
+    let is_digit = |sign: char| sign.is_ascii_digit();
+    let number = wanted.trim_start_matches(|sign: char| sign.is_ascii_punctuation());
+    let stem = id.trim_end_matches(is_digit);
+    !number.is_empty() && number.chars().all(is_digit) && id[stem.len()..] == *number
+}
+
 /// The budget for all unknown ids of one call.
 pub(crate) fn comparison_budget() -> ComparisonBudget {
     ComparisonBudget::new(MAX_PAIRS)
@@ -102,7 +110,7 @@ impl Alternatives {
         let latest = known.iter().rev().take(MAX_COMPARED);
         let wanted = wanted.to_lowercase();
         let similar = latest.clone().filter_map(|one| {
-            if one.is_of_tool(&wanted) {
+            if one.is_of_tool(&wanted) || is_number_of(&wanted, &one.folded) {
                 return Some((f64::INFINITY, one));
             }
             // Another number is another call, not a slip.
@@ -145,17 +153,26 @@ impl Alternatives {
         };
         let ids = self.ids.iter().map(|(id, of)| named(id, of.as_deref()));
         let ids = ids.collect::<Vec<_>>().join(", ");
+        let is_call = |of: &&str| of.starts_with(OF_CALL);
+        let first = self.ids.first();
+        let first = first.map(|(id, of)| named(id, of.as_deref().filter(is_call)));
+        let first = first.unwrap_or_default();
         if self.alike {
-            let is_call = |of: &&str| of.starts_with(OF_CALL);
-            let first = self.ids.first();
-            let first = first.map(|(id, of)| named(id, of.as_deref().filter(is_call)));
-            return format!("found: {ids}\ntry: {}", first.unwrap_or_default());
+            return format!("found: {ids}\ntry: {first}");
         }
         let more = match in_all - self.ids.len() {
             0 => String::new(),
             more => format!(", {more} more"),
         };
-        format!("found: {ids}{more}\n{otherwise}")
+        if self
+            .ids
+            .iter()
+            .any(|(_, of)| of.as_deref().is_some_and(|of| is_call(&of)))
+        {
+            return format!("found: {ids}{more}\n{otherwise}");
+        }
+        // The newest.
+        format!("found: {ids}{more}\ntry: {first}; otherwise {otherwise}")
     }
 }
 

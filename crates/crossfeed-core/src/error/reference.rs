@@ -202,6 +202,10 @@ pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
 
 fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
     if let Malformed::NoEntry { expected, .. } = malformed {
+        // A list of one reference is in place of it.
+        if let Some([Value::Object(only)]) = written.as_array().map(Vec::as_slice) {
+            return text(only.iter());
+        }
         // The id of a call is in place of a reference to it.
         let text = written
             .as_str()
@@ -254,7 +258,16 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
                         .flatten()
                 }
                 _ if has_default => None,
-                _ => Some(spelling.reference(CALL_ID, select)),
+                // `{"$select": "call_1.items"}`
+                _ => {
+                    let near = select.and_then(NearReference::from_entry);
+                    let near = near.filter(NearReference::is_distinctive);
+                    let (id, select) = match &near {
+                        Some(near) => (near.id.as_str(), near.selects.first()?.as_deref()),
+                        None => (CALL_ID, select),
+                    };
+                    Some(spelling.reference(id, select))
+                }
             }
         }
         Malformed::NoString { key, .. } => {
@@ -289,6 +302,17 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
             let ids = object.values().filter_map(Value::as_str);
             let mut ids = ids.filter(|id| is_like_an_id(id));
             Some(spelling.reference(ids.next()?, Some("<JMESPath>")))
+        }
+        Malformed::UnusedName { name } => {
+            // `{{name}}` is a pair of literal braces.
+            let keys = ["$template", "_template", "template"];
+            let (key, template) = keys.iter().find_map(|key| object.get_key_value(*key))?;
+            let doubled = format!("{{{{{name}}}}}");
+            let template = template.as_str().filter(|text| text.contains(&doubled))?;
+            let mut object = object.clone();
+            let correct = template.replace("{{", "{").replace("}}", "}");
+            object.insert(key.clone(), correct.into());
+            Some(Value::Object(object).to_string())
         }
         Malformed::LiteralNotAlone(literal) => {
             let mut ids = ["$tool", "_tool"]

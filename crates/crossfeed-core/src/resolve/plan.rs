@@ -154,12 +154,21 @@ pub(crate) struct Plan {
     places: usize,
     /// Whether there are more references than were read.
     has_more: bool,
+    /// Whether there are more texts that may be meant as references than were read.
+    has_unread: bool,
 }
 
 /// A key or index on the path to the current value.
 enum Part<'v> {
     Key(Cow<'v, str>),
     Index(usize),
+}
+
+/// A reference that stands alone in an object or list.
+enum Wrapped {
+    Exact(Reference),
+    /// It counts if its id is one of a call of the session.
+    Near(NearReference),
 }
 
 struct Walk<'v, 'r> {
@@ -266,6 +275,14 @@ impl Plan {
             match (&reference.select, near.selects.as_slice()) {
                 (None, [_, ..]) => {}
                 (select, [None]) => near.selects = vec![select.clone()],
+                // The path in both, or its beginning in the id.
+                (Some(select), paths) if paths.iter().flatten().any(|path| path == select) => {
+                    near.selects = vec![Some(select.clone())];
+                }
+                (Some(select), [Some(path), ..]) => {
+                    let joined = format!("{path} | {}", select.trim_start_matches('.'));
+                    near.selects = vec![Some(joined), Some(select.clone())];
+                }
                 _ => return None,
             }
             near.default = reference.default.clone();
@@ -316,7 +333,7 @@ impl Plan {
         let Some((first, _)) = parts.first() else {
             return;
         };
-        self.has_more |= has_more;
+        self.has_more |= has_more || self.has_unread;
         let whole = text.as_deref().map_or(0, |text| text.trim().len());
         let is_whole = text.is_none() || first.len() == whole;
         let mut pieces = Vec::new();
@@ -449,6 +466,7 @@ fn may_be_near(text: &str) -> bool {
     let bytes = text.as_bytes();
     may_be_path(bytes) && reference::is_near_text(text)
         || memchr::memchr3_iter(b'{', b'$', b'<', bytes)
+            .chain(memchr::memchr2_iter(b'.', b'[', bytes))
             .any(|at| reference::opens_near_text(text, at))
 }
 
@@ -459,12 +477,18 @@ fn may_be_path(bytes: &[u8]) -> bool {
     match bytes.first() {
         None => false,
         Some(first) if is_sign(first) => {
-            let behind = bytes.iter().position(|byte| !is_sign(byte));
-            let behind = behind.and_then(|at| bytes.get(at..at + 2));
-            behind.is_some_and(|behind| {
-                matches!(behind[0], b'.' | b'[' | b'#' | b':' | b'(' | b'/')
-                    && !behind[1].is_ascii_whitespace()
-            })
+            let end = bytes.iter().position(|byte| !is_sign(byte));
+            let Some((at, behind)) = end.and_then(|at| Some((at, bytes.get(at..at + 2)?))) else {
+                return false;
+            };
+            match behind[0] {
+                b'.' | b'[' | b'#' | b':' | b'(' | b'/' if !behind[1].is_ascii_whitespace() => true,
+                // `call_1: items[0]`
+                b' ' | b',' | b':' | b'?' | b'>' | b'|' | b'=' | b'!' => {
+                    bytes[..at].iter().any(u8::is_ascii_digit) || bytes.starts_with(b"tool")
+                }
+                _ => false,
+            }
         }
         // Blanks, quotes and other signs around it.
         Some(_) => true,
@@ -530,6 +554,17 @@ impl<'v> Walk<'v, '_> {
         declared: Option<&Position<'_>>,
     ) -> Result<(), LimitError> {
         let declared = declared.filter(|declared| !declared.is_empty());
+        match self.wrapped(value, declared)? {
+            Some(Wrapped::Exact(reference)) => {
+                self.put(value, reference);
+                return Ok(());
+            }
+            Some(Wrapped::Near(near)) => {
+                self.put_near(value, near);
+                return Ok(());
+            }
+            None => {}
+        }
         match value.kind() {
             Kind::Object => self.object(value, declared),
             Kind::Array => {
@@ -569,6 +604,73 @@ impl<'v> Walk<'v, '_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The only reference in an object or list where the tool takes neither: `{"$reference": {"$tool": "call_1"}}`.
+    fn wrapped(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        declared: Option<&Position<'_>>,
+    ) -> Result<Option<Wrapped>, LimitError> {
+        let kind = match value.kind() {
+            Kind::Object => "object",
+            Kind::Array => "array",
+            _ => return Ok(None),
+        };
+        let is_taken = |schema: &Value| match schema.get("type") {
+            Some(Value::String(only)) => only == kind,
+            Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+            _ => true,
+        };
+        if self.notation == Notation::Exact
+            || self.path.is_empty()
+            || value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len()))
+            || declared.is_none_or(|declared| declared.may_fit(is_taken))
+        {
+            return Ok(None);
+        }
+        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
+        let mut children = value.children();
+        let child = match (children.next(), children.next()) {
+            (Some(child), None) if child.kind() == Kind::Object || is_map => child,
+            _ => return Ok(None),
+        };
+        let nothing = |_: &str| false;
+        let found = if is_map {
+            let written = value.as_written(self.room)?;
+            let maps = reference::read_references(&written, &nothing).unwrap_or_default();
+            let mut entries = maps.into_iter().flat_map(|map| map.entries);
+            match (entries.next().map(|entry| entry.reading), entries.next()) {
+                (Some(Ok((_, reference::Filling::Reference(reference)))), None) => {
+                    Some(Wrapped::Exact(reference.unwrapped()))
+                }
+                _ => None,
+            }
+        } else {
+            let written = child.as_written(self.room)?;
+            match reference::read_object(&written, &nothing) {
+                Ok(Reading::Reference(reference)) => Some(Wrapped::Exact(reference.unwrapped())),
+                Ok(Reading::Data) if self.near_left > 0 => {
+                    reference::near_object(&written, &nothing).map(Wrapped::Near)
+                }
+                _ => None,
+            }
+        };
+        Ok(found)
+    }
+
+    /// Adds what an object or list may mean as a reference.
+    fn put_near(&mut self, value: impl ArgumentValue<'v>, near: NearReference) {
+        self.near_left = self.near_left.saturating_sub(1);
+        let order = self.plan.next_order();
+        self.plan.steps.push(Step::Near(NearPlace {
+            at: self.at(),
+            ordinal: value.ordinal(),
+            order,
+            text: None,
+            parts: vec![(0..0, near)],
+            has_more: false,
+        }));
     }
 
     /// Refuses a list or object that nests too deep.
@@ -663,7 +765,11 @@ impl<'v> Walk<'v, '_> {
             return Ok(());
         };
         self.room.take(found.parts.len() + 1, text.len())?;
-        self.near_left -= found.parts.len();
+        self.near_left = self.near_left.saturating_sub(found.parts.len());
+        if found.parts.is_empty() {
+            self.plan.has_unread |= found.has_more;
+            return Ok(());
+        }
         let order = self.plan.next_order();
         self.plan.steps.push(Step::Near(NearPlace {
             at: self.at(),
@@ -708,10 +814,10 @@ impl<'v> Walk<'v, '_> {
     ) -> Result<(), LimitError> {
         self.enter()?;
         let mut maps = Vec::new();
-        if object
-            .members()
-            .any(|(key, _)| reference::is_sentinel(&key))
-        {
+        let may_have_map = self.path.is_empty() && self.notation == Notation::Near;
+        if object.members().any(|(key, _)| {
+            reference::is_sentinel(&key) || may_have_map && reference::is_near_map(&key)
+        }) {
             let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
             self.enter_all(
@@ -790,16 +896,7 @@ impl<'v> Walk<'v, '_> {
             });
         }
         if let Some(near) = near {
-            self.near_left -= 1;
-            let order = self.plan.next_order();
-            self.plan.steps.push(Step::Near(NearPlace {
-                at: self.at(),
-                ordinal: object.ordinal(),
-                order,
-                text: None,
-                parts: vec![(0..0, near)],
-                has_more: false,
-            }));
+            self.put_near(object, near);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{Session, job::ResolveJob};
 use crate::{
-    error::{MalformedReference, misses},
+    error::{KnownId, MalformedReference, misses},
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
@@ -44,6 +44,13 @@ impl Session {
             }
             for written in written {
                 let meant = by_folded.get(&folded(&written)).copied().flatten();
+                let meant = meant.or_else(|| {
+                    // The name of a tool that was called once.
+                    let name = written.to_lowercase();
+                    let mut of_tool = listed.iter().filter(|listed| listed.is_of_tool(&name));
+                    let only = of_tool.next().filter(|_| of_tool.next().is_none());
+                    only.map(KnownId::id)
+                });
                 if let Some(Ok(id)) = meant.map(CallId::parse) {
                     known.entry(written).or_insert(id);
                 }
@@ -137,5 +144,5 @@ impl ResolveJob {
 
 /// An id without what models change in it: case, and the kind of separator.
 fn folded(id: &str) -> String {
-    id.to_lowercase().replace('-', "_")
+    id.to_lowercase().replace(['-', '_'], "")
 }

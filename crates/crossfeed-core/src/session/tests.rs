@@ -116,7 +116,7 @@ async fn unknown_ids_are_answered_with_those_that_are_there() {
     for (id, advice) in [
         (
             "call_c",
-            "found: c (search)\nuse the `_toolCallId` of a result of this session, exactly as it was shown",
+            "found: c (search)\ntry: c; otherwise use the `_toolCallId` of a result of this session, exactly as it was shown",
         ),
         ("C", "found: c (search)\ntry: c"),
     ] {
@@ -454,7 +454,7 @@ async fn any_number_of_unknown_ids_is_answered() {
     assert_eq!(error.failures().len(), 60);
     assert!(advice(0).contains("\ntry: "), "{}", advice(0));
     // The last ones get those that were used last, or nothing: the id is unknown all the same.
-    assert!(advice(31).contains("\nuse the"), "{}", advice(31));
+    assert!(advice(31).contains("; otherwise use the"), "{}", advice(31));
     assert!(advice(32).starts_with("use the"), "{}", advice(32));
 }
 

@@ -416,7 +416,7 @@ fn unknown_ids_are_offered_what_is_alike() {
     );
     assert_eq!(
         advice("x", &calls),
-        "found: job (fetch), call_2, call_1 (search)\ndo this"
+        "found: job (fetch), call_2, call_1 (search)\ntry: job; otherwise do this"
     );
     let many: Vec<KnownId> = (0..5).flat_map(|_| calls.clone()).collect();
     assert!(advice("x", &many).contains(", 12 more\n"));

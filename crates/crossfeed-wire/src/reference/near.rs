@@ -3,9 +3,13 @@
 //! Reads what such a text or object would mean. It counts only where the id in it is one of a call of the session,
 //! which the engine asks for; otherwise it is data.
 
-use super::{Malformed, Reading, Reference, Repair, read_object, shortened};
+mod loose;
+
+use loose::serialised;
+
+use super::{Reference, Repair, shortened};
 use crate::{CallId, internal::is_internal};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{borrow::Cow, ops::Range};
 
 /// The most bytes of a path behind an id.
@@ -15,8 +19,8 @@ const MAX_ID_BYTES: usize = 256;
 /// The most bytes of a text that is a reference as a whole.
 const MAX_WHOLE_BYTES: usize = 4000;
 
-/// Words before the id of a call in templates of other systems: `{{steps.call_1.output}}`.
-const ROOTS: [&str; 22] = [
+/// Words before the id of a call in templates of other systems, without separators: `{{steps.call_1.output}}`.
+const ROOTS: [&str; 47] = [
     "steps",
     "step",
     "results",
@@ -29,21 +33,78 @@ const ROOTS: [&str; 22] = [
     "function",
     "calls",
     "call",
-    "tool_results",
-    "tool_result",
-    "tool_calls",
-    "tool_call",
     "toolresults",
+    "toolresult",
     "toolcalls",
+    "toolcall",
+    "tooloutputs",
+    "tooloutput",
+    "toolresponses",
+    "functionresults",
+    "functioncalls",
     "nodes",
+    "node",
     "tasks",
+    "task",
+    "jobs",
+    "actions",
+    "action",
     "ref",
     "refs",
+    "responses",
+    "response",
+    "context",
+    "ctx",
+    "state",
+    "memory",
+    "vars",
+    "var",
+    "variables",
+    "data",
+    "previous",
+    "history",
+    "session",
+    "inputs",
+    "id",
+    "callid",
+    "toolcallid",
 ];
 /// Words behind the id of a call for what it returned, which may not be keys of the result.
-const WRAPPERS: [&str; 10] = [
-    "output", "outputs", "result", "results", "response", "value", "data", "content", "json",
+const WRAPPERS: [&str; 17] = [
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "response",
+    "responses",
+    "value",
+    "data",
+    "content",
+    "contents",
+    "json",
     "body",
+    "return",
+    "returned",
+    "payload",
+    "structuredContent",
+    "text",
+];
+/// Filters of templates for how a value is written: `{{call_1.items | json}}`.
+const FILTERS: [&str; 14] = [
+    "json",
+    "tojson",
+    "to_json",
+    "string",
+    "str",
+    "safe",
+    "raw",
+    "trim",
+    "escape",
+    "e",
+    "dump",
+    "jsonify",
+    "stringify",
+    "text",
 ];
 /// Endings of names of files, which are not paths into results.
 const FILE_ENDINGS: [&str; 36] = [
@@ -64,7 +125,17 @@ pub(super) enum KeyMeaning {
     Unknown,
 }
 
-const SELECT_KEYS: [&str; 22] = [
+const SELECT_KEYS: [&str; 32] = [
+    "at",
+    "index",
+    "fields",
+    "keys",
+    "subpath",
+    "accessor",
+    "projection",
+    "pathexpression",
+    "jsonquery",
+    "jmes",
     "select",
     "selector",
     "selection",
@@ -97,7 +168,8 @@ const DEFAULT_KEYS: [&str; 7] = [
     "artifact",
     "artifactid",
 ];
-const REMARK_KEYS: [&str; 8] = [
+const REMARK_KEYS: [&str; 9] = [
+    "kind",
     "type",
     "comment",
     "note",
@@ -108,7 +180,7 @@ const REMARK_KEYS: [&str; 8] = [
     "title",
 ];
 /// Keys for the id of a call, with a sigil or without.
-const CALL_KEYS: [&str; 11] = [
+const CALL_KEYS: [&str; 26] = [
     "tool",
     "toolcallid",
     "callid",
@@ -120,9 +192,53 @@ const CALL_KEYS: [&str; 11] = [
     "resultof",
     "toolresult",
     "from",
+    "fromcall",
+    "fromtool",
+    "fromresult",
+    "toolref",
+    "callref",
+    "resultid",
+    "resultref",
+    "refid",
+    "refto",
+    "tooluseid",
+    "tooluse",
+    "functioncallid",
+    "functioncall",
+    "toolresultid",
+    "function",
 ];
-/// The same, only with a sigil.
-const SIGIL_CALL_KEYS: [&str; 6] = ["id", "source", "toolid", "output", "use", "step"];
+/// The same, only with a sigil, or beside a key with one or a key for a selector.
+const SIGIL_CALL_KEYS: [&str; 20] = [
+    "id",
+    "source",
+    "sourceid",
+    "sourcecall",
+    "toolid",
+    "toolname",
+    "output",
+    "outputof",
+    "use",
+    "step",
+    "stepid",
+    "var",
+    "variable",
+    "value",
+    "valuefrom",
+    "node",
+    "data",
+    "input",
+    "invocation",
+    "handle",
+];
+
+/// Whether a key has a sign at its beginning or end: `$tool`, `@tool`, `tool$`.
+fn has_sign(key: &str) -> bool {
+    let is_sign = |byte: &u8| byte.is_ascii_punctuation();
+    key.len() > 1
+        && (key.as_bytes().first().is_some_and(is_sign)
+            || key.as_bytes().last().is_some_and(is_sign))
+}
 
 /// The beginning of a key in lower case, without sigils and separators.
 fn plain_key(key: &str) -> String {
@@ -132,7 +248,7 @@ fn plain_key(key: &str) -> String {
 fn plain_chars(key: &str) -> impl Iterator<Item = char> + '_ {
     let plain = key
         .chars()
-        .filter(|sign| !matches!(sign, '$' | '_' | '@' | '-' | ' ' | '.'));
+        .filter(|sign| !sign.is_ascii_punctuation() && *sign != ' ');
     plain.map(|sign| sign.to_ascii_lowercase())
 }
 
@@ -215,14 +331,23 @@ impl NearReference {
             return None;
         }
         whole_text(text).or_else(|| {
-            let head = Head::read(text)?;
-            let selects = readings(&text[head.end..])?;
+            // `#/call_1/items/0`, `"call_1"`
+            let signed = text.trim_start_matches(['#', '/', '$', '@', '.']);
+            let inner = within_signs(signed).unwrap_or(signed);
+            // `call_1 (search)`
+            let inner = match inner.split_once(" (") {
+                Some((id, name)) if name.ends_with(')') => id,
+                _ => inner,
+            };
+            let head = Head::read(inner)
+                .filter(|head| inner.len() == text.len() || is_distinctive(head.id))?;
+            let selects = readings(&inner[head.end..])?;
             Some(Self::new(head.id, selects, text))
         })
     }
 
     /// Whether the id is hardly anything but one.
-    pub(super) fn is_distinctive(&self) -> bool {
+    pub fn is_distinctive(&self) -> bool {
         is_distinctive(&self.id)
     }
 
@@ -257,31 +382,33 @@ pub struct NearText {
 /// let (place, reference) = &near.parts[0];
 /// assert_eq!((place.clone(), reference.id.as_str()), (4..27, "call_1"));
 /// assert_eq!(reference.selects[0].as_deref(), Some("items[0].url"));
-/// assert_eq!(near_text("See {{item.url}} and call_1.items.", 10), None);
+/// assert_eq!(near_text("See {{item.url}} and call_1.", 10), None);
 /// ```
 pub fn near_text(text: &str, most: usize) -> Option<NearText> {
     let trimmed = text.trim();
     let start = text.len() - text.trim_start().len();
-    if trimmed.len() <= MAX_WHOLE_BYTES
-        && let Some(whole) = whole_text(trimmed)
-    {
-        return Some(NearText {
-            parts: vec![(start..start + trimmed.len(), whole)],
-            has_more: false,
-        });
-    }
     let mut found = NearText {
         parts: Vec::new(),
         has_more: false,
     };
+    if trimmed.len() <= MAX_WHOLE_BYTES
+        && let Some(whole) = whole_text(trimmed)
+    {
+        if most == 0 {
+            found.has_more = true;
+        } else {
+            found.parts.push((start..start + trimmed.len(), whole));
+        }
+        return Some(found);
+    }
     let mut end = 0;
     let mut has_literal = None;
     let openings = text.bytes().enumerate();
-    for (at, _) in openings.filter(|(_, byte)| matches!(byte, b'{' | b'$' | b'<')) {
+    for (at, _) in openings.filter(|(_, byte)| matches!(byte, b'{' | b'$' | b'<' | b'.' | b'[')) {
         if at < end {
             continue;
         }
-        let Some(part) = Part::read(text, at).filter(|part| part.is_distinct) else {
+        let Some(part) = Part::read(text, at).filter(|part| part.place.start >= end) else {
             continue;
         };
         if part.is_in_json && *has_literal.get_or_insert_with(|| text.contains("literal")) {
@@ -294,10 +421,42 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         end = part.place.end;
         found.parts.push((part.place, part.near));
     }
-    (!found.parts.is_empty()).then_some(found)
+    if let [(place, near)] = found.parts.as_mut_slice() {
+        let (before, behind) = (text[..place.start].trim(), text[place.end..].trim());
+        // Delimiters of another system, around everything: `{% print call_1.url %}`.
+        let is_open = before.len() <= 16
+            && before.contains(['{', '<'])
+            && !before.ends_with('>')
+            && before.split_whitespace().count() <= 2
+            && before.starts_with(|sign: char| sign.is_ascii_punctuation());
+        let is_close =
+            behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
+        if is_open && is_close {
+            place.start = start;
+            place.end = start + trimmed.len();
+            near.written = shortened(trimmed);
+        }
+    }
+    // The quotes of another language would stay.
+    let is_quoted = |open: &str, close: char| {
+        let inner = trimmed
+            .strip_prefix(open)
+            .and_then(|inner| inner.strip_suffix(close));
+        inner.is_some_and(|inner| !inner.contains(close))
+    };
+    if is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
+        for (_, near) in found
+            .parts
+            .iter_mut()
+            .filter(|(place, _)| place.len() < trimmed.len())
+        {
+            near.selects.clear();
+        }
+    }
+    (!found.parts.is_empty() || found.has_more).then_some(found)
 }
 
-/// Whether [`near_text`] finds a part that begins at this byte, which is `{`, `$` or `<`.
+/// Whether [`near_text`] finds a part at this byte, which is `{`, `$`, `<`, `.` or `[`.
 pub fn opens_near_text(text: &str, at: usize) -> bool {
     Part::read(text, at).is_some()
 }
@@ -310,52 +469,203 @@ pub fn is_near_text(text: &str) -> bool {
 
 /// A text that is a reference as a whole: serialised, in delimiters, or an id with a path.
 fn whole_text(text: &str) -> Option<NearReference> {
-    match text.bytes().next()? {
-        b'{' | b'$' | b'<' => {
-            let part = Part::read(text, 0).filter(|part| part.place.end == text.len());
-            if let Some(part) = part {
-                return Some(part.near);
-            }
-        }
-        b'[' | b'(' | b'%' | b'@' | b'`' | b'\'' | b'"' | b'#' | b'=' => {}
-        first if first.is_ascii_alphanumeric() || first == b'_' => return bare(text, text),
-        _ => return None,
+    let first = text.chars().next()?;
+    if first.is_ascii_alphanumeric() || first == '_' {
+        return bare(text, text)
+            .or_else(|| called(text, text))
+            .or_else(|| spoken(text, text))
+            .or_else(|| introduced(text))
+            .or_else(|| loose::members(text));
     }
-    if let Some(near) = serialised(text) {
+    if matches!(first, '{' | '$' | '<') {
+        let part = Part::read(text, 0).filter(|part| part.place == (0..text.len()));
+        if let Some(part) = part {
+            return Some(part.near);
+        }
+    }
+    if let Some(near) = introduced(text) {
         return Some(near);
     }
-    const AROUND: [(&str, &str); 9] = [
-        ("[[", "]]"),
-        ("(", ")"),
-        ("%", "%"),
-        ("`", "`"),
-        ("'", "'"),
-        ("\"", "\""),
-        ("#{", "}"),
-        ("@", ""),
-        ("=", ""),
-    ];
-    AROUND.iter().find_map(|(open, close)| {
-        let inner = text.strip_prefix(open)?.strip_suffix(close)?;
-        bare(inner.trim(), text)
+    if let Some(near) = serialised(text.trim_end_matches([';', ','])) {
+        return Some(near);
+    }
+    let inner = within_signs(text);
+    let within = inner.and_then(|inner| {
+        bare(inner, text)
+            .or_else(|| called(inner, text))
+            .or_else(|| spoken(inner, text))
+    });
+    // `#/call_1/items/0`
+    let rooted = text.trim_start_matches(['$', '#', '/', '.']);
+    let rooted = || bare(rooted, text).filter(|_| rooted.len() < text.len());
+    within.or_else(rooted).or_else(|| {
+        // `[call_1].items[0].url`
+        let start = text.find(|sign: char| sign.is_ascii_alphanumeric())?;
+        let id = word_of(&text[start..])?;
+        let behind = &text[start + id.len()..];
+        let path = behind.find(['.', '['])?;
+        within_signs(&text[..start + id.len() + path]).filter(|inner| *inner == id)?;
+        bare(&format!("{id}{}", &behind[path..]), text)
     })
+}
+
+/// A serialised reference behind a word for one: `Reference: {"$tool": "call_1"}`.
+fn introduced(text: &str) -> Option<NearReference> {
+    const WORDS: [&str; 18] = [
+        "reference",
+        "ref",
+        "the reference",
+        "json",
+        "value",
+        "the value",
+        "result",
+        "tool result",
+        "tool reference",
+        "output",
+        "use",
+        "insert",
+        "argument",
+        "crossfeed",
+        "using",
+        "from",
+        "see",
+        "here",
+    ];
+    let (word, object) = text.split_at(text.find(['{', '`'])?);
+    let word = word.trim().trim_end_matches([':', '=']).trim_end();
+    let is_word = WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let is_object = is_word && (object.starts_with('`') || object.contains("tool"));
+    is_object.then(|| serialised(object.trim_end_matches('.')))?
+}
+
+/// A text without the quotes, brackets and signs around it.
+fn within_signs(text: &str) -> Option<&str> {
+    const AROUND: [(char, char); 13] = [
+        ('‹', '›'),
+        ('⟨', '⟩'),
+        ('【', '】'),
+        ('{', '}'),
+        ('[', ']'),
+        ('(', ')'),
+        ('<', '>'),
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('«', '»'),
+    ];
+    const MOST: usize = 8;
+    let mut inner = text;
+    for _ in 0..MOST {
+        let Some(first) = inner.chars().next() else {
+            break;
+        };
+        let rest = &inner[first.len_utf8()..];
+        inner = match AROUND.iter().find(|(open, _)| *open == first) {
+            Some((_, close)) => rest.strip_suffix(*close)?,
+            None if matches!(
+                first,
+                '%' | '@' | '#' | '=' | '$' | '~' | '&' | '!' | '*' | '^' | '|' | ':'
+            ) =>
+            {
+                rest.strip_suffix(first).unwrap_or(rest)
+            }
+            None => break,
+        }
+        .trim();
+    }
+    (inner.len() < text.len()).then_some(inner)
+}
+
+/// `items[0].url of call_1`, `call_1: items[0].url`
+fn spoken(text: &str, written: &str) -> Option<NearReference> {
+    const JOINTS: [&str; 8] = [
+        " of ", " from ", " in ", " @ ", "@", " on ", " <- ", " for ",
+    ];
+    let is_path = |path: &str| {
+        let (first, rest) = match path.strip_prefix('[') {
+            Some(_) => ("", path),
+            None => word_of(path).map(|word| path.split_at(word.len()))?,
+        };
+        let (_, length) = Path::read(rest);
+        let is_whole = length == rest.len() && (length > 0 || first.is_empty());
+        (is_whole && !is_distinctive(first)).then(|| path.to_owned())
+    };
+    let near = |id: &str, path: &str| {
+        let is_id = word_of(id) == Some(id) && is_distinctive(id);
+        let path = is_path(path.trim().trim_matches('`')).filter(|_| is_id)?;
+        Some(NearReference::new(id, vec![Some(path)], written))
+    };
+    let joints = JOINTS.iter().filter_map(|joint| text.rsplit_once(joint));
+    let mut joints = joints.filter_map(|(path, id)| {
+        let path = path.strip_prefix("the ").unwrap_or(path);
+        near(id.trim_matches('`'), path)
+    });
+    joints.next().or_else(|| {
+        let id = word_of(text)?;
+        let behind = &text[id.len()..];
+        let path = behind.strip_prefix([':', ',', ';']).unwrap_or(behind);
+        let path = path
+            .strip_prefix("?select=")
+            .or_else(|| path.strip_prefix("?path="))
+            .unwrap_or(path);
+        near(id, path).filter(|_| path.len() < behind.len() || path.starts_with(' '))
+    })
+}
+
+/// `ref(call_1, 'items[0].url')`
+fn called(text: &str, written: &str) -> Option<NearReference> {
+    let name = word_of(text)?;
+    let inner = text[name.len()..].strip_prefix('(')?.strip_suffix(')')?;
+    let is_quote = |sign: char| matches!(sign, '"' | '\'' | '`' | ' ');
+    let (id, select) = match inner.split_once(',') {
+        Some((id, select)) => (id, Some(select.trim().trim_matches(is_quote))),
+        None => return bare(inner.trim_matches(is_quote), written),
+    };
+    let id = id.trim_matches(is_quote);
+    if word_of(id) != Some(id) || !is_distinctive(id) {
+        return None;
+    }
+    let select = select.filter(|select| !select.is_empty() && select.len() <= MAX_PATH_BYTES);
+    Some(NearReference::new(
+        id,
+        vec![select.map(str::to_owned)],
+        written,
+    ))
 }
 
 /// An id with a path, without delimiters.
 fn bare(text: &str, written: &str) -> Option<NearReference> {
-    let head = Head::read(text).filter(|head| is_distinctive(head.id))?;
-    let rest = &text[head.end..];
-    if !rest.starts_with(['.', '[', '#']) || rest.len() > MAX_PATH_BYTES || !is_one_expression(rest)
-    {
+    let is_call = |head: &Head<'_>| is_distinctive(head.id) || is_compound(head.id);
+    let head = Head::read(text).filter(is_call)?;
+    let rest = behind_root(text[head.end..].trim_start());
+    // `call_1 -> items`
+    let arrow = rest
+        .strip_prefix("-> ")
+        .or_else(|| rest.strip_prefix("=>"))
+        .or_else(|| rest.strip_prefix('!'));
+    let piped = arrow.map(|path| format!("| {}", path.trim_start()));
+    let rest = piped.as_deref().unwrap_or(rest);
+    let is_path = rest.starts_with(['.', '[', '#', ':', '/', '|'])
+        || rest.starts_with("->")
+        || rest.starts_with("?.");
+    if !is_path || rest.len() > MAX_PATH_BYTES || !is_one_expression(rest) {
         return None;
     }
-    let (path, _) = Path::read(rest);
-    let ending = match path.steps.as_slice() {
-        [Step::Key(only)] => Some(only.to_ascii_lowercase()),
-        [] if rest.starts_with('.') => return None,
-        _ => None,
-    };
-    if ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending.as_str())) {
+    let (path, length) = Path::read(rest);
+    // The name of a tool in place of an id needs more: `search_issues.items[0]`.
+    let is_short = path.steps.len() < 2 && !rest.starts_with('[');
+    if path.is_name_of_file() || !is_distinctive(head.id) && is_short {
+        return None;
+    }
+    // Text that follows is not of the expression: `call_1.url/comments`.
+    let behind = rest[length..].trim_start();
+    let is_operator =
+        behind.is_empty() || behind.starts_with(['|', '.', '[', '=', '!', '&', '<', '>', '(', '?']);
+    if !is_operator
+        || path.steps.is_empty() && !rest.starts_with(['[', '|']) && !rest.starts_with(".{")
+    {
         return None;
     }
     Some(NearReference::new(head.id, readings(rest)?, written))
@@ -420,9 +730,22 @@ impl Scan {
 /// Whether a text is hardly anything but the id of a call: `call_1`, `toolu_01AbC`, not `search` or `1`.
 fn is_distinctive(id: &str) -> bool {
     let has = |is: fn(&u8) -> bool| id.as_bytes().iter().any(is);
+    let begins = |word: &str| {
+        id.get(..word.len())
+            .is_some_and(|it| it.eq_ignore_ascii_case(word))
+    };
     has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
-        && (id.len() >= 8 || id.get(1..).is_some_and(|rest| rest.contains(['_', '-'])))
+        && (id.len() >= 8
+            || id.get(1..).is_some_and(|rest| rest.contains(['_', '-']))
+            || begins("call"))
+}
+
+/// Whether a text may be the name of a tool in place of an id: `search_issues`.
+fn is_compound(id: &str) -> bool {
+    let is_word =
+        |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    id.contains(['_', '-']) && id.split(['_', '-']).all(is_word)
 }
 
 /// The id of a call at the beginning of a text, with words of other systems before it.
@@ -430,26 +753,26 @@ struct Head<'t> {
     id: &'t str,
     /// The end of what names the call.
     end: usize,
-    has_root: bool,
 }
 
 impl<'t> Head<'t> {
     fn read(text: &'t str) -> Option<Self> {
         let mut at = 0;
-        let mut has_root = false;
         // `$.tool_results.call_1`
         for _ in 0..3 {
             let rest = &text[at..];
             let word = word_of(rest)?;
             let behind = &rest[word.len()..];
-            let is_root = ROOTS.iter().any(|root| root.eq_ignore_ascii_case(word));
-            let separator = ["[\"", "['", "(\"", "('", "(", "[", ".", ":", "/"];
+            let separator = [
+                "[\"", "['", "(\"", "('", "(", "[", ".", "://", ":", "=", "/",
+            ];
             let separator = separator.into_iter().find(|sign| behind.starts_with(sign));
+            let is_root =
+                separator.is_some() && ROOTS.iter().any(|root| plain_chars(word).eq(root.chars()));
             let (true, Some(separator)) = (is_root, separator) else {
                 return Some(Self {
                     id: word,
                     end: at + word.len(),
-                    has_root,
                 });
             };
             let inner = at + word.len() + separator.len();
@@ -467,10 +790,9 @@ impl<'t> Head<'t> {
                         return Some(Self {
                             id: word,
                             end: at + word.len(),
-                            has_root,
                         });
                     }
-                    (at, has_root) = (inner, true);
+                    at = inner;
                     continue;
                 }
             };
@@ -478,7 +800,6 @@ impl<'t> Head<'t> {
             return next[id.len()..].starts_with(close).then_some(Self {
                 id,
                 end: inner + id.len() + close.len(),
-                has_root: true,
             });
         }
         None
@@ -503,18 +824,16 @@ fn word_of(text: &str) -> Option<&str> {
     is_word.then_some(word)
 }
 
-/// A part of a text that is in delimiters.
+/// A part of a text that may be meant as a reference.
 struct Part {
     place: Range<usize>,
     near: NearReference,
-    /// Whether it counts amid text.
-    is_distinct: bool,
     /// Whether it stands in JSON that was written as a text, where a literal may be around it.
     is_in_json: bool,
 }
 
 impl Part {
-    /// The part that begins at this byte.
+    /// The part that begins at this byte, or has its path there.
     fn read(text: &str, at: usize) -> Option<Self> {
         const DELIMITERS: [(&str, &str); 8] = [
             ("${{", "}}"),
@@ -527,6 +846,9 @@ impl Part {
             ("<", ">"),
         ];
         let rest = text.get(at..)?;
+        if rest.starts_with(['.', '[']) {
+            return Self::bare(text, at);
+        }
         if rest.starts_with('{')
             && let Some(part) = Self::serialised(text, at)
         {
@@ -537,32 +859,53 @@ impl Part {
             return Self::with_dollar(text, at);
         };
         let inner = &rest[open.len()..];
-        let head = inner.trim_start();
-        let head = head.strip_prefix(['$', '@', '=', '#']).unwrap_or(head);
+        let head = inner.trim_start_matches([' ', '%', '=']);
+        let has_sign = head.starts_with(['$', '@', '#']);
+        let head = head.strip_prefix(['$', '@', '#']).unwrap_or(head);
         let start = rest.len() - head.len();
         let named = Head::read(head)?;
-        let is_distinct = is_distinctive(named.id);
         let is_clear = matches!(*open, "{{" | "${" | "${{" | "{{{");
-        let is_number = named.id.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_distinct && (!is_clear || is_number) {
+        let is_distinct = is_distinctive(named.id);
+        let is_tool = !is_distinct && is_clear && !has_sign && is_compound(named.id);
+        if !is_distinct && !is_tool {
             return None;
         }
         let behind = &head[named.end..];
-        let length = closing(behind, close)?;
-        let path = behind[..length].trim();
-        if path.is_empty() && (!is_clear || !is_distinct && !named.has_root) {
+        let length = closing(behind, open, close)?;
+        let path = behind[..length].trim_end_matches('%').trim();
+        let end = at + start + named.end + length + close.len();
+        // `{{call_1}}.items[0].url`
+        let outside = if path.is_empty() {
+            Path::read(&text[end..]).1
+        } else {
+            0
+        };
+        let outer = &text[end..end + outside];
+        if path.is_empty() && outer.is_empty() && (!is_clear || is_tool) {
             return None;
         }
         // Code compares: `a <b_1.x && c > d`.
-        if !is_clear && (inner.len() != head.len() || !is_one_expression(path)) {
+        let is_tight = inner.len() == head.len() || inner.starts_with(['%', '$', '@', '#', '=']);
+        if !(is_clear || is_tight && is_one_expression(path)) {
             return None;
         }
-        let selects = readings(path)?;
-        let end = at + start + named.end + length + close.len();
+        let path = if outer.is_empty() { path } else { outer };
+        let mut selects = match readings(path) {
+            Some(selects) => selects,
+            None if is_clear && !is_tool => Vec::new(),
+            None => return None,
+        };
+        let end = end + outside;
+        // `{call_1.url}}`
+        if text[end..].starts_with(&close[..1]) && matches!(*close, "}" | ">") {
+            selects.clear();
+        }
+        // `#{call_1.url}`
+        let is_signed = rest.starts_with('{') && text[..at].ends_with(['#', '@', '%']);
+        let place = at - usize::from(is_signed)..end;
         Some(Self {
-            near: NearReference::new(named.id, selects, &text[at..end]),
-            place: at..end,
-            is_distinct,
+            near: NearReference::new(named.id, selects, &text[place.clone()]),
+            place,
             is_in_json: false,
         })
     }
@@ -570,62 +913,178 @@ impl Part {
     /// `{"$tool": "call_1"}`, amid text.
     fn serialised(text: &str, at: usize) -> Option<Self> {
         let inner = text.get(at + 1..)?.trim_start();
-        let inner = inner.strip_prefix(['"', '\'', '“']).unwrap_or(inner);
+        let inner = inner.trim_start_matches(['"', '\'', '“', '\\']);
+        let inner = inner.strip_prefix("&quot;").unwrap_or(inner);
         if !["$tool", "_tool"].iter().any(|key| inner.starts_with(key)) {
             return None;
         }
-        let end = at + 2 + closing(text.get(at + 1..)?, "}")?;
+        let end = match closing(text.get(at + 1..)?, "{", "}") {
+            Some(length) => at + 2 + length,
+            // The end is missing.
+            None if text.len() - at <= MAX_PATH_BYTES => text.len(),
+            None => return None,
+        };
         let mut near = serialised(&text[at..end])?;
+        // A brace too many.
+        let end = end
+            + text[end..]
+                .bytes()
+                .take(2)
+                .take_while(|byte| *byte == b'}')
+                .count();
         // In JSON that was written as a text, a value would have to be JSON.
-        let is_in_json = text[..at].trim_end().ends_with([':', ',', '[']);
+        let is_in_json = text.trim_start().starts_with(['[', '{'])
+            && text[..at].trim_end().ends_with([':', ',', '[']);
         if is_in_json {
             near.selects.clear();
         }
         Some(Self {
             place: at..end,
             near,
-            is_distinct: true,
             is_in_json,
         })
     }
 
     /// `$call_1.items[0].url`
     fn with_dollar(text: &str, at: usize) -> Option<Self> {
-        let rest = text.get(at..)?.strip_prefix('$')?;
-        let before = text[..at].chars().next_back();
-        if before.is_some_and(|sign| sign.is_alphanumeric() || sign == '$' || sign == '\\') {
+        if !text.get(at..)?.starts_with('$') {
             return None;
         }
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|sign| sign.is_alphanumeric() || matches!(sign, '$' | '\\')) {
+            return None;
+        }
+        Self::open(text, at, at + 1)
+    }
+
+    /// `call_1.items[0].url`, whose path begins at this byte.
+    fn bare(text: &str, at: usize) -> Option<Self> {
+        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let before = text.as_bytes()[..at].iter().rev();
+        let length = before
+            .take(MAX_ID_BYTES)
+            .take_while(|byte| is_sign(byte))
+            .count();
+        let start = at - length;
+        let id = text.get(start..at)?;
+        if !is_distinctive(id) || id.starts_with('-') {
+            return None;
+        }
+        // `results.call_1.items`
+        let start = match text[..start].strip_suffix('.') {
+            Some(before) => {
+                let is_root = |root: &&&str| {
+                    before.len() >= root.len()
+                        && before.is_char_boundary(before.len() - root.len())
+                        && before[before.len() - root.len()..].eq_ignore_ascii_case(root)
+                };
+                let root = ROOTS.iter().filter(is_root).max_by_key(|root| root.len())?;
+                before.len() - root.len()
+            }
+            None => start,
+        };
+        let before = text[..start].chars().next_back();
+        match before {
+            Some('$' | '/' | '\\' | '.') => return None,
+            Some(sign) if sign.is_alphanumeric() => return None,
+            // A mail address.
+            Some('@') if text[..start - 1].ends_with(char::is_alphanumeric) => return None,
+            _ => {}
+        }
+        let mut part = Self::open(text, start, start)?;
+        const AROUND: [(&str, &str); 14] = [
+            ("%(", ")s"),
+            ("\\(", ")"),
+            ("((", "))"),
+            ("{", "}"),
+            ("[", "]"),
+            ("<", ">"),
+            ("%", "%"),
+            ("@", "@"),
+            ("#", "#"),
+            ("~", "~"),
+            ("|", "|"),
+            ("^", "^"),
+            ("«", "»"),
+            ("‹", "›"),
+        ];
+        for _ in 0..3 {
+            let Range { start, end } = part.place;
+            let around = AROUND.iter().find(|(open, close)| {
+                text[..start].ends_with(open) && text[end..].starts_with(close)
+            });
+            let Some((open, close)) = around else { break };
+            part.place = start - open.len()..end + close.len();
+        }
+        // A sign before it only.
+        let before = &text[..part.place.start];
+        if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^'])
+            && !rest.ends_with(|sign: char| sign.is_alphanumeric() || sign.is_ascii_punctuation())
+        {
+            part.place.start -= 1;
+        } else if before.ends_with(['{', '<', '[', '%']) {
+            // A delimiter is not closed.
+            part.near.selects.clear();
+        }
+        Some(part)
+    }
+
+    /// An id with a path that begins at `from`, without an end; the part begins at `start`.
+    fn open(text: &str, start: usize, from: usize) -> Option<Self> {
+        let rest = text.get(from..)?;
         let named = Head::read(rest).filter(|head| is_distinctive(head.id))?;
         let behind = &rest[named.end..];
         let (path, length) = Path::read(behind);
-        if path.steps.is_empty() {
+        if path.steps.is_empty() || path.is_name_of_file() {
             return None;
         }
-        let end = at + 1 + named.end + length;
-        let selects = readings(&behind[..length])?;
+        let end = from + named.end + length;
+        let mut selects = readings(&behind[..length])?;
+        // More of an expression follows than can be told from text: `call_1.items.map(`
+        let behind = &behind[length..];
+        let method = behind.strip_prefix('.').and_then(word_of);
+        let is_joined = |behind: &str, sign: char| {
+            let behind = behind.trim_matches(' ').strip_prefix(sign);
+            behind.is_some_and(|behind| behind.trim_start().starts_with(['"', '\'', '`']))
+        };
+        let before: String = text[..start].chars().rev().take(8).collect();
+        if is_joined(behind, '+') || is_joined(&before, '+') {
+            selects.clear();
+        }
+        if behind.starts_with(['(', '[']) || method.is_some() || behind.starts_with(".{") {
+            selects.clear();
+        }
         Some(Self {
-            near: NearReference::new(named.id, selects, &text[at..end]),
-            place: at..end,
-            is_distinct: true,
+            near: NearReference::new(named.id, selects, &text[start..end]),
+            place: start..end,
             is_in_json: false,
         })
     }
 }
 
-/// The bytes before the closing delimiter, in one line.
-fn closing(text: &str, close: &str) -> Option<usize> {
+/// The bytes before the closing delimiter, in one line and before another opening one.
+fn closing(text: &str, open: &str, close: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
     let mut scan = Scan::default();
     for (at, byte) in text.bytes().enumerate().take(MAX_PATH_BYTES) {
         if byte == b'\n' {
             return None;
         }
-        if !scan.is_inside() && text.as_bytes()[at..].starts_with(close.as_bytes()) {
+        let rest = &bytes[at..];
+        if !scan.is_inside() && rest.starts_with(close.as_bytes()) {
             // `call_1->items` in angle brackets
-            let is_arrow = close == ">" && text.as_bytes()[..at].ends_with(b"-");
+            let is_arrow = close == ">" && bytes[..at].ends_with(b"-");
             if !is_arrow {
                 return Some(at);
             }
+        }
+        // `<` and `{` are of expressions, too.
+        let is_opening = open.len() > 1 && rest.starts_with(open.as_bytes())
+            || open.len() == 1
+                && rest.starts_with(open.as_bytes())
+                && Head::read(text.get(at + 1..)?).is_some_and(|head| is_distinctive(head.id));
+        if is_opening {
+            return None;
         }
         scan.take(byte);
     }
@@ -633,28 +1092,39 @@ fn closing(text: &str, close: &str) -> Option<usize> {
 }
 
 /// A step of a path.
-enum Step {
-    Key(String),
+enum Step<'t> {
+    Key(&'t str),
     Index(i64),
     /// All items.
     Each,
+    /// A slice.
+    Slice(&'t str),
+    /// A filter, with its brackets.
+    Filter(&'t str),
 }
 
 /// The beginning of an expression that is a path, in one of several notations.
-struct Path {
-    steps: Vec<Step>,
+struct Path<'t> {
+    steps: Vec<Step<'t>>,
 }
 
-impl Path {
+impl<'t> Path<'t> {
     /// The path at the beginning of a text, and its length.
-    fn read(text: &str) -> (Self, usize) {
+    fn read(text: &'t str) -> (Self, usize) {
+        let has_slashes = text.starts_with(['/', '#']);
         let mut steps = Vec::new();
         let mut at = 0;
-        while let Some((step, length)) = Step::read(&text[at..]) {
+        while let Some((step, length)) = Step::read(&text[at..], at == 0, has_slashes) {
             steps.push(step);
             at += length;
         }
         (Self { steps }, at)
+    }
+
+    /// Whether it is only the ending of the name of a file.
+    fn is_name_of_file(&self) -> bool {
+        let is_ending = |key: &str| FILE_ENDINGS.iter().any(|it| it.eq_ignore_ascii_case(key));
+        matches!(self.steps.as_slice(), [Step::Key(only)] if is_ending(only))
     }
 
     /// The path as JMESPath, without its first steps.
@@ -670,32 +1140,73 @@ impl Path {
                 }
                 Step::Index(index) => text.push_str(&format!("[{index}]")),
                 Step::Each => text.push_str("[*]"),
+                Step::Slice(slice) => text.push_str(&format!("[{slice}]")),
+                Step::Filter(brackets) => text.push_str(brackets),
             }
         }
         text
     }
 }
 
-impl Step {
-    fn read(text: &str) -> Option<(Self, usize)> {
+impl<'t> Step<'t> {
+    fn read(text: &'t str, is_first: bool, has_slashes: bool) -> Option<(Self, usize)> {
+        // `items.[0]`
+        if text.starts_with(".[") {
+            let (step, length) = Self::read(&text[1..], false, has_slashes)?;
+            return matches!(step, Self::Index(_) | Self::Each).then_some((step, length + 1));
+        }
         if let Some(inner) = text.strip_prefix('[') {
             let quote = inner.chars().next()?;
             if quote == '"' || quote == '\'' {
-                let key = inner[1..].split_once(quote)?.0;
-                let is_plain = !key.contains('\\') && inner[key.len() + 2..].starts_with(']');
-                return is_plain.then(|| (Self::Key(key.to_owned()), key.len() + 4));
+                let within = &inner[1..];
+                let length = within
+                    .bytes()
+                    .take(MAX_ID_BYTES)
+                    .position(|byte| byte == quote as u8)?;
+                let key = &within[..length];
+                let is_plain = !key.contains('\\') && within[length + 1..].starts_with(']');
+                return is_plain.then_some((Self::Key(key), length + 4));
             }
-            let inner = inner.get(..inner.len().min(12).min(inner.find(']')? + 1))?;
-            let index = inner.strip_suffix(']')?.trim();
-            let step = match index {
+            let length = closing(inner, "[[", "]")?;
+            let brackets = inner[..length].trim();
+            let is_slice = |sign: char| sign.is_ascii_digit() || matches!(sign, '-' | ':' | ' ');
+            let step = match brackets {
                 "*" => Self::Each,
-                index => Self::Index(index.parse().ok()?),
+                index if index.parse::<i64>().is_ok() => Self::Index(index.parse().ok()?),
+                slice
+                    if slice.chars().all(is_slice) && (slice.is_empty() || slice.contains(':')) =>
+                {
+                    Self::Slice(slice)
+                }
+                key if word_of(key) == Some(key) => Self::Key(key),
+                filter if filter.starts_with('?') => Self::Filter(&text[..length + 2]),
+                _ => return None,
             };
-            return Some((step, inner.len() + 1));
+            return Some((step, length + 2));
         }
-        let separators = ["?.", "->", "::", ".", "/", "#/", "#", ":"];
-        let separator = separators.into_iter().find(|sign| text.starts_with(sign))?;
+        let separators: &[&str] = match (is_first, has_slashes) {
+            (true, _) => &["?.", "->", "::", ".", "/", "#/", "#", ":"],
+            (false, true) => &["/", "."],
+            (false, false) => &["?.", "->", "::", "."],
+        };
+        let separator = separators.iter().find(|sign| text.starts_with(**sign))?;
         let rest = &text[separator.len()..];
+        let is_pointer = separator.ends_with('/');
+        // `/items/*/url`, `/items/:2`
+        if is_pointer && rest.starts_with('*') {
+            return Some((Self::Each, separator.len() + 1));
+        }
+        let is_slice = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b':' | b'-');
+        let slice = rest.bytes().take(24).take_while(is_slice).count();
+        if is_pointer && rest[..slice].contains(':') {
+            return Some((Self::Slice(&rest[..slice]), separator.len() + slice));
+        }
+        if is_pointer
+            && rest.starts_with('-')
+            && let Ok(index) = rest[..slice].parse()
+        {
+            return Some((Self::Index(index), separator.len() + slice));
+        }
         let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
         let end = rest.find(|sign| !is_sign(sign)).unwrap_or(rest.len());
         let word = rest
@@ -707,7 +1218,7 @@ impl Step {
         }
         let step = match word.parse() {
             Ok(index) => Self::Index(index),
-            Err(_) => Self::Key(word.to_owned()),
+            Err(_) => Self::Key(word),
         };
         Some((step, separator.len() + end))
     }
@@ -726,14 +1237,51 @@ fn quoted(key: &str) -> Cow<'_, str> {
     }
 }
 
+/// A path without the root of a JSONPath before it: `:$.items`.
+fn behind_root(rest: &str) -> &str {
+    let root = rest.trim_start_matches([':', '#', '.', ' ', '/']);
+    let path = root.strip_prefix('$');
+    path.filter(|path| path.starts_with(['.', '[']))
+        .unwrap_or(rest)
+}
+
 /// The selectors that a text behind an id may mean; `None` if it is not a path.
 fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     let rest = rest.trim();
+    // `call_1:$.items`
+    let rest = behind_root(rest);
     if rest.is_empty() {
         return Some(vec![None]);
     }
-    if let Some(piped) = rest.strip_prefix('|') {
-        return Some(vec![Some(piped.trim().to_owned())]);
+    // `| json`
+    if let Some((path, filter)) = rest.rsplit_once('|')
+        && !path.ends_with('|')
+        && FILTERS.contains(&filter.split('(').next()?.trim())
+    {
+        let mut found = readings(path)?;
+        found.push(
+            found
+                .first()?
+                .as_deref()
+                .map(|first| format!("{first} | {}", filter.trim())),
+        );
+        return Some(found);
+    }
+    if let Some(piped) = rest.strip_prefix(['|', ',']) {
+        let piped = piped.trim();
+        let words = [
+            "jq -r ",
+            "jq ",
+            "jmespath ",
+            "jsonpath ",
+            "select ",
+            "get ",
+            "path ",
+        ];
+        let bare = words.iter().find_map(|word| piped.strip_prefix(word));
+        let is_quote = |sign: char| matches!(sign, '"' | '\'');
+        let piped = bare.map_or(piped, |bare| bare.trim().trim_matches(is_quote));
+        return Some(vec![Some(piped.to_owned())]);
     }
     if !rest.starts_with(['.', '[', '#', '/', ':'])
         && !rest.starts_with("->")
@@ -753,10 +1301,13 @@ fn readings(rest: &str) -> Option<Vec<Option<String>>> {
         Some(format!("{path}{behind}")).filter(|text| !text.is_empty())
     };
     let mut readings = vec![reading(0)];
-    if let Some(Step::Key(first)) = path.steps.first()
-        && WRAPPERS.contains(&first.to_ascii_lowercase().as_str())
-    {
-        readings.push(reading(1));
+    for (index, step) in path.steps.iter().take(3).enumerate() {
+        match step {
+            Step::Key(key) if WRAPPERS.iter().any(|it| it.eq_ignore_ascii_case(key)) => {
+                readings.push(reading(index + 1));
+            }
+            _ => break,
+        }
     }
     // Nothing that can be read, such as `[`.
     (readings[0].is_some()).then_some(readings)
@@ -792,35 +1343,27 @@ pub(super) fn read_near(
         return None;
     }
     let mut members = object.iter().filter(|(_, value)| !value.is_null());
-    let has_sigil = |key: &str| key.starts_with(['$', '_']);
     // `{"$call_1": "items[0]"}`
     if let (Some((key, Value::String(select))), None) = (members.next(), members.next())
-        && has_sigil(key)
-        && word_of(&key[1..]).is_some_and(|id| id.len() + 1 == key.len() && is_distinctive(id))
+        && let Some(near) = keyed(key, select, object)
     {
-        let written = written_of(object);
-        let selects = vec![Some(select.clone()).filter(|select| !select.trim().is_empty())];
-        let mut near = NearReference::new(&key[1..], selects, &written);
-        near.has_sigil = true;
         return Some(near);
     }
-    let mut calls = object
-        .iter()
-        .filter(|(key, value)| value.is_string() && is_call_key(key));
-    let (call_key, id) = calls.next()?;
-    if calls.next().is_some() || declared(call_key) {
+    let (call_key, mut near) = call_of(object, is_certain)?;
+    if declared(call_key) {
         return None;
     }
-    let head = Head::read(id.as_str()?)?;
-    let has_sigil = has_sigil(call_key);
+    let has_sigil = has_sign(call_key) || object.keys().any(|key| super::is_sentinel(key));
     let is_meant = has_sigil || is_certain;
-    if !is_meant && !is_distinctive(head.id) {
+    let has_select = || {
+        let mut keys = object.keys();
+        keys.any(|key| key != call_key && meaning_of(key) == KeyMeaning::Select)
+    };
+    if !(is_meant || near.is_distinctive() || is_compound(&near.id) && has_select()) {
         return None;
     }
-    let behind = &id.as_str()?[head.end..];
-    let mut selects = readings(behind)?;
-    let mut default = None;
-    let mut is_selected = !behind.is_empty();
+    let is_known = is_call_key(call_key, true);
+    let mut is_selected = near.selects != [None];
     let mut is_unclear = false;
     for (key, value) in object
         .iter()
@@ -831,28 +1374,86 @@ pub(super) fn read_near(
         }
         match (meaning_of(key), value) {
             (KeyMeaning::Select, Value::String(text)) if !is_selected => {
-                selects = vec![Some(text.clone()).filter(|text| !text.trim().is_empty())];
+                near.selects = vec![Some(text.clone()).filter(|text| !text.trim().is_empty())];
                 is_selected = true;
+            }
+            // The path in both.
+            (KeyMeaning::Select, Value::String(text))
+                if near.selects.contains(&Some(text.clone())) =>
+            {
+                near.selects = vec![Some(text.clone())];
             }
             (KeyMeaning::Default, _)
                 if plain_key(key) == "default" && !value.is_array() && !value.is_object() =>
             {
-                default = Some(value.clone());
+                near.default = Some(value.clone());
             }
             (KeyMeaning::Select | KeyMeaning::Default, _) => is_unclear = true,
             (KeyMeaning::Nothing, _) => {}
-            (KeyMeaning::Unknown, _) if is_meant => is_unclear = true,
+            // The target of a list's entry, in a map.
+            (KeyMeaning::Unknown, Value::String(_)) if is_certain && key == "to" => {}
+            // The name of a tool beside the id of the call.
+            (KeyMeaning::Unknown, Value::String(_))
+                if is_call_key(key, true) || plain_key(key) == "name" => {}
+            // The only other text can only be the selector.
+            (KeyMeaning::Unknown, Value::String(text)) if is_meant && is_known && !is_selected => {
+                near.selects = vec![Some(text.clone())];
+                is_selected = true;
+            }
+            (KeyMeaning::Unknown, _) if is_meant && is_known => is_unclear = true,
             (KeyMeaning::Unknown, _) => return None,
         }
     }
     if is_unclear {
-        selects.clear();
+        near.selects.clear();
     }
-    let written = written_of(object);
-    let mut near = NearReference::new(head.id, selects, &written);
-    near.default = default;
+    near.written = shortened(&written_of(object));
     near.has_sigil = has_sigil;
     Some(near)
+}
+
+/// A selector behind a key that is the id of a call with a sign: `{"$call_1": "items[0]"}`.
+fn keyed(key: &str, select: &str, object: &Map<String, Value>) -> Option<NearReference> {
+    let id = key.trim_matches(|sign: char| sign.is_ascii_punctuation());
+    if word_of(id) != Some(id) || !is_distinctive(id) {
+        return None;
+    }
+    let select = Some(select.to_owned()).filter(|select| !select.trim().is_empty());
+    let mut near = NearReference::new(id, vec![select], &written_of(object));
+    near.has_sigil = has_sign(key);
+    Some(near)
+}
+
+/// The key that names a call, and what its text means. Where there are several, only one names a call beyond doubt.
+fn call_of(object: &Map<String, Value>, is_certain: bool) -> Option<(&String, NearReference)> {
+    let is_signed = is_certain
+        || object
+            .keys()
+            .any(|key| super::is_sentinel(key) || meaning_of(key) == KeyMeaning::Select);
+    let read = |known: bool| {
+        let texts = object
+            .iter()
+            .filter_map(|(key, value)| Some((key, value.as_str()?)));
+        let calls = texts.filter(move |(key, _)| {
+            is_call_key(key, is_signed)
+                || !known
+                    && has_sign(key)
+                    && (object.len() == 1 || meaning_of(key) == KeyMeaning::Unknown)
+        });
+        calls.filter_map(move |(key, text)| {
+            let near = NearReference::from_entry(text)?;
+            (known || near.is_distinctive()).then_some((key, near))
+        })
+    };
+    let mut calls: Vec<_> = read(true).collect();
+    if calls.is_empty() {
+        calls = read(false).collect();
+    }
+    if calls.len() > 1 {
+        calls.retain(|(_, near)| near.is_distinctive());
+    }
+    let call = calls.pop()?;
+    calls.is_empty().then_some(call)
 }
 
 /// An object as it was written, without what is in its lists and objects.
@@ -866,122 +1467,28 @@ fn written_of(object: &Map<String, Value>) -> String {
     Value::Object(members.collect()).to_string()
 }
 
-/// Whether a key may be one for the id of a call. For most keys the first byte decides.
+/// Whether a key may be one for the id of a call, or such an id. For most keys the first byte decides.
 pub fn may_name_a_call(key: &[u8]) -> bool {
-    match key.first() {
-        Some(b'$' | b'_') => true,
-        Some(b'c' | b'C' | b'f' | b'F' | b'r' | b'R' | b't' | b'T') => {
-            key.len() <= 16 && std::str::from_utf8(key).is_ok_and(is_call_key)
-        }
-        _ => false,
+    let is_sign = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_punctuation);
+    if is_sign(key.first()) || is_sign(key.last()) {
+        return true;
     }
+    let is_first = matches!(
+        key.first().map(u8::to_ascii_lowercase),
+        Some(b'c' | b'd' | b'f' | b'h' | b'i' | b'n' | b'o' | b'r' | b's' | b't' | b'u' | b'v')
+    );
+    let has_digit = || key.last().is_some_and(u8::is_ascii_digit) || key.len() > 16;
+    std::str::from_utf8(key).is_ok_and(|key| {
+        is_first && key.len() <= 16 && is_call_key(key, true) || has_digit() && is_distinctive(key)
+    })
 }
 
-/// Whether a key is one for the id of a call.
-fn is_call_key(key: &str) -> bool {
+/// Whether a key is one for the id of a call; `is_signed`: where a sign at another key says so.
+fn is_call_key(key: &str, is_signed: bool) -> bool {
     let is_key = |keys: &[&str]| keys.iter().any(|known| plain_chars(key).eq(known.chars()));
-    is_key(&CALL_KEYS) || key.starts_with(['$', '_']) && is_key(&SIGIL_CALL_KEYS)
-}
-
-/// An object that was written as a text, as a reference or near one.
-fn near_or_exact(object: &Map<String, Value>) -> Option<NearReference> {
-    match read_object(object, &|_| false) {
-        Ok(Reading::Reference(reference)) => {
-            let mut near =
-                NearReference::new(reference.call_id.as_str(), vec![reference.select], "");
-            near.default = reference.default;
-            Some(near)
-        }
-        Err(Malformed::UnknownKey { .. }) => {
-            let tool = ["$tool", "_tool"]
-                .iter()
-                .find_map(|key| object.get(*key)?.as_str())?;
-            Some(NearReference::new(tool, Vec::new(), ""))
-        }
-        Ok(Reading::Data) | Err(Malformed::NoTool) => near_object(object, &|_| false),
-        _ => None,
-    }
-}
-
-/// A reference that was written as a text: as JSON, or as Python or JavaScript write it, in a fence or quotes or not. Of
-/// a list of references the meaning is unclear.
-fn serialised(written: &str) -> Option<NearReference> {
-    let text = fenced(written);
-    let mut near = if text.starts_with('[') && text.contains("tool\"") {
-        let items: Vec<Map<String, Value>> = serde_json::from_str(text).ok()?;
-        let mut near = items.iter().find_map(near_or_exact)?;
-        near.selects.clear();
-        near
-    } else if text.starts_with('"') {
-        serialised(&serde_json::from_str::<String>(text).ok()?)?
-    } else {
-        near_or_exact(&loose_object(text)?)?
-    };
-    near.written = shortened(written);
-    Some(near)
-}
-
-/// A flat object, as JSON, Python or JavaScript write it.
-fn loose_object(text: &str) -> Option<Map<String, Value>> {
-    if !(text.starts_with('{') && text.ends_with('}') && text.len() <= MAX_PATH_BYTES) {
-        return None;
-    }
-    if let Ok(json) = serde_json::from_str(text) {
-        return Some(json).filter(|object: &Map<String, Value>| !object.is_empty());
-    }
-    let mut rest = text.strip_prefix('{')?.strip_suffix('}')?.trim();
-    let mut object = Map::new();
-    while !rest.is_empty() {
-        let (key, behind) = loose_word(rest)?;
-        let (value, behind) =
-            loose_word(behind.trim_start().strip_prefix([':', '='])?.trim_start())?;
-        let value = match value.as_str() {
-            "None" | "null" | "undefined" => Value::Null,
-            _ => json!(value),
-        };
-        object.insert(key, value);
-        let behind = behind.trim_start();
-        rest = match behind.strip_prefix(',') {
-            Some(next) => next.trim_start(),
-            None if behind.is_empty() => behind,
-            None => return None,
-        };
-    }
-    Some(object).filter(|object| !object.is_empty())
-}
-
-/// A text without the fence around it: ` ```json … ``` `.
-fn fenced(text: &str) -> &str {
-    let inner = text
-        .strip_prefix("```")
-        .and_then(|text| text.strip_suffix("```"));
-    let Some(inner) = inner else { return text };
-    let inner = inner.trim_start_matches(|sign: char| sign.is_ascii_alphanumeric());
-    inner.trim()
-}
-
-/// A word or quoted text, and what is behind it.
-fn loose_word(text: &str) -> Option<(String, &str)> {
-    const QUOTES: [(char, char); 4] = [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’')];
-    let first = text.chars().next()?;
-    if let Some((_, close)) = QUOTES.iter().find(|(open, _)| *open == first) {
-        let inner = &text[first.len_utf8()..];
-        let mut word = String::new();
-        let mut signs = inner.char_indices();
-        while let Some((at, sign)) = signs.next() {
-            if sign == '\\' {
-                word.push(signs.next()?.1);
-            } else if sign == *close {
-                return Some((word, &inner[at + sign.len_utf8()..]));
-            } else {
-                word.push(sign);
-            }
-        }
-        return None;
-    }
-    let end = text.find([',', ':', '}', '\n']).unwrap_or(text.len());
-    let word = text[..end].trim();
-    (!word.is_empty()).then(|| (word.to_owned(), &text[end..]))
+    is_key(&CALL_KEYS)
+        || (is_signed || has_sign(key))
+            && (is_key(&SIGIL_CALL_KEYS) || is_slip(&plain_key(key), "tool"))
 }
 
 #[cfg(test)]

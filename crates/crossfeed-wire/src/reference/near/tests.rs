@@ -66,6 +66,41 @@ fn templating_habits_are_read() {
         "{{$call_1.items[0].url}}",
         "{{call_1 | items[0].url}}",
         "#{call_1.items[0].url}",
+        "@{call_1.items[0].url}",
+        "{% call_1.items[0].url %}",
+        "<%= call_1.items[0].url %>",
+        "[call_1.items[0].url]",
+        "[[ call_1.items[0].url ]]",
+        "«call_1.items[0].url»",
+        "'{{call_1.items[0].url}}'",
+        "#call_1.items[0].url",
+        "call_1:items[0].url",
+        "call_1::items[0].url",
+        "call_1 -> items[0].url",
+        "call_1 | items[0].url",
+        "call_1/items/0/url",
+        "tool://call_1/items/0/url",
+        "ref:call_1.items[0].url",
+        "ref(call_1, 'items[0].url')",
+        "$result(\"call_1\", \"items[0].url\")",
+        "get(call_1.items[0].url)",
+        "results['call_1'].items[0].url",
+        "{{call_1}}.items[0].url",
+        "items[0].url of call_1",
+        "<items[0].url from call_1>",
+        "call_1: items[0].url",
+        "call_1 items[0].url",
+        "call_1:$.items[0].url",
+        "{{call_1.items.[0].url}}",
+        "call_1?select=items[0].url",
+        "【call_1.items[0].url】",
+        "${call_1}.items[0].url",
+        "<call_1>.items[0].url",
+        "[call_1].items[0].url",
+        "`call_1`.items[0].url",
+        "{call_1[items][0][url]}",
+        "$toolResults.call_1.items[0].url",
+        "{{context.results.call_1.items[0].url}}",
     ] {
         if text.starts_with("{{$.") {
             continue;
@@ -74,7 +109,7 @@ fn templating_habits_are_read() {
     }
     check("{{call_1}}", "call_1 @");
     check("${call_1}", "call_1 @");
-    check("{{c.items[0]}}", "c items[0]");
+    check("{{search_issues.items[0]}}", "search_issues items[0]");
     check("{{call_1.output.items}}", "call_1 output.items|items");
     check("${call_1.result}", "call_1 result|@");
     check(
@@ -95,6 +130,22 @@ fn serialised_objects_are_read() {
         "{“$tool”: “call_1”, “$select”: “a”}",
         "{\"tool\": \"call_1\", \"select\": \"a\"}",
         "{\"$tool\": \"call_1\", \"path\": \"a\"}",
+        "`{\"$tool\": \"call_1\", \"$select\": \"a\"}`",
+        "{\"$tool\": \"call_1\", \"$select\": \"a\"",
+        "'{\"$tool\": \"call_1\", \"$select\": \"a\"}'",
+        "({\"$tool\": \"call_1\", \"$select\": \"a\"})",
+        "{&quot;$tool&quot;: &quot;call_1&quot;, &quot;$select&quot;: &quot;a&quot;}",
+        "{\\\"$tool\\\": \\\"call_1\\\", \\\"$select\\\": \\\"a\\\"}",
+        "{{\"$tool\": \"call_1\", \"$select\": \"a\"}}",
+        "```\n{'$tool': 'call_1', '$select': 'a'}\n```",
+        "{\"$tool\" => \"call_1\", \"$select\" => \"a\"}",
+        "{'$tool': 'call_1', '$select': 'a', '$default': None}",
+        "$tool: call_1\n$select: a",
+        "Reference: {\"$tool\": \"call_1\", \"$select\": \"a\"}",
+        "ref `{\"$tool\": \"call_1\", \"$select\": \"a\"}`",
+        "\"$tool\": \"call_1\", \"$select\": \"a\"",
+        "<ref tool=\"call_1\" select=\"a\"/>",
+        "{\"$tool\": \"call_1\", \"$select\": \"a\"};",
     ] {
         check(text, "call_1 a");
     }
@@ -104,8 +155,30 @@ fn serialised_objects_are_read() {
 fn parts_of_texts_are_read() {
     check("See {{call_1.items[0].url}}.", "call_1 items[0].url");
     check("It costs $call_1.total. Right?", "call_1 total");
+    check("See call_1.items[0].url for more.", "call_1 items[0].url");
+    check("See [[call_1.url]] and so on", "call_1 url");
+    check("is call_1.url/comments", "call_1 url");
+    check("is call_1.urls.map(x)", "call_1 ");
+    for text in [
+        "a %call_1.url%, b",
+        "a [[call_1.url]], b",
+        "a %(call_1.url)s, b",
+        "a @call_1.url, b",
+        "a #call_1.url, b",
+    ] {
+        let near = near_text(text, 9).unwrap();
+        let (place, near) = &near.parts[0];
+        assert_eq!((place.start, &text[place.end..]), (2, ", b"));
+        assert_eq!(near.selects, [Some("url".to_owned())]);
+    }
+    check("is {{call_1.url", "call_1 ");
+    check("is {call_1.url}}", "call_1 ");
+    check("\"https://a.example/\" + call_1.url", "call_1 ");
+    check("call_1.url + '/comments'", "call_1 ");
+    check("$call_1.urls[:2].url", "call_1 urls[:2].url");
+    check("<p>call_1.x</p>", "call_1 x");
     check("see {\"$tool\": \"c\", \"$select\": \"a\"}!", "c a");
-    check("[{\"$tool\": \"c\"}]", "c ");
+    check("[{\"$tool\": \"c\"}, {\"$tool\": \"d\"}]", "c ");
     check("\"{\\\"$tool\\\": \\\"c\\\"}\"", "c @");
     assert_eq!(
         parts("From ${call_1.a} to <call_2.b>!"),
@@ -118,26 +191,25 @@ fn what_names_no_call_is_data() {
     for text in [
         "",
         "call_1",
-        "see call_1.items here",
-        "call_1.items is empty",
+        "see call_1 here",
+        "{{#items.isModel}}",
+        "{{ output.data['text/latex'] | convert }}",
+        "{{c.items[0]}}",
         "call_1.json",
         "{{}}",
         "{{ name }} and {{search.query}}",
         "$1.50 or $1",
         "${1}",
         "{{1.x}}",
-        "<p>call_1.x</p>",
         "<call_1>",
         "a@call_1.com",
         "{\"a\": {\"b\": 1}}",
         "{\"type\": \"object\"}",
         "${HOME}/bin",
         "$(ls call_1.txt)",
-        "if (a < b_1.x && c > d) {}",
-        "{ /* call_1.x */ }",
+        "c:\\call_1.x and \\$call_1.x",
         "https://call_1.example.com/x",
         "call_1. Then",
-        "call_1.items, call_2.items",
         "{{{{{{{{",
         "{$",
         "<<<<",
@@ -163,6 +235,34 @@ fn objects_near_references_are_read() {
     check_object(json!({"tool": "call_1.items"}), Some("call_1 items"));
     check_object(json!({"tool": "call_1", "select": 5}), Some("call_1 "));
     check_object(json!({"$call": "call_1", "index": 5}), Some("call_1 "));
+    check_object(
+        json!({"$tools": "call_1", "$select": "x"}),
+        Some("call_1 x"),
+    );
+    check_object(json!({"@tool": "call_1", "@select": "x"}), Some("call_1 x"));
+    check_object(json!({"tool$": "call_1", "select$": "x"}), Some("call_1 x"));
+    check_object(json!({"id": "call_1", "$select": "x"}), Some("call_1 x"));
+    check_object(
+        json!({"tool": "search", "call_id": "call_1", "select": "x"}),
+        Some("call_1 x"),
+    );
+    check_object(
+        json!({"$var": "call_1.items[0].url"}),
+        Some("call_1 items[0].url"),
+    );
+    check_object(
+        json!({"$ref": "#/call_1/items/-1/url"}),
+        Some("call_1 items[-1].url"),
+    );
+    check_object(
+        json!({"$ref": "#/call_1/items/:2/url"}),
+        Some("call_1 items[:2].url"),
+    );
+    check_object(json!({"$ref": "#/call_1/*/url"}), Some("call_1 [*].url"));
+    check_object(json!({"$ref": "{{call_1.url}}"}), Some("call_1 url"));
+    check_object(json!({"source": "call_1", "path": "x"}), Some("call_1 x"));
+    check_object(json!({"call_1": "x"}), Some("call_1 x"));
+    check_object(json!({"$call": "call_1", "$what": "x"}), Some("call_1 x"));
     check_object(json!({"tool": "hammer"}), None);
     check_object(json!({"tool": "hammer", "select": "x"}), None);
     check_object(
