@@ -143,6 +143,23 @@ async fn what_cannot_be_read_is_refused_with_the_right_form() {
     refused(json!("{{call_1.items}}"), Some(number), &[right, literal]).await;
 }
 
+/// What a value holds could end a text of JSON and add members.
+#[tokio::test]
+async fn no_value_is_put_into_json() {
+    let schema = json!({"properties": {"x": {"type": "object"}}});
+    for text in [
+        r#"{"a":"{{call_1.items[0].url}}"}"#,
+        r#"["{{call_1.items[0].url}}", 1]"#,
+    ] {
+        refused(json!(text), None, &["call_1.items[0].url"]).await;
+        refused(json!(text), Some(schema.clone()), &["call_1.items[0].url"]).await;
+    }
+    let template = json!({"$template": "{{\"a\":\"{u}\"}}",
+        "$with": {"u": {"$tool": "call_1", "$select": "items[0].url"}}});
+    gives(template.clone(), json!("{\"a\":\"u\"}")).await;
+    refused(template, Some(schema), &["expected object"]).await;
+}
+
 #[tokio::test]
 async fn errors_are_spelled_as_the_tool_is_listed() {
     let tools = json!([{"name": "fetch", "inputSchema": {

@@ -54,11 +54,14 @@ pub(super) fn repair(
         let findings: Vec<Finding> = schema.findings(arguments, steps)?.collect();
         for finding in findings {
             let link = links.link(&finding.at);
-            let may = match scope {
-                RepairScope::Off => false,
-                RepairScope::References => link.is_some(),
-                RepairScope::All => true,
-            };
+            // A text with values in it is never read as JSON: a value could add members.
+            let is_text = link.is_some_and(|link| link.text.is_some());
+            let may = !is_text
+                && match scope {
+                    RepairScope::Off => false,
+                    RepairScope::References => link.is_some(),
+                    RepairScope::All => true,
+                };
             if !may || !finding.is_type || !tried.insert(finding.at.clone()) {
                 continue;
             }

@@ -437,14 +437,18 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             near.written = shortened(trimmed);
         }
     }
-    // The quotes of another language would stay.
+    // The quotes of another language would stay, and in JSON what a value holds could end a text.
+    let is_json = matches!(
+        (trimmed.as_bytes().first(), trimmed.as_bytes().last()),
+        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
+    );
     let is_quoted = |open: &str, close: char| {
         let inner = trimmed
             .strip_prefix(open)
             .and_then(|inner| inner.strip_suffix(close));
         inner.is_some_and(|inner| !inner.contains(close))
     };
-    if is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
+    if is_json || is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
         for (_, near) in found
             .parts
             .iter_mut()
@@ -1360,6 +1364,11 @@ pub(super) fn read_near(
         keys.any(|key| key != call_key && meaning_of(key) == KeyMeaning::Select)
     };
     if !(is_meant || near.is_distinctive() || is_compound(&near.id) && has_select()) {
+        return None;
+    }
+    // Without a sign or a selector it is a record that names a call: `{"call_id": "call_1", "comment": "good"}`.
+    let is_lone = || object.len() == 1 && plain_key(call_key).contains("tool");
+    if !is_meant && !has_select() && !is_lone() {
         return None;
     }
     let is_known = is_call_key(call_key, true);
