@@ -272,6 +272,16 @@ fn objects_near_references_are_read() {
     check_object(json!({"$ref": "#/definitions/x"}), None);
     check_object(json!({"id": "call_1", "type": "function"}), None);
     check_object(json!({"from": "call_1", "to": "call_2"}), None);
+    for record in [
+        json!({"call_id": "call_1", "comment": "great"}),
+        json!({"call_id": "call_1", "type": "x"}),
+        json!({"tool": "call_1", "default": 1}),
+        json!({"result": "call_1"}),
+        json!({"from": "call_1"}),
+    ] {
+        check_object(record, None);
+    }
+    check_object(json!({"tool_call_id": "call_1"}), Some("call_1"));
     check_object(json!({}), None);
 }
 
