@@ -281,7 +281,7 @@ fn objects_near_references_are_read() {
     ] {
         check_object(record, None);
     }
-    check_object(json!({"tool_call_id": "call_1"}), Some("call_1"));
+    check_object(json!({"tool_call_id": "call_1"}), Some("call_1 @"));
     check_object(json!({}), None);
 }
 
