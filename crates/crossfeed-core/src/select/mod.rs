@@ -390,7 +390,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = found else {
             return Ok(Outcome::Nothing);
         };
-        let emptiness = emptiness(expression, &view);
+        let emptiness = emptiness(expression, &view, self.budget);
         let selection = Selection {
             view,
             report: SelectReport {
