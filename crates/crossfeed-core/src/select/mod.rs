@@ -470,7 +470,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         self.explanations.set(left.saturating_sub(1));
         let nearest = match left {
             0 => Vec::new(),
-            _ => self.nearest(&miss::names(expression), view, false),
+            _ => self.nearest(&miss::names(expression), view, miss::projects(expression)),
         };
         Some(Notice { why, nearest })
     }

@@ -422,6 +422,19 @@ fn an_empty_answer_that_could_be_otherwise_is_one() {
 }
 
 #[test]
+fn a_notice_offers_projections_for_one() {
+    for (expression, expected) in [
+        ("users[?score > `1`].name", "users[*].name"),
+        ("users[?score > `1`]", "users"),
+    ] {
+        select(USERS, expression, |found| {
+            let notice = found.unwrap().report.notice.unwrap();
+            assert_eq!(notice.nearest[0], expected, "{expression}");
+        });
+    }
+}
+
+#[test]
 fn nulls_are_counted_in_one_walk() {
     let row = format!("[{}null]", "null,".repeat(99_999));
     let json = format!(r#"{{"rows": [{row}, {row}]}}"#);
