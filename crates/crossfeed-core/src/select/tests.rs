@@ -422,10 +422,11 @@ fn an_empty_answer_that_could_be_otherwise_is_one() {
 }
 
 #[test]
-fn a_notice_offers_projections_for_one() {
+fn a_notice_offers_projections_where_a_filter_refused_all() {
     for (expression, expected) in [
         ("users[?score > `1`].name", "users[*].name"),
         ("users[?score > `1`]", "users"),
+        ("users[*].nick", "users[0].nick"),
     ] {
         select(USERS, expression, |found| {
             let notice = found.unwrap().report.notice.unwrap();
