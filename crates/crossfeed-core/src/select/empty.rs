@@ -3,7 +3,9 @@
 //! The rules are normative in `specs/select.md#empty-answers`.
 
 use super::{Selector, rewrite};
-use crossfeed_jmespath::{Doubt, Expression, Kind, Misread, Node, View, doubts, places};
+use crossfeed_jmespath::{
+    Budget, Cost, Doubt, Expression, Kind, Misread, Node, View, doubts, places,
+};
 
 /// How deep lists and objects that a selector built are searched for nulls.
 const MAX_DEPTH: usize = 4;
@@ -21,8 +23,12 @@ pub(super) enum Emptiness {
     Nulls,
 }
 
-/// Whether a value that an expression gave may be no answer.
-pub(super) fn emptiness(expression: &Expression, value: &View<'_>) -> Option<Emptiness> {
+/// Whether a value that an expression gave may be no answer. Where the budget does not suffice, it is one.
+pub(super) fn emptiness(
+    expression: &Expression,
+    value: &View<'_>,
+    budget: &Budget,
+) -> Option<Emptiness> {
     if expression.is_plain_path() {
         return None;
     }
@@ -40,7 +46,8 @@ pub(super) fn emptiness(expression: &Expression, value: &View<'_>) -> Option<Emp
         }
         _ => {}
     }
-    (builds(root) && has_nulls(value, MAX_DEPTH)).then_some(Emptiness::Nulls)
+    let is_null = builds(root) && has_nulls(value, MAX_DEPTH, budget).unwrap_or(false);
+    is_null.then_some(Emptiness::Nulls)
 }
 
 fn is_zero(value: &View<'_>) -> bool {
@@ -72,43 +79,55 @@ fn builds(node: &Node) -> bool {
 }
 
 /// Whether a member of an object is null, or one of a list of objects is in every item.
-fn has_nulls(value: &View<'_>, depth: usize) -> bool {
+fn has_nulls(value: &View<'_>, depth: usize, budget: &Budget) -> Result<bool, Cost> {
     let Some(depth) = depth.checked_sub(1) else {
-        return false;
+        return Ok(false);
     };
-    match value.kind() {
-        Kind::Object => value
-            .members()
-            .any(|(_, member)| member.is_null() || has_nulls(&member, depth)),
+    let object = match value.kind() {
+        Kind::Object => value.clone(),
         Kind::Array => {
             let Some(first) = value.at(0) else {
-                return false;
+                return Ok(false);
             };
-            let nulls = |item: &View<'_>| -> Vec<usize> {
-                let members: Vec<_> = match item.kind() {
-                    Kind::Object => item.members().map(|(_, member)| member).collect(),
-                    _ => item.items().collect(),
-                };
-                let nulls = members.iter().enumerate();
-                let nulls = nulls.filter(|(_, member)| member.is_null());
-                nulls.map(|(number, _)| number).collect()
-            };
-            if value.items().any(|item| item.is_null()) {
-                return true;
+            if nulls(value, budget)?.contains(&true) {
+                return Ok(true);
             }
-            let mut throughout = nulls(&first);
+            let mut throughout = nulls(&first, budget)?;
             for item in value.items().skip(1) {
-                if throughout.is_empty() {
+                if !throughout.contains(&true) {
                     break;
                 }
-                let here = nulls(&item);
-                throughout.retain(|number| here.contains(number));
+                let here = nulls(&item, budget)?;
+                let both = throughout.into_iter().zip(here);
+                throughout = both.map(|(before, here)| before && here).collect();
             }
-            let mut inner = first.members().map(|(_, member)| member);
-            !throughout.is_empty() || inner.any(|member| has_nulls(&member, depth))
+            if throughout.contains(&true) {
+                return Ok(true);
+            }
+            first
         }
-        _ => false,
+        _ => return Ok(false),
+    };
+    for (_, member) in object.members() {
+        budget.spend(1)?;
+        let is_member = value.kind() == Kind::Object && member.is_null();
+        if is_member || has_nulls(&member, depth, budget)? {
+            return Ok(true);
+        }
     }
+    Ok(false)
+}
+
+/// Which items or members are null.
+fn nulls(value: &View<'_>, budget: &Budget) -> Result<Vec<bool>, Cost> {
+    budget.spend(value.len().unwrap_or_default() as u64)?;
+    Ok(match value.kind() {
+        Kind::Object => value
+            .members()
+            .map(|(_, member)| member.is_null())
+            .collect(),
+        _ => value.items().map(|item| item.is_null()).collect(),
+    })
 }
 
 impl<'a> Selector<'a, '_> {
@@ -148,25 +167,25 @@ impl<'a> Selector<'a, '_> {
                     }
                     Some(Kind::Object) if is_one => format!("there is no `{}`{near}", short(&name)),
                     Some(Kind::Object) => format!("no item has `{}`{near}", short(&name)),
-                    Some(kind) => format!("`{}` is read from a {}", short(&name), kind.as_str()),
+                    Some(kind) => format!("`{}` is read from {}", short(&name), a(kind)),
                     None => format!("there is no `{}`{near}", short(&name)),
                 }
             }
             Misread::NoList => match written {
                 Some(index) => format!(
-                    "`{index}` is read from what is no list, after a projection from each item"
+                    "`{index}` is read from something that is not a list, after a projection from each item"
                 ),
-                None => "an index is read from what is no list".to_owned(),
+                None => "an index is read from something that is not a list".to_owned(),
             },
             Misread::NoItems => match path.as_str() {
                 "" => "the value has no items to project".to_owned(),
                 path => format!("`{path}` has no items to project"),
             },
             Misread::Types { found, wanted } => {
-                let (found, wanted) = (found.as_str(), wanted.as_str());
+                let (found, wanted) = (a(*found), wanted.as_str());
                 let literal = written.map_or(String::new(), |text| format!(" {}", short(text)));
                 format!(
-                    "{} is a {found} and is compared with the {wanted}{literal}",
+                    "{} is {found} and is compared with the {wanted}{literal}",
                     named(&path)
                 )
             }
@@ -182,6 +201,15 @@ impl<'a> Selector<'a, '_> {
             _ => "it reads what is not there".to_owned(),
         }
     }
+}
+
+/// A type with its article.
+fn a(kind: Kind) -> String {
+    let article = match kind {
+        Kind::Array | Kind::Object => "an",
+        _ => "a",
+    };
+    format!("{article} {}", kind.as_str())
 }
 
 /// A path in a sentence.

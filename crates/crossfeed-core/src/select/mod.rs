@@ -30,7 +30,7 @@ use crate::{
 };
 use crossfeed_jmespath::{
     Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
-    View, doubts, evaluate, guard::Patterns, repair, why_empty,
+    View, WhyEmpty, doubts, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -390,7 +390,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = found else {
             return Ok(Outcome::Nothing);
         };
-        let emptiness = emptiness(expression, &view);
+        let emptiness = emptiness(expression, &view, self.budget);
         let selection = Selection {
             view,
             report: SelectReport {
@@ -470,7 +470,12 @@ impl<'a, 'v> Selector<'a, 'v> {
         self.explanations.set(left.saturating_sub(1));
         let nearest = match left {
             0 => Vec::new(),
-            _ => self.nearest(&miss::names(expression), view, false),
+            _ => {
+                // A projection of a field that is null everywhere would be empty again.
+                let refused = matches!(why, WhyEmpty::FilterRefusedAll { .. });
+                let projects = refused && miss::projects(expression);
+                self.nearest(&miss::names(expression), view, projects)
+            }
         };
         Some(Notice { why, nearest })
     }

@@ -72,21 +72,23 @@ impl<'a> Selector<'a, '_> {
             let mut doubted = None;
             if depth > 0 {
                 match evaluate(expression, view, self.arena, self.budget) {
-                    Ok(Some(value)) => match super::empty::emptiness(expression, &value) {
-                        None => {
-                            best.get_or_insert(cost);
-                            found.push(text);
-                            continue;
-                        }
-                        Some(emptiness) => {
-                            let doubts = self.doubts(expression, emptiness, view);
-                            if doubts.is_empty() {
-                                empty.push(text);
+                    Ok(Some(value)) => {
+                        match super::empty::emptiness(expression, &value, self.budget) {
+                            None => {
+                                best.get_or_insert(cost);
+                                found.push(text);
                                 continue;
                             }
-                            doubted = Some(doubts);
+                            Some(emptiness) => {
+                                let doubts = self.doubts(expression, emptiness, view);
+                                if doubts.is_empty() {
+                                    empty.push(text);
+                                    continue;
+                                }
+                                doubted = Some(doubts);
+                            }
                         }
-                    },
+                    }
                     Ok(None) | Err(EvalError::Type(_)) => {}
                     Err(_) => break,
                 }

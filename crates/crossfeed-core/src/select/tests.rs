@@ -1,9 +1,10 @@
 use super::{
+    empty::{Emptiness, emptiness},
     readings::strip_prefix,
     {AnsweringView, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::{canonical::Views, error::SelectError, paths::Outline};
-use crossfeed_jmespath::{Arena, Budget, View};
+use crossfeed_jmespath::{Arena, Budget, Expression, Limits, View};
 use crossfeed_json::Document;
 use std::{cell::Cell, num::NonZeroUsize};
 
@@ -332,6 +333,16 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
         "users[?id == `2`].name",
     );
     check(
+        "users[?tags == 'a'].name",
+        "`tags` is an array and is compared with the string 'a'",
+        "users[*].name",
+    );
+    check(
+        "users[*].name[0].x",
+        "`[0]` is read from something that is not a list, after a projection from each item",
+        "users[*].name",
+    );
+    check(
         "users[?name == `1`]",
         "`name` is a string and is compared with the number `1`",
         "users[?name == '1']",
@@ -400,11 +411,50 @@ fn an_empty_answer_that_could_be_otherwise_is_one() {
             r#"{"n":null,"id":1}"#,
         ),
         ("length(users[?status == 'open'])", "0"),
+        (".users | .[0] | .link // .tags | .[0]", r#""a""#),
+        ("users[0]?.active ?? true", "true"),
         ("users[?id == `2`][0].name", r#""Bob""#),
     ] {
         select(USERS, expression, |found| {
             assert_eq!(written(&found.unwrap().view), expected, "{expression}");
         });
+    }
+}
+
+#[test]
+fn a_notice_offers_projections_where_a_filter_refused_all() {
+    for (expression, expected) in [
+        ("users[?score > `1`].name", "users[*].name"),
+        ("users[?score > `1`]", "users"),
+        ("users[*].nick", "users[0].nick"),
+    ] {
+        select(USERS, expression, |found| {
+            let notice = found.unwrap().report.notice.unwrap();
+            assert_eq!(notice.nearest[0], expected, "{expression}");
+        });
+    }
+}
+
+#[test]
+fn nulls_are_counted_in_one_walk() {
+    let row = format!("[{}null]", "null,".repeat(99_999));
+    let json = format!(r#"{{"rows": [{row}, {row}]}}"#);
+    select(&json, "[rows[0], rows[1]]", |found| {
+        assert_eq!(found.unwrap().view.len(), Some(2));
+    });
+}
+
+#[test]
+fn looking_for_nulls_costs_steps() {
+    let document = Document::new(r#"{"a": [[null, 1], [null, 2]]}"#.to_owned());
+    let view = View::from(document.root().unwrap()).get("a").unwrap();
+    let expression = Expression::parse("[a[0], a[1]]").unwrap();
+    for (steps, expected) in [(3, None), (100, Some(Emptiness::Nulls))] {
+        let limits = Limits::default()
+            .with_steps_per_value(0)
+            .with_base_steps(steps);
+        let found = emptiness(&expression, &view, &Budget::new(&limits, 0));
+        assert_eq!(found, expected, "{steps}");
     }
 }
 

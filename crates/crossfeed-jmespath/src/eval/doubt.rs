@@ -63,7 +63,8 @@ pub enum Misread {
 }
 
 /// The doubts about what `expression` gives on `value`, in the order in which they are met. A field that one
-/// alternative of `||` reads is no doubt if the other has what it reads.
+/// alternative of `||` reads is no doubt if the other has what it reads. Where the budget ends before all has been
+/// looked at, there are none.
 pub fn doubts<'a>(
     expression: &'a Expression,
     value: &View<'a>,
@@ -76,11 +77,15 @@ pub fn doubts<'a>(
         found: Vec::new(),
         place: 0,
     };
-    // A walk that fails half-way has found what it has found.
-    let _ = doubter.walk(&expression.root, std::slice::from_ref(value));
+    let walked = doubter.walk(&expression.root, std::slice::from_ref(value));
     let found = doubter.found;
     arena.free(before, None);
-    found
+    match walked {
+        // What is doubtful half-way may be cleared by what follows.
+        Err(EvalError::TooCostly(_)) => Vec::new(),
+        // On a wrong type the expression fails too, and gives no answer to doubt.
+        Ok(()) | Err(EvalError::Type(_)) => found,
+    }
 }
 
 struct Doubter<'a, 'e, 'b> {
@@ -426,8 +431,8 @@ impl<'a> Doubter<'a, '_, '_> {
             } else {
                 types.get_or_insert(kinds);
             }
-            if is_equality && let Some(found) = same_but_for_case(&a, &b, |a, b| a == b) {
-                spelling.get_or_insert((found, 0)).1 += 1;
+            if is_equality && let Some(found) = self.same_but_for_case(&a, &b, |a, b| a == b)? {
+                spelling.get_or_insert_with(|| (short(&found), 0)).1 += 1;
             }
         }
         let misread = match (spelling, types) {
@@ -469,20 +474,15 @@ impl<'a> Doubter<'a, '_, '_> {
                     types.get_or_insert((value.kind(), part.kind()));
                 }
                 let is_list = text.kind() == Kind::Array;
-                let found =
-                    same_but_for_case(
-                        &value,
-                        &part,
-                        |a, b| if is_list { a == b } else { holds(a, b) },
-                    );
-                if let Some(found) = found {
-                    // Of a long text only the part is meant.
-                    let found = if is_list {
-                        found
-                    } else {
-                        part_of(&found, &part)
-                    };
-                    spelling.get_or_insert((found, 0)).1 += 1;
+                let is_same = |a: &str, b: &str| if is_list { a == b } else { holds(a, b) };
+                let Some(found) = self.same_but_for_case(&value, &part, is_same)? else {
+                    continue;
+                };
+                // Of a long text only the part is meant.
+                match &mut spelling {
+                    Some((_, items)) => *items += 1,
+                    None if is_list => spelling = Some((short(&found), 1)),
+                    None => spelling = Some((self.part_of(&found, &part)?, 1)),
                 }
             }
         }
@@ -494,6 +494,39 @@ impl<'a> Doubter<'a, '_, '_> {
         let place = wanted.literal().then_some(wanted.place);
         let path = named(node_spine(subject.node).into_iter());
         Ok(self.doubt(misread, place, path, items.iter())?)
+    }
+
+    /// The first of two texts for which `holds` is true in lower case only.
+    fn same_but_for_case<'v>(
+        &self,
+        found: &'v View<'a>,
+        wanted: &View<'_>,
+        holds: impl Fn(&str, &str) -> bool,
+    ) -> Result<Option<Cow<'v, str>>, Cost> {
+        let (Some(found), Some(wanted)) = (found.as_str(), wanted.as_str()) else {
+            return Ok(None);
+        };
+        let budget = self.evaluator.budget;
+        budget.read_text(found.len().saturating_add(wanted.len()))?;
+        let is_same = !wanted.trim().is_empty()
+            && !holds(&found, &wanted)
+            && holds(&folded(&found), &folded(&wanted));
+        Ok(is_same.then_some(found))
+    }
+
+    /// The part of a text that is equal to another one but for its case, where it can be found; else the other one.
+    fn part_of(&self, text: &str, wanted: &View<'_>) -> Result<String, Cost> {
+        let wanted = wanted.as_str().unwrap_or_default();
+        let (wanted, lower) = (wanted.trim(), folded(&wanted));
+        let length = wanted.chars().count().max(1);
+        let chars: Vec<char> = text.chars().take(MAX_FOLDED_CHARS).collect();
+        let windows = chars.len().saturating_sub(length) as u64 + 1;
+        self.evaluator.budget.spend(windows)?;
+        let part = chars.windows(length).find(|window| {
+            let window = window.iter().flat_map(|c| c.to_lowercase());
+            window.eq(lower.chars())
+        });
+        Ok(part.map_or_else(|| short(wanted), |part| part.iter().collect()))
     }
 
     fn eval(&self, side: &Side<'a>, item: &View<'a>) -> Result<View<'a>, EvalError> {
@@ -556,28 +589,41 @@ fn folded(text: &str) -> String {
     text.flat_map(char::to_lowercase).collect()
 }
 
-/// The first of two texts for which `holds` is true in lower case only.
-fn same_but_for_case(
-    found: &View<'_>,
-    wanted: &View<'_>,
-    holds: impl Fn(&str, &str) -> bool,
-) -> Option<String> {
-    let (found, wanted) = (found.as_str()?, wanted.as_str()?);
-    let is_same = !wanted.trim().is_empty()
-        && !holds(&found, &wanted)
-        && holds(&folded(&found), &folded(&wanted));
-    is_same.then(|| found.chars().take(MAX_FOLDED_CHARS).collect())
+/// The beginning of a text.
+fn short(text: &str) -> String {
+    text.chars().take(MAX_FOLDED_CHARS).collect()
 }
 
-/// The part of a text that is equal to another one but for its case, where it can be found; else the other one.
-fn part_of(text: &str, wanted: &View<'_>) -> String {
-    let wanted = wanted.as_str().unwrap_or_default();
-    let wanted = wanted.trim();
-    let chars: Vec<char> = text.chars().collect();
-    let mut windows = chars.windows(wanted.chars().count().max(1));
-    let part = windows.find_map(|window| {
-        let part: String = window.iter().collect();
-        (folded(&part) == folded(wanted)).then_some(part)
-    });
-    part.unwrap_or_else(|| wanted.to_owned())
+#[cfg(test)]
+mod tests {
+    use super::doubts;
+    use crate::{Arena, Budget, Expression, Limits, View};
+    use crossfeed_json::Document;
+
+    fn count(expression: &str, steps: u64) -> usize {
+        let json =
+            r#"{"users": [{"status": "done", "name": "Ada"}, {"status": "new", "name": "Bob"}]}"#;
+        let document = Document::new(json.to_owned());
+        let expression = Expression::parse(expression).unwrap();
+        let limits = Limits::default()
+            .with_steps_per_value(0)
+            .with_base_steps(steps);
+        let (arena, budget) = (Arena::new(), Budget::new(&limits, 0));
+        let root = View::from(document.root().unwrap());
+        doubts(&expression, &root, &arena, &budget).len()
+    }
+
+    #[test]
+    fn a_budget_that_ends_leaves_no_doubts() {
+        for steps in 0..200 {
+            for expression in [
+                "users[?state == 'open' || status == 'open']",
+                "users[*].{n: not_null(nick, name)}",
+            ] {
+                assert_eq!(count(expression, steps), 0, "{expression}, {steps}");
+            }
+        }
+        assert_eq!(count("users[?state == 'open']", 200), 1);
+        assert_eq!(count("users[?state == 'open']", 5), 0);
+    }
 }
