@@ -194,10 +194,11 @@ fn advice(malformed: &Malformed, corrected: Option<&str>, spelling: &ReferenceSt
     }
 }
 
-/// Why a selector of what was read as a reference gives nothing, and selectors that give something.
-pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
-    let fitting = error.nearest_mut().map(std::mem::take);
-    (error.to_string(), fitting.unwrap_or_default())
+/// Why a selector of what was read as a reference gives nothing, and selectors that give something; `None` if that
+/// says nothing of the reference, as with a limit.
+pub(crate) fn misses(error: &mut SelectError) -> Option<(String, Vec<String>)> {
+    let fitting = error.nearest_mut().map(std::mem::take)?;
+    Some((error.to_string(), fitting))
 }
 
 fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {

@@ -249,14 +249,22 @@ impl Plan {
         Ok(())
     }
 
+    fn near(&self) -> impl Iterator<Item = &NearPlace> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Near(place) => Some(place),
+            _ => None,
+        })
+    }
+
+    /// The places of what may be meant as a reference.
+    pub(crate) fn near_places(&self) -> impl Iterator<Item = &Pointer> {
+        self.near().map(|place| &place.at)
+    }
+
     /// The ids in what may be meant as a reference, each once.
     pub(crate) fn near_ids(&self) -> Vec<String> {
         let mut seen = HashSet::new();
-        let places = self.steps.iter().filter_map(|step| match step {
-            Step::Near(place) => Some(place),
-            _ => None,
-        });
-        let parts = places.flat_map(|place| &place.parts);
+        let parts = self.near().flat_map(|place| &place.parts);
         let ids = parts.map(|(_, near)| &near.id);
         ids.filter(|id| seen.insert(*id)).cloned().collect()
     }
