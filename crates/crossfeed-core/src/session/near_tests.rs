@@ -445,3 +445,21 @@ async fn a_limit_that_a_reading_exceeds_is_told_as_that() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn a_path_in_doubled_braces_of_a_template_is_refused_with_the_right_form() {
+    let right = r#"{"$template":"See {value1}.","$with":{"value1":{"$tool":"call_1","$select":"items[0].url"}}}"#;
+    let written = json!({"$template": "See {{call_1.items[0].url}}.", "$with": {}});
+    refused(written, None, &[right]).await;
+    let other = json!({"x": {"$template": "{{call_9.url}}, {{name}}", "$with": {}}});
+    let (resolved, _) = resolve(&session().await, &other, None).await.unwrap();
+    assert_eq!(resolved["x"], "{call_9.url}, {name}");
+}
+
+#[tokio::test]
+async fn a_default_in_a_template_keeps_its_digits() {
+    let arguments = r#"{"x": {"$template": "{a} EUR", "$with":
+        {"a": {"$tool": "call_1", "$select": "gone", "$default": 1.50}}}}"#;
+    let resolved = session().await.resolve_json(arguments, None).await.unwrap();
+    assert_eq!(resolved.arguments.into_bytes(), br#"{"x":"1.50 EUR"}"#[..]);
+}
