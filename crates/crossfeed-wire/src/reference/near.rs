@@ -933,8 +933,10 @@ impl Part {
                 .take_while(|byte| *byte == b'}')
                 .count();
         // In JSON that was written as a text, a value would have to be JSON.
-        let is_in_json = text.trim_start().starts_with(['[', '{'])
-            && text[..at].trim_end().ends_with([':', ',', '[']);
+        let mut signs = text.bytes().take(MAX_PATH_BYTES);
+        let first = signs.find(|byte| !byte.is_ascii_whitespace());
+        let is_in_json =
+            matches!(first, Some(b'[' | b'{')) && text[..at].trim_end().ends_with([':', ',', '[']);
         if is_in_json {
             near.selects.clear();
         }
