@@ -338,6 +338,13 @@ impl<'a> Tree<'a> for Node<'a> {
         Self::View(written.map_or_else(built, View::from))
     }
 
+    fn as_view(&self) -> Option<&View<'a>> {
+        match self {
+            Self::View(view) => Some(view),
+            Self::List(..) | Self::Object(..) => None,
+        }
+    }
+
     fn is_null(&self) -> bool {
         matches!(self, Self::View(view) if view.is_null())
     }

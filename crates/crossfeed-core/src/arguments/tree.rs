@@ -20,6 +20,9 @@ pub(crate) trait Tree<'a>: Clone {
     /// The default of the reference with this ordinal: its original bytes where they are known.
     fn default_of(&self, default: &Value, ordinal: Option<u32>, documents: &'a Documents) -> Self;
 
+    /// The view that it is, if it is one.
+    fn as_view(&self) -> Option<&View<'a>>;
+
     fn is_null(&self) -> bool;
 
     /// The value at a place, as `Value::pointer_mut` finds it.
@@ -81,6 +84,10 @@ impl<'a> Tree<'a> for Value {
 
     fn default_of(&self, default: &Value, _: Option<u32>, _: &'a Documents) -> Self {
         default.clone()
+    }
+
+    fn as_view(&self) -> Option<&View<'a>> {
+        None
     }
 
     fn is_null(&self) -> bool {

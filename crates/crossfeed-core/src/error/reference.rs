@@ -194,10 +194,11 @@ fn advice(malformed: &Malformed, corrected: Option<&str>, spelling: &ReferenceSt
     }
 }
 
-/// Why a selector of what was read as a reference gives nothing, and selectors that give something.
-pub(crate) fn misses(error: &mut SelectError) -> (String, Vec<String>) {
-    let fitting = error.nearest_mut().map(std::mem::take);
-    (error.to_string(), fitting.unwrap_or_default())
+/// Why a selector of what was read as a reference gives nothing, and selectors that give something; `None` if that
+/// says nothing of the reference, as with a limit.
+pub(crate) fn misses(error: &mut SelectError) -> Option<(String, Vec<String>)> {
+    let fitting = error.nearest_mut().map(std::mem::take)?;
+    Some((error.to_string(), fitting))
 }
 
 fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
@@ -298,6 +299,34 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
             let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
             Some(spelling.reference(tool()?, Some(select.as_deref().unwrap_or("<JMESPath>"))))
         }
+        Malformed::NotAReference { written } if template_of(object).is_some() => {
+            let (key, template) = template_of(object)?;
+            let near = NearReference::from_entry(written.trim_matches(['{', '}', ' ']))?;
+            let with_key = if key.starts_with('_') {
+                "_with"
+            } else {
+                "$with"
+            };
+            let mut with = match object.get(with_key)? {
+                Value::Object(with) => with.clone(),
+                _ => return None,
+            };
+            let mut names = (1..).map(|number| format!("value{number}"));
+            let name = names.find(|name| !with.contains_key(name))?;
+            let mut reference = Map::new();
+            reference.insert(spelling.key("tool"), near.id.into());
+            let select = near.selects.into_iter().next()?;
+            reference.extend(select.map(|select| (spelling.key("select"), select.into())));
+            let text = template.replace(written.as_str(), &format!("{{{name}}}"));
+            if text == template {
+                return None;
+            }
+            with.insert(name, reference.into());
+            let mut object = object.clone();
+            object.insert(key.clone(), text.into());
+            object.insert(with_key.to_owned(), with.into());
+            Some(Value::Object(object).to_string())
+        }
         Malformed::NotAReference { .. } => {
             let ids = object.values().filter_map(Value::as_str);
             let mut ids = ids.filter(|id| is_like_an_id(id));
@@ -305,10 +334,9 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
         }
         Malformed::UnusedName { name } => {
             // `{{name}}` is a pair of literal braces.
-            let keys = ["$template", "_template", "template"];
-            let (key, template) = keys.iter().find_map(|key| object.get_key_value(*key))?;
             let doubled = format!("{{{{{name}}}}}");
-            let template = template.as_str().filter(|text| text.contains(&doubled))?;
+            let (key, template) = template_of(object)?;
+            let template = Some(template).filter(|text| text.contains(&doubled))?;
             let mut object = object.clone();
             let correct = template.replace("{{", "{").replace("}}", "}");
             object.insert(key.clone(), correct.into());
@@ -324,6 +352,13 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
         }
         _ => None,
     }
+}
+
+/// The text of a template, and its key.
+fn template_of(object: &Map<String, Value>) -> Option<(&String, &str)> {
+    let keys = ["$template", "_template", "template"];
+    let (key, text) = keys.iter().find_map(|key| object.get_key_value(*key))?;
+    Some((key, text.as_str()?))
 }
 
 /// A reference as JSON; `None` if it holds data, which no message shows.

@@ -15,13 +15,18 @@ pub(super) enum Origin<'a> {
 
 impl Origin<'_> {
     /// The value in a text of at most `limit` bytes: a text as it is, anything else as JSON without blanks. `None` for
-    /// null.
-    pub(super) fn to_text(&self, limit: usize) -> Result<Option<Cow<'_, str>>, OutputTooLarge> {
-        let view = match self {
-            Self::Default(Value::String(text)) => return Ok(Some(Cow::Borrowed(text))),
-            Self::Default(value) => return Ok(Some(Cow::Owned(value.to_string()))),
-            Self::Result(view) if view.is_null() => return Ok(None),
-            Self::Result(view) => view,
+    /// null. A default is written with its own digits where they are known.
+    pub(super) fn to_text<'t>(
+        &'t self,
+        written: Option<&'t View<'_>>,
+        limit: usize,
+    ) -> Result<Option<Cow<'t, str>>, OutputTooLarge> {
+        let view = match (self, written) {
+            (Self::Default(Value::String(text)), _) => return Ok(Some(Cow::Borrowed(text))),
+            (Self::Default(_), Some(written)) => written,
+            (Self::Default(value), None) => return Ok(Some(Cow::Owned(value.to_string()))),
+            (Self::Result(view), _) if view.is_null() => return Ok(None),
+            (Self::Result(view), _) => view,
         };
         if let Some(text) = view.as_str() {
             return Ok(Some(text));

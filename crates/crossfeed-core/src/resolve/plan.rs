@@ -110,6 +110,8 @@ pub(crate) struct NearPlace {
     order: usize,
     /// The text; `None` for an object.
     text: Option<String>,
+    /// Whether the text is of a template, where braces are written twice for one.
+    is_template: bool,
     /// What may be meant, and its place in the text.
     parts: Vec<(Range<usize>, NearReference)>,
     /// Whether there are parts that were not read.
@@ -249,14 +251,22 @@ impl Plan {
         Ok(())
     }
 
+    fn near(&self) -> impl Iterator<Item = &NearPlace> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Near(place) => Some(place),
+            _ => None,
+        })
+    }
+
+    /// The places of what may be meant as a reference.
+    pub(crate) fn near_places(&self) -> impl Iterator<Item = &Pointer> {
+        self.near().map(|place| &place.at)
+    }
+
     /// The ids in what may be meant as a reference, each once.
     pub(crate) fn near_ids(&self) -> Vec<String> {
         let mut seen = HashSet::new();
-        let places = self.steps.iter().filter_map(|step| match step {
-            Step::Near(place) => Some(place),
-            _ => None,
-        });
-        let parts = places.flat_map(|place| &place.parts);
+        let parts = self.near().flat_map(|place| &place.parts);
         let ids = parts.map(|(_, near)| &near.id);
         ids.filter(|id| seen.insert(*id)).cloned().collect()
     }
@@ -326,13 +336,19 @@ impl Plan {
             ordinal,
             order,
             text,
+            is_template,
             mut parts,
             has_more,
         } = place;
         parts.retain(|(_, near)| known.contains_key(&near.id));
-        let Some((first, _)) = parts.first() else {
+        let Some((first, near)) = parts.first() else {
             return;
         };
+        if is_template {
+            let written = format!("{{{}}}", near.written);
+            self.refuse_in(order, at, ordinal, Malformed::NotAReference { written });
+            return;
+        }
         self.has_more |= has_more || self.has_unread;
         let whole = text.as_deref().map_or(0, |text| text.trim().len());
         let is_whole = text.is_none() || first.len() == whole;
@@ -668,6 +684,7 @@ impl<'v> Walk<'v, '_> {
             ordinal: value.ordinal(),
             order,
             text: None,
+            is_template: false,
             parts: vec![(0..0, near)],
             has_more: false,
         }));
@@ -738,11 +755,46 @@ impl<'v> Walk<'v, '_> {
             let ordinal = entry.and_then(ArgumentValue::ordinal);
             numbers.push(self.plan.add(at.join(&within), ordinal, reference));
         }
+        self.near_template(value.and_then(ArgumentValue::ordinal), at, &template.pieces);
         let pieces = template.pieces.into_iter().map(|piece| match piece {
             Piece::Value(number) => Piece::Value(numbers[number]),
             text => text,
         });
         Filling::Text(pieces.collect())
+    }
+
+    /// Adds what is meant as a reference in the text of a template: `See {{call_1.url}}`.
+    fn near_template(&mut self, ordinal: Option<u32>, at: &Pointer, pieces: &[Piece]) {
+        if self.notation == Notation::Exact {
+            return;
+        }
+        let texts = pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text),
+            Piece::Value(_) => None,
+        });
+        let mut parts = Vec::new();
+        for text in texts.filter(|text| text.contains('{')) {
+            let found = reference::near_text(text, self.near_left);
+            let found = found.map(|found| found.parts).unwrap_or_default();
+            self.near_left = self.near_left.saturating_sub(found.len());
+            parts.extend(
+                found
+                    .into_iter()
+                    .filter(|(_, near)| near.written.starts_with('{')),
+            );
+        }
+        if !parts.is_empty() {
+            let order = self.plan.next_order();
+            self.plan.steps.push(Step::Near(NearPlace {
+                at: at.clone(),
+                ordinal,
+                order,
+                text: None,
+                is_template: true,
+                parts,
+                has_more: false,
+            }));
+        }
     }
 
     /// Adds a text that may hold what is meant as a reference.
@@ -776,6 +828,7 @@ impl<'v> Walk<'v, '_> {
             ordinal: value.ordinal(),
             order,
             text: Some(text.to_owned()),
+            is_template: false,
             parts: found.parts,
             has_more: found.has_more,
         }));

@@ -121,7 +121,8 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                         is_complete = false;
                         continue;
                     };
-                    match self.values[number].origin.to_text(self.left) {
+                    let value = &self.values[number];
+                    match value.origin.to_text(value.value.as_view(), self.left) {
                         Ok(Some(value)) => (*reference, value),
                         Ok(None) => {
                             let error = MalformedReference::new(

@@ -639,6 +639,12 @@ impl ResultStore for Away {
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        if self.writes.load(Ordering::Relaxed) > 0 {
+            return Err(StoreError::Unavailable {
+                source: "away".into(),
+                retry: true,
+            });
+        }
         self.store.list(scope).await
     }
 
@@ -672,6 +678,25 @@ async fn a_call_whose_result_is_not_stored_stays_in_flight() {
     assert!(!waiting.is_finished());
     flight.complete(ToolResult::json("1")).await.unwrap();
     assert_eq!(waiting.await.unwrap().unwrap().arguments, json!({"x": 1}));
+}
+
+#[tokio::test]
+async fn what_may_be_a_reference_is_not_passed_on_while_the_store_cannot_list_its_calls() {
+    let away = Away {
+        store: MemoryStore::new(MemoryLimits::default()),
+        writes: AtomicUsize::new(1),
+        reads: Duration::ZERO,
+    };
+    let session = away.session(EngineOptions::default());
+    let arguments = json!({"n": 1, "x": "{{call_1.url}}"});
+    let error = session.resolve(arguments, None).await.unwrap_err();
+    let [failure] = error.failures() else {
+        panic!("{error}");
+    };
+    assert_eq!(failure.at.as_str(), "/x");
+    assert_eq!(failure.error.code(), ErrorCode::StoreUnavailable);
+    let data = json!({"x": "no reference"});
+    assert!(session.resolve(data, None).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -227,8 +227,8 @@ impl ResolveJob {
         let judge = || validate::validate(arguments, schema, lineage, scope);
         validated(judge).map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
-            self.explain_misfits(&mut failures, lineage);
             self.withhold(&mut failures, arguments, lineage);
+            self.explain_misfits(&mut failures, lineage);
             ResolveError::new(failures)
         })
     }

@@ -108,7 +108,7 @@ impl Session {
         }
         let (mut calls, mut artifacts) = (None, None);
         if wanted.iter().any(|(is_artifact, _)| !is_artifact) {
-            calls = self.known_calls().await;
+            calls = self.known_calls().await.ok();
         }
         if wanted.iter().any(|(is_artifact, _)| *is_artifact) {
             artifacts = self.known_artifacts().await;
@@ -133,11 +133,11 @@ impl Session {
 
     /// The calls whose results can be referred to, the most recently used last; then those in flight, except
     /// this session's own call and those that wait for it.
-    pub(super) async fn known_calls(&self) -> Option<Vec<KnownId>> {
+    pub(super) async fn known_calls(&self) -> Result<Vec<KnownId>, StoreError> {
         let inner = self.inner();
         // Before the store: a call that returns in between is in both.
         let running = inner.flights.running(&self.scope, self.actor.as_ref());
-        let listed = inner.store.list(&self.scope).await.ok()?;
+        let listed = inner.store.list(&self.scope).await?;
         let is_running = |listed: &Listed| running.iter().any(|it| it.call_id == listed.call_id);
         let returned = listed
             .into_iter()
@@ -145,7 +145,7 @@ impl Session {
         let returned = returned.map(|listed| KnownId::new(listed.call_id.as_str(), listed.tool));
         let running = running.iter().filter(|running| !running.is_circular);
         let running = running.map(|call| KnownId::new(call.call_id.as_str(), call.tool.clone()));
-        Some(returned.chain(running).collect())
+        Ok(returned.chain(running).collect())
     }
 
     async fn known_artifacts(&self) -> Option<Vec<KnownId>> {

@@ -50,7 +50,7 @@ use crate::{
     canonical::marked,
     engine::{Engine, Inner},
     error::ReferenceStyle,
-    failure::ResolveError,
+    failure::{Failure, ResolveError},
     flight::CallHandle,
     lineage::LineageEntry,
     notices::{Reader, notices},
@@ -333,7 +333,10 @@ impl Session {
         is_short: bool,
         resolve: fn(&ResolveJob, W) -> ResolveOutcome<A>,
     ) -> Result<Resolved<A>, ResolveError> {
-        self.settle(&mut plan).await;
+        if let Err(error) = self.settle(&mut plan).await {
+            let at = plan.near_places().next().cloned().unwrap_or_default();
+            return Err(ResolveError::new(vec![Failure::new(at, error)]));
+        }
         plan.check(self.inner().options.max_references)?;
         let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         let mut looked = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::{Session, job::ResolveJob};
 use crate::{
-    error::{KnownId, MalformedReference, misses},
+    error::{KnownId, LookupError, MalformedReference, misses},
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
@@ -11,21 +11,25 @@ use crate::{
 use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
 use futures_util::future::join_all;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// The most ids that the store is asked for one by one; of more, those count that it lists.
 const MAX_ASKED: usize = 64;
 
 impl Session {
     /// Makes references of what names a call of this session, and data of the rest.
-    pub(super) async fn settle(&self, plan: &mut Plan) {
+    ///
+    /// # Errors
+    ///
+    /// [`LookupError`] when the store cannot tell.
+    pub(super) async fn settle(&self, plan: &mut Plan) -> Result<(), LookupError> {
         if self.notation == Notation::Near {
             self.settle_paths(plan).await;
         }
         let written = plan.near_ids();
         if written.is_empty() {
             plan.settle(&HashMap::new());
-            return;
+            return Ok(());
         }
         let asked = written.iter().take(MAX_ASKED);
         let asked: Vec<CallId> = asked.filter_map(|id| CallId::parse(id).ok()).collect();
@@ -34,7 +38,8 @@ impl Session {
         let mut known: HashMap<String, CallId> =
             found.map(|(id, _)| (id.as_str().to_owned(), id)).collect();
         if known.len() < written.len() {
-            let listed = self.known_calls().await.unwrap_or_default();
+            let listed = self.known_calls().await;
+            let listed = listed.map_err(|error| LookupError::Store(Arc::new(error)))?;
             let mut by_folded: HashMap<String, Option<&str>> = HashMap::new();
             for listed in &listed {
                 let folded = by_folded.entry(folded(listed.id()));
@@ -57,24 +62,22 @@ impl Session {
             }
         }
         plan.settle(&known);
+        Ok(())
     }
 
     /// Reads ids that are paths as paths, where they are not ids of calls and what they begin with is.
     async fn settle_paths(&self, plan: &mut Plan) {
-        let paths = plan.paths_in_ids();
-        let mut read = Vec::new();
-        for (number, near) in paths.into_iter().take(MAX_ASKED) {
-            let written = plan.references.get(number);
-            let Some(written) = written.map(|planned| planned.reference.call_id.clone()) else {
-                continue;
-            };
-            let Some(reference) = near.into_reference() else {
-                continue;
-            };
-            if !self.is_of_session(&written).await && self.is_of_session(&reference.call_id).await {
-                read.push((number, reference));
-            }
-        }
+        let paths = plan.paths_in_ids().into_iter().take(MAX_ASKED);
+        let read = paths.filter_map(|(number, near)| {
+            let written = &plan.references.get(number)?.reference.call_id;
+            Some((number, written.clone(), near.into_reference()?))
+        });
+        let read = join_all(read.map(|(number, written, reference)| async move {
+            let is_path =
+                !self.is_of_session(&written).await && self.is_of_session(&reference.call_id).await;
+            is_path.then_some((number, reference))
+        }));
+        let read: Vec<_> = read.await.into_iter().flatten().collect();
         if !read.is_empty() {
             plan.reread(read);
         }
@@ -111,7 +114,9 @@ impl ResolveJob {
             else {
                 continue;
             };
-            let (why, fitting) = misses(error);
+            let Some((why, fitting)) = misses(error) else {
+                continue;
+            };
             failure.error = MalformedReference::misread(
                 (&repair.written, &failure.at),
                 (call_id, failure.expression.as_deref()),

@@ -411,3 +411,72 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn plain_ids_of_records_are_data() {
+    let session = session().await;
+    for data in [
+        json!({"_id": "1", "name": "x"}),
+        json!({"id": "1", "name": "x"}),
+        json!({"_id": "search"}),
+        json!({"_source": "search", "_id": "1"}),
+        json!({"_value": "1", "n": 2}),
+    ] {
+        let arguments = json!({"x": data});
+        let (resolved, _) = resolve(&session, &arguments, None).await.unwrap();
+        assert_eq!(resolved, arguments);
+    }
+}
+
+/// Memory that is used up.
+#[derive(Debug)]
+struct NoMemory;
+
+impl crossfeed_jmespath::Memory for NoMemory {
+    fn take(&self, _: usize, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn give_back(&self, _: usize) {}
+}
+
+#[tokio::test]
+async fn a_limit_that_a_reading_exceeds_is_told_as_that() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let session = session.with_memory(std::sync::Arc::new(NoMemory));
+    let items: Vec<_> = (0..20_000).collect();
+    let result = ToolResult::json(json!({"items": items}).to_string());
+    session
+        .record(&CallId::parse("call_1").unwrap(), result)
+        .await
+        .unwrap();
+    let arguments = json!({"x": {"tool": "call_1", "select": "items[*].[@, @]"}});
+    let error = session.resolve(arguments, None).await.unwrap_err();
+    let [failure] = error.failures() else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        failure.error.code(),
+        crossfeed_wire::ErrorCode::LimitExceeded,
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_path_in_doubled_braces_of_a_template_is_refused_with_the_right_form() {
+    let right = r#"{"$template":"See {value1}.","$with":{"value1":{"$tool":"call_1","$select":"items[0].url"}}}"#;
+    let written = json!({"$template": "See {{call_1.items[0].url}}.", "$with": {}});
+    refused(written, None, &[right]).await;
+    let other = json!({"x": {"$template": "{{call_9.url}}, {{name}}", "$with": {}}});
+    let (resolved, _) = resolve(&session().await, &other, None).await.unwrap();
+    assert_eq!(resolved["x"], "{call_9.url}, {name}");
+}
+
+#[tokio::test]
+async fn a_default_in_a_template_keeps_its_digits() {
+    let arguments = r#"{"x": {"$template": "{a} EUR", "$with":
+        {"a": {"$tool": "call_1", "$select": "gone", "$default": 1.50}}}}"#;
+    let resolved = session().await.resolve_json(arguments, None).await.unwrap();
+    assert_eq!(resolved.arguments.into_bytes(), br#"{"x":"1.50 EUR"}"#[..]);
+}

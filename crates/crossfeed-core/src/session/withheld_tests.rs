@@ -216,6 +216,39 @@ fn a_misfit_is_told_as_of_what_may_be_shown() {
     );
 }
 
+#[test]
+fn a_misfit_of_what_was_read_as_a_reference_names_nothing_that_is_hidden() {
+    run(async {
+        let session = session(policy(&["password"]));
+        let hidden = json!({"user": "u", "password": {"hunter2": 1}});
+        let result = ToolResult::json(hidden.to_string());
+        session.record(&call("call_1"), result).await.unwrap();
+        let within = json!({"type": "object", "properties": {"password": {"properties":
+            {"hunter2": {"type": "boolean"}}}}});
+        for schema in [json!({"type": "string"}), json!({"type": "number"}), within] {
+            let schema = json!({"properties": {"x": schema}});
+            let schema = InputSchema::compile(schema).unwrap();
+            for written in [json!("{{call_1}}"), json!({"tool": "call_1"})] {
+                let arguments = json!({"x": written});
+                let error = session.resolve(arguments.clone(), Some(&schema)).await;
+                let values = error.unwrap_err();
+                let bytes = session.resolve_json(arguments.to_string(), Some(&schema));
+                let bytes = bytes.await.unwrap_err();
+                assert_eq!(values.to_string(), bytes.to_string());
+                for failure in values.failures() {
+                    assert_eq!(failure.at.as_str(), "/x");
+                }
+                for said in [values.to_string(), format!("{values:?}")] {
+                    assert!(
+                        !said.contains("password") && !said.contains("hunter2"),
+                        "{said}"
+                    );
+                }
+            }
+        }
+    });
+}
+
 /// Judges what is said of a result that is rendered within a budget.
 fn check_shown(names: &[&str], result: ToolResult, budget: usize, whole: bool, said: &str) {
     run(async {

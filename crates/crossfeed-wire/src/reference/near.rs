@@ -937,8 +937,10 @@ impl Part {
                 .take_while(|byte| *byte == b'}')
                 .count();
         // In JSON that was written as a text, a value would have to be JSON.
-        let is_in_json = text.trim_start().starts_with(['[', '{'])
-            && text[..at].trim_end().ends_with([':', ',', '[']);
+        let mut signs = text.bytes().take(MAX_PATH_BYTES);
+        let first = signs.find(|byte| !byte.is_ascii_whitespace());
+        let is_in_json =
+            matches!(first, Some(b'[' | b'{')) && text[..at].trim_end().ends_with([':', ',', '[']);
         if is_in_json {
             near.selects.clear();
         }
@@ -1357,7 +1359,10 @@ pub(super) fn read_near(
     if declared(call_key) {
         return None;
     }
-    let has_sigil = has_sign(call_key) || object.keys().any(|key| super::is_sentinel(key));
+    // `{"_id": "1"}` is a record; `{"$id": "1"}` is not.
+    let is_signed = has_sign(call_key.trim_matches('_'))
+        || has_sign(call_key) && (near.is_distinctive() || is_call_key_as_it_is(call_key));
+    let has_sigil = is_signed || object.keys().any(|key| super::is_sentinel(key));
     let is_meant = has_sigil || is_certain;
     let has_select = || {
         let mut keys = object.keys();
@@ -1494,10 +1499,18 @@ pub fn may_name_a_call(key: &[u8]) -> bool {
 
 /// Whether a key is one for the id of a call; `is_signed`: where a sign at another key says so.
 fn is_call_key(key: &str, is_signed: bool) -> bool {
-    let is_key = |keys: &[&str]| keys.iter().any(|known| plain_chars(key).eq(known.chars()));
-    is_key(&CALL_KEYS)
+    is_call_key_as_it_is(key)
         || (is_signed || has_sign(key))
-            && (is_key(&SIGIL_CALL_KEYS) || is_slip(&plain_key(key), "tool"))
+            && (is_one_of(key, &SIGIL_CALL_KEYS) || is_slip(&plain_key(key), "tool"))
+}
+
+/// Whether a key is one for the id of a call, with a sign or without.
+fn is_call_key_as_it_is(key: &str) -> bool {
+    is_one_of(key, &CALL_KEYS)
+}
+
+fn is_one_of(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|known| plain_chars(key).eq(known.chars()))
 }
 
 #[cfg(test)]

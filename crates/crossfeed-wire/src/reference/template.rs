@@ -174,6 +174,10 @@ fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
 /// Whether a `{name}` of a text is a member of its object: the place of the references was forgotten.
 pub(super) fn names_a_member(object: &Map<String, Value>, key: &str) -> bool {
     let text = object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let pieces = text.split('{').skip(1);
+    let names: HashSet<&str> = pieces
+        .filter_map(|piece| Some(piece.split_once('}')?.0))
+        .collect();
     let mut members = object.iter().filter(|(_, value)| value.is_object());
-    members.any(|(name, _)| text.contains(&format!("{{{name}}}")))
+    members.any(|(name, _)| names.contains(name.as_str()))
 }
