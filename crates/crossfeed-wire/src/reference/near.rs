@@ -421,7 +421,15 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         end = part.place.end;
         found.parts.push((part.place, part.near));
     }
-    if let [(place, near)] = found.parts.as_mut_slice() {
+    let inside = |open: char, close: char| trimmed.strip_prefix(open)?.strip_suffix(close);
+    let is_object = inside('{', '}').is_some_and(|members| {
+        let members = members.trim_start();
+        members.starts_with(['"', '\''])
+    });
+    let is_json = is_object || inside('[', ']').is_some();
+    if let [(place, near)] = found.parts.as_mut_slice()
+        && !is_json
+    {
         let (before, behind) = (text[..place.start].trim(), text[place.end..].trim());
         // Delimiters of another system, around everything: `{% print call_1.url %}`.
         let is_open = before.len() <= 16
@@ -438,10 +446,6 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         }
     }
     // The quotes of another language would stay, and in JSON what a value holds could end a text.
-    let is_json = matches!(
-        (trimmed.as_bytes().first(), trimmed.as_bytes().last()),
-        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))
-    );
     let is_quoted = |open: &str, close: char| {
         let inner = trimmed
             .strip_prefix(open)
