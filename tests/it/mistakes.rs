@@ -425,8 +425,8 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "Selectors, for tuning",
         Half::Tuning,
         Kind::Selectors,
-        700,
-        10,
+        960,
+        1,
     ),
     (
         "References, for tuning",
@@ -439,15 +439,15 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "Selectors, held out",
         Half::HeldOut,
         Kind::Selectors,
-        630,
-        20,
+        825,
+        5,
     ),
     (
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        820,
-        15,
+        825,
+        13,
     ),
 ];
 

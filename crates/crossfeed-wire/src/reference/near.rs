@@ -426,7 +426,8 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let members = members.trim_start();
         members.starts_with(['"', '\''])
     });
-    let is_json = is_object || inside('[', ']').is_some();
+    let begins = found.parts.first().map(|(place, _)| place.start);
+    let is_json = begins != Some(start) && (is_object || inside('[', ']').is_some());
     if let [(place, near)] = found.parts.as_mut_slice()
         && !is_json
     {
