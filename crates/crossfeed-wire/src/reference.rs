@@ -121,17 +121,18 @@ pub struct Reference {
     /// Keys beside the reference that mean nothing there.
     pub ignored: Vec<String>,
     /// How it was written, where that is not quite the grammar: `{"$tool":"c","path":"x"}`.
-    pub repair: Option<Repair>,
+    pub repair: Option<Box<Repair>>,
 }
 
 impl Reference {
     /// The reference, which was written within an object or list of its own.
     pub fn unwrapped(mut self) -> Self {
-        self.repair.get_or_insert_with(|| Repair {
-            written: shortened(
-                &serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}}).to_string(),
-            ),
-            others: Vec::new(),
+        self.repair.get_or_insert_with(|| {
+            let written = serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}});
+            Box::new(Repair {
+                written: shortened(&written.to_string()),
+                others: Vec::new(),
+            })
         });
         self
     }
@@ -525,10 +526,10 @@ impl Parts<'_, '_> {
                     if select.is_none() && !text.trim().is_empty() =>
                 {
                     let written = serde_json::json!({tool_key: tool, key.as_str(): text});
-                    reference.repair = Some(Repair {
+                    reference.repair = Some(Box::new(Repair {
                         written: shortened(&written.to_string()),
                         others: Vec::new(),
-                    });
+                    }));
                     select = Some(text.clone());
                 }
                 (KeyMeaning::Select | KeyMeaning::Default, _) => return Err(unknown()),

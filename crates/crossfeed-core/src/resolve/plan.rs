@@ -131,7 +131,7 @@ pub(crate) enum Step {
         filling: Filling,
     },
     /// Put a value at a place if it is a reference.
-    Near(NearPlace),
+    Near(Box<NearPlace>),
     /// Put the values of a references map at their targets, then remove the map.
     Map {
         object: Pointer,
@@ -253,7 +253,7 @@ impl Plan {
 
     fn near(&self) -> impl Iterator<Item = &NearPlace> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Near(place) => Some(place),
+            Step::Near(place) => Some(&**place),
             _ => None,
         })
     }
@@ -324,7 +324,7 @@ impl Plan {
     pub(crate) fn settle(&mut self, known: &HashMap<String, CallId>) {
         for step in std::mem::take(&mut self.steps) {
             match step {
-                Step::Near(place) => self.settle_place(place, known),
+                Step::Near(place) => self.settle_place(*place, known),
                 step => self.steps.push(step),
             }
         }
@@ -679,7 +679,7 @@ impl<'v> Walk<'v, '_> {
     fn put_near(&mut self, value: impl ArgumentValue<'v>, near: NearReference) {
         self.near_left = self.near_left.saturating_sub(1);
         let order = self.plan.next_order();
-        self.plan.steps.push(Step::Near(NearPlace {
+        self.plan.steps.push(Step::Near(Box::new(NearPlace {
             at: self.at(),
             ordinal: value.ordinal(),
             order,
@@ -687,7 +687,7 @@ impl<'v> Walk<'v, '_> {
             is_template: false,
             parts: vec![(0..0, near)],
             has_more: false,
-        }));
+        })));
     }
 
     /// Refuses a list or object that nests too deep.
@@ -785,7 +785,7 @@ impl<'v> Walk<'v, '_> {
         }
         if !parts.is_empty() {
             let order = self.plan.next_order();
-            self.plan.steps.push(Step::Near(NearPlace {
+            self.plan.steps.push(Step::Near(Box::new(NearPlace {
                 at: at.clone(),
                 ordinal,
                 order,
@@ -793,7 +793,7 @@ impl<'v> Walk<'v, '_> {
                 is_template: true,
                 parts,
                 has_more: false,
-            }));
+            })));
         }
     }
 
@@ -823,7 +823,7 @@ impl<'v> Walk<'v, '_> {
             return Ok(());
         }
         let order = self.plan.next_order();
-        self.plan.steps.push(Step::Near(NearPlace {
+        self.plan.steps.push(Step::Near(Box::new(NearPlace {
             at: self.at(),
             ordinal: value.ordinal(),
             order,
@@ -831,7 +831,7 @@ impl<'v> Walk<'v, '_> {
             is_template: false,
             parts: found.parts,
             has_more: found.has_more,
-        }));
+        })));
         Ok(())
     }
 

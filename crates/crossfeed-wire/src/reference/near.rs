@@ -317,10 +317,10 @@ impl NearReference {
             select: selects.next()?,
             default: self.default,
             ignored: Vec::new(),
-            repair: Some(Repair {
+            repair: Some(Box::new(Repair {
                 written: self.written,
                 others: selects.collect(),
-            }),
+            })),
         })
     }
 
