@@ -1324,7 +1324,7 @@ fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     (readings[0].is_some()).then_some(readings)
 }
 
-/// What an object may mean as a reference; `None` if it is data. `declared` is as for [`read_object`].
+/// What an object may mean as a reference; `None` if it is data. `declared` is as for [`read_object`](super::read_object).
 ///
 /// ```
 /// use crossfeed_wire::reference::near_object;
