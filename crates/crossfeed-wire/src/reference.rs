@@ -3,16 +3,19 @@
 //! Reads one object, string or references map of the arguments: it is data, a literal or a reference, or
 //! malformed. Walking the arguments and looking results up is the engine's work.
 
+mod map;
 mod near;
 mod template;
 
+pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    NearReference, NearText, is_near_text, may_name_a_call, near_object, near_text, opens_near_text,
+    NearReference, NearText, is_id_byte, is_near_text, may_name_a_call, near_object, near_text,
+    opens_near_text,
 };
 pub use template::{Piece, Template};
 
 use crate::{ArtifactId, CallId, IdError, Pointer};
-use near::{KeyMeaning, meaning_of, read_near};
+use near::{KeyMeaning, meaning_of};
 use serde_json::{Map, Value};
 
 /// A key of the grammar, in both of its spellings.
@@ -44,24 +47,16 @@ const LISTED_WITH: &str = "with";
 
 /// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
 /// depth of these values first.
-pub const COPIED: [&str; 16] = [
-    DEFAULT.dollar,
-    DEFAULT.underscore,
-    WITH.dollar,
-    WITH.underscore,
-    REFS.dollar,
-    REFS.underscore,
-    "refs",
-    "ref",
-    "_ref",
-    "$ref",
-    "references",
-    "_references",
-    "$references",
-    "_reference",
-    "$reference",
-    "reference",
-];
+pub fn copied_keys() -> impl Iterator<Item = &'static str> {
+    let own = [DEFAULT, WITH, REFS].into_iter();
+    let own = own.flat_map(|sentinel| [sentinel.dollar, sentinel.underscore]);
+    own.chain(map::NEAR_MAPS)
+}
+
+/// Whether `key` is one of the [`copied_keys`].
+pub fn is_copied(key: &str) -> bool {
+    copied_keys().any(|copied| copied == key)
+}
 
 impl Sentinel {
     fn is(self, key: &str) -> bool {
@@ -76,34 +71,6 @@ const fn sentinel(dollar: &'static str, underscore: &'static str) -> Sentinel {
 /// Whether `key` is a key of the grammar, in either spelling.
 pub fn is_sentinel(key: &str) -> bool {
     ALL.iter().any(|sentinel| sentinel.is(key))
-}
-
-/// Keys that are written for those of a references map.
-const NEAR_MAPS: &[&str] = COPIED.split_at(6).1;
-
-/// Whether an object has a key that may be written for that of a references map.
-pub fn is_near_map(key: &str) -> bool {
-    NEAR_MAPS.contains(&key)
-}
-
-/// Whether a value is a map or list of references of the grammar and nothing else.
-fn holds_references(value: &Value) -> bool {
-    let is_one = |value: &Value| {
-        let object = value.as_object();
-        let text =
-            |key: &str| object.is_some_and(|object| object.get(key).is_some_and(Value::is_string));
-        text(TOOL.dollar) || text(TOOL.underscore) || text("to") && text("tool")
-    };
-    match value {
-        Value::Object(map) => !map.is_empty() && map.values().all(is_one),
-        Value::Array(list) => !list.is_empty() && list.iter().all(is_one),
-        _ => false,
-    }
-}
-
-/// Whether `key` is that of a references map, in either spelling.
-pub fn is_map(key: &str) -> bool {
-    REFS.is(key)
 }
 
 /// A reference to a tool result, which replaces it.
@@ -581,296 +548,6 @@ pub fn read_string(
         Reading::Template(template) => Some(Filling::Template(template)),
         Reading::Data | Reading::Literal(_) => None,
     })
-}
-
-/// The place where an entry of a references map puts its value, relative to the object that holds the map.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a target is a name or a pointer")]
-pub enum Target {
-    /// A member of the object.
-    Parameter(String),
-    /// A place inside the object.
-    Pointer(Pointer),
-}
-
-impl Target {
-    /// The target as a pointer relative to the object.
-    pub fn to_pointer(&self) -> Pointer {
-        match self {
-            Self::Parameter(name) => Pointer::root().key(name),
-            Self::Pointer(pointer) => pointer.clone(),
-        }
-    }
-}
-
-/// One entry of a references map.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Entry {
-    /// The place of the entry itself, relative to the object that holds the map.
-    pub at: Pointer,
-    /// The target and what is put there, or why the entry is malformed.
-    pub reading: Result<(Target, Filling), Malformed>,
-}
-
-/// A references map of an object.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct References {
-    /// The key of the map, which is removed after resolving.
-    pub key: &'static str,
-    /// The entries in the order in which they are applied; empty for `null` and empty maps.
-    pub entries: Vec<Entry>,
-}
-
-/// Reads the references maps of an object: none, or one, or (only when all but one are `null`)
-/// both spellings. `declared` is as for [`read_object`]. No entry may have its target within a map.
-///
-/// # Errors
-///
-/// [`Malformed`] with its place when the map is neither object nor list, or has both spellings. An entry's
-/// own fault is in [`Entry::reading`], so that all are reported together.
-pub fn read_references(
-    object: &Map<String, Value>,
-    declared: &impl Fn(&str) -> bool,
-) -> Result<Vec<References>, (Pointer, Malformed)> {
-    let mut found = Vec::new();
-    let mut filled = None;
-    let near = NEAR_MAPS.iter().copied().filter(|key| {
-        let value = object.get(*key).filter(|_| !declared(key));
-        value.is_some_and(holds_references)
-    });
-    for key in [REFS.dollar, REFS.underscore].into_iter().chain(near) {
-        let Some(value) = object.get(key).filter(|_| !declared(key)) else {
-            continue;
-        };
-        let at = Pointer::root().key(key);
-        if !value.is_null() && filled.replace(key).is_some() {
-            return Err((at, Malformed::TwoSpellings(REFS.dollar, REFS.underscore)));
-        }
-        // A map that was written as a text.
-        let parsed = value.as_str().map(str::trim);
-        let parsed = parsed.filter(|text| text.starts_with(['{', '[']));
-        let parsed: Option<Value> = parsed.and_then(|text| serde_json::from_str(text).ok());
-        let value = parsed.as_ref().unwrap_or(value);
-        // A reference in place of the map is for the one parameter that has no value.
-        let alone = value.as_object().and_then(|map| {
-            let Ok(Reading::Reference(reference)) = read_object(map, &|_| false) else {
-                return None;
-            };
-            let mut empty = object.iter().filter(|(_, value)| value.is_null());
-            let (name, _) = empty.next().filter(|_| empty.next().is_none())?;
-            let filling = Filling::Reference(reference.unwrapped());
-            Some((Target::Parameter(name.to_owned()), filling))
-        });
-        if let Some(entry) = alone {
-            let reading = Ok(entry);
-            let entries = vec![Entry { at, reading }];
-            found.push(References { key, entries });
-            continue;
-        }
-        let entries = match value {
-            Value::Null => Vec::new(),
-            Value::Object(map) => map
-                .iter()
-                .map(|(name, value)| Entry {
-                    at: at.key(name),
-                    reading: read_map_entry(value)
-                        .map(|filling| (target(name, declared), filling))
-                        .and_then(|entry| outside_maps(entry, declared)),
-                })
-                .collect(),
-            Value::Array(list) => list
-                .iter()
-                .enumerate()
-                .map(|(index, value)| Entry {
-                    at: at.index(index),
-                    reading: read_list_entry(value).and_then(|entry| outside_maps(entry, declared)),
-                })
-                .collect(),
-            other => {
-                let found = type_name(other);
-                return Err((at, Malformed::NoMap { key, found }));
-            }
-        };
-        found.push(References { key, entries });
-    }
-    Ok(found)
-}
-
-/// The target that a key of the map form names: a parameter, or a place, if the tool declares no parameter of that
-/// name.
-fn target(name: &str, declared: &impl Fn(&str) -> bool) -> Target {
-    let pointer = Some(name).filter(|name| name.starts_with('/') && !declared(name));
-    match pointer.and_then(Pointer::parse) {
-        Some(pointer) => Target::Pointer(pointer),
-        None => Target::Parameter(name.to_owned()),
-    }
-}
-
-/// Refuses an entry that puts its value into a references map: that is removed with all it holds.
-fn outside_maps(
-    entry: (Target, Filling),
-    declared: &impl Fn(&str) -> bool,
-) -> Result<(Target, Filling), Malformed> {
-    let to = entry.0.to_pointer();
-    match to.tokens().next() {
-        Some(first) if REFS.is(&first) && !declared(&first) => Err(Malformed::UnreachableTarget {
-            to: to.as_str().to_owned(),
-        }),
-        _ => Ok(entry),
-    }
-}
-
-/// An entry can only be a reference, so what is near one is read as one.
-fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
-    let expected = "a reference such as {\"$tool\": \"call_1\"}";
-    let wrong = || Malformed::NoEntry {
-        expected,
-        found: type_name(value),
-    };
-    match value {
-        Value::Object(object) => match read_object(object, &|_| false) {
-            Ok(Reading::Reference(reference)) => Ok(Filling::Reference(reference)),
-            Ok(Reading::Template(template)) => Ok(Filling::Template(template)),
-            Ok(Reading::Literal(content)) => {
-                let key = [LITERAL.dollar, LITERAL.underscore];
-                let key = key
-                    .into_iter()
-                    .find(|key| object.get(*key) == Some(content));
-                Ok(Filling::Literal(
-                    key.unwrap_or(LITERAL.dollar),
-                    content.clone(),
-                ))
-            }
-            Ok(Reading::Data) | Err(Malformed::NoTool) => {
-                // `{"$reference": {"$tool": "call_1"}}`
-                if let Some(inner @ Value::Object(_)) = only_member(object) {
-                    return read_map_entry(inner);
-                }
-                let near =
-                    read_near(object, &|_| false, true).and_then(NearReference::into_reference);
-                near.map(Filling::Reference).ok_or(Malformed::NoTool)
-            }
-            Err(error) => Err(error),
-        },
-        Value::String(text) => match read_string(text, &|_| false)? {
-            Some(filling) => Ok(filling),
-            // Any other word may be a value.
-            None => NearReference::from_entry(text)
-                .filter(NearReference::is_distinctive)
-                .and_then(NearReference::into_reference)
-                .map(Filling::Reference)
-                .ok_or_else(wrong),
-        },
-        _ => Err(wrong()),
-    }
-}
-
-/// The value of the only member of an object that is not null.
-fn only_member(object: &Map<String, Value>) -> Option<&Value> {
-    let mut members = object.values().filter(|value| !value.is_null());
-    members.next().filter(|_| members.next().is_none())
-}
-
-/// The keys of a list entry, which need no sigils, because an entry holds nothing else.
-fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
-    let Value::Object(object) = value else {
-        return Err(Malformed::NoEntry {
-            expected: "an object such as {\"to\": \"url\", \"tool\": \"call_1\"}",
-            found: type_name(value),
-        });
-    };
-    // The keys of a map's entries are those of a list's, with a sigil.
-    let is_signed = object
-        .keys()
-        .any(|key| is_sentinel(key) || key == "$to" || key == "_to");
-    let plain = is_signed.then(|| {
-        let is_own = |key: &str| is_sentinel(key) || key == "$to" || key == "_to";
-        let members = object.iter().map(|(key, value)| {
-            let key = if is_own(key) { &key[1..] } else { key };
-            (key.to_owned(), value.clone())
-        });
-        members.collect::<Map<_, _>>()
-    });
-    let object = plain.as_ref().unwrap_or(object);
-    let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let targets = [
-        "to",
-        "param",
-        "parameter",
-        "name",
-        "target",
-        "argument",
-        "arg",
-        "field",
-    ];
-    let (to_key, to) = targets
-        .iter()
-        .find_map(|key| Some((*key, get(key)?)))
-        .ok_or(Malformed::NoTarget)?;
-    let to = string(to_key, to)?;
-    let target = if to.starts_with('/') {
-        Target::Pointer(Pointer::parse(to).ok_or(Malformed::NoTarget)?)
-    } else if to.is_empty() {
-        return Err(Malformed::NoTarget);
-    } else {
-        Target::Parameter(to.to_owned())
-    };
-    let is_other = get("tool").or_else(|| get(LISTED_TEMPLATE)).is_some();
-    if let Some(content) = object.get(LISTED_LITERAL).filter(|_| !is_other) {
-        return Ok((target, Filling::Literal(LISTED_LITERAL, content.clone())));
-    }
-    if let Some(text) = get(LISTED_TEMPLATE).filter(|_| get("tool").is_none()) {
-        let with = get(LISTED_WITH).ok_or(Malformed::NoWith {
-            template: LISTED_TEMPLATE,
-            with: LISTED_WITH,
-        })?;
-        let text = string(LISTED_TEMPLATE, text)?;
-        let at = Pointer::root().key(LISTED_WITH);
-        let template = Template::read(text, LISTED_WITH, with, &at)?;
-        return Ok((target, Filling::Template(template)));
-    }
-    if get("tool").is_none() {
-        let mut beside = object.clone();
-        beside.remove(to_key);
-        let near = match only_member(&beside) {
-            // `{"to": "url", "value": {"$tool": "call_1"}}`
-            Some(inner @ Value::Object(_)) => read_map_entry(inner).ok(),
-            _ => read_near(&beside, &|_| false, true)
-                .and_then(NearReference::into_reference)
-                .map(Filling::Reference),
-        };
-        if let Some(filling) = near {
-            return Ok((target, filling));
-        }
-    }
-    let reference = read_listed(object, &[to_key])?;
-    Ok((target, Filling::Reference(reference)))
-}
-
-/// A reference whose keys have no sigils, in an object with these keys beside it.
-fn read_listed(object: &Map<String, Value>, beside: &[&str]) -> Result<Reference, Malformed> {
-    let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let tool = get("tool").ok_or_else(|| Malformed::NoString {
-        key: "tool".to_owned(),
-        found: "nothing",
-    })?;
-    let own = ["tool", "artifact", "select", LISTED_DEFAULT];
-    let named = |key: &'static str| Some((key, get(key)?));
-    let parts = Parts {
-        tool: ("tool", tool),
-        artifact: named("artifact"),
-        select: named("select"),
-        default: get(LISTED_DEFAULT),
-    };
-    // Where every entry has every key, the others are null.
-    let is_absent = |key: &str| {
-        let others = [LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH];
-        others.contains(&key) && get(key).is_none()
-    };
-    let is_own = |key: &str| own.contains(&key) || beside.contains(&key) || is_absent(key);
-    parts.reference(object, is_own, meaning_of)
 }
 
 #[cfg(test)]

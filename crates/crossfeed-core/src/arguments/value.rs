@@ -4,7 +4,7 @@
 use super::{Node, Tree as _};
 use crate::{error::LimitError, shape::kind_of};
 use crossfeed_json::{Cursor, Key, Kind, is_deeper};
-use crossfeed_wire::{Pointer, reference::COPIED};
+use crossfeed_wire::{Pointer, reference::is_copied};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashSet};
 
@@ -208,7 +208,7 @@ impl<'v> ArgumentValue<'v> for Argument<'v> {
         let mut object = Map::new();
         for (key, value) in self.left() {
             let key = key.text();
-            let built = if COPIED.contains(&key.as_ref()) {
+            let built = if is_copied(key.as_ref()) {
                 room.take(value.value_count(), key.len() + value.raw().len())?;
                 value.to_nearest_value()
             } else {

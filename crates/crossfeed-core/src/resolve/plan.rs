@@ -102,20 +102,27 @@ impl Filling {
     }
 }
 
-/// A text or object that is a reference if an id in it is one of a call of the session.
+/// What is a reference if an id in it is one of a call of the session.
 #[derive(Debug)]
 pub(crate) struct NearPlace {
     at: Pointer,
     ordinal: Option<u32>,
     order: usize,
-    /// The text; `None` for an object.
-    text: Option<String>,
-    /// Whether the text is of a template, where braces are written twice for one.
-    is_template: bool,
+    kind: NearKind,
     /// What may be meant, and its place in the text.
     parts: Vec<(Range<usize>, NearReference)>,
     /// Whether there are parts that were not read.
     has_more: bool,
+}
+
+/// What holds the parts of a [`NearPlace`].
+#[derive(Debug)]
+enum NearKind {
+    /// An object or list, which is the one part.
+    Object,
+    Text(String),
+    /// A template, whose text is not for such parts.
+    Template,
 }
 
 /// A change of the arguments. Changes within a place come before those of the place itself.
@@ -273,12 +280,11 @@ impl Plan {
 
     /// References whose id is a path into a result as well: `{"$tool": "call_1.items[0].url"}`.
     pub(crate) fn paths_in_ids(&self) -> Vec<(usize, NearReference)> {
-        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
         let references = self.references.iter().enumerate();
         let found = references.filter_map(|(number, planned)| {
             let reference = &planned.reference;
             let id = reference.call_id.as_str();
-            if id.chars().all(is_sign) || reference.artifact_id.is_some() {
+            if id.bytes().all(reference::is_id_byte) || reference.artifact_id.is_some() {
                 return None;
             }
             let mut near = NearReference::from_entry(id)?;
@@ -310,14 +316,20 @@ impl Plan {
         }
         self.wanted.clear();
         self.index.clear();
-        for planned in &mut self.references {
-            let reference = &planned.reference;
-            let key = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
-            planned.wanted = *self.index.entry(key).or_insert_with_key(|key| {
-                self.wanted.push(key.clone());
-                self.wanted.len() - 1
-            });
+        let mut references = std::mem::take(&mut self.references);
+        for planned in &mut references {
+            planned.wanted = self.want(&planned.reference);
         }
+        self.references = references;
+    }
+
+    /// The number of the look-up that a reference needs.
+    fn want(&mut self, reference: &Reference) -> usize {
+        let key = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
+        *self.index.entry(key).or_insert_with_key(|key| {
+            self.wanted.push(key.clone());
+            self.wanted.len() - 1
+        })
     }
 
     /// Makes references of what names one of these calls, by the ids as they were written, and data of the rest.
@@ -335,8 +347,7 @@ impl Plan {
             at,
             ordinal,
             order,
-            text,
-            is_template,
+            kind,
             mut parts,
             has_more,
         } = place;
@@ -344,17 +355,22 @@ impl Plan {
         let Some((first, near)) = parts.first() else {
             return;
         };
-        if is_template {
-            let written = format!("{{{}}}", near.written);
-            self.refuse_in(order, at, ordinal, Malformed::NotAReference { written });
-            return;
-        }
+        let text = match kind {
+            NearKind::Template => {
+                let written = format!("{{{}}}", near.written);
+                self.refuse_in(order, at, ordinal, Malformed::NotAReference { written });
+                return;
+            }
+            NearKind::Text(text) if first.len() < text.trim().len() => Some(text),
+            NearKind::Text(_) | NearKind::Object => None,
+        };
         self.has_more |= has_more || self.has_unread;
-        let whole = text.as_deref().map_or(0, |text| text.trim().len());
-        let is_whole = text.is_none() || first.len() == whole;
         let mut pieces = Vec::new();
         let mut end = 0;
-        let text = text.unwrap_or_default();
+        let text_piece = |text: Option<&str>| {
+            let text = text.filter(|text| !text.is_empty());
+            text.map(|text| Piece::Text(text.to_owned()))
+        };
         for (part, mut near) in parts {
             if let Some(call_id) = known.get(&near.id) {
                 near.id = call_id.as_str().to_owned();
@@ -365,33 +381,44 @@ impl Plan {
                 self.refuse_in(order, at, ordinal, malformed);
                 return;
             };
-            let before = text.get(end..part.start).unwrap_or_default();
-            if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
-            }
-            end = part.end;
             let reference = self.add_in(order, at.clone(), None, reference);
-            if is_whole {
-                let filling = Filling::Reference(reference);
-                self.steps.push(Step::Put {
-                    at,
-                    ordinal,
-                    filling,
-                });
+            let Some(text) = &text else {
+                self.put(at, ordinal, Filling::Reference(reference));
                 return;
-            }
+            };
+            pieces.extend(text_piece(text.get(end..part.start)));
             pieces.push(Piece::Value(reference));
+            end = part.end;
         }
-        let behind = text.get(end..).unwrap_or_default();
-        if !behind.is_empty() {
-            pieces.push(Piece::Text(behind.to_owned()));
-        }
-        let filling = Filling::Text(pieces);
+        pieces.extend(text_piece(text.as_deref().and_then(|text| text.get(end..))));
+        self.put(at, ordinal, Filling::Text(pieces));
+    }
+
+    fn put(&mut self, at: Pointer, ordinal: Option<u32>, filling: Filling) {
         self.steps.push(Step::Put {
             at,
             ordinal,
             filling,
         });
+    }
+
+    /// Adds what may be meant as a reference.
+    fn put_near(
+        &mut self,
+        (at, ordinal): (Pointer, Option<u32>),
+        kind: NearKind,
+        parts: Vec<(Range<usize>, NearReference)>,
+        has_more: bool,
+    ) {
+        let order = self.next_order();
+        self.steps.push(Step::Near(Box::new(NearPlace {
+            at,
+            ordinal,
+            order,
+            kind,
+            parts,
+            has_more,
+        })));
     }
 
     /// The position of the next place in the order of the walk.
@@ -426,11 +453,7 @@ impl Plan {
         ordinal: Option<u32>,
         reference: Reference,
     ) -> usize {
-        let wanted = LookupKey::new(&reference.call_id, reference.artifact_id.as_ref());
-        let wanted = *self.index.entry(wanted).or_insert_with_key(|wanted| {
-            self.wanted.push(wanted.clone());
-            self.wanted.len() - 1
-        });
+        let wanted = self.want(&reference);
         self.references.push(PlannedReference {
             at,
             reference,
@@ -489,11 +512,10 @@ fn may_be_near(text: &str) -> bool {
 /// Whether a text begins with a word and then a step of a path. For most texts the first word decides.
 #[inline]
 fn may_be_path(bytes: &[u8]) -> bool {
-    let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     match bytes.first() {
         None => false,
-        Some(first) if is_sign(first) => {
-            let end = bytes.iter().position(|byte| !is_sign(byte));
+        Some(first) if reference::is_id_byte(*first) => {
+            let end = bytes.iter().position(|byte| !reference::is_id_byte(*byte));
             let Some((at, behind)) = end.and_then(|at| Some((at, bytes.get(at..at + 2)?))) else {
                 return false;
             };
@@ -638,19 +660,21 @@ impl<'v> Walk<'v, '_> {
             Some(Value::Array(several)) => several.iter().any(|one| one == kind),
             _ => true,
         };
-        if self.notation == Notation::Exact
-            || self.path.is_empty()
-            || value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len()))
+        if self.notation == Notation::Exact || self.path.is_empty() {
+            return Ok(None);
+        }
+        let mut children = value.children();
+        let (Some(child), None) = (children.next(), children.next()) else {
+            return Ok(None);
+        };
+        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
+        // The depth, which looks at all of the value, comes last.
+        if child.kind() != Kind::Object && !is_map
             || declared.is_none_or(|declared| declared.may_fit(is_taken))
+            || value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len()))
         {
             return Ok(None);
         }
-        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
-        let mut children = value.children();
-        let child = match (children.next(), children.next()) {
-            (Some(child), None) if child.kind() == Kind::Object || is_map => child,
-            _ => return Ok(None),
-        };
         let nothing = |_: &str| false;
         let found = if is_map {
             let written = value.as_written(self.room)?;
@@ -678,16 +702,9 @@ impl<'v> Walk<'v, '_> {
     /// Adds what an object or list may mean as a reference.
     fn put_near(&mut self, value: impl ArgumentValue<'v>, near: NearReference) {
         self.near_left = self.near_left.saturating_sub(1);
-        let order = self.plan.next_order();
-        self.plan.steps.push(Step::Near(Box::new(NearPlace {
-            at: self.at(),
-            ordinal: value.ordinal(),
-            order,
-            text: None,
-            is_template: false,
-            parts: vec![(0..0, near)],
-            has_more: false,
-        })));
+        let place = (self.at(), value.ordinal());
+        let parts = vec![(0..0, near)];
+        self.plan.put_near(place, NearKind::Object, parts, false);
     }
 
     /// Refuses a list or object that nests too deep.
@@ -719,21 +736,13 @@ impl<'v> Walk<'v, '_> {
     fn put(&mut self, value: impl ArgumentValue<'v>, reference: Reference) {
         let (at, ordinal) = (self.at(), value.ordinal());
         let filling = Filling::Reference(self.plan.add(at.clone(), ordinal, reference));
-        self.plan.steps.push(Step::Put {
-            at,
-            ordinal,
-            filling,
-        });
+        self.plan.put(at, ordinal, filling);
     }
 
     fn put_template(&mut self, value: impl ArgumentValue<'v>, template: Template) {
         let (at, ordinal) = (self.at(), value.ordinal());
         let filling = self.template(Some(value), &at, template);
-        self.plan.steps.push(Step::Put {
-            at,
-            ordinal,
-            filling,
-        });
+        self.plan.put(at, ordinal, filling);
     }
 
     /// Adds the references of a template that stands at this place.
@@ -784,16 +793,8 @@ impl<'v> Walk<'v, '_> {
             );
         }
         if !parts.is_empty() {
-            let order = self.plan.next_order();
-            self.plan.steps.push(Step::Near(Box::new(NearPlace {
-                at: at.clone(),
-                ordinal,
-                order,
-                text: None,
-                is_template: true,
-                parts,
-                has_more: false,
-            })));
+            let place = (at.clone(), ordinal);
+            self.plan.put_near(place, NearKind::Template, parts, false);
         }
     }
 
@@ -822,16 +823,9 @@ impl<'v> Walk<'v, '_> {
             self.plan.has_unread |= found.has_more;
             return Ok(());
         }
-        let order = self.plan.next_order();
-        self.plan.steps.push(Step::Near(Box::new(NearPlace {
-            at: self.at(),
-            ordinal: value.ordinal(),
-            order,
-            text: Some(text.to_owned()),
-            is_template: false,
-            parts: found.parts,
-            has_more: found.has_more,
-        })));
+        let place = (self.at(), value.ordinal());
+        let kind = NearKind::Text(text.to_owned());
+        self.plan.put_near(place, kind, found.parts, found.has_more);
         Ok(())
     }
 
@@ -873,11 +867,7 @@ impl<'v> Walk<'v, '_> {
         }) {
             let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
-            self.enter_all(
-                reference::COPIED
-                    .iter()
-                    .filter_map(|key| object.member(key)),
-            )?;
+            self.enter_all(reference::copied_keys().filter_map(|key| object.member(key)))?;
             let written = object.as_written(self.room)?;
             match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}

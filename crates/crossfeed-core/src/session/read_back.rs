@@ -11,7 +11,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_tools::{ListedTool, Names, Outline, TakenProjection};
-use crossfeed_wire::{Pointer, reference::COPIED};
+use crossfeed_wire::{Pointer, reference::is_copied};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashMap};
 
@@ -105,7 +105,7 @@ fn is_removed_only(
             for ((key, before), member) in before.iter().zip(written.items()) {
                 let is_same = match after.next_if(|(kept, _)| *kept == key) {
                     // The grammar of references reads this as a whole.
-                    Some((_, after)) if COPIED.contains(&key.as_str()) => before == after,
+                    Some((_, after)) if is_copied(key) => before == after,
                     Some((_, after)) => {
                         is_removed_only(outline, member, (before, after), &at.key(key), removed)
                     }

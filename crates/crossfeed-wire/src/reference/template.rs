@@ -1,7 +1,7 @@
 //! Texts with values of references in them: `{"$template": "See {a}", "$with": {"a": {"$tool": "c"}}}`.
 
 use super::{
-    Filling, Malformed, Reading, Reference, read_listed, read_object, read_string, shortened,
+    Filling, Malformed, Reading, Reference, map::read_listed, read_object, read_string, shortened,
     type_name,
 };
 use crate::Pointer;

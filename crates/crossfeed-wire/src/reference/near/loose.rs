@@ -2,9 +2,9 @@
 //! with an end or not.
 
 use super::{
-    super::{Malformed, Reading, read_object, shortened},
-    MAX_WHOLE_BYTES, NearReference, near_object,
+    MAX_WHOLE_BYTES, NearReference, id::is_distinctive, near_object, scan::Scan, shortened,
 };
+use crate::reference::{Malformed, Reading, read_object};
 use serde_json::{Map, Value};
 
 /// The most layers of quotes, fences and escapes around a text.
@@ -106,7 +106,7 @@ fn members_of(text: &str) -> Option<String> {
         .trim_end_matches('/');
     let (name, mut rest) = element.split_once(' ')?;
     let mut members = Vec::new();
-    if super::is_distinctive(name) {
+    if is_distinctive(name) {
         members.push(format!("\"tool\": {}", Value::from(name)));
     }
     while let Some((key, value)) = rest.trim_start().split_once("=\"") {
@@ -267,7 +267,7 @@ impl<'t> Word<'t> {
         ];
         let first = text.chars().next()?;
         let Some((_, closes)) = QUOTES.iter().find(|(open, _)| *open == first) else {
-            let mut scan = super::Scan::default();
+            let mut scan = Scan::default();
             let end = text.bytes().position(|byte| {
                 let is_end = !scan.is_inside() && matches!(byte, b',' | b':' | b'}' | b'\n' | b'=');
                 scan.take(byte);

@@ -1,0 +1,273 @@
+//! Paths into results, in the notations of models, and the selectors that they mean.
+
+use super::{MAX_ID_BYTES, id::word_of, scan::closing};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Words behind the id of a call for what it returned, which may not be keys of the result.
+const WRAPPERS: [&str; 17] = [
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "response",
+    "responses",
+    "value",
+    "data",
+    "content",
+    "contents",
+    "json",
+    "body",
+    "return",
+    "returned",
+    "payload",
+    "structuredContent",
+    "text",
+];
+
+/// Filters of templates for how a value is written: `{{call_1.items | json}}`.
+const FILTERS: [&str; 14] = [
+    "json",
+    "tojson",
+    "to_json",
+    "string",
+    "str",
+    "safe",
+    "raw",
+    "trim",
+    "escape",
+    "e",
+    "dump",
+    "jsonify",
+    "stringify",
+    "text",
+];
+
+/// Endings of names of files, which are not paths into results.
+const FILE_ENDINGS: [&str; 36] = [
+    "json", "jsonl", "txt", "md", "csv", "tsv", "xml", "html", "htm", "yaml", "yml", "toml", "py",
+    "js", "ts", "rs", "go", "c", "h", "cpp", "java", "sh", "log", "pdf", "png", "jpg", "jpeg",
+    "gif", "svg", "zip", "gz", "ini", "cfg", "sql", "css", "com",
+];
+
+/// A step of a path.
+pub(super) enum Step<'t> {
+    Key(&'t str),
+    Index(i64),
+    /// All items.
+    Each,
+    /// A slice.
+    Slice(&'t str),
+    /// A filter, with its brackets.
+    Filter(&'t str),
+}
+
+/// The beginning of an expression that is a path, in one of several notations.
+pub(super) struct Path<'t> {
+    pub(super) steps: Vec<Step<'t>>,
+}
+
+impl<'t> Path<'t> {
+    /// The path at the beginning of a text, and its length.
+    pub(super) fn read(text: &'t str) -> (Self, usize) {
+        let has_slashes = text.starts_with(['/', '#']);
+        let mut steps = Vec::new();
+        let mut at = 0;
+        while let Some((step, length)) = Step::read(&text[at..], at == 0, has_slashes) {
+            steps.push(step);
+            at += length;
+        }
+        (Self { steps }, at)
+    }
+
+    /// Whether it is only the ending of the name of a file.
+    pub(super) fn is_name_of_file(&self) -> bool {
+        let is_ending = |key: &str| FILE_ENDINGS.iter().any(|it| it.eq_ignore_ascii_case(key));
+        matches!(self.steps.as_slice(), [Step::Key(only)] if is_ending(only))
+    }
+
+    /// The path as JMESPath, without its first steps.
+    fn from(&self, first: usize) -> String {
+        let mut text = String::new();
+        for step in self.steps.iter().skip(first) {
+            match step {
+                Step::Key(key) => {
+                    if !text.is_empty() {
+                        text.push('.');
+                    }
+                    text.push_str(&quoted(key));
+                }
+                Step::Index(index) => text.push_str(&format!("[{index}]")),
+                Step::Each => text.push_str("[*]"),
+                Step::Slice(slice) => text.push_str(&format!("[{slice}]")),
+                Step::Filter(brackets) => text.push_str(brackets),
+            }
+        }
+        text
+    }
+}
+
+impl<'t> Step<'t> {
+    fn read(text: &'t str, is_first: bool, has_slashes: bool) -> Option<(Self, usize)> {
+        // `items.[0]`
+        if text.starts_with(".[") {
+            let (step, length) = Self::read(&text[1..], false, has_slashes)?;
+            return matches!(step, Self::Index(_) | Self::Each).then_some((step, length + 1));
+        }
+        if let Some(inner) = text.strip_prefix('[') {
+            let quote = inner.chars().next()?;
+            if quote == '"' || quote == '\'' {
+                let within = &inner[1..];
+                let length = within
+                    .bytes()
+                    .take(MAX_ID_BYTES)
+                    .position(|byte| byte == quote as u8)?;
+                let key = &within[..length];
+                let is_plain = !key.contains('\\') && within[length + 1..].starts_with(']');
+                return is_plain.then_some((Self::Key(key), length + 4));
+            }
+            let length = closing(inner, "[[", "]")?;
+            let brackets = inner[..length].trim();
+            let is_slice = |sign: char| sign.is_ascii_digit() || matches!(sign, '-' | ':' | ' ');
+            let step = match brackets {
+                "*" => Self::Each,
+                index if index.parse::<i64>().is_ok() => Self::Index(index.parse().ok()?),
+                slice
+                    if slice.chars().all(is_slice) && (slice.is_empty() || slice.contains(':')) =>
+                {
+                    Self::Slice(slice)
+                }
+                key if word_of(key) == Some(key) => Self::Key(key),
+                filter if filter.starts_with('?') => Self::Filter(&text[..length + 2]),
+                _ => return None,
+            };
+            return Some((step, length + 2));
+        }
+        let separators: &[&str] = match (is_first, has_slashes) {
+            (true, _) => &["?.", "->", "::", ".", "/", "#/", "#", ":"],
+            (false, true) => &["/", "."],
+            (false, false) => &["?.", "->", "::", "."],
+        };
+        let separator = separators.iter().find(|sign| text.starts_with(**sign))?;
+        let rest = &text[separator.len()..];
+        let is_pointer = separator.ends_with('/');
+        // `/items/*/url`, `/items/:2`
+        if is_pointer && rest.starts_with('*') {
+            return Some((Self::Each, separator.len() + 1));
+        }
+        let is_slice = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b':' | b'-');
+        let slice = rest.bytes().take(24).take_while(is_slice).count();
+        if is_pointer && rest[..slice].contains(':') {
+            return Some((Self::Slice(&rest[..slice]), separator.len() + slice));
+        }
+        if is_pointer
+            && rest.starts_with('-')
+            && let Ok(index) = rest[..slice].parse()
+        {
+            return Some((Self::Index(index), separator.len() + slice));
+        }
+        let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
+        let end = rest.find(|sign| !is_sign(sign)).unwrap_or(rest.len());
+        let word = rest
+            .get(..end)
+            .filter(|word| !word.is_empty() && !word.starts_with('-'))?;
+        // A method is not a key.
+        if rest[end..].starts_with('(') {
+            return None;
+        }
+        let step = match word.parse() {
+            Ok(index) => Self::Index(index),
+            Err(_) => Self::Key(word),
+        };
+        Some((step, separator.len() + end))
+    }
+}
+
+/// A key as JMESPath spells it.
+fn quoted(key: &str) -> Cow<'_, str> {
+    let mut bytes = key.bytes();
+    let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let is_plain = bytes.next().is_some_and(is_first)
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_plain {
+        Cow::Borrowed(key)
+    } else {
+        Cow::Owned(Value::from(key).to_string())
+    }
+}
+
+/// A path without the root of a JSONPath before it: `:$.items`.
+pub(super) fn behind_root(rest: &str) -> &str {
+    let root = rest.trim_start_matches([':', '#', '.', ' ', '/']);
+    let path = root.strip_prefix('$');
+    path.filter(|path| path.starts_with(['.', '[']))
+        .unwrap_or(rest)
+}
+
+/// The selectors that a text behind an id may mean; `None` if it is not a path.
+pub(super) fn readings(rest: &str) -> Option<Vec<Option<String>>> {
+    let rest = rest.trim();
+    // `call_1:$.items`
+    let rest = behind_root(rest);
+    if rest.is_empty() {
+        return Some(vec![None]);
+    }
+    // `| json`
+    if let Some((path, filter)) = rest.rsplit_once('|')
+        && !path.ends_with('|')
+        && FILTERS.contains(&filter.split('(').next()?.trim())
+    {
+        let mut found = readings(path)?;
+        found.push(
+            found
+                .first()?
+                .as_deref()
+                .map(|first| format!("{first} | {}", filter.trim())),
+        );
+        return Some(found);
+    }
+    if let Some(piped) = rest.strip_prefix(['|', ',']) {
+        let piped = piped.trim();
+        let words = [
+            "jq -r ",
+            "jq ",
+            "jmespath ",
+            "jsonpath ",
+            "select ",
+            "get ",
+            "path ",
+        ];
+        let bare = words.iter().find_map(|word| piped.strip_prefix(word));
+        let is_quote = |sign: char| matches!(sign, '"' | '\'');
+        let piped = bare.map_or(piped, |bare| bare.trim().trim_matches(is_quote));
+        return Some(vec![Some(piped.to_owned())]);
+    }
+    if !rest.starts_with(['.', '[', '#', '/', ':'])
+        && !rest.starts_with("->")
+        && !rest.starts_with("?.")
+    {
+        return None;
+    }
+    let (path, length) = Path::read(rest);
+    let behind = &rest[length..];
+    let reading = |first: usize| {
+        let path = path.from(first);
+        let behind = if path.is_empty() {
+            behind.trim_start_matches(['.', '|', ' ', '#', '/', ':'])
+        } else {
+            behind
+        };
+        Some(format!("{path}{behind}")).filter(|text| !text.is_empty())
+    };
+    let mut readings = vec![reading(0)];
+    for (index, step) in path.steps.iter().take(3).enumerate() {
+        match step {
+            Step::Key(key) if WRAPPERS.iter().any(|it| it.eq_ignore_ascii_case(key)) => {
+                readings.push(reading(index + 1));
+            }
+            _ => break,
+        }
+    }
+    // Nothing that can be read, such as `[`.
+    (readings[0].is_some()).then_some(readings)
+}

@@ -1,0 +1,214 @@
+//! Texts that are a reference as a whole.
+
+use super::{
+    MAX_PATH_BYTES, NearReference,
+    id::{Head, is_compound, is_distinctive, word_of},
+    loose::{self, serialised},
+    part::Part,
+    path::{Path, behind_root, readings},
+    scan::is_one_expression,
+};
+
+/// A text that is a reference as a whole: serialised, in delimiters, or an id with a path.
+pub(super) fn whole_text(text: &str) -> Option<NearReference> {
+    let first = text.chars().next()?;
+    if first.is_ascii_alphanumeric() || first == '_' {
+        return bare(text, text)
+            .or_else(|| called(text, text))
+            .or_else(|| spoken(text, text))
+            .or_else(|| introduced(text))
+            .or_else(|| loose::members(text));
+    }
+    if matches!(first, '{' | '$' | '<') {
+        let part = Part::read(text, 0).filter(|part| part.place == (0..text.len()));
+        if let Some(part) = part {
+            return Some(part.near);
+        }
+    }
+    if let Some(near) = introduced(text) {
+        return Some(near);
+    }
+    if let Some(near) = serialised(text.trim_end_matches([';', ','])) {
+        return Some(near);
+    }
+    let inner = within_signs(text);
+    let within = inner.and_then(|inner| {
+        bare(inner, text)
+            .or_else(|| called(inner, text))
+            .or_else(|| spoken(inner, text))
+    });
+    // `#/call_1/items/0`
+    let rooted = text.trim_start_matches(['$', '#', '/', '.']);
+    let rooted = || bare(rooted, text).filter(|_| rooted.len() < text.len());
+    within.or_else(rooted).or_else(|| {
+        // `[call_1].items[0].url`
+        let start = text.find(|sign: char| sign.is_ascii_alphanumeric())?;
+        let id = word_of(&text[start..])?;
+        let behind = &text[start + id.len()..];
+        let path = behind.find(['.', '['])?;
+        within_signs(&text[..start + id.len() + path]).filter(|inner| *inner == id)?;
+        bare(&format!("{id}{}", &behind[path..]), text)
+    })
+}
+
+/// A serialised reference behind a word for one: `Reference: {"$tool": "call_1"}`.
+fn introduced(text: &str) -> Option<NearReference> {
+    const WORDS: [&str; 18] = [
+        "reference",
+        "ref",
+        "the reference",
+        "json",
+        "value",
+        "the value",
+        "result",
+        "tool result",
+        "tool reference",
+        "output",
+        "use",
+        "insert",
+        "argument",
+        "crossfeed",
+        "using",
+        "from",
+        "see",
+        "here",
+    ];
+    let (word, object) = text.split_at(text.find(['{', '`'])?);
+    let word = word.trim().trim_end_matches([':', '=']).trim_end();
+    let is_word = WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let is_object = is_word && (object.starts_with('`') || object.contains("tool"));
+    is_object.then(|| serialised(object.trim_end_matches('.')))?
+}
+
+/// A text without the quotes, brackets and signs around it.
+pub(super) fn within_signs(text: &str) -> Option<&str> {
+    const AROUND: [(char, char); 13] = [
+        ('‹', '›'),
+        ('⟨', '⟩'),
+        ('【', '】'),
+        ('{', '}'),
+        ('[', ']'),
+        ('(', ')'),
+        ('<', '>'),
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('«', '»'),
+    ];
+    const MOST: usize = 8;
+    let mut inner = text;
+    for _ in 0..MOST {
+        let Some(first) = inner.chars().next() else {
+            break;
+        };
+        let rest = &inner[first.len_utf8()..];
+        inner = match AROUND.iter().find(|(open, _)| *open == first) {
+            Some((_, close)) => rest.strip_suffix(*close)?,
+            None if matches!(
+                first,
+                '%' | '@' | '#' | '=' | '$' | '~' | '&' | '!' | '*' | '^' | '|' | ':'
+            ) =>
+            {
+                rest.strip_suffix(first).unwrap_or(rest)
+            }
+            None => break,
+        }
+        .trim();
+    }
+    (inner.len() < text.len()).then_some(inner)
+}
+
+/// `items[0].url of call_1`, `call_1: items[0].url`
+fn spoken(text: &str, written: &str) -> Option<NearReference> {
+    const JOINTS: [&str; 8] = [
+        " of ", " from ", " in ", " @ ", "@", " on ", " <- ", " for ",
+    ];
+    let is_path = |path: &str| {
+        let (first, rest) = match path.strip_prefix('[') {
+            Some(_) => ("", path),
+            None => word_of(path).map(|word| path.split_at(word.len()))?,
+        };
+        let (_, length) = Path::read(rest);
+        let is_whole = length == rest.len() && (length > 0 || first.is_empty());
+        (is_whole && !is_distinctive(first)).then(|| path.to_owned())
+    };
+    let near = |id: &str, path: &str| {
+        let is_id = word_of(id) == Some(id) && is_distinctive(id);
+        let path = is_path(path.trim().trim_matches('`')).filter(|_| is_id)?;
+        Some(NearReference::new(id, vec![Some(path)], written))
+    };
+    let joints = JOINTS.iter().filter_map(|joint| text.rsplit_once(joint));
+    let mut joints = joints.filter_map(|(path, id)| {
+        let path = path.strip_prefix("the ").unwrap_or(path);
+        near(id.trim_matches('`'), path)
+    });
+    joints.next().or_else(|| {
+        let id = word_of(text)?;
+        let behind = &text[id.len()..];
+        let path = behind.strip_prefix([':', ',', ';']).unwrap_or(behind);
+        let path = path
+            .strip_prefix("?select=")
+            .or_else(|| path.strip_prefix("?path="))
+            .unwrap_or(path);
+        near(id, path).filter(|_| path.len() < behind.len() || path.starts_with(' '))
+    })
+}
+
+/// `ref(call_1, 'items[0].url')`
+fn called(text: &str, written: &str) -> Option<NearReference> {
+    let name = word_of(text)?;
+    let inner = text[name.len()..].strip_prefix('(')?.strip_suffix(')')?;
+    let is_quote = |sign: char| matches!(sign, '"' | '\'' | '`' | ' ');
+    let (id, select) = match inner.split_once(',') {
+        Some((id, select)) => (id, Some(select.trim().trim_matches(is_quote))),
+        None => return bare(inner.trim_matches(is_quote), written),
+    };
+    let id = id.trim_matches(is_quote);
+    if word_of(id) != Some(id) || !is_distinctive(id) {
+        return None;
+    }
+    let select = select.filter(|select| !select.is_empty() && select.len() <= MAX_PATH_BYTES);
+    Some(NearReference::new(
+        id,
+        vec![select.map(str::to_owned)],
+        written,
+    ))
+}
+
+/// An id with a path, without delimiters.
+fn bare(text: &str, written: &str) -> Option<NearReference> {
+    let is_call = |head: &Head<'_>| is_distinctive(head.id) || is_compound(head.id);
+    let head = Head::read(text).filter(is_call)?;
+    let rest = behind_root(text[head.end..].trim_start());
+    // `call_1 -> items`
+    let arrow = rest
+        .strip_prefix("-> ")
+        .or_else(|| rest.strip_prefix("=>"))
+        .or_else(|| rest.strip_prefix('!'));
+    let piped = arrow.map(|path| format!("| {}", path.trim_start()));
+    let rest = piped.as_deref().unwrap_or(rest);
+    let is_path = rest.starts_with(['.', '[', '#', ':', '/', '|'])
+        || rest.starts_with("->")
+        || rest.starts_with("?.");
+    if !is_path || rest.len() > MAX_PATH_BYTES || !is_one_expression(rest) {
+        return None;
+    }
+    let (path, length) = Path::read(rest);
+    // The name of a tool in place of an id needs more: `search_issues.items[0]`.
+    let is_short = path.steps.len() < 2 && !rest.starts_with('[');
+    if path.is_name_of_file() || !is_distinctive(head.id) && is_short {
+        return None;
+    }
+    // Text that follows is not of the expression: `call_1.url/comments`.
+    let behind = rest[length..].trim_start();
+    let is_operator =
+        behind.is_empty() || behind.starts_with(['|', '.', '[', '=', '!', '&', '<', '>', '(', '?']);
+    if !is_operator
+        || path.steps.is_empty() && !rest.starts_with(['[', '|']) && !rest.starts_with(".{")
+    {
+        return None;
+    }
+    Some(NearReference::new(head.id, readings(rest)?, written))
+}
