@@ -9,8 +9,8 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    NearReference, NearText, is_id_byte, is_near_text, may_name_a_call, near_object, near_text,
-    opens_near_text,
+    Held, NearReference, NearText, is_id_byte, is_near_text, may_be_near_object, near_object,
+    near_text, opens_near_text,
 };
 pub use template::{Piece, Template};
 

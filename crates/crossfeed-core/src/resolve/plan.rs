@@ -8,7 +8,9 @@ use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
-    reference::{self, Malformed, NearReference, Piece, Reading, Reference, Target, Template},
+    reference::{
+        self, Held, Malformed, NearReference, Piece, Reading, Reference, Target, Template,
+    },
 };
 use serde_json::Value;
 use std::{
@@ -19,9 +21,6 @@ use std::{
 
 /// The most parts of arguments that are read as what may be meant as a reference.
 const MAX_NEAR: usize = 10_000;
-
-/// The most members of an object that may be meant as a reference.
-const MAX_NEAR_MEMBERS: usize = 8;
 
 /// What counts as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -474,11 +473,14 @@ fn may_refer(value: &Value, notation: Notation, depth: usize) -> Result<bool, Li
         }
         Value::Object(members) => {
             for (key, child) in members {
-                if is_key_like(key.as_bytes(), notation) || inside(child)? {
+                if key.starts_with(['$', '_']) || inside(child)? {
                     return Ok(true);
                 }
             }
-            Ok(false)
+            let near = members.iter().map(|(key, value)| (key, held(value.kind())));
+            Ok(notation == Notation::Near
+                && (reference::may_be_near_object(near)
+                    || depth == 0 && members.keys().any(|key| reference::is_near_map(key))))
         }
         // The first that may refer, or nests too deep, ends the walk.
         Value::Array(items) => items
@@ -493,10 +495,13 @@ fn may_refer(value: &Value, notation: Notation, depth: usize) -> Result<bool, Li
     }
 }
 
-/// Whether a key may be one of a reference.
-fn is_key_like(key: &[u8], notation: Notation) -> bool {
-    matches!(key.first(), Some(b'$' | b'_'))
-        || notation == Notation::Near && reference::may_name_a_call(key)
+/// A value to the object that may be meant as a reference.
+fn held(kind: Kind) -> Held {
+    match kind {
+        Kind::String => Held::Text,
+        Kind::Null => Held::Null,
+        _ => Held::Other,
+    }
 }
 
 /// Whether a text holds what may be meant as a reference.
@@ -536,15 +541,31 @@ fn may_be_path(bytes: &[u8]) -> bool {
 /// As [`may_refer`], for arguments that came as bytes. It reads members with duplicate keys as well, so that
 /// it overlooks no reference. The depth is bounded by the document.
 pub(crate) fn may_hold_references(arguments: Cursor<'_>, notation: Notation) -> bool {
-    let inside = |child| may_hold_references(child, notation);
+    may_hold_within(arguments, notation)
+        || notation == Notation::Near
+            && arguments.kind() == Kind::Object
+            && arguments
+                .members()
+                .any(|(key, _)| reference::is_near_map(&key.text()))
+}
+
+/// [`may_hold_references`], but for the keys of references maps of the arguments themselves.
+fn may_hold_within(arguments: Cursor<'_>, notation: Notation) -> bool {
+    let inside = |child| may_hold_within(child, notation);
     match arguments.kind() {
         Kind::Object => {
             if arguments.document_has_duplicates() {
                 return true;
             }
-            arguments
-                .members()
-                .any(|(key, value)| is_key_like(&key.bytes(), notation) || inside(value))
+            let mut members = arguments.members();
+            members.any(|(key, value)| {
+                matches!(key.bytes().first(), Some(b'$' | b'_')) || inside(value)
+            }) || notation == Notation::Near
+                && reference::may_be_near_object(
+                    arguments
+                        .members()
+                        .map(|(key, value)| (key.bytes(), held(value.kind()))),
+                )
         }
         Kind::Array => arguments.items().any(inside),
         Kind::String => match (arguments.raw().get(1), notation) {
@@ -835,14 +856,11 @@ impl<'v> Walk<'v, '_> {
         object: impl ArgumentValue<'v>,
         declared: Option<&Position<'_>>,
     ) -> Result<Option<NearReference>, LimitError> {
-        let is_call = |(key, value): (Cow<'_, str>, _)| {
-            is_key_like(key.as_bytes(), Notation::Near)
-                && ArgumentValue::kind(value) == Kind::String
-        };
+        let members = object.members();
+        let members = members.map(|(key, value)| (key, held(value.kind())));
         if self.notation == Notation::Exact
             || self.near_left == 0
-            || object.members().nth(MAX_NEAR_MEMBERS).is_some()
-            || !object.members().any(is_call)
+            || !reference::may_be_near_object(members)
         {
             return Ok(None);
         }
@@ -942,5 +960,92 @@ impl<'v> Walk<'v, '_> {
             self.put_near(object, near);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Notation, Plan, Room, may_hold_references, may_refer};
+    use crossfeed_json::Document;
+    use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
+
+    fn key() -> impl Strategy<Value = String> {
+        prop_oneof![
+            prop::sample::select(
+                &[
+                    "tool",
+                    "toool",
+                    "tol",
+                    "_tool",
+                    "tool_",
+                    "call_id",
+                    "toolCallId",
+                    "ref",
+                    "id",
+                    "source",
+                    "select",
+                    "slect",
+                    "path",
+                    "key",
+                    "x-path",
+                    "refs",
+                    "references",
+                    "to",
+                    "call_1",
+                    "call-7",
+                    "title",
+                    "note"
+                ][..]
+            )
+            .prop_map(str::to_owned),
+            "[a-z_]{1,9}",
+        ]
+    }
+
+    fn text() -> impl Strategy<Value = Value> {
+        let texts = [
+            "call_1",
+            "call_1.items[0]",
+            "{{call_1.a}}",
+            "see ${call_1.a}",
+            "search_issues",
+            "items[0]",
+            "url of call_1",
+            "#/call_1/a",
+            "https://a.example/2",
+            "a word",
+            "{\"tool\": \"call_1\"}",
+            "tool: call_1, select: a",
+        ];
+        prop::sample::select(texts.map(Value::from).to_vec())
+    }
+
+    fn arguments() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![4 => text(), 1 => Just(json!(null)), 1 => Just(json!(1))];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                3 => prop::collection::vec((key(), inner.clone()), 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+                1 => prop::collection::vec(inner, 0..3).prop_map(Value::Array),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        /// A glance that finds nothing overlooks nothing, and is the same at values and at bytes.
+        #[test]
+        fn what_a_glance_lets_pass_is_no_reference(value in arguments(), is_exact: bool) {
+            let notation = if is_exact { Notation::Exact } else { Notation::Near };
+            let found = may_refer(&value, notation, 0).unwrap();
+            let document = Document::new(value.to_string());
+            prop_assert_eq!(found, may_hold_references(document.root().unwrap(), notation));
+            if !found {
+                let plan = Plan::from_json(&value, None, notation, &mut Room::new(usize::MAX)).unwrap();
+                prop_assert!(plan.is_empty(), "{value}");
+            }
+        }
     }
 }

@@ -15,7 +15,7 @@ mod tests;
 mod whole;
 
 pub use id::is_id_byte;
-pub use keys::may_name_a_call;
+pub use keys::{Held, may_be_near_object};
 pub(super) use keys::{KeyMeaning, meaning_of};
 pub use object::near_object;
 pub(super) use object::read_near;

@@ -1,6 +1,6 @@
 //! Ids of calls, as they stand in texts.
 
-use super::{MAX_ID_BYTES, keys::plain_chars};
+use super::{MAX_ID_BYTES, keys::is_one_of};
 
 /// Words before the id of a call in templates of other systems, without separators: `{{steps.call_1.output}}`.
 pub(super) const ROOTS: [&str; 47] = [
@@ -93,8 +93,7 @@ impl<'t> Head<'t> {
                 "[\"", "['", "(\"", "('", "(", "[", ".", "://", ":", "=", "/",
             ];
             let separator = separator.into_iter().find(|sign| behind.starts_with(sign));
-            let is_root =
-                separator.is_some() && ROOTS.iter().any(|root| plain_chars(word).eq(root.chars()));
+            let is_root = separator.is_some() && is_one_of(word, &ROOTS);
             let (true, Some(separator)) = (is_root, separator) else {
                 return Some(Self {
                     id: word,

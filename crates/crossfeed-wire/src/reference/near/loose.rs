@@ -99,11 +99,8 @@ fn members_of(text: &str) -> Option<String> {
         return Some(inner.replace(['\n', '&', ';'], ", "));
     }
     // The attributes of an element.
-    let text = text.replace('\'', "\"");
-    let element = text
-        .strip_prefix('<')?
-        .trim_end_matches('>')
-        .trim_end_matches('/');
+    let element = text.strip_prefix('<')?.replace('\'', "\"");
+    let element = element.trim_end_matches('>').trim_end_matches('/');
     let (name, mut rest) = element.split_once(' ')?;
     let mut members = Vec::new();
     if is_distinctive(name) {

@@ -3,7 +3,9 @@
 use super::{
     NearReference,
     id::{is_compound, is_distinctive, word_of},
-    keys::{KeyMeaning, has_sign, is_call_key, is_call_key_as_it_is, meaning_of, plain_key},
+    keys::{
+        KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, meaning_of, plain_key,
+    },
     shortened,
 };
 use crate::reference::is_sentinel;
@@ -34,7 +36,6 @@ pub(crate) fn read_near(
     declared: &impl Fn(&str) -> bool,
     is_certain: bool,
 ) -> Option<NearReference> {
-    const MAX_MEMBERS: usize = 8;
     if object.len() > MAX_MEMBERS {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_PATH_BYTES, NearReference,
-    id::{Head, is_compound, is_distinctive, word_of},
+    id::{Head, is_compound, is_distinctive, is_id_byte, word_of},
     loose::{self, serialised},
     part::Part,
     path::{Path, behind_root, readings},
@@ -139,7 +139,16 @@ fn spoken(text: &str, written: &str) -> Option<NearReference> {
         let path = is_path(path.trim().trim_matches('`')).filter(|_| is_id)?;
         Some(NearReference::new(id, vec![Some(path)], written))
     };
-    let joints = JOINTS.iter().filter_map(|joint| text.rsplit_once(joint));
+    // The id ends the text, in backticks or not.
+    let last = text.trim_end_matches('`');
+    let id = last
+        .bytes()
+        .rev()
+        .take_while(|byte| is_id_byte(*byte))
+        .count();
+    let ends_in_id = is_distinctive(&last[last.len() - id..]);
+    let joints = JOINTS.iter().filter(|_| ends_in_id);
+    let joints = joints.filter_map(|joint| text.rsplit_once(joint));
     let mut joints = joints.filter_map(|(path, id)| {
         let path = path.strip_prefix("the ").unwrap_or(path);
         near(id.trim_matches('`'), path)
