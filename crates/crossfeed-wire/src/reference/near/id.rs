@@ -60,11 +60,21 @@ pub(super) fn is_distinctive(id: &str) -> bool {
         id.get(..word.len())
             .is_some_and(|it| it.eq_ignore_ascii_case(word))
     };
-    has(u8::is_ascii_digit)
+    !is_date(id)
+        && has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
         && (id.len() >= 8
             || id.get(1..).is_some_and(|rest| rest.contains(['_', '-']))
             || begins("call"))
+}
+
+/// Whether a word begins like a date: `2025-03-31T08`, of `2025-03-31T08:30:00Z`.
+fn is_date(word: &str) -> bool {
+    let is_like = |(byte, like): (u8, u8)| match like {
+        b'0' => byte.is_ascii_digit(),
+        like => byte == like,
+    };
+    word.len() >= 10 && word.bytes().zip(*b"0000-00-00").all(is_like)
 }
 
 /// Whether a text may be the name of a tool in place of an id: `search_issues`.

@@ -285,6 +285,19 @@ fn objects_near_references_are_read() {
     check_object(json!({}), None);
 }
 
+/// Nobody is asked for these as for ids.
+#[test]
+fn dates_and_addresses_are_not_ids() {
+    for text in [
+        "2025-03-31T08:30:00Z",
+        "at 2025-03-31T08:30:00.123+01:00.",
+        "2025-03-31",
+        "https://www.example.com/articles/2003/0a1b2c3d",
+    ] {
+        assert_eq!(near_text(text, 100), None, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn parts_stand_where_they_say(text in r#"([{}$<>\[\]().'" |_-]|call_1|c|items|[0-9]|é|\n){0,40}"#) {
