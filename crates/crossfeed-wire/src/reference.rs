@@ -9,8 +9,7 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Held, NearReference, NearText, is_id_byte, is_near_text, may_be_near_object, near_object,
-    near_text, opens_near_text,
+    Held, Members, NearReference, NearText, glance, is_id_byte, may_hold_id, near_object, near_text,
 };
 pub use template::{Piece, Template};
 

@@ -196,7 +196,7 @@ impl Plan {
         schema: Option<&Value>,
         notation: Notation,
     ) -> Result<Self, LimitError> {
-        if !may_refer(arguments, notation, 0)? {
+        if glance(arguments, notation, 0)?.is_some() {
             return Ok(Self::default());
         }
         Self::from_json(arguments, schema, notation, &mut Room::new(usize::MAX))
@@ -464,121 +464,98 @@ impl Plan {
     }
 }
 
-/// Whether some key or string of the arguments begins like one of the grammar of references.
-fn may_refer(value: &Value, notation: Notation, depth: usize) -> Result<bool, LimitError> {
-    let inside = |child: &Value| may_refer(child, notation, depth + 1);
-    match value {
+/// What a value shows at a glance; `None` if some key or string in it may be of a reference.
+fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Held>, LimitError> {
+    let held = match value {
         Value::Object(_) | Value::Array(_) if depth >= MAX_DEPTH => {
-            Err(LimitError::ArgumentsTooDeep)
+            return Err(LimitError::ArgumentsTooDeep);
         }
         Value::Object(members) => {
+            let mut looked = reference::Members::default();
             for (key, child) in members {
-                if key.starts_with(['$', '_']) || inside(child)? {
-                    return Ok(true);
+                if key.starts_with(['$', '_']) {
+                    return Ok(None);
+                }
+                match glance(child, notation, depth + 1)? {
+                    Some(held) => looked.look(key.as_bytes(), held),
+                    None => return Ok(None),
                 }
             }
-            let near = members.iter().map(|(key, value)| (key, held(value.kind())));
-            Ok(notation == Notation::Near
-                && (reference::may_be_near_object(near)
-                    || depth == 0 && members.keys().any(|key| reference::is_near_map(key))))
+            let mut keys = members.keys();
+            let may_be_near = looked.may_be_near(keys.clone().map(String::as_str))
+                || depth == 0 && keys.any(|key| reference::is_near_map(key));
+            return Ok((notation == Notation::Exact || !may_be_near).then_some(Held::Other));
         }
         // The first that may refer, or nests too deep, ends the walk.
-        Value::Array(items) => items
-            .iter()
-            .map(inside)
-            .find(|found| !matches!(found, Ok(false)))
-            .unwrap_or(Ok(false)),
-        Value::String(text) => {
-            Ok(may_be_object(text) || notation == Notation::Near && may_be_near(text))
-        }
-        _ => Ok(false),
-    }
-}
-
-/// A value to the object that may be meant as a reference.
-fn held(kind: Kind) -> Held {
-    match kind {
-        Kind::String => Held::Text,
-        Kind::Null => Held::Null,
-        _ => Held::Other,
-    }
-}
-
-/// Whether a text holds what may be meant as a reference.
-#[inline]
-fn may_be_near(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    may_be_path(bytes) && reference::is_near_text(text)
-        || memchr::memchr3_iter(b'{', b'$', b'<', bytes)
-            .chain(memchr::memchr2_iter(b'.', b'[', bytes))
-            .any(|at| reference::opens_near_text(text, at))
-}
-
-/// Whether a text begins with a word and then a step of a path. For most texts the first word decides.
-#[inline]
-fn may_be_path(bytes: &[u8]) -> bool {
-    match bytes.first() {
-        None => false,
-        Some(first) if reference::is_id_byte(*first) => {
-            let end = bytes.iter().position(|byte| !reference::is_id_byte(*byte));
-            let Some((at, behind)) = end.and_then(|at| Some((at, bytes.get(at..at + 2)?))) else {
-                return false;
-            };
-            match behind[0] {
-                b'.' | b'[' | b'#' | b':' | b'(' | b'/' if !behind[1].is_ascii_whitespace() => true,
-                // `call_1: items[0]`
-                b' ' | b',' | b':' | b'?' | b'>' | b'|' | b'=' | b'!' => {
-                    bytes[..at].iter().any(u8::is_ascii_digit) || bytes.starts_with(b"tool")
+        Value::Array(items) => {
+            for item in items {
+                if glance(item, notation, depth + 1)?.is_none() {
+                    return Ok(None);
                 }
-                _ => false,
             }
+            Held::Other
         }
-        // Blanks, quotes and other signs around it.
-        Some(_) => true,
+        Value::String(text) => return Ok(glance_at_text(text, notation)),
+        Value::Null => Held::Null,
+        Value::Bool(_) | Value::Number(_) => Held::Other,
+    };
+    Ok(Some(held))
+}
+
+#[inline]
+fn glance_at_text(text: &str, notation: Notation) -> Option<Held> {
+    if may_be_object(text) {
+        return None;
+    }
+    match (notation, reference::glance(text)) {
+        (Notation::Exact, _) => Some(Held::Text),
+        (Notation::Near, (held, is_near)) => (!is_near).then_some(held),
     }
 }
 
-/// As [`may_refer`], for arguments that came as bytes. It reads members with duplicate keys as well, so that
-/// it overlooks no reference. The depth is bounded by the document.
+/// Whether arguments that came as bytes may hold references, as [`glance`] tells of values. It reads members with
+/// duplicate keys as well, so that it overlooks no reference. The depth is bounded by the document.
 pub(crate) fn may_hold_references(arguments: Cursor<'_>, notation: Notation) -> bool {
-    may_hold_within(arguments, notation)
-        || notation == Notation::Near
-            && arguments.kind() == Kind::Object
-            && arguments
-                .members()
-                .any(|(key, _)| reference::is_near_map(&key.text()))
+    let mut keys = arguments.members().map(|(key, _)| key);
+    glance_at_json(arguments, notation).is_none()
+        || notation == Notation::Near && keys.any(|key| reference::is_near_map(&key.text()))
 }
 
 /// [`may_hold_references`], but for the keys of references maps of the arguments themselves.
-fn may_hold_within(arguments: Cursor<'_>, notation: Notation) -> bool {
-    let inside = |child| may_hold_within(child, notation);
-    match arguments.kind() {
+fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Held> {
+    match value.kind() {
+        Kind::Object if value.document_has_duplicates() => None,
         Kind::Object => {
-            if arguments.document_has_duplicates() {
-                return true;
+            let mut looked = reference::Members::default();
+            for (key, child) in value.members() {
+                let key = key.bytes();
+                if matches!(key.first(), Some(b'$' | b'_')) {
+                    return None;
+                }
+                looked.look(&key, glance_at_json(child, notation)?);
             }
-            let mut members = arguments.members();
-            members.any(|(key, value)| {
-                matches!(key.bytes().first(), Some(b'$' | b'_')) || inside(value)
-            }) || notation == Notation::Near
-                && reference::may_be_near_object(
-                    arguments
-                        .members()
-                        .map(|(key, value)| (key.bytes(), held(value.kind()))),
-                )
+            let keys = value.members().map(|(key, _)| key.text());
+            let may_be_near = notation == Notation::Near && looked.may_be_near(keys);
+            (!may_be_near).then_some(Held::Other)
         }
-        Kind::Array => arguments.items().any(inside),
-        Kind::String => match (arguments.raw().get(1), notation) {
-            (Some(first), Notation::Exact)
-                if first.is_ascii_graphic() && !matches!(first, b'{' | b'\\') =>
-            {
-                false
+        Kind::Array => {
+            for item in value.items() {
+                glance_at_json(item, notation)?;
             }
-            _ => arguments.as_str().is_some_and(|text| {
-                may_be_object(&text) || notation == Notation::Near && may_be_near(&text)
-            }),
-        },
-        _ => false,
+            Some(Held::Other)
+        }
+        Kind::String => {
+            let written = value.raw();
+            // Blanks before an object may be escaped.
+            let is_plain = |first: &u8| first.is_ascii_graphic() && !matches!(first, b'{' | b'\\');
+            let may_be_near = notation == Notation::Near && reference::may_hold_id(written);
+            if !may_be_near && written.get(1).is_some_and(is_plain) {
+                return Some(Held::Text);
+            }
+            glance_at_text(&value.as_str()?, notation)
+        }
+        Kind::Null => Some(Held::Null),
+        Kind::Boolean | Kind::Number => Some(Held::Other),
     }
 }
 
@@ -829,7 +806,7 @@ impl<'v> Walk<'v, '_> {
         // Names that the tool itself has here are its own in a text, too.
         let mut names = ["$tool", "_tool", "tool"].iter();
         if self.notation == Notation::Exact
-            || !may_be_near(text)
+            || !reference::glance(text).1
             || names.any(|name| declares(declared, name))
         {
             return Ok(());
@@ -856,12 +833,20 @@ impl<'v> Walk<'v, '_> {
         object: impl ArgumentValue<'v>,
         declared: Option<&Position<'_>>,
     ) -> Result<Option<NearReference>, LimitError> {
-        let members = object.members();
-        let members = members.map(|(key, value)| (key, held(value.kind())));
-        if self.notation == Notation::Exact
-            || self.near_left == 0
-            || !reference::may_be_near_object(members)
-        {
+        if self.notation == Notation::Exact || self.near_left == 0 {
+            return Ok(None);
+        }
+        let mut looked = reference::Members::default();
+        for (key, value) in object.members() {
+            let held = match value.kind() {
+                Kind::Null => Held::Null,
+                _ => value
+                    .text()
+                    .map_or(Held::Other, |text| reference::glance(&text).0),
+            };
+            looked.look(key.as_bytes(), held);
+        }
+        if !looked.may_be_near(object.members().map(|(key, _)| key)) {
             return Ok(None);
         }
         let written = object.as_written(self.room)?;
@@ -965,7 +950,7 @@ impl<'v> Walk<'v, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Notation, Plan, Room, may_hold_references, may_refer};
+    use super::{Notation, Plan, Room, glance, may_hold_references};
     use crossfeed_json::Document;
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
@@ -1039,7 +1024,7 @@ mod tests {
         #[test]
         fn what_a_glance_lets_pass_is_no_reference(value in arguments(), is_exact: bool) {
             let notation = if is_exact { Notation::Exact } else { Notation::Near };
-            let found = may_refer(&value, notation, 0).unwrap();
+            let found = glance(&value, notation, 0).unwrap().is_none();
             let document = Document::new(value.to_string());
             prop_assert_eq!(found, may_hold_references(document.root().unwrap(), notation));
             if !found {

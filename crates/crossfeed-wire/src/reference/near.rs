@@ -3,6 +3,7 @@
 //! Reads what such a text or object would mean. It counts only where the id in it is one of a call of the session,
 //! which the engine asks for; otherwise it is data.
 
+mod glance;
 mod id;
 mod keys;
 mod loose;
@@ -14,8 +15,8 @@ mod scan;
 mod tests;
 mod whole;
 
+pub use glance::{Held, Members, glance, may_hold_id};
 pub use id::is_id_byte;
-pub use keys::{Held, may_be_near_object};
 pub(super) use keys::{KeyMeaning, meaning_of};
 pub use object::near_object;
 pub(super) use object::read_near;
@@ -214,15 +215,4 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         }
     }
     (!found.parts.is_empty() || found.has_more).then_some(found)
-}
-
-/// Whether [`near_text`] finds a part at this byte, which is `{`, `$`, `<`, `.` or `[`.
-pub fn opens_near_text(text: &str, at: usize) -> bool {
-    Part::read(text, at).is_some()
-}
-
-/// Whether [`near_text`] reads the whole text as one part.
-pub fn is_near_text(text: &str) -> bool {
-    let text = text.trim();
-    text.len() <= MAX_WHOLE_BYTES && whole_text(text).is_some()
 }

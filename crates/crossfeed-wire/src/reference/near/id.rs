@@ -81,7 +81,9 @@ fn is_date(word: &str) -> bool {
 pub(super) fn is_compound(id: &str) -> bool {
     let is_word =
         |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    id.contains(['_', '-']) && id.split(['_', '-']).all(is_word)
+    id.contains(['_', '-'])
+        && id.starts_with(|sign: char| sign.is_ascii_alphabetic())
+        && id.split(['_', '-']).all(is_word)
 }
 
 /// The id of a call at the beginning of a text, with words of other systems before it.

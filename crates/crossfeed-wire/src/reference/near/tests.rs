@@ -1,4 +1,4 @@
-use super::super::{near_object, near_text};
+use super::super::{Held, glance, may_hold_id, near_object, near_text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -310,4 +310,85 @@ proptest! {
             }
         }
     }
+
+    /// Where a glance finds no id, there is nothing near a reference, and where one is found, the glance says so.
+    #[test]
+    fn a_glance_overlooks_nothing(pieces in prop::collection::vec(piece(), 1..9), before in "[ \n\"'(\\[<$#@/`*]{0,2}") {
+        let text = before + &pieces.concat();
+        let (held, is_near) = glance(&text);
+        prop_assert_eq!(is_near, near_text(&text, 1).is_some());
+        let may_hold_id = may_hold_id(text.as_bytes());
+        prop_assert_eq!(may_hold_id, text.contains(|sign: char| sign.is_ascii_digit() || "_-{$".contains(sign)));
+        if held == Held::Text {
+            let object = json!({"id": text, "path": "a"});
+            prop_assert_eq!(near_object(object.as_object().unwrap(), &|_| false), None);
+        }
+    }
+}
+
+/// What texts near references are made of, and texts that are not.
+fn piece() -> impl Strategy<Value = String> {
+    let pieces = [
+        "call_1",
+        "toolu_01Ab",
+        "search_issues",
+        "functions",
+        "steps",
+        "result",
+        "items",
+        "url",
+        "1",
+        "tool",
+        "select",
+        "a",
+        ".",
+        "[",
+        "]",
+        "[0]",
+        "[*]",
+        ".items[0].url",
+        "(",
+        ")",
+        "{",
+        "{{",
+        "}}",
+        "}",
+        "${",
+        "$",
+        "<",
+        ">",
+        "#",
+        "/",
+        "://",
+        "https://",
+        "www.a.example",
+        ":",
+        ": ",
+        ", ",
+        " ",
+        " of ",
+        " from ",
+        "@",
+        "|",
+        "->",
+        "=>",
+        "'",
+        "\"",
+        "`",
+        "```json\n",
+        "$tool",
+        "_tool",
+        "\"tool\": \"call_1\"",
+        "ref(",
+        "?select=",
+        "2025-04-12T08:30:00Z",
+        "\n",
+        "ä",
+        "…",
+        "%7B",
+    ];
+    prop_oneof![
+        9 => prop::sample::select(pieces.map(str::to_owned).to_vec()),
+        1 => "[a-z0-9_-]{1,20}",
+    ]
 }

@@ -2,6 +2,7 @@
 
 use super::{
     MAX_PATH_BYTES, NearReference,
+    glance::is_address,
     id::{Head, is_compound, is_distinctive, is_id_byte, word_of},
     loose::{self, serialised},
     part::Part,
@@ -13,6 +14,9 @@ use super::{
 pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     let first = text.chars().next()?;
     if first.is_ascii_alphanumeric() || first == '_' {
+        if is_address(text) {
+            return None;
+        }
         return bare(text, text)
             .or_else(|| called(text, text))
             .or_else(|| spoken(text, text))

@@ -1,0 +1,188 @@
+//! What most texts and objects show at a glance: that no call is named in them.
+
+use super::{
+    MAX_ID_BYTES, MAX_WHOLE_BYTES,
+    id::{is_compound, is_distinctive, is_id_byte},
+    keys::{MAX_MEMBERS, is_call_key, meaning_of},
+    near_text,
+    whole::whole_text,
+};
+use crate::reference::KeyMeaning;
+use std::ops::Deref;
+
+/// What a value shows at a glance, for the object around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a text with an id or without, nothing, or anything else"
+)]
+pub enum Held {
+    /// A text with a word that may be the id of a call.
+    Id,
+    /// Another text.
+    Text,
+    /// `null`.
+    Null,
+    /// Another value.
+    Other,
+}
+
+/// What a text shows at a glance: [`Held::Id`] or [`Held::Text`], and whether [`near_text`] finds a part of it.
+///
+/// ```
+/// use crossfeed_wire::reference::{Held, glance};
+///
+/// assert_eq!(glance("See call_1.items[0].url."), (Held::Id, true));
+/// assert_eq!(glance("call_1"), (Held::Id, false));
+/// assert_eq!(glance("https://www.example.com/articles/2025/3f2a9b1c"), (Held::Text, false));
+/// ```
+#[inline]
+#[must_use]
+pub fn glance(text: &str) -> (Held, bool) {
+    if may_hold_id(text.as_bytes()) {
+        look(text)
+    } else {
+        (Held::Text, false)
+    }
+}
+
+fn look(text: &str) -> (Held, bool) {
+    let bytes = text.as_bytes();
+    let is_near = || (Held::Id, near_text(text, 1).is_some());
+    if memchr::memchr2(b'{', b'$', bytes).is_some() {
+        return is_near();
+    }
+    let mut has_id = false;
+    let mut at = 0;
+    while let Some(sign) = bytes[at..].iter().position(|byte| is_sign(*byte)) {
+        let sign = at + sign;
+        let is_id = |byte: &&u8| is_id_byte(**byte);
+        let before = bytes[..sign].iter().rev().take(MAX_ID_BYTES);
+        let start = sign - before.take_while(is_id).count();
+        let behind = bytes[sign..].iter().take_while(is_id).count();
+        at = sign + behind.max(1);
+        let word = text.get(start..at).unwrap_or_default();
+        // `_tool: search`
+        if word.starts_with('_') {
+            return is_near();
+        }
+        // `call_1->items`
+        let is_compound = || is_compound(word.strip_suffix('-').unwrap_or(word));
+        if word.len() < 3 || !is_distinctive(word) && !is_compound() {
+            continue;
+        }
+        if matches!(bytes.get(at), Some(b'.' | b'[')) {
+            return is_near();
+        }
+        has_id = true;
+    }
+    if !has_id || is_address(text) {
+        return (Held::Text, false);
+    }
+    if memchr::memchr(b'<', bytes).is_some() {
+        return is_near();
+    }
+    let whole = text.trim();
+    let is_whole = whole.len() <= MAX_WHOLE_BYTES && whole_text(whole).is_some();
+    (Held::Id, is_whole)
+}
+
+/// Whether a text is an address of the web.
+pub(super) fn is_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+/// Whether a text with these bytes, or one that JSON writes like this, may hold the id of a call, a key with a sign or an
+/// object: it has a digit, `_`, `-`, `{` or `$`.
+#[inline]
+#[must_use]
+pub fn may_hold_id(bytes: &[u8]) -> bool {
+    const BLOCK: usize = 16;
+    // All bytes of a block, so that one instruction looks at many.
+    let has_sign = |block: &[u8; BLOCK]| block.iter().fold(false, |any, byte| any | is_sign(*byte));
+    if let Some(last) = bytes.last_chunk::<BLOCK>() {
+        return has_sign(last) || bytes.as_chunks::<BLOCK>().0.iter().any(has_sign);
+    }
+    let mut block = [0; BLOCK];
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            block[..8].copy_from_slice(first);
+            block[8..].copy_from_slice(last);
+        }
+        _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            (Some(first), Some(last)) => {
+                block[..4].copy_from_slice(first);
+                block[4..8].copy_from_slice(last);
+            }
+            _ => return bytes.iter().any(|byte| is_sign(*byte)),
+        },
+    }
+    has_sign(&block)
+}
+
+#[inline]
+fn is_sign(byte: u8) -> bool {
+    byte.is_ascii_digit() | (byte == b'_') | (byte == b'-') | (byte == b'{') | (byte == b'$')
+}
+
+/// The members of an object, looked at one by one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Members {
+    count: usize,
+    filled: usize,
+    has_id: bool,
+    has_signs: bool,
+    has_text: bool,
+    has_key: bool,
+}
+
+impl Members {
+    /// Looks at a member.
+    #[inline]
+    pub fn look(&mut self, key: &[u8], held: Held) {
+        let is_signed = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_punctuation);
+        self.count += 1;
+        self.filled += usize::from(held != Held::Null);
+        self.has_id |= held == Held::Id;
+        self.has_text |= matches!(held, Held::Id | Held::Text);
+        self.has_signs |= is_signed(key.first()) || is_signed(key.last());
+        self.has_key |= self.filled == 1 && key.last().is_some_and(u8::is_ascii_alphanumeric);
+    }
+
+    /// Whether the object may be meant as a reference: either a text in it may be the id of a call, or a key has a sign.
+    /// `keys` gives its keys anew.
+    ///
+    /// ```
+    /// use crossfeed_wire::reference::{Held, Members};
+    ///
+    /// let may_be_near = |members: &[(&'static str, Held)]| {
+    ///     let mut looked = Members::default();
+    ///     for (key, held) in members {
+    ///         looked.look(key.as_bytes(), *held);
+    ///     }
+    ///     looked.may_be_near(members.iter().map(|(key, _)| *key))
+    /// };
+    /// assert!(may_be_near(&[("id", Held::Id), ("path", Held::Text)]));
+    /// assert!(!may_be_near(&[("id", Held::Text), ("path", Held::Text)]));
+    /// assert!(!may_be_near(&[("id", Held::Id), ("title", Held::Text)]));
+    /// ```
+    #[inline]
+    pub fn may_be_near<K: Deref<Target = str>>(self, keys: impl Iterator<Item = K>) -> bool {
+        self.count <= MAX_MEMBERS
+            && self.has_text
+            && (self.has_signs || self.has_id || self.filled == 1)
+            && self.reads_near(keys)
+    }
+
+    fn reads_near<K: Deref<Target = str>>(self, keys: impl Iterator<Item = K>) -> bool {
+        let (mut has_call, mut has_select, mut is_keyed) = (false, false, false);
+        for key in keys {
+            has_call |= is_call_key(&key, true);
+            has_select |= meaning_of(&key) == KeyMeaning::Select;
+            is_keyed |= is_distinctive(&key);
+        }
+        self.has_signs
+            || has_call && self.has_id && (has_select || self.count == 1)
+            || is_keyed && self.filled == 1
+    }
+}
