@@ -327,7 +327,12 @@ fn schema(value: &Value) -> Value {
         Value::Number(_) => json!({"type": "number"}),
         Value::String(_) => json!({"type": "string"}),
         Value::Array(items) => {
-            json!({"type": "array", "items": items.first().map_or_else(|| json!({}), schema)})
+            let of_items: Vec<Value> = items.iter().map(schema).collect();
+            // Where items differ, nothing is said of them.
+            let same = of_items
+                .first()
+                .filter(|first| of_items.iter().all(|of| of == *first));
+            json!({"type": "array", "items": same.cloned().unwrap_or_else(|| json!({}))})
         }
         Value::Object(members) if members.len() <= 3 => {
             let properties: serde_json::Map<_, _> = members
@@ -442,29 +447,29 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "Selectors, for tuning",
         Half::Tuning,
         Kind::Selectors,
-        960,
-        1,
+        895,
+        9,
     ),
     (
         "References, for tuning",
         Half::Tuning,
         Kind::References,
-        990,
-        0,
+        935,
+        29,
     ),
     (
         "Selectors, held out",
         Half::HeldOut,
         Kind::Selectors,
-        825,
-        5,
+        650,
+        18,
     ),
     (
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        825,
-        13,
+        740,
+        331,
     ),
 ];
 
@@ -532,5 +537,37 @@ fn the_table_of_mistakes_holds() {
         fs::write(path, page).unwrap();
     } else {
         assert!(page == written, "run this test with CROSSFEED_BLESS=1");
+    }
+}
+
+#[test]
+fn what_is_correct_is_right() {
+    for given in Given::all() {
+        let ground = Ground::new(&given);
+        for (goal, selector, value) in &ground.meant {
+            // What a text part holds is read off it: another root than that of the result.
+            if let Shape::File | Shape::Parts = given.shape {
+                continue;
+            }
+            for style in STYLES {
+                let intent = Intent {
+                    given: &given,
+                    goal,
+                    selector: selector.clone(),
+                    parameter: "target",
+                    style,
+                };
+                let tool = ground.world.tool(style, "target", &schema(value));
+                let attempt = ground
+                    .world
+                    .play(&tool, &intent.arguments(), "target", value);
+                assert!(
+                    attempt.ending == Ending::Right,
+                    "{}: {selector}: {}",
+                    given.name,
+                    attempt.notes
+                );
+            }
+        }
     }
 }

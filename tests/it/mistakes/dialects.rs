@@ -222,7 +222,8 @@ pub(crate) fn jq(goal: &Goal) -> Vec<String> {
             format!("{items}[{index}] | {} + \" \" + {}", path(a), path(b)),
             format!("{items}[{index}] | \"\\({}) \\({})\"", path(a), path(b)),
         ],
-        Form::Keys => vec![format!("{items} | keys"), "keys".to_owned()],
+        Form::Keys if goal.root.is_empty() => vec![". | keys".to_owned(), "keys".to_owned()],
+        Form::Keys => vec![format!("{items} | keys")],
         Form::More(_) => Vec::new(),
     }
 }

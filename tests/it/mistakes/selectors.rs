@@ -941,7 +941,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         }
     }),
     ("a method for keys", |goal, _| match &goal.form {
-        Form::Keys => vec![
+        Form::Keys if goal.root.is_empty() => vec![
             "keys()".to_owned(),
             "@.keys()".to_owned(),
             "keys".to_owned(),

@@ -148,10 +148,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
                 .chain(field.iter().cloned())
                 .map(|step| format!("[{step}]"))
                 .collect();
-            vec![
-                written(said.value(format!("{{{}{steps}}}", said.id()))),
-                written(said.value(format!("%({}{steps})s", said.id()))),
-            ]
+            vec![written(said.value(format!("{{{}{steps}}}", said.id())))]
         }
         _ => Vec::new(),
     }),
@@ -382,16 +379,10 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         ));
         all
     }),
-    ("`@` or a comma before the id", |said| {
+    ("a comma or a blank before the selector", |said| {
         alone_if_named(
             said,
-            &[
-                "SELECTOR@CALL",
-                "SELECTOR, CALL",
-                "CALL, SELECTOR",
-                "CALL SELECTOR",
-                "CALL@SELECTOR",
-            ],
+            &["CALL, SELECTOR", "CALL SELECTOR", "(CALL, SELECTOR)"],
         )
     }),
     ("an address for a path", |said| {
@@ -1115,16 +1106,25 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     ("serialised, with remarks", |said| {
         let reference = said.reference().to_string();
-        texts(
+        let mut all = texts(
             said,
             [
                 reference.replacen(',', ", /* the selector */ ", 1),
                 reference.replacen(',', ",\n  // the selector\n  ", 1),
-                format!("{reference} // reference"),
-                format!("/* reference */ {reference}"),
-                format!("# reference\n{reference}"),
             ],
-        )
+        );
+        // In a text the words might be wanted.
+        if !meant(said).is_some_and(|meant| meant.is_string()) {
+            all.extend(texts(
+                said,
+                [
+                    format!("{reference} // reference"),
+                    format!("/* reference */ {reference}"),
+                    format!("# reference\n{reference}"),
+                ],
+            ));
+        }
+        all
     }),
     ("serialised, as YAML", |said| {
         let (tool, select) = (said.key("tool"), said.key("select"));
@@ -1235,17 +1235,27 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     ("serialised, with a word before", |said| {
         let reference = said.reference();
-        texts(
+        let mut all = texts(
             said,
             [
-                format!("reference: {reference}"),
                 format!("json{reference}"),
                 format!("json\n{reference}"),
-                format!("{} = {reference}", said.parameter),
-                format!("\"{}\": {reference}", said.parameter),
-                format!("Reference {reference}"),
+                format!("$ref {reference}"),
             ],
-        )
+        );
+        // In a text the words might be wanted.
+        if !meant(said).is_some_and(|meant| meant.is_string()) {
+            all.extend(texts(
+                said,
+                [
+                    format!("reference: {reference}"),
+                    format!("{} = {reference}", said.parameter),
+                    format!("\"{}\": {reference}", said.parameter),
+                    format!("Reference {reference}"),
+                ],
+            ));
+        }
+        all
     }),
     ("serialised, with a brace too many or too few", |said| {
         let reference = said.reference().to_string();
@@ -1274,7 +1284,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     ("serialised, in a tag or a template", |said| {
         let reference = said.reference();
-        texts(
+        let mut all = texts(
             said,
             [
                 format!("<reference>{reference}</reference>"),
@@ -1282,10 +1292,16 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
                 format!("${{{reference}}}"),
                 format!("{{{{{reference}}}}}"),
                 format!("<{reference}>"),
-                format!("({reference})"),
-                format!("[{reference}]"),
             ],
-        )
+        );
+        // In a text the words might be wanted.
+        if !meant(said).is_some_and(|meant| meant.is_string()) {
+            all.extend(texts(
+                said,
+                [format!("({reference})"), format!("[{reference}]")],
+            ));
+        }
+        all
     }),
     ("serialised, in the middle of a list", |said| {
         vec![
