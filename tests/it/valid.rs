@@ -96,6 +96,11 @@ fn check(value: &Value, expression: &str, seen: &Seen) -> Result<(), TestCaseErr
                 "{expression} on {value} (doubted: {is_doubted}, {}): {said}",
                 code.as_str()
             );
+            let advice = failure.body().advice.unwrap_or_default();
+            prop_assert!(
+                advice.starts_with("why: "),
+                "{expression} on {value}: {advice}"
+            );
             count(&seen.refused);
             return Ok(());
         }
