@@ -188,3 +188,122 @@ fn documents_pass_as_they_are() {
         &json!({"type": "string"}),
     ));
 }
+
+/// Texts as people write them to tools, `ID` in place of an id of the session where they mention one.
+const WRITTEN: [&str; 62] = [
+    // Dates and times.
+    "2026-01-31",
+    "2026-01-31T10:15:00Z",
+    "2026-01-31T10:15:00.123+01:00",
+    "from 2026-01-01 to 2026-01-31",
+    "due:<2026-02-01",
+    "created:>=2026-01-01 is:open",
+    "Meeting on 2026-03-04 at 14:30 (Europe/Berlin)",
+    "20260131T101500Z/P1D",
+    "2026-W05-6",
+    "10:15",
+    // Addresses.
+    "https://a.example/items/1?data=x&result=2#search",
+    "https://a.example/search/data.items[0].json",
+    "http://localhost:8080/1/2",
+    "data.example.com",
+    "search.a.example:443/items",
+    "git@a.example:data/items.git",
+    "s3://data/items/result.csv",
+    "file:///data/items/1.json",
+    "mailto:search@data.example?subject=result",
+    "ada.lovelace+items@data.example.com",
+    "Ada <ada@items.example>, Bob <bob@data.example>",
+    "data:text/plain;base64,SGVsbG8=",
+    "urn:isbn:0451450523",
+    "192.168.0.1:2, 10.0.0.0/8",
+    // Names of files and versions.
+    "data-1.2.3.tar.gz",
+    "items_v2.1.0-rc.1.zip",
+    "search/index.test.ts",
+    "./result/items[0]/page.tsx",
+    "data.items.json",
+    "serde = \"1.0.228\"",
+    "python>=3.11,<4; extra == 'data'",
+    "@scope/items@2.0.1",
+    "v1.2.3...v2.0.0",
+    "C:\\data\\items\\1.txt",
+    "~/data/result.log",
+    "Report (final) v2.docx",
+    // Other templates, escaped ones and raw ones.
+    "Hello {{ user.name }}, your order {{ order.id }} is ready.",
+    "\\{{ items }} is written with a backslash",
+    "{{ '{{' }} items {{ '}}' }}",
+    "{% raw %}{{ name }}{% endraw %}",
+    "$${HOME} and $$PATH",
+    "cost: $1, $2 or ${AMOUNT}",
+    "echo \"${items[0]}\" \"$1\" \"${data:-none}\"",
+    "for f in \"${items[@]}\"; do echo \"$f\"; done",
+    "`${data.items[0].name}`",
+    "const { data, result } = await search(items);",
+    "result = data[\"items\"][0][\"name\"]",
+    "SELECT data.name FROM data JOIN items ON items.id = data.id",
+    "jq '.items[] | .name' data.json",
+    "$.items[*].name",
+    "#/components/schemas/Item",
+    // About results and references, without one.
+    "The result of ID was empty, so search again.",
+    "ID failed with a timeout; ID is fine.",
+    "See ID and ID.",
+    "ID.json and ID.log are attached",
+    "ID: done",
+    "Do not use ID again, its data is old.",
+    "(ID)",
+    "Write a reference as {{step_id.path}}, where step_id is the id of a step.",
+    "Pass {\"$tool\": \"<call id>\"} to refer to a result, with \"$select\" for a part of it.",
+    "A template such as ${previous.output} is replaced before the step runs.",
+    "`{\"$ref\": \"#/definitions/x\"}` points into the same document.",
+];
+
+#[test]
+fn what_people_write_passes_as_it_is() {
+    let mentioned = [
+        "call_1",
+        "call_12",
+        "toolu_01A9fKq2ZtVxW8mRbN3cYpLd",
+        "call_h7Qz0bXkV3mTnR9sLcWfJd2A",
+    ];
+    let texts = |text: &&str| {
+        let of = |id: &&str| ("written".to_owned(), Value::from(text.replace("ID", id)));
+        let most = if text.contains("ID") {
+            mentioned.len()
+        } else {
+            1
+        };
+        mentioned.iter().take(most).map(of).collect::<Vec<_>>()
+    };
+    let texts: Vec<_> = WRITTEN.iter().flat_map(texts).collect();
+    let styles = |values: Vec<(String, Value)>| {
+        // Each text in each style.
+        values
+            .into_iter()
+            .flat_map(|value| vec![value; Style::ALL.len()])
+            .collect::<Vec<_>>()
+    };
+    assert_none(&alarms(&styles(texts.clone()), &json!({"type": "string"})));
+    assert_none(&alarms(&styles(texts.clone()), &json!({})));
+    let two = texts.windows(2).map(|pair| {
+        let text = format!(
+            "{}\n\n{}",
+            pair[0].1.as_str().unwrap(),
+            pair[1].1.as_str().unwrap()
+        );
+        ("written".to_owned(), text.into())
+    });
+    assert_none(&alarms(
+        &two.collect::<Vec<_>>(),
+        &json!({"type": "string"}),
+    ));
+    let lists = texts
+        .iter()
+        .map(|(group, text)| (group.clone(), json!([text, {"body": text}])));
+    assert_none(&alarms(
+        &lists.collect::<Vec<_>>(),
+        &json!({"type": "array"}),
+    ));
+}

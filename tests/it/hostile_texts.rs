@@ -7,15 +7,28 @@ use std::sync::Arc;
 
 const MEGABYTE: usize = 1 << 20;
 
-/// The most that a store may be asked for one call's arguments, however many ids they seem to name.
-const MAX_ASKED: usize = 200;
+/// How many results the session holds.
+const RESULTS: usize = 40;
+
+/// The most that a store may be asked for one call's arguments, however many ids they seem to name: 64 ids that are looked for, what
+/// the session lists, and each result that is referred to, once whether it is there and once for its value.
+const MAX_ASKED: usize = 64 + 1 + 2 * RESULTS;
+
+/// The most failures of one call.
+const MAX_FAILURES: usize = 10_000;
+
+/// The most bytes of a failure without advice, and of one with it.
+const MAX_SAID: [usize; 2] = [700, 4_000];
+
+/// How many failures come with advice.
+const WITH_ADVICE: usize = 100;
 
 /// A session with results of calls `call_1` to `call_40`.
 fn watched() -> (Arc<WatchedStore>, Session) {
     let store = WatchedStore::in_memory();
     let session = store.session(EngineOptions::default());
     block_on(async {
-        for number in 1..=40 {
+        for number in 1..=RESULTS {
             let result = ToolResult::json(r#"{"a": "b", "items": [{"a": 1}]}"#);
             session
                 .record(&call(&format!("call_{number}")), result)
@@ -26,16 +39,58 @@ fn watched() -> (Arc<WatchedStore>, Session) {
     (store, session)
 }
 
-/// Resolves, whatever comes of it, soon and with an error of bounded size; how often the store was asked.
+/// Resolves, with an outcome and errors of bounded size, the same each time; how often the store was asked.
 fn asked(name: &str, arguments: Value) -> usize {
-    let (store, session) = watched();
-    let before = store.asked();
-    let found = within(30, || block_on(session.resolve(arguments, None)));
-    if let Err(error) = found {
-        let said = report(&error).len();
-        assert!(said < 300_000, "{name}: {said} bytes");
+    let (count, said) = resolved(name, arguments.clone());
+    if arguments.to_string().len() < 8_192 {
+        let again = resolved(name, arguments);
+        assert!(again == (count, said), "{name}: not the same twice");
     }
-    store.asked() - before
+    count
+}
+
+/// How often the store was asked, and what came of it.
+fn resolved(name: &str, arguments: Value) -> (usize, String) {
+    let (store, session) = watched();
+    let length = arguments.to_string().len();
+    let before = store.asked();
+    let said = match within(30, || block_on(session.resolve(arguments, None))) {
+        Ok(resolved) => {
+            let written = resolved.arguments.to_string();
+            // The longest value of the results, for the shortest name of one, `{a}`.
+            assert!(
+                written.len() <= length * 16,
+                "{name}: {} bytes",
+                written.len()
+            );
+            written
+        }
+        Err(error) => {
+            let failures = error.failures().len();
+            assert!((1..=MAX_FAILURES).contains(&failures), "{name}: {failures}");
+            for failure in error.failures() {
+                let code = failure.error.code();
+                let is_of_a_model = ["reference.", "select.", "result.", "limit."]
+                    .iter()
+                    .any(|kind| code.as_str().starts_with(kind));
+                assert!(is_of_a_model, "{name}: {}", code.as_str());
+            }
+            let said = report(&error);
+            let most = failures.min(WITH_ADVICE) * MAX_SAID[1] + failures * MAX_SAID[0];
+            assert!(
+                said.len() <= most,
+                "{name}: {} bytes of {failures} failures",
+                said.len()
+            );
+            let text = error.to_string().len();
+            assert!(
+                text <= 20 * MAX_SAID[1] + failures * MAX_SAID[0],
+                "{name}: {text}"
+            );
+            said
+        }
+    };
+    (store.asked() - before, said)
 }
 
 #[test]
@@ -76,6 +131,7 @@ fn a_megabyte_of_beginnings_is_read_soon() {
         "[",
     ];
     for unit in units {
+        check(unit, 4_096);
         check(unit, MEGABYTE / 4);
     }
     for unit in ["{", "}", "{{", "{{call_1", "$", "<"] {
@@ -149,7 +205,8 @@ fn objects_with_many_keys_near_those_of_the_grammar_are_judged_soon() {
     }
     let near = |number: usize| json!({"tool": format!("call_{number}"), "select": "a"});
     let list: Vec<Value> = (0..20_000).map(near).collect();
-    assert!(asked("a list of near references", json!({"x": list})) <= MAX_ASKED);
+    let count = asked("a list of near references", json!({"x": list}));
+    assert!(count <= MAX_ASKED, "{count}");
     let nested = (0..120).fold(
         json!("call_1.a"),
         |inner, _| json!({"tool": inner, "select": "a"}),

@@ -1,18 +1,22 @@
 //! Valid stays valid: what is JMESPath and selects something means exactly what JMESPath says.
 //!
 //! The exceptions are those of `specs/select.md`: a selector that is only a quoted text, and an empty answer that could not have been
-//! otherwise.
+//! otherwise. Such an answer is refused with the reason, or repaired with a report, and never another one without a word.
 
 use crate::{
     differential::{document, expression},
-    support::{block_on, same_json},
+    support::{block_on, same_json, say},
 };
 use crossfeed_core::{Engine, EngineOptions, ToolResult};
 use crossfeed_jmespath::{Arena, Budget, Expression, Limits, Node, View, doubts, evaluate};
 use crossfeed_json::Document;
 use crossfeed_wire::{CallId, Scope};
-use proptest::{prelude::*, test_runner::Config};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
 use serde_json::Value;
+use std::cell::Cell;
 
 /// What JMESPath says, and whether any part of the expression read or compared in vain; `None` if it selects nothing.
 fn meant(expression: &str, value: &Value) -> Option<(String, bool)> {
@@ -35,33 +39,94 @@ fn may_be_none(json: &str) -> bool {
     matches!(json, "0" | "0.0" | "false" | "\"\"" | "{}") || json.contains("null") || json == "[]"
 }
 
-proptest! {
-    #![proptest_config(Config::with_cases(if cfg!(debug_assertions) { 1500 } else { 20_000 }))]
+/// How often each outcome was seen.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The value of JMESPath.
+    same: Cell<usize>,
+    /// The same, although a part of the expression was in vain.
+    doubted: Cell<usize>,
+    /// Refused, with the reason.
+    refused: Cell<usize>,
+    /// Another reading, reported.
+    repaired: Cell<usize>,
+}
 
-    #[test]
-    fn what_selects_something_means_what_jmespath_says(value in document(), expression in expression()) {
-        let Some((expected, is_doubted)) = meant(&expression, &value) else {
-            return Ok(());
-        };
-        if is_doubted && may_be_none(&expected) {
-            return Ok(());
-        }
-        let engine = Engine::in_memory(EngineOptions::default());
-        let session = engine.session(Scope::parse("t", "p", "s").unwrap());
-        let call = CallId::parse("c").unwrap();
-        let selected = block_on(async {
-            session.record(&call, ToolResult::json(value.to_string())).await.unwrap();
-            session.select(&call, &expression).await
-        });
-        let selected = match selected {
-            Ok(selected) => selected,
-            Err(failure) => return Err(TestCaseError::fail(format!("{expression} on {value}: {failure}"))),
-        };
-        if expected == "[]" && !selected.report.repairs.is_empty() {
-            return Ok(());
-        }
-        let json = String::from_utf8(selected.json).unwrap();
-        prop_assert!(same_json(&json, &expected), "{expression} on {value}: {json}, not {expected}");
-        prop_assert!(selected.report.repairs.is_empty(), "{expression} on {value}");
+fn count(cell: &Cell<usize>) {
+    cell.set(cell.get() + 1);
+}
+
+#[test]
+fn what_selects_something_means_what_jmespath_says() {
+    let cases = if cfg!(debug_assertions) { 1500 } else { 20_000 };
+    let seen = Seen::default();
+    let mut runner = TestRunner::new(Config {
+        source_file: Some(file!()),
+        ..Config::with_cases(cases)
+    });
+    let law = |(value, expression): (Value, String)| check(&value, &expression, &seen);
+    runner.run(&(document(), expression()), law).unwrap();
+    say(&format!("{seen:?}"));
+    // None of them is a law about nothing.
+    for cell in [&seen.same, &seen.doubted, &seen.refused] {
+        assert!(cell.get() > 0, "{seen:?}");
     }
+}
+
+fn check(value: &Value, expression: &str, seen: &Seen) -> Result<(), TestCaseError> {
+    let Some((expected, is_doubted)) = meant(expression, value) else {
+        return Ok(());
+    };
+    let may_be_no_answer = is_doubted && may_be_none(&expected);
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let call = CallId::parse("c").unwrap();
+    let selected = block_on(async {
+        let result = ToolResult::json(value.to_string());
+        session.record(&call, result).await.unwrap();
+        session.select(&call, expression).await
+    });
+    let selected = match selected {
+        Ok(selected) => selected,
+        Err(failure) => {
+            let code = failure.error.code();
+            let said = failure.error.to_string();
+            prop_assert!(
+                may_be_no_answer && code.as_str() == "select.matched_nothing",
+                "{expression} on {value} (doubted: {is_doubted}, {}): {said}",
+                code.as_str()
+            );
+            let advice = failure.body().advice.unwrap_or_default();
+            prop_assert!(
+                advice.starts_with("why: "),
+                "{expression} on {value}: {advice}"
+            );
+            count(&seen.refused);
+            return Ok(());
+        }
+    };
+    let json = String::from_utf8(selected.json).unwrap();
+    if !selected.report.repairs.is_empty() {
+        // Only what is no answer has another reading, and the report says which.
+        prop_assert!(
+            expected == "[]" || may_be_no_answer,
+            "{expression} on {value}"
+        );
+        prop_assert!(
+            selected.report.evaluated != expression,
+            "{expression} on {value}"
+        );
+        count(&seen.repaired);
+        return Ok(());
+    }
+    prop_assert!(
+        same_json(&json, &expected),
+        "{expression} on {value}: {json}, not {expected}"
+    );
+    count(if may_be_no_answer {
+        &seen.doubted
+    } else {
+        &seen.same
+    });
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The same goals in other languages, as models write them from habit.
 
-use crate::mistakes::goals::{Form, Goal, Path, members, name};
+use crate::mistakes::goals::{Form, Goal, More, Path, members, name};
 use serde_json::Value;
 
 /// What of a dialect a goal needs.
@@ -33,18 +33,35 @@ pub(crate) fn theme(goal: &Goal) -> Theme {
         | Form::Join(..)
         | Form::Keys => Theme::Function,
         Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Theme::Text,
+        Form::More(ref more) => match more {
+            More::FirstWithin(..) => Theme::Path,
+            More::Tail(..) | More::Flat(_) => Theme::Projection,
+            More::Except(..)
+            | More::Either(..)
+            | More::Below(..)
+            | More::Since(..)
+            | More::Starts(..)
+            | More::Present(..)
+            | More::Missing(..)
+            | More::Records(..) => Theme::Filter,
+            More::Descending(..)
+            | More::Least(..)
+            | More::Average(_)
+            | More::Min(_)
+            | More::CountWithin(..) => Theme::Function,
+        },
     }
 }
 
-fn is_plain(field: &str) -> bool {
+pub(crate) fn is_plain(field: &str) -> bool {
     !name(field).starts_with('"')
 }
 
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     Value::from(field).to_string()
 }
 
-fn single(value: &Value) -> String {
+pub(crate) fn single(value: &Value) -> String {
     match value {
         Value::String(text) => format!("'{}'", text.replace('\'', "\\'")),
         other => other.to_string(),
@@ -205,7 +222,9 @@ pub(crate) fn jq(goal: &Goal) -> Vec<String> {
             format!("{items}[{index}] | {} + \" \" + {}", path(a), path(b)),
             format!("{items}[{index}] | \"\\({}) \\({})\"", path(a), path(b)),
         ],
-        Form::Keys => vec![format!("{items} | keys"), "keys".to_owned()],
+        Form::Keys if goal.root.is_empty() => vec![". | keys".to_owned(), "keys".to_owned()],
+        Form::Keys => vec![format!("{items} | keys")],
+        Form::More(_) => Vec::new(),
     }
 }
 
@@ -304,7 +323,7 @@ pub(crate) fn jsonpath(goal: &Goal) -> Vec<String> {
 }
 
 /// The root as a variable, and a path on one.
-fn variable(goal: &Goal) -> Option<String> {
+pub(crate) fn variable(goal: &Goal) -> Option<String> {
     let (first, rest) = goal.root.split_first()?;
     is_plain(first).then(|| format!("{first}{}", dots(rest)))
 }
@@ -463,7 +482,7 @@ pub(crate) fn javascript(goal: &Goal) -> Vec<String> {
             ]
         }
         Form::Keys => vec![format!("Object.keys({items})")],
-        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Vec::new(),
+        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) | Form::More(_) => Vec::new(),
     }
 }
 
@@ -657,7 +676,7 @@ pub(crate) fn python(goal: &Goal) -> Vec<String> {
             ),
         ],
         Form::Keys => vec![format!("list({items}.keys())"), format!("list({items})")],
-        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) => Vec::new(),
+        Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..) | Form::More(_) => Vec::new(),
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Shape {
     Parts,
     /// As text that is not JSON.
     Plain,
+    /// A list, within the one key `result` of `structuredContent`, and alone in a text part.
+    Wrapped,
 }
 
 pub(crate) struct Given {
@@ -29,13 +31,16 @@ pub(crate) struct Given {
     pub(crate) tool: &'static str,
     pub(crate) call_id: &'static str,
     /// Whether rules are tuned on it.
-    pub(crate) tuned: bool,
+    pub(crate) is_tuned: bool,
     /// What the model reads: a text as a string.
     pub(crate) root: Value,
 }
 
-/// A file, its shape, the tool and the call. Every other one is held out.
-const FILES: [(&str, Shape, &str, &str); 18] = [
+/// A file, its shape, the tool and the call.
+type File = (&'static str, Shape, &'static str, &'static str);
+
+/// Those on which rules are tuned.
+const TUNED: [File; 18] = [
     ("search.json", Shape::Json, "search_issues", "call_3"),
     ("browsers.json", Shape::Json, "list_browsers", "call_4"),
     (
@@ -106,26 +111,74 @@ const FILES: [(&str, Shape, &str, &str); 18] = [
     ),
 ];
 
+/// Those on which nothing is tuned.
+const HELD_OUT: [File; 13] = [
+    ("css.json", Shape::Structured, "css_properties", "call_15"),
+    (
+        "licences.json",
+        Shape::Text,
+        "list_licences",
+        "toolu_01Hb7Yt5Rd3Es9Wq2Az4Xc6V",
+    ),
+    ("emoji.json", Shape::Wrapped, "search_emoji", "call_16"),
+    (
+        "quakes.json",
+        Shape::Json,
+        "recent_earthquakes",
+        "call_Zx8Cv6Bn4Mq2Lk0Jh9Gf7Dd5",
+    ),
+    (
+        "introspection.json",
+        Shape::Text,
+        "graphql_query",
+        "call_17",
+    ),
+    (
+        "manifest.json",
+        Shape::File,
+        "read_text_file",
+        "toolu_01Vb6Nm4Kj2Hg8Fd1Sa3Qw5E",
+    ),
+    ("territories.json", Shape::Json, "territory_info", "call_18"),
+    ("feed.json", Shape::Structured, "fetch_feed", "call_19"),
+    ("openapi.json", Shape::Parts, "get_openapi", "call_20"),
+    (
+        "builds.json",
+        Shape::Json,
+        "batch_get_builds",
+        "call_Qa2Ws4Ed6Rf8Tg0Yh1Uj3Ik5",
+    ),
+    ("weather.csv", Shape::Plain, "query_weather", "call_21"),
+    (
+        "rules.md",
+        Shape::Plain,
+        "fetch_page",
+        "toolu_01Rt5Yu7Io9Pl3Kj1Hg6Fd2S",
+    ),
+    ("patch.diff", Shape::Plain, "get_patch", "call_22"),
+];
+
 impl Given {
     pub(crate) fn all() -> Vec<Self> {
         let folder = workspace_root().join("tests/corpora/results");
-        let read = |(index, (name, shape, tool, call_id)): (usize, _)| {
+        let read = |(is_tuned, (name, shape, tool, call_id)): (bool, File)| {
             let text = fs::read_to_string(folder.join(name)).unwrap();
             let root = match shape {
                 Shape::Plain => Value::from(text),
                 _ => serde_json::from_str(&text).unwrap(),
             };
-            let tuned = index % 2 == 0;
             Self {
                 name,
                 shape,
                 tool,
                 call_id,
-                tuned,
+                is_tuned,
                 root,
             }
         };
-        FILES.into_iter().enumerate().map(read).collect()
+        let tuned = TUNED.into_iter().map(|file| (true, file));
+        let held_out = HELD_OUT.into_iter().map(|file| (false, file));
+        tuned.chain(held_out).map(read).collect()
     }
 
     /// The document as its tool returned it.
@@ -145,6 +198,10 @@ impl Given {
             ),
             Shape::File => ToolResult::mcp(
                 json!({"content": [part(&text)], "structuredContent": {"content": text}})
+                    .to_string(),
+            ),
+            Shape::Wrapped => ToolResult::mcp(
+                json!({"content": [part(&self.root["result"].to_string())], "structuredContent": self.root})
                     .to_string(),
             ),
             Shape::Parts => ToolResult::mcp(

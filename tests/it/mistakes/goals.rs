@@ -61,6 +61,45 @@ pub(crate) enum Form {
     Cell(usize, usize),
     /// `length(lines(@))`
     Lines,
+    /// Those that only held-out results are asked for.
+    More(More),
+}
+
+/// Goals that only held-out results are asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum More {
+    /// `items[-2:].a`
+    Tail(usize, Path),
+    /// `items[?by != literal].a`
+    Except(Path, Value, Path),
+    /// `items[?by == literal || by == literal].a`
+    Either(Path, Value, Value, Path),
+    /// ``items[?by < `1`].a``
+    Below(Path, Value, Path),
+    /// `items[?by >= '2026-01-31'].a`
+    Since(Path, String, Path),
+    /// `items[?starts_with(by, word)].a`
+    Starts(Path, String, Path),
+    /// ``items[?by != `null`].a``, where some have nothing there
+    Present(Path, Path),
+    /// ``items[?by == `null`].a``
+    Missing(Path, Path),
+    /// `reverse(sort_by(items, &by))[*].a`
+    Descending(Path, Path),
+    /// `min_by(items, &by).a`
+    Least(Path, Path),
+    /// `avg(items[*].n)`
+    Average(Path),
+    /// `min(items[*].n)`
+    Min(Path),
+    /// `items[].list[]`, where the lists hold texts
+    Flat(Path),
+    /// `length(items[1].list)`
+    CountWithin(usize, Path),
+    /// `items[1].list[0]`
+    FirstWithin(usize, Path),
+    /// `records.* | [?by == literal].a`
+    Records(Path, Value, Path),
 }
 
 #[derive(Clone, Debug)]
@@ -173,6 +212,7 @@ impl Goal {
             Form::Cell(line, cell) => format!("split(lines(@)[{line}], ',')[{cell}]"),
             Form::Line(index) => format!("lines(@)[{index}]"),
             Form::Lines => "length(lines(@))".to_owned(),
+            Form::More(more) => more.selector(&root, items),
         }
     }
 
@@ -197,6 +237,7 @@ impl Goal {
             | Form::Max(field) => field,
             Form::Hash(pairs) => &mut pairs.last_mut()?.1,
             Form::Whole => &mut self.root,
+            Form::More(more) => more.field_mut(),
             Form::Count
             | Form::CountWhere(..)
             | Form::Keys
@@ -219,6 +260,7 @@ impl Goal {
             | Form::Sort(by, _)
             | Form::Greatest(by, _)
             | Form::Both((by, _), ..) => Some(by),
+            Form::More(more) => more.by_mut(),
             _ => None,
         }
     }
@@ -230,14 +272,20 @@ impl Goal {
             | Form::First(_, is, _)
             | Form::Above(_, is, _)
             | Form::CountWhere(_, is)
-            | Form::Both((_, is), ..) => Some(is),
+            | Form::Both((_, is), ..)
+            | Form::More(
+                More::Except(_, is, _) | More::Below(_, is, _) | More::Records(_, is, _),
+            ) => Some(is),
             _ => None,
         }
     }
 
     /// Whether it is of a list, rather than of one object or a text.
     pub(crate) fn is_of_a_list(&self) -> bool {
-        !matches!(self.form, Form::Whole | Form::Values(_) | Form::Keys) && !self.is_of_a_text()
+        !matches!(
+            self.form,
+            Form::Whole | Form::Values(_) | Form::Keys | Form::More(More::Records(..))
+        ) && !self.is_of_a_text()
     }
 
     pub(crate) fn is_of_a_text(&self) -> bool {
@@ -245,6 +293,82 @@ impl Goal {
             self.form,
             Form::Line(_) | Form::Lines | Form::Grep(_) | Form::Cell(..)
         )
+    }
+}
+
+impl More {
+    fn selector(&self, root: &str, items: &str) -> String {
+        let (by, field) = (
+            self.clone().by_mut().cloned().unwrap_or_default(),
+            self.clone().field_mut().clone(),
+        );
+        let (by, field) = (dotted(&by), then(&field));
+        match self {
+            Self::Tail(count, _) => format!("{root}[-{count}:]{field}"),
+            Self::Except(_, is, _) => format!("{root}[?{by} != {}]{field}", literal(is)),
+            Self::Either(_, a, b, _) => format!(
+                "{root}[?{by} == {} || {by} == {}]{field}",
+                literal(a),
+                literal(b)
+            ),
+            Self::Below(_, is, _) => format!("{root}[?{by} < {}]{field}", literal(is)),
+            Self::Since(_, date, _) => format!("{root}[?{by} >= '{date}']{field}"),
+            Self::Starts(_, word, _) => format!("{root}[?starts_with({by}, '{word}')]{field}"),
+            Self::Present(..) => format!("{root}[?{by} != `null`]{field}"),
+            Self::Missing(..) => format!("{root}[?{by} == `null`]{field}"),
+            Self::Descending(..) => format!("reverse(sort_by({items}, &{by}))[*]{field}"),
+            Self::Least(..) => format!("min_by({items}, &{by}){field}"),
+            Self::Average(_) => format!("avg({root}[*]{field})"),
+            Self::Min(_) => format!("min({root}[*]{field})"),
+            Self::Flat(_) => format!("{root}[]{field}[]"),
+            Self::CountWithin(index, _) => format!("length({root}[{index}]{field})"),
+            Self::FirstWithin(index, _) => format!("{root}[{index}]{field}[0]"),
+            Self::Records(_, is, _) => {
+                let records = if root.is_empty() {
+                    "*".to_owned()
+                } else {
+                    format!("{root}.*")
+                };
+                format!("{records} | [?{by} == {}]{field}", literal(is))
+            }
+        }
+    }
+
+    pub(crate) fn field_mut(&mut self) -> &mut Path {
+        match self {
+            Self::Tail(_, field)
+            | Self::Except(_, _, field)
+            | Self::Either(_, _, _, field)
+            | Self::Below(_, _, field)
+            | Self::Since(_, _, field)
+            | Self::Starts(_, _, field)
+            | Self::Present(_, field)
+            | Self::Missing(_, field)
+            | Self::Descending(_, field)
+            | Self::Least(_, field)
+            | Self::Average(field)
+            | Self::Min(field)
+            | Self::Flat(field)
+            | Self::CountWithin(_, field)
+            | Self::FirstWithin(_, field)
+            | Self::Records(_, _, field) => field,
+        }
+    }
+
+    pub(crate) fn by_mut(&mut self) -> Option<&mut Path> {
+        match self {
+            Self::Except(by, ..)
+            | Self::Either(by, ..)
+            | Self::Below(by, ..)
+            | Self::Since(by, ..)
+            | Self::Starts(by, ..)
+            | Self::Present(by, _)
+            | Self::Missing(by, _)
+            | Self::Descending(by, _)
+            | Self::Least(by, _)
+            | Self::Records(by, ..) => Some(by),
+            _ => None,
+        }
     }
 }
 
@@ -430,6 +554,9 @@ impl Table {
                     label.clone(),
                 ));
                 add(Form::Sort(by.clone(), label.clone()));
+            }
+            // Of several greatest ones, languages give one or the other.
+            if values[last - 1] != values[last] {
                 add(Form::Greatest(by.clone(), label.clone()));
             }
             add(Form::Sum(by.clone()));
@@ -451,6 +578,167 @@ impl Table {
                 ("label".to_owned(), first.clone()),
                 (key(other), other.clone()),
             ]));
+        }
+    }
+}
+
+/// Whether a text begins as a date does, `2026-01-31`.
+fn is_date(text: &str) -> bool {
+    let shape = text
+        .bytes()
+        .take(10)
+        .map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    shape.eq(*b"0000-00-00")
+}
+
+impl Table {
+    /// What only held-out results are asked for.
+    fn more(&self, goals: &mut Vec<Goal>) {
+        let mut add = |more| {
+            goals.push(Goal {
+                root: self.root.clone(),
+                form: Form::More(more),
+            })
+        };
+        let last = self.items.len() - 1;
+        let of = |index: usize, path: &Path| at(&self.items[index], path).unwrap().clone();
+        let Some(label) = self.texts.first().or(self.numbers.first()) else {
+            return;
+        };
+        let not = |by: &Path| {
+            let other = self
+                .texts
+                .iter()
+                .chain(&self.numbers)
+                .find(|path| *path != by);
+            other.unwrap_or(label).clone()
+        };
+        add(More::Tail(2, label.clone()));
+        for (index, by) in keep(&self.texts, 3).enumerate() {
+            let is = of((index + 1).min(last), by);
+            let text = is.as_str().unwrap().to_owned();
+            let word: String = text.chars().take(4).collect();
+            if is_date(&text) {
+                add(More::Since(by.clone(), text[..10].to_owned(), not(by)));
+            } else if !word.contains(['\'', '\\']) {
+                add(More::Starts(by.clone(), word, not(by)));
+            }
+            if of(0, by) != is {
+                add(More::Either(by.clone(), of(0, by), is.clone(), not(by)));
+            }
+            add(More::Except(by.clone(), is, not(by)));
+        }
+        for by in keep(&self.numbers, 3) {
+            let mut values: Vec<f64> = (0..=last)
+                .filter_map(|index| of(index, by).as_f64())
+                .collect();
+            values.sort_by(f64::total_cmp);
+            // Where two are alike, the orders may differ.
+            if values.windows(2).all(|pair| pair[0] < pair[1]) {
+                add(More::Descending(by.clone(), label.clone()));
+            }
+            if values[0] < values[1] {
+                add(More::Least(by.clone(), label.clone()));
+            }
+            add(More::Below(by.clone(), of(last / 2, by), label.clone()));
+            add(More::Average(by.clone()));
+            add(More::Min(by.clone()));
+        }
+        let mut keys: Vec<&String> = self
+            .items
+            .iter()
+            .filter_map(Value::as_object)
+            .flat_map(|item| item.keys())
+            .collect();
+        keys.sort();
+        keys.dedup();
+        let with = |key: &str| {
+            self.items
+                .iter()
+                .filter(|item| item.get(key).is_some_and(|value| !value.is_null()))
+                .count()
+        };
+        for key in keep(
+            &keys
+                .iter()
+                .copied()
+                .filter(|key| (1..=last).contains(&with(key)))
+                .collect::<Vec<_>>(),
+            3,
+        ) {
+            add(More::Present(vec![(*key).clone()], label.clone()));
+            add(More::Missing(vec![(*key).clone()], label.clone()));
+        }
+        let is_of_texts = |item: &Value, key: &str| {
+            item.get(key)
+                .and_then(Value::as_array)
+                .is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string))
+        };
+        for key in keys
+            .iter()
+            .filter(|key| self.items.iter().all(|item| is_of_texts(item, key)))
+            .take(2)
+        {
+            let list = vec![(*key).clone()];
+            add(More::Flat(list.clone()));
+            add(More::CountWithin(last.min(1), list.clone()));
+            add(More::FirstWithin(last.min(1), list));
+        }
+    }
+}
+
+/// The objects whose members are all objects: maps of records.
+fn maps(value: &Value, path: &mut Path, found: &mut Vec<(Path, Vec<Value>)>) {
+    let Value::Object(members) = value else {
+        return;
+    };
+    if members.len() > 3 && members.values().all(Value::is_object) {
+        found.push((path.clone(), members.values().cloned().collect()));
+        return;
+    }
+    for (key, member) in members {
+        path.push(key.clone());
+        maps(member, path, found);
+        path.pop();
+    }
+}
+
+/// Whether the keys are in order: some languages give them so.
+fn is_sorted(value: &Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|members| members.keys().is_sorted())
+}
+
+fn of_maps(given: &Given, goals: &mut Vec<Goal>) {
+    let mut found = Vec::new();
+    maps(&given.root, &mut Path::new(), &mut found);
+    for (root, items) in found.iter().take(2) {
+        let mut fields = Vec::new();
+        leaves(&items[0], &mut Path::new(), &mut fields);
+        let is_text = |item: &Value, field: &Path| at(item, field).is_some_and(Value::is_string);
+        fields.retain(|field| items.iter().all(|item| is_text(item, field)));
+        if !root.is_empty() {
+            if at(&given.root, root).is_some_and(is_sorted) {
+                goals.push(Goal {
+                    root: root.clone(),
+                    form: Form::Keys,
+                });
+            }
+            goals.extend(keep(&fields, 3).map(|field| Goal {
+                root: root.clone(),
+                form: Form::Values(field.clone()),
+            }));
+        }
+        if let [by, .., field] = fields.as_slice() {
+            goals.extend([0, 2].map(|index| Goal {
+                root: root.clone(),
+                form: Form::More(More::Records(
+                    by.clone(),
+                    at(&items[index], by).unwrap().clone(),
+                    field.clone(),
+                )),
+            }));
         }
     }
 }
@@ -477,6 +765,12 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
     tables(&given.root, &mut Path::new(), &mut found);
     for table in found.iter().take(2) {
         table.goals(&mut goals);
+        if !given.is_tuned {
+            table.more(&mut goals);
+        }
+    }
+    if !given.is_tuned {
+        of_maps(given, &mut goals);
     }
     let mut plain = Vec::new();
     leaves(&given.root, &mut Path::new(), &mut plain);
@@ -496,10 +790,12 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
                     .iter()
                     .all(|item| at(item, field).is_some_and(Value::is_string))
             });
-            goals.push(Goal {
-                root: Path::new(),
-                form: Form::Keys,
-            });
+            if is_sorted(&given.root) {
+                goals.push(Goal {
+                    root: Path::new(),
+                    form: Form::Keys,
+                });
+            }
             goals.extend(keep(&fields, 3).map(|field| Goal {
                 root: Path::new(),
                 form: Form::Values(field.clone()),
@@ -532,7 +828,13 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
 
 /// What is wanted of a text that is not JSON.
 fn texts(given: &Given) -> Vec<Form> {
-    let words = ["crossfeed", "2026", "pub fn"].map(str::to_owned);
+    let words = match given.name {
+        "weather.csv" => ["rain", "2012-02", "sun"],
+        "rules.md" => ["Prefer", "no-array", "Promise"],
+        "patch.diff" => ["+++", "document", "Section"],
+        _ => ["crossfeed", "2026", "pub fn"],
+    };
+    let words = words.map(str::to_owned);
     let mut forms = vec![Form::Lines];
     forms.extend(words.map(Form::Grep));
     if given.name.ends_with(".csv") {

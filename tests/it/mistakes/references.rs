@@ -34,7 +34,7 @@ const AROUND: [&[&str]; 5] = [
 
 pub(crate) type Break = fn(&Intent<'_>) -> Vec<Written>;
 
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(
         members
             .into_iter()
@@ -44,7 +44,7 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 }
 
 impl Intent<'_> {
-    fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.given.call_id
     }
 
@@ -53,7 +53,7 @@ impl Intent<'_> {
         self.style.spelling().key(word)
     }
 
-    fn with_key(&self, word: &str, value: impl Into<Value>) -> (String, Value) {
+    pub(crate) fn with_key(&self, word: &str, value: impl Into<Value>) -> (String, Value) {
         (self.key(word), value.into())
     }
 
@@ -78,20 +78,20 @@ impl Intent<'_> {
     }
 
     /// The parameter with this value, whatever the style.
-    fn value(&self, value: impl Into<Value>) -> Value {
+    pub(crate) fn value(&self, value: impl Into<Value>) -> Value {
         object([(self.parameter, value.into())])
     }
 
-    fn map(&self, entry: impl Into<Value>) -> Value {
+    pub(crate) fn map(&self, entry: impl Into<Value>) -> Value {
         object([(self.parameter, Value::Null), ("_refs", self.value(entry))])
     }
 
-    fn list(&self, entry: Value) -> Value {
+    pub(crate) fn list(&self, entry: Value) -> Value {
         object([(self.parameter, Value::Null), ("_refs", json!([entry]))])
     }
 
     /// Where the style has references: this in place of one.
-    fn put(&self, entry: Value) -> Value {
+    pub(crate) fn put(&self, entry: Value) -> Value {
         match self.style {
             Style::Inline => self.value(entry),
             _ => self.map(entry),
@@ -99,7 +99,7 @@ impl Intent<'_> {
     }
 
     /// `call_1.items[0].url`, for selectors that are paths.
-    fn path(&self) -> Option<String> {
+    pub(crate) fn path(&self) -> Option<String> {
         let is_path = matches!(
             self.goal.form,
             Form::Whole | Form::Item(..) | Form::Last(_) | Form::Slice(..) | Form::Project(_)
@@ -113,7 +113,7 @@ impl Intent<'_> {
     }
 
     /// A template alone, from the path.
-    fn alone(&self, templates: &[&str]) -> Vec<Written> {
+    pub(crate) fn alone(&self, templates: &[&str]) -> Vec<Written> {
         let Some(path) = self.path() else {
             return Vec::new();
         };
@@ -122,11 +122,13 @@ impl Intent<'_> {
                 .replace("PATH", &path)
                 .replace("CALL", self.id())
                 .replace("SELECTOR", &self.selector)
+                .replace("STEPS", &path[self.id().len()..])
+                .replace("PARAMETER", self.parameter)
         });
         templates.map(|text| written(self.value(text))).collect()
     }
 
-    fn amid(&self, template: &str) -> Vec<Written> {
+    pub(crate) fn amid(&self, template: &str) -> Vec<Written> {
         match self.path() {
             Some(path) => self.amid_with(&template.replace("PATH", &path)),
             None => Vec::new(),
@@ -134,7 +136,7 @@ impl Intent<'_> {
     }
 
     /// A reference in this form in texts, for goals that are one value.
-    fn amid_with(&self, template: &str) -> Vec<Written> {
+    pub(crate) fn amid_with(&self, template: &str) -> Vec<Written> {
         if !matches!(self.goal.form, Form::Whole | Form::Item(..) | Form::Last(_))
             || self.selector == "@"
         {
@@ -147,7 +149,7 @@ impl Intent<'_> {
         AROUND.iter().map(text).collect()
     }
 
-    fn of_style(&self, style: Style, make: impl FnOnce() -> Value) -> Vec<Written> {
+    pub(crate) fn of_style(&self, style: Style, make: impl FnOnce() -> Value) -> Vec<Written> {
         if self.style == style {
             vec![written(make())]
         } else {
@@ -156,7 +158,7 @@ impl Intent<'_> {
     }
 
     /// An object in place of the reference, with these keys for call and selector.
-    fn keys(&self, pairs: &[(&str, &str)]) -> Vec<Written> {
+    pub(crate) fn keys(&self, pairs: &[(&str, &str)]) -> Vec<Written> {
         let named = |(call, select): &(&str, &str)| {
             written(self.put(object([
                 (call, self.id().into()),
@@ -167,7 +169,7 @@ impl Intent<'_> {
     }
 }
 
-fn written(arguments: Value) -> Written {
+pub(crate) fn written(arguments: Value) -> Written {
     Written {
         arguments,
         around: None,
@@ -175,7 +177,7 @@ fn written(arguments: Value) -> Written {
 }
 
 /// As Python prints it.
-fn python(value: &Value) -> String {
+pub(crate) fn python(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains('\'') => Value::from(text.as_str()).to_string(),
         Value::String(text) => format!("'{text}'"),

@@ -10,18 +10,18 @@ use serde_json::Value;
 /// A goal on a document, and what a class makes of it.
 pub(crate) type Break = fn(&Goal, &Given) -> Vec<String>;
 
-fn one(selector: Option<String>) -> Vec<String> {
+pub(crate) fn one(selector: Option<String>) -> Vec<String> {
     selector.into_iter().collect()
 }
 
 /// The selector of a goal that was changed.
-fn changed(goal: &Goal, change: impl FnOnce(&mut Goal) -> Option<()>) -> Option<String> {
+pub(crate) fn changed(goal: &Goal, change: impl FnOnce(&mut Goal) -> Option<()>) -> Option<String> {
     let mut goal = goal.clone();
     change(&mut goal)?;
     Some(goal.selector())
 }
 
-fn with_field(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(crate) fn with_field(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<String> {
     changed(goal, |goal| {
         let last = goal.field_mut()?.last_mut()?;
         *last = change(last)?;
@@ -29,7 +29,7 @@ fn with_field(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<St
     })
 }
 
-fn with_root(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(crate) fn with_root(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<String> {
     let is_list = goal.is_of_a_list() || goal.root.len() > 1;
     changed(goal, |goal| {
         // Of a path to one value, the object that it stands in.
@@ -44,12 +44,12 @@ fn with_root(goal: &Goal, change: impl Fn(&str) -> Option<String>) -> Option<Str
     })
 }
 
-fn other(from: &str, to: String) -> Option<String> {
+pub(crate) fn other(from: &str, to: String) -> Option<String> {
     (to != from && !to.is_empty()).then_some(to)
 }
 
 /// Two letters exchanged, near the middle.
-fn swapped(word: &str) -> Option<String> {
+pub(crate) fn swapped(word: &str) -> Option<String> {
     let mut letters: Vec<char> = word.chars().collect();
     let index = (letters.len() / 2..letters.len().checked_sub(1)?)
         .chain(1..letters.len() / 2)
@@ -58,7 +58,7 @@ fn swapped(word: &str) -> Option<String> {
     other(word, letters.into_iter().collect())
 }
 
-fn dropped(word: &str) -> Option<String> {
+pub(crate) fn dropped(word: &str) -> Option<String> {
     let letters: Vec<char> = word.chars().collect();
     let middle = letters.len() / 2;
     (letters.len() > 3).then(|| {
@@ -71,7 +71,7 @@ fn dropped(word: &str) -> Option<String> {
     })
 }
 
-fn camel(word: &str) -> Option<String> {
+pub(crate) fn camel(word: &str) -> Option<String> {
     let mut parts = word.split(['_', '-']);
     let first = parts.next()?.to_owned();
     let rest = parts.map(|part| {
@@ -84,7 +84,7 @@ fn camel(word: &str) -> Option<String> {
     other(word, first + &rest.collect::<String>())
 }
 
-fn snake(word: &str) -> Option<String> {
+pub(crate) fn snake(word: &str) -> Option<String> {
     let mut snake = String::new();
     for letter in word.chars() {
         if letter.is_ascii_uppercase() && !snake.is_empty() {
@@ -95,7 +95,7 @@ fn snake(word: &str) -> Option<String> {
     other(word, snake)
 }
 
-fn number(word: &str) -> Option<String> {
+pub(crate) fn number(word: &str) -> Option<String> {
     match word.strip_suffix("ies") {
         Some(stem) => Some(format!("{stem}y")),
         None => Some(
@@ -117,7 +117,7 @@ fn recased(word: &str) -> Option<String> {
     )
 }
 
-fn capital(word: &str) -> Option<String> {
+pub(crate) fn capital(word: &str) -> Option<String> {
     let mut letters = word.chars();
     let first = letters.next()?;
     let first = if first.is_uppercase() {
@@ -158,11 +158,11 @@ fn synonym(word: &str) -> Option<String> {
         .map(|(_, to)| (*to).to_owned())
 }
 
-fn replaced(selector: &str, from: &str, to: &str) -> Vec<String> {
+pub(crate) fn replaced(selector: &str, from: &str, to: &str) -> Vec<String> {
     one(selector.contains(from).then(|| selector.replace(from, to)))
 }
 
-fn first_replaced(selector: &str, from: &str, to: &str) -> Vec<String> {
+pub(crate) fn first_replaced(selector: &str, from: &str, to: &str) -> Vec<String> {
     one(selector
         .contains(from)
         .then(|| selector.replacen(from, to, 1)))
@@ -173,7 +173,10 @@ fn field(goal: &Goal) -> Option<Path> {
 }
 
 /// The call's own comparison, written otherwise.
-fn compared(goal: &Goal, write: impl Fn(&str, &str, &Value) -> Option<String>) -> Vec<String> {
+pub(crate) fn compared(
+    goal: &Goal,
+    write: impl Fn(&str, &str, &Value) -> Option<String>,
+) -> Vec<String> {
     let mut copy = goal.clone();
     let by = dotted(&copy.by_mut().cloned().unwrap_or_default());
     let Some(is) = copy.literal_mut().cloned() else {
@@ -191,7 +194,7 @@ fn compared(goal: &Goal, write: impl Fn(&str, &str, &Value) -> Option<String>) -
 }
 
 /// Where it asks for equality.
-fn equal(goal: &Goal, write: impl Fn(&str, &Value) -> String) -> Vec<String> {
+pub(crate) fn equal(goal: &Goal, write: impl Fn(&str, &Value) -> String) -> Vec<String> {
     compared(goal, |by, operator, is| {
         (operator == "==").then(|| write(by, is))
     })
@@ -241,7 +244,7 @@ fn elsewhere(goal: &Goal, given: &Given) -> Option<String> {
     Some(goal.selector())
 }
 
-fn wrapped(goal: &Goal, wrapper: &str) -> Option<String> {
+pub(crate) fn wrapped(goal: &Goal, wrapper: &str) -> Option<String> {
     changed(goal, |goal| {
         if goal.is_of_a_text() || matches!(goal.form, Form::Join(..)) {
             return None;
@@ -938,7 +941,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         }
     }),
     ("a method for keys", |goal, _| match &goal.form {
-        Form::Keys => vec![
+        Form::Keys if goal.root.is_empty() => vec![
             "keys()".to_owned(),
             "@.keys()".to_owned(),
             "keys".to_owned(),
@@ -987,7 +990,7 @@ fn envelope(goal: &Goal, given: &Given, before: &str) -> Vec<String> {
     let selector = goal.selector();
     if theme(goal) == Theme::Function
         || selector.starts_with('@')
-        || matches!(given.shape, Shape::Json | Shape::Plain)
+        || matches!(given.shape, Shape::Json | Shape::Plain | Shape::Wrapped)
     {
         return Vec::new();
     }
