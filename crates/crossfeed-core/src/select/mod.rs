@@ -30,7 +30,7 @@ use crate::{
 };
 use crossfeed_jmespath::{
     Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
-    View, WhyEmpty, doubts, evaluate, guard::Patterns, repair, why_empty,
+    View, WhyEmpty, doubts, equal, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -431,7 +431,13 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Err(_) if parsed => continue,
                     Err(error) => return Err(error),
                 }
-                match self.read(written, reading, &candidate.expression) {
+                let outcome = self.read(written, reading, &candidate.expression);
+                if let (Some(exact), Ok(outcome)) = (&candidate.exact, &outcome)
+                    && !self.agrees(written, reading, exact, outcome)
+                {
+                    continue;
+                }
+                match outcome {
                     Ok(Outcome::Selected(mut selection)) => {
                         selection.report.repairs = candidate.repairs;
                         return Ok(Some(selection));
@@ -461,6 +467,29 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         Ok(second_best)
+    }
+
+    /// Whether an expression gives the same as the outcome of another one.
+    fn agrees(
+        &self,
+        written: &str,
+        reading: &Reading<'a, '_>,
+        text: &str,
+        outcome: &Outcome<'a>,
+    ) -> bool {
+        let value = |outcome: &Outcome<'a>| match outcome {
+            Outcome::Selected(selection) | Outcome::Emptied(selection, ..) => {
+                Some(selection.view.clone())
+            }
+            Outcome::Nothing => None,
+        };
+        let Ok(other) = self.read(written, reading, text) else {
+            return false;
+        };
+        match (value(outcome), value(&other)) {
+            (Some(one), Some(other)) => equal(&one, &other, self.budget).unwrap_or(false),
+            (one, other) => one.is_none() && other.is_none(),
+        }
     }
 
     /// The notice on an empty list; `None` if explaining it would cost too much.

@@ -178,6 +178,8 @@ impl<'a> Parser<'_, 'a, '_> {
                 return None;
             }
             Argument::Sum(path(item, second)?)
+        } else if let Some(best) = best(&body, first, second) {
+            best
         } else {
             let (left, right) = two_sides(&body)?;
             let (by, descending) = match (path(left, first), path(right, second)) {
@@ -202,6 +204,38 @@ fn ordered(value: Value, falls: bool, otherwise: impl FnOnce(Value) -> Argument)
         };
     }
     otherwise(value)
+}
+
+/// `a.x>b.x?a:b`
+fn best(body: &str, first: &str, second: &str) -> Option<Argument> {
+    let (sides, outcome) = body.split_once('?')?;
+    let (then, otherwise) = outcome.split_once(':')?;
+    let at = sides.find(['<', '>'])?;
+    let (left, rest) = sides.split_at(at);
+    let sign_len = 1 + usize::from(rest[1..].starts_with('='));
+    let (sign, right) = rest.split_at(sign_len);
+    let is_first = match (path(left, first), path(right, second)) {
+        (Some(left), Some(right)) if left == right => true,
+        _ => false,
+    };
+    let (by, in_order) = if is_first {
+        (path(left, first)?, true)
+    } else {
+        let by = path(left, second)?;
+        (path(right, first).filter(|right| *right == by)?, false)
+    };
+    let takes_first = match (then == first, otherwise == second) {
+        (true, true) => true,
+        (false, false) if then == second && otherwise == first => false,
+        _ => return None,
+    };
+    let takes_left = takes_first == in_order;
+    let equal_takes_first = (sign.len() == 2) == takes_first;
+    Some(Argument::Best {
+        by,
+        greatest: takes_left == sign.starts_with('>'),
+        last: !equal_takes_first,
+    })
 }
 
 /// The sides of `a.x-b.x`, `a.x.localeCompare(b.x)` and `a.x<b.x?-1:1`, of which the smaller comes first.

@@ -6,6 +6,7 @@
 mod argument;
 mod path;
 mod stage;
+mod text;
 mod value;
 
 use super::super::{Rule, edit::string};
@@ -17,6 +18,7 @@ use crate::token::{Kind, Tokens};
 const MAX_DEPTH: usize = 24;
 
 /// What a name stands for.
+#[derive(Clone)]
 enum Scope {
     /// A member of the value, or of the item.
     Fields,
@@ -57,6 +59,13 @@ pub(super) enum Argument {
     },
     /// `(sum, x) => sum + x.score`
     Sum(Query),
+    /// `(a, b) => a.score > b.score ? a : b`
+    Best {
+        by: Query,
+        greatest: bool,
+        /// Whether it is the last of several that are equal.
+        last: bool,
+    },
     /// `key=lambda x: x.score`
     Named(String, Box<Argument>),
 }
@@ -77,7 +86,7 @@ pub(super) struct Parser<'t, 'a, 'k> {
     /// The first thing that is not JMESPath.
     pub(super) rule: Option<Rule>,
     /// Whether projections of JMESPath have been read, which jq does not have.
-    collects: bool,
+    pub(super) collects: bool,
     /// The longest part from the beginning that was read.
     pub(super) understood: Option<Query>,
 }
@@ -139,6 +148,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         self.rule.get_or_insert(rule);
     }
 
+    /// Whether it is jq without a doubt, and not a name of one of its functions.
+    pub(super) fn begins_with_dot(&self) -> bool {
+        matches!(self.tokens.kind(0), Kind::Dot | Kind::LBracket)
+    }
+
     fn kind(&self, ahead: usize) -> Kind {
         self.tokens.kind(self.at + ahead)
     }
@@ -163,12 +177,24 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         found
     }
 
+    /// An operator that is a word.
+    fn eat_speech(&mut self, word: &str) -> bool {
+        let found = self.eat_word(word);
+        if found && matches!(self.dialect, Some(Dialect::Jq | Dialect::Python)) {
+            self.odd(Rule::WordOperator);
+        }
+        found
+    }
+
     /// Two equal signs that the tokenizer does not know as one: `//`, `??`.
     fn eat_pair(&mut self, sign: &str) -> bool {
-        let found =
-            self.text(0) == sign && self.text(1) == sign && self.tokens.touches_next(self.at);
+        let found = self.is_pair(sign);
         self.at += 2 * usize::from(found);
         found
+    }
+
+    fn is_pair(&self, sign: &str) -> bool {
+        self.text(0) == sign && self.text(1) == sign && self.tokens.touches_next(self.at)
     }
 
     /// Reads something that may nest.
@@ -196,34 +222,84 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         }
     }
 
-    /// A value and what stands for it where it is missing: `//` of jq, `??` of JavaScript.
+    /// A value, one that stands for it where it is missing (`//` of jq, `??` of JavaScript), and a choice between two.
     fn either(&mut self) -> Option<Value> {
         let mut left = self.any()?;
-        loop {
-            let is_alternative = match self.dialect {
-                Some(Dialect::Jq) => self.eat_pair("/"),
-                Some(Dialect::JavaScript) => self.eat_pair("?"),
-                _ => false,
-            };
-            if !is_alternative {
-                return Some(left);
-            }
-            self.odd(Rule::Jq);
+        while self.is(Dialect::JavaScript) && self.eat_pair("?") {
+            self.odd(Rule::JavaScript);
             let right = self.right(&left, Self::any)?;
-            // jq does not take `false` either.
-            let is_condition = self.is(Dialect::Jq)
-                && (left.query.is_condition() || right.query == Query::literal("true"));
-            left = Value::one(if is_condition {
-                Query::Binary(Operator::Or, left.query.into(), right.query.into())
+            left = Value::one(left.query.or_default(right.query));
+        }
+        if self.is(Dialect::Jq) && self.is_pair("/") {
+            left = self.alternatives(left)?;
+        }
+        self.choice(left)
+    }
+
+    /// `.a // .b // .c`: the first that is neither missing nor false; usually none is false.
+    fn alternatives(&mut self, first: Value) -> Option<Value> {
+        self.odd(Rule::Jq);
+        let (mut values, mut ends) = (vec![first], false);
+        while self.eat_pair("/") {
+            if self.eat_word("empty") {
+                // Nothing, where JMESPath has a null.
+                ends = true;
+                break;
+            }
+            let right = self.right(values.last()?, Self::any)?;
+            values.push(right);
+        }
+        let mut queries = values.into_iter().map(|value| value.query);
+        let first = queries.next()?;
+        let rest: Vec<Query> = queries.collect();
+        let mut plain = first.repeated()?;
+        for right in &rest {
+            let is_condition = plain.is_condition() || *right == Query::literal("true");
+            let right = right.repeated()?;
+            plain = if is_condition {
+                plain.or(right)
             } else {
-                left.query.or_default(right.query)
+                plain.or_default(right)
+            };
+        }
+        let mut exact = ends.then(|| Query::literal("null"));
+        for query in std::iter::once(first).chain(rest).rev() {
+            exact = Some(match exact {
+                None => query,
+                Some(last) => Query::Choice(query.repeated()?.into(), query.into(), last.into()),
             });
         }
+        let exact = exact?;
+        Some(Value::one(Query::Exactly(plain.into(), exact.into())))
+    }
+
+    /// `x ? a : b` and Python's `a if x else b`.
+    fn choice(&mut self, left: Value) -> Option<Value> {
+        let is_script = matches!(self.dialect, Some(Dialect::JavaScript | Dialect::Lodash));
+        if is_script && self.text(0) == "?" && self.kind(1) != Kind::Dot {
+            self.at += 1;
+            self.odd(Rule::JavaScript);
+            let then = self.nested(Self::either)?;
+            if !self.eat(Kind::Colon) {
+                return None;
+            }
+            let otherwise = self.nested(Self::either)?;
+            return Some(chosen(left, then, otherwise));
+        }
+        if self.is(Dialect::Python) && self.eat_word("if") {
+            let condition = self.nested(Self::any)?;
+            if !self.eat_word("else") {
+                return None;
+            }
+            let otherwise = self.nested(Self::either)?;
+            return Some(chosen(condition, left, otherwise));
+        }
+        Some(left)
     }
 
     fn any(&mut self) -> Option<Value> {
         let mut left = self.both()?;
-        while self.eat(Kind::Or) || self.eat_word("or") {
+        while self.eat(Kind::Or) || self.eat_speech("or") {
             left = self.operation(Operator::Or, left, Self::both)?;
         }
         Some(left)
@@ -231,7 +307,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     fn both(&mut self) -> Option<Value> {
         let mut left = self.negated()?;
-        while self.eat(Kind::And) || self.eat_word("and") {
+        while self.eat(Kind::And) || self.eat_speech("and") {
             left = self.operation(Operator::And, left, Self::negated)?;
         }
         Some(left)
@@ -266,7 +342,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             let inner = self.nested(Self::negated)?;
             return Some(Value::one(inner.query.not()));
         }
-        let left = self.operand()?;
+        let left = self.added()?;
         if let Some(pattern) = self.pattern() {
             self.odd(Rule::JsonPath);
             let pattern = Query::Constant(string(&pattern?));
@@ -275,7 +351,18 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         let Some(operator) = self.comparator() else {
             return self.membership(left);
         };
-        self.operation(Operator::Comparison(operator), left, Self::operand)
+        // jq knows no fields without a dot.
+        let is_word = self.kind(0) == Kind::Word && self.kind(1).closes_operand();
+        let word = self.text(0);
+        if self.is(Dialect::Jq)
+            && is_word
+            && !matches!(word, "true" | "false" | "null")
+            && !self.is_stage(word)
+            && !(self.has_key)(word)
+        {
+            return None;
+        }
+        self.operation(Operator::Comparison(operator), left, Self::added)
     }
 
     /// `=~ /^a/i`; nothing if there is no such sign.
@@ -283,15 +370,8 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if self.kind(0) != Kind::Assign || self.kind(1) != Kind::Tilde || self.text(2) != "/" {
             return None;
         }
-        let first = self.at + 3;
-        let end = (first..self.tokens.len()).find(|at| self.tokens.text(*at) == "/");
-        let Some(end) = end.filter(|end| *end > first) else {
-            return Some(None);
-        };
-        self.at = end + 1;
-        let flag = if self.eat_word("i") { "(?i)" } else { "" };
-        let pattern = self.tokens.span(first, end - 1);
-        Some(pattern.map(|pattern| format!("{flag}{pattern}")))
+        self.at += 2;
+        Some(self.regular_expression())
     }
 
     fn comparator(&mut self) -> Option<&'static str> {
@@ -320,9 +400,9 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         Some(operator)
     }
 
-    /// Python's `in` and `not in`.
+    /// `in` and `not in`.
     fn membership(&mut self, left: Value) -> Option<Value> {
-        if !self.is(Dialect::Python) {
+        if !matches!(self.dialect, Some(Dialect::Python | Dialect::JsonPath)) {
             return Some(left);
         }
         let negative = self.is_word(0, "not") && self.is_word(1, "in");
@@ -332,9 +412,15 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if !self.eat_word("in") {
             return Some(left);
         }
-        let list = self.operand()?;
+        let list = self.added()?;
         self.odd(Rule::Python);
-        let contains = Query::Call("contains", vec![list.query, left.query]);
+        // In an object, keys are looked for.
+        let list = if self.flipped {
+            Query::Call("keys", vec![list.query])
+        } else {
+            list.query
+        };
+        let contains = Query::Call("contains", vec![list, left.query]);
         Some(Value::one(if negative { contains.not() } else { contains }))
     }
 
@@ -349,4 +435,12 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         }
         self.postfix()
     }
+}
+
+fn chosen(condition: Value, then: Value, otherwise: Value) -> Value {
+    Value::one(Query::Choice(
+        condition.query.into(),
+        then.query.into(),
+        otherwise.query.into(),
+    ))
 }

@@ -22,6 +22,9 @@ impl<'a> Parser<'_, 'a, '_> {
     pub(super) fn path_on(&mut self, mut value: Value, begin: usize) -> Option<Value> {
         loop {
             self.note_understood(&value);
+            if matches!(self.kind(0), Kind::LBracket | Kind::Flatten | Kind::Filter) {
+                value.query = value.query.opened();
+            }
             value = match self.kind(0) {
                 Kind::Dot => self.dotted(value)?,
                 Kind::LBracket => self.subscripted(value, begin)?,
@@ -35,6 +38,9 @@ impl<'a> Parser<'_, 'a, '_> {
                     let predicate = self.scoped(Scope::Fields, Self::piped)?;
                     if !self.eat(Kind::RBracket) {
                         return None;
+                    }
+                    if self.is(Dialect::JsonPath) && predicate.query.takes_for_true() {
+                        self.odd(Rule::JsonPath);
                     }
                     let of = value.of();
                     Value {
@@ -69,6 +75,9 @@ impl<'a> Parser<'_, 'a, '_> {
 
     /// `[]`: all items for jq, else a list made flat.
     pub(super) fn spread(&mut self, value: Value) -> Value {
+        if self.is(Dialect::Jq) {
+            self.odd(Rule::Jq);
+        }
         let query = if self.is(Dialect::Jq) && self.flipped {
             Query::Values(value.query.into())
         } else if self.is(Dialect::Jq) && !value.stream {
@@ -87,7 +96,7 @@ impl<'a> Parser<'_, 'a, '_> {
         self.at += 1;
         let stream = value.stream;
         let field = |name: String| Value {
-            query: Query::Field(value.query.clone().into(), name),
+            query: Query::Field(value.query.clone().opened().into(), name),
             stream,
         };
         match self.kind(0) {

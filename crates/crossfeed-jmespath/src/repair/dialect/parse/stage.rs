@@ -35,6 +35,9 @@ impl<'a> Parser<'_, 'a, '_> {
                 stream: next.stream,
             });
         }
+        if value.stream {
+            self.odd(Rule::Jq);
+        }
         let begin = self.at;
         let ends = |parser: &Self| {
             matches!(parser.kind(0), Kind::Pipe | Kind::Comma | Kind::Edge)
@@ -61,7 +64,13 @@ impl<'a> Parser<'_, 'a, '_> {
         self.at = begin;
         // A word alone is a function of jq, and this one is not known.
         let is_alone = self.kind(1).closes_operand();
-        if self.kind(0) == Kind::Word && is_alone && !(self.has_key)(self.text(0)) {
+        let word = self.text(0);
+        if self.kind(0) == Kind::Word
+            && is_alone
+            && !self.is_stage(word)
+            && !matches!(word, "true" | "false" | "null")
+            && !(self.has_key)(word)
+        {
             return None;
         }
         let next = self.scoped(Scope::Fields, Self::either)?;
@@ -114,11 +123,17 @@ impl<'a> Parser<'_, 'a, '_> {
         }
     }
 
+    /// Whether jq calls this word without parentheses; what it does not know may be a field.
+    pub(super) fn is_stage(&self, name: &str) -> bool {
+        call::STAGES.contains(&name)
+            && (!call::LOOSE_STAGES.contains(&name) || !(self.has_key)(name))
+    }
+
     /// A function of jq as a stage: `select(.id == 3)`, `length`.
     pub(super) fn function_stage(&mut self, value: &Value) -> Option<Value> {
         let name = self.text(0);
         let has_arguments = self.kind(1) == Kind::LParen;
-        if !has_arguments && (!call::STAGES.contains(&name) || (self.has_key)(name)) {
+        if !has_arguments && !self.is_stage(name) {
             return None;
         }
         self.at += 1;

@@ -5,7 +5,7 @@ use super::super::super::{
     edit::{spelled, string},
 };
 use super::super::{call, query::Query};
-use super::{Parser, Scope, Value};
+use super::{Parser, Scope, Value, chosen};
 use crate::{
     error::Dialect,
     token::{Kind, is_identifier},
@@ -40,6 +40,11 @@ impl<'a> Parser<'_, 'a, '_> {
                 is_number(text).then(|| Value::one(Query::literal(text)))
             }
             // A template of JavaScript, or no JSON.
+            Kind::Literal if text.contains("${") && !self.is_json_literal() => {
+                let content = self.tokens.content(self.at)?;
+                self.at += 1;
+                self.template(content, "${", '}')
+            }
             Kind::Literal if self.dialect.is_some() && !self.is_json_literal() => None,
             Kind::Literal => {
                 self.at += 1;
@@ -54,11 +59,21 @@ impl<'a> Parser<'_, 'a, '_> {
                 self.at += 1;
                 Some(Value::one(Query::Constant(text.to_owned())))
             }
+            Kind::Quoted if self.is(Dialect::Jq) && text.contains("\\(") => {
+                let content = self.tokens.content(self.at)?;
+                self.at += 1;
+                self.template(content, "\\(", ')')
+            }
             Kind::Raw | Kind::Quoted => {
                 let content = self.content(0)?;
+                if self.kind(0) == Kind::Quoted {
+                    // A name for JMESPath.
+                    self.odd(Rule::JsonPath);
+                }
                 self.at += 1;
                 Some(Value::one(Query::Constant(string(&content))))
             }
+            Kind::Unknown if text == "/" && self.is(Dialect::JavaScript) => self.tested(),
             Kind::LParen => {
                 self.at += 1;
                 let inner = match self.comprehension(Kind::RParen) {
@@ -89,6 +104,18 @@ impl<'a> Parser<'_, 'a, '_> {
 
     pub(super) fn word(&mut self) -> Option<Value> {
         let text = self.text(0);
+        if self.is(Dialect::Python)
+            && text == "f"
+            && matches!(self.kind(1), Kind::Raw | Kind::Quoted)
+            && self.tokens.touches_next(self.at)
+        {
+            let content = self.content(1)?;
+            self.at += 2;
+            return self.template(&content, "{", '}');
+        }
+        if self.is(Dialect::Jq) && text == "if" {
+            return self.conditional();
+        }
         let is_constant = self.dialect.is_some() || !(self.has_key)(text);
         let constant = match text {
             "true" | "false" | "null" => Some(text),
@@ -141,14 +168,32 @@ impl<'a> Parser<'_, 'a, '_> {
             self.odd(Rule::JavaScript);
             return Some(Value::one(Query::Call("length", vec![Query::Here])));
         }
-        if self.is(Dialect::Jq) && is_alone && call::STAGES.contains(&text) && !(self.has_key)(text)
-        {
+        if self.is(Dialect::Jq) && is_alone && self.is_stage(text) {
             self.at += 1;
             self.odd(Rule::Jq);
             return call::method(self, text, Value::one(Query::Here), Vec::new());
         }
         let name = self.name()?;
         Some(Value::one(Query::Field(Query::Here.into(), name)))
+    }
+
+    /// jq's `if a then b else c end`.
+    fn conditional(&mut self) -> Option<Value> {
+        self.at += 1;
+        let condition = self.piped()?;
+        let then = self.eat_word("then").then(|| self.piped())??;
+        let otherwise = if self.is_word(0, "elif") {
+            self.nested(Self::conditional)?
+        } else {
+            let otherwise = self.eat_word("else").then(|| self.piped())??;
+            if !self.eat_word("end") {
+                return None;
+            }
+            otherwise
+        };
+        self.odd(Rule::Jq);
+        let streams = condition.stream || then.stream || otherwise.stream;
+        (!streams).then(|| chosen(condition, then, otherwise))
     }
 
     /// Whether a program calls the whole value by this name.
@@ -237,16 +282,16 @@ impl<'a> Parser<'_, 'a, '_> {
                 return None;
             }
             let source = match scope.replace(variable.clone()) {
-                None => self.either()?.query,
+                None => self.any()?.query,
                 Some(outer) => {
-                    let inner = self.scoped(Scope::Variable(outer), Self::either)?;
+                    let inner = self.scoped(Scope::Variable(outer), Self::any)?;
                     Query::Flat(list.map(inner.query).into())
                 }
             };
             list = source;
             while self.eat_word("if") {
                 let variable = Scope::Variable(variable.clone());
-                list = list.filter(self.scoped(variable, Self::either)?.query);
+                list = list.filter(self.scoped(variable, Self::any)?.query);
             }
         }
         if self.scopes.is_empty() {
@@ -260,10 +305,10 @@ impl<'a> Parser<'_, 'a, '_> {
         }
         self.at = end;
         self.odd(Rule::Python);
-        Some(Value::one(if each.query == Query::Here {
-            list
-        } else {
-            list.map(each.query)
+        Some(Value::one(match each.query {
+            Query::Here if call::is_plain_path(&list) => call::copied(self, list)?,
+            Query::Here => list,
+            each => list.map(each),
         }))
     }
 
