@@ -165,10 +165,10 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let stripped = strip_prefix(text);
         self.check_length(text, stripped.unwrap_or(text))?;
-        self.check_patterns(written, text)?;
         if let Some(selection) = self.unquoted(written, text)? {
             return Ok(selection);
         }
+        self.check_patterns(written, text)?;
         let found = self.everywhere(written, text, stripped)?;
         found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
     }

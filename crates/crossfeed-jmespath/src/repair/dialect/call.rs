@@ -2,7 +2,7 @@
 
 use super::super::Rule;
 use super::{
-    parse::{Argument, Parser, Value},
+    parse::{Argument, Parser, Value, joined},
     query::{Of, Operator, Query},
 };
 use crate::{error::Dialect, function::Function, token::decode_quoted};
@@ -47,6 +47,11 @@ pub(super) fn free(
         let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
         parser.odd(Rule::FunctionName);
         return Some(Value::one(Query::Call("not_null", values?)));
+    }
+    if folded == "concat" && arguments.len() > 1 {
+        let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
+        parser.odd(Rule::FunctionName);
+        return Some(Value::one(joined(values?)));
     }
     // `max(items, score)` compares items, `max(a, b)` two numbers.
     let compares_values = parser.dialect.is_some() || parser.flipped;
@@ -405,6 +410,9 @@ pub(super) fn method(
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
+        }
+        ("has", [Argument::Value(part)]) if dialect.is_none() => {
+            Some(Query::Call("contains", vec![subject, part.query.clone()]))
         }
         ("test", [Argument::Value(pattern)]) if dialect == Some(Dialect::Jq) => {
             Some(subject.matches(pattern.query.clone()))

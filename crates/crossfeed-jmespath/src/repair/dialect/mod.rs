@@ -201,7 +201,7 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             tokens.text(at),
             "Object" | "Math" | "JSON" | "Array" | "Number"
         ) && tokens.kind(at + 1) == Kind::Dot
-            && tokens.is_call(at + 2);
+            && (tokens.is_call(at + 2) || tokens.text(at + 4) == "apply");
         let template = tokens.kind(at) == Kind::Literal
             && tokens.text(at).contains("${")
             && tokens

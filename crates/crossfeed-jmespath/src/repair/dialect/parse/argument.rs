@@ -94,6 +94,18 @@ impl<'a> Parser<'_, 'a, '_> {
         if self.kind(0) != Kind::LParen {
             return None;
         }
+        // `([key, value]) => …`
+        let is_pair = self.kind(1) == Kind::LBracket
+            && self.is_identifier(2)
+            && self.kind(3) == Kind::Comma
+            && self.is_identifier(4)
+            && [self.kind(5), self.kind(6)] == [Kind::RBracket, Kind::RParen]
+            && self.is_arrow(7);
+        if is_pair {
+            let pair = Scope::Pair(self.text(2).to_owned(), self.text(4).to_owned());
+            self.at += 9;
+            return Some(self.body(pair));
+        }
         if self.is_identifier(1) && self.kind(2) == Kind::RParen && self.is_arrow(3) {
             let variable = self.text(1).to_owned();
             self.at += 5;
@@ -121,7 +133,9 @@ impl<'a> Parser<'_, 'a, '_> {
             return None;
         }
         let mut ahead = 2;
+        let mut names = Vec::new();
         while self.is_identifier(ahead) {
+            names.push(self.text(ahead).to_owned());
             ahead += 1;
             if self.kind(ahead) == Kind::Comma {
                 ahead += 1;
@@ -134,16 +148,26 @@ impl<'a> Parser<'_, 'a, '_> {
             return None;
         }
         self.at += ahead + 4;
-        Some(self.body(Scope::Fields))
+        Some(self.body(Scope::Names(names)))
     }
 
     pub(super) fn body(&mut self, scope: Scope) -> Option<Argument> {
-        // A brace begins statements.
-        if self.kind(0) == Kind::LBrace && !self.is(Dialect::Python) {
-            return None;
+        // A brace begins statements, of which one is read.
+        let is_block = self.kind(0) == Kind::LBrace && !self.is(Dialect::Python);
+        if is_block {
+            if !self.is_word(1, "return") {
+                return None;
+            }
+            self.at += 2;
         }
         let falls = self.eat_minus();
         let body = self.scoped(scope, Self::either)?;
+        if is_block {
+            self.at += usize::from(self.text(0) == ";");
+            if !self.eat(Kind::RBrace) {
+                return None;
+            }
+        }
         self.odd(Rule::JavaScript);
         Some(ordered(body, falls, |body| Argument::Lambda(body.query)))
     }

@@ -9,6 +9,8 @@ mod stage;
 mod text;
 mod value;
 
+pub(super) use self::text::joined;
+
 use super::super::{Rule, edit::string};
 use super::query::{Of, Operator, Query};
 use crate::error::Dialect;
@@ -24,6 +26,10 @@ enum Scope {
     Fields,
     /// The item, if it is this name; else nothing that a selector can reach.
     Variable(String),
+    /// Members of the item, if it is one of these names.
+    Names(Vec<String>),
+    /// The key and the value of a member of an object.
+    Pair(String, String),
 }
 
 /// What a part of the expression gives.

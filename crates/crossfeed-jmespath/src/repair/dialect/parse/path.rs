@@ -68,6 +68,11 @@ impl<'a> Parser<'_, 'a, '_> {
                     self.odd(Rule::Jq);
                     value
                 }
+                Kind::Tilde if self.is(Dialect::JsonPath) && !value.stream => {
+                    self.at += 1;
+                    self.odd(Rule::JsonPath);
+                    Value::one(Query::Call("keys", vec![value.query]))
+                }
                 _ => return Some(value),
             };
         }
@@ -146,13 +151,13 @@ impl<'a> Parser<'_, 'a, '_> {
 
     /// Whether the word here is the property that counts items, at the end of a path.
     pub(super) fn is_length(&self) -> bool {
-        self.text(0) == "length"
+        matches!(self.text(0), "length" | "size" | "count")
             && !matches!(
                 self.kind(1),
                 Kind::Dot | Kind::LBracket | Kind::Filter | Kind::Flatten
             )
             && !matches!(self.dialect, Some(Dialect::Jq | Dialect::Python))
-            && !(self.has_key)("length")
+            && !(self.has_key)(self.text(0))
     }
 
     /// A name as JMESPath spells it. As long as the dialect is not known, it stays as it is written, for the other
@@ -197,6 +202,14 @@ impl<'a> Parser<'_, 'a, '_> {
                 let at = self.text(1).parse().ok()?;
                 self.at += 3;
                 Some(self.indexed(value, at))
+            }
+            (Kind::Star, Kind::RBracket) if self.is(Dialect::JsonPath) && self.flipped => {
+                self.at += 3;
+                self.odd(Rule::JsonPath);
+                Some(Value {
+                    query: Query::Values(value.query.into()),
+                    stream: true,
+                })
             }
             (Kind::Star, Kind::RBracket) => {
                 self.at += 3;

@@ -2,7 +2,7 @@
 
 use super::super::super::Rule;
 use super::super::{call, query::Query};
-use super::{Parser, Scope, Value};
+use super::{Argument, Parser, Scope, Value};
 use crate::{error::Dialect, token::Kind};
 
 impl<'a> Parser<'_, 'a, '_> {
@@ -102,6 +102,11 @@ impl<'a> Parser<'_, 'a, '_> {
             return None;
         }
         self.odd(Rule::MethodCall);
+        let mut arguments = arguments;
+        // `items | count(@)`
+        if matches!(arguments.first(), Some(Argument::Value(value)) if value.query == Query::Here) {
+            arguments.remove(0);
+        }
         let found = call::method(self, name, Value::one(value.query.clone()), arguments);
         Some(found.and_then(|found| self.path_on(found, begin)))
     }

@@ -165,7 +165,7 @@ fn is_text(query: &Query) -> bool {
 }
 
 /// Parts one after another; with the same text between all, that as the glue.
-fn joined(parts: Vec<Query>) -> Query {
+pub(in super::super) fn joined(parts: Vec<Query>) -> Query {
     let glue = parts
         .get(1)
         .filter(|glue| is_text(glue) && matches!(glue, Query::Constant(_)));

@@ -152,11 +152,34 @@ impl<'a> Parser<'_, 'a, '_> {
             self.odd(Rule::JavaScript);
             return call::free(self, name, arguments);
         }
-        if let Some(Scope::Variable(variable)) = self.scopes.last() {
-            if variable != text {
-                return None;
+        // `Math.max.apply(null, list)`
+        if text == "Math" && self.text(4) == "apply" && self.tokens.is_call(self.at + 4) {
+            let name = self.text(2);
+            self.at += 5;
+            let arguments = self.arguments()?;
+            self.odd(Rule::JavaScript);
+            return call::free(self, name, arguments.into_iter().skip(1).collect());
+        }
+        let named = match self.scopes.last() {
+            Some(Scope::Variable(variable)) => Some((variable == text).then_some(Query::Here)),
+            Some(Scope::Names(names)) => {
+                let is_known = names.iter().any(|name| name == text);
+                Some(is_known.then(|| Query::Here.field(text)))
             }
+            Some(Scope::Pair(key, value)) => Some(match text {
+                _ if text == key => Some(Query::Here.field("key")),
+                _ if text == value => Some(Query::Here.field("value")),
+                _ => None,
+            }),
+            Some(Scope::Fields) | None => None,
+        };
+        if let Some(named) = named {
             self.at += 1;
+            return named.map(Value::one);
+        }
+        if self.is_called_text() {
+            self.at += 1;
+            self.odd(Rule::MethodCall);
             return Some(Value::one(Query::Here));
         }
         if self.is_root_word(text) {
@@ -175,6 +198,19 @@ impl<'a> Parser<'_, 'a, '_> {
         }
         let name = self.name()?;
         Some(Value::one(Query::Field(Query::Here.into(), name)))
+    }
+
+    /// `text.splitlines()`: a method of texts on what is no member of the value.
+    fn is_called_text(&self) -> bool {
+        let text = self.text(0);
+        matches!(
+            text,
+            "text" | "content" | "stdout" | "output" | "body" | "log" | "result" | "response" | "s"
+        ) && self.scopes.is_empty()
+            && !(self.has_key)(text)
+            && self.kind(1) == Kind::Dot
+            && self.tokens.is_call(self.at + 2)
+            && matches!(self.text(2), "split" | "splitlines" | "lines")
     }
 
     /// jq's `if a then b else c end`.
@@ -332,7 +368,12 @@ impl<'a> Parser<'_, 'a, '_> {
                 self.piped()?
             } else {
                 // `{name}` names a member of the item.
-                if is_raw || matches!(self.scopes.last(), Some(Scope::Variable(_))) {
+                let is_member = match self.scopes.last() {
+                    Some(Scope::Variable(_) | Scope::Pair(..)) => false,
+                    Some(Scope::Names(names)) => names.contains(&name),
+                    Some(Scope::Fields) | None => true,
+                };
+                if is_raw || !is_member {
                     return None;
                 }
                 self.at += 1;
