@@ -71,6 +71,7 @@ impl SelectOptions {
     /// still be repaired.
     pub(crate) fn refuses(&self, selector: &str) -> bool {
         let text = selector.trim();
+        let text = quoted::in_template(text).unwrap_or(text);
         let read = strip_prefix(text).unwrap_or(text);
         text.is_empty()
             || read.chars().count() > self.max_chars

@@ -23,7 +23,8 @@ impl<'a> Selector<'a, '_> {
         let stripped = strip_prefix(inside);
         let is_admitted = |text: &str| !text.is_empty() && self.options.admits(text);
         // A text in quotes within would be read again and again.
-        if !is_admitted(stripped.unwrap_or(inside)) || inside.starts_with(QUOTES) {
+        let is_again = template.is_none() && inside.starts_with(QUOTES);
+        if !is_admitted(stripped.unwrap_or(inside)) || is_again {
             return Ok(None);
         }
         if text.starts_with('"') {
@@ -81,7 +82,7 @@ impl<'a> Selector<'a, '_> {
 }
 
 /// The selector in `${…}` round the whole, which no template engine expands any more.
-fn in_template(text: &str) -> Option<&str> {
+pub(super) fn in_template(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("${")?.strip_suffix('}')?;
     (!inside.contains("${")).then_some(inside)
 }

@@ -72,6 +72,8 @@ pub enum Rule {
     XPath,
     /// A call of lodash: `_.map(items, 'url')` is `items[*].url`.
     Lodash,
+    /// A statement of SQL: `SELECT url FROM items` is `items[*].url`.
+    Sql,
     /// A function under another name: `len(items)` is `length(items)`.
     FunctionName,
     /// An expression for each item begins with `&`: `sort_by(items, score)` is `sort_by(items, &score)`.

@@ -306,7 +306,10 @@ pub(super) fn wrapping(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<Str
 fn fenced(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     let (first, rest) = inside.split_once('\n').unwrap_or(("", inside));
-    let is_language = first.trim().bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_language = first
+        .trim()
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric());
     let inside = if is_language { rest } else { inside }.trim();
     (!inside.is_empty() && !inside.contains("```")).then_some(inside)
 }
@@ -361,7 +364,8 @@ fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
         index += 1;
     }
     // A subscript that is not closed may lack more than its bracket, and so may a filter without a condition.
-    let has_condition = (first..end).any(|at| tokens.kind(at).is_comparator() || tokens.is_call(at));
+    let has_condition =
+        (first..end).any(|at| tokens.kind(at).is_comparator() || tokens.is_call(at));
     let is_whole = end > first && has_condition && back(end, 1).ends_operand();
     let is_cut = open.iter().any(|kind| match kind {
         Kind::LParen | Kind::LBrace => false,
@@ -387,9 +391,7 @@ fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
 fn without_words(tokens: &Tokens<'_>, end: usize) -> usize {
     let is_arrow = |at: usize| {
         matches!(tokens.text(at), "→" | "⇒")
-            || tokens.text(at) == "-"
-                && tokens.kind(at + 1) == Kind::Gt
-                && tokens.touches_next(at)
+            || tokens.text(at) == "-" && tokens.kind(at + 1) == Kind::Gt && tokens.touches_next(at)
     };
     if let Some(arrow) = (1..end).find(|at| is_arrow(*at)) {
         return arrow;

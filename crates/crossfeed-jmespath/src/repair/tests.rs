@@ -333,7 +333,7 @@ fn literals_that_are_words() {
 fn jsonpath() {
     check("$.items[0].name", &["items[0].name"]);
     check("$[0].name", &["[0].name"]);
-    check("$[*].name", &["[*].name"]);
+    check("$[*].name", &["[*].name", "*.name"]);
     check("$[?kind == 'x']", &["[?kind == 'x']"]);
     check("$", &["@"]);
     check("$.", &["@"]);
@@ -381,7 +381,10 @@ fn jq() {
 #[test]
 fn jq_pipes_over_a_list() {
     check(".items[] | .name", &["items[*].name", "items.*.name"]);
-    check("$.items[*]|.a|.b", &["items[*]|a|b", "items[*].a.b"]);
+    check(
+        "$.items[*]|.a|.b",
+        &["items[*]|a|b", "items.* | a | b", "items[*].a.b"],
+    );
     check(
         ".items[] | .tags[0]",
         &["items[*].tags[0]", "items.*.tags[0]"],

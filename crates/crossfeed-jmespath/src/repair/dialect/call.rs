@@ -2,6 +2,7 @@
 
 use super::super::Rule;
 use super::{
+    entries::ENTRIES,
     parse::{Argument, Parser, Value, joined},
     query::{Of, Operator, Query},
 };
@@ -11,10 +12,36 @@ use crate::{error::Dialect, function::Function, token::decode_quoted};
 pub(super) const LOOSE_STAGES: [&str; 6] = ["sum", "avg", "count", "len", "size", "average"];
 
 /// What jq calls without parentheses.
-pub(super) const STAGES: [&str; 28] = [
-    "sum", "avg", "count", "len", "size", "average", "length", "first", "last", "keys", "values",
-    "add", "sort", "reverse", "min", "max", "flatten", "not", "tostring", "tonumber", "fromjson",
-    "type", "any", "all", "floor", "abs", "ceil", "tojson",
+pub(super) const STAGES: [&str; 29] = [
+    "sum",
+    "avg",
+    "count",
+    "len",
+    "size",
+    "average",
+    "length",
+    "first",
+    "last",
+    "keys",
+    "values",
+    "add",
+    "sort",
+    "reverse",
+    "min",
+    "max",
+    "flatten",
+    "not",
+    "tostring",
+    "tonumber",
+    "fromjson",
+    "type",
+    "any",
+    "all",
+    "floor",
+    "abs",
+    "ceil",
+    "tojson",
+    "to_entries",
 ];
 
 /// A name without its case and underscores.
@@ -163,6 +190,8 @@ fn own(
                 values.swap(0, 1);
                 parser.odd(Rule::ArgumentOrder);
             }
+            // In a stage of jq, both are on its value.
+            None if parser.is(Dialect::Jq) && parser.is_inner() => return None,
             None => {
                 // `map(items, 'url')`: a string names the field.
                 let text = [first, second]
@@ -178,6 +207,17 @@ fn own(
                 parser.odd(Rule::MissingAmpersand);
             }
         }
+    }
+    if function == Function::Match
+        && parser.is(Dialect::JsonPath)
+        && let [text, pattern] = values.as_slice()
+    {
+        // The whole text must match.
+        parser.odd(Rule::JsonPath);
+        let whole = Query::text(&format!("\\A(?:{})\\z", text_of(pattern)?));
+        let exact = Query::Call("match", vec![text.repeated()?, whole]);
+        let plain = Query::Call("match", values);
+        return Some(Query::Exactly(plain.into(), exact.into()));
     }
     if function == Function::Join
         && let [first, second] = values.as_slice()
@@ -363,6 +403,33 @@ pub(super) fn method(
             }
         }
         ("flatmap", [one]) => Some(Query::Flat(subject.map(each(one)?).into())),
+        // LINQ's gives what the function does.
+        ("select", [Argument::Lambda(each)]) if dialect == Some(Dialect::JavaScript) => {
+            match (name == "Select", each.takes_for_true()) {
+                (true, _) => Some(subject.map(each.clone())),
+                (false, true) => None,
+                (false, false) => Some(subject.filter(each.clone())),
+            }
+        }
+        ("count", [one @ Argument::Lambda(_)]) => {
+            Some(Query::Call("length", vec![subject.filter(each(one)?)]))
+        }
+        ("firstordefault" | "first" | "single", [one @ Argument::Lambda(_)]) => {
+            Some(subject.filter(each(one)?).index(0))
+        }
+        ("firstordefault" | "single", []) => Some(subject.index(0)),
+        ("lastordefault" | "last", [one @ Argument::Lambda(_)]) => {
+            Some(subject.filter(each(one)?).index(-1))
+        }
+        ("orderbydescending" | "sortbydesc", [one]) => {
+            let by = Argument::Order {
+                by: each(one)?,
+                descending: true,
+                locale: false,
+            };
+            sorted(subject, &[by], &each)
+        }
+        ("tolist", []) => Some(subject),
         ("filter" | "select" | "where" | "findall", [one]) => Some(subject.filter(each(one)?)),
         ("reject", [one]) => Some(subject.filter(each(one)?.not())),
         ("find" | "detect", [one]) => Some(subject.filter(each(one)?).index(0)),
@@ -413,6 +480,9 @@ pub(super) fn method(
         }
         ("has", [Argument::Value(part)]) if dialect.is_none() => {
             Some(Query::Call("contains", vec![subject, part.query.clone()]))
+        }
+        ("search", [Argument::Value(pattern)]) if dialect == Some(Dialect::JsonPath) => {
+            Some(subject.matches(pattern.query.clone()))
         }
         ("test", [Argument::Value(pattern)]) if dialect == Some(Dialect::Jq) => {
             Some(subject.matches(pattern.query.clone()))
@@ -504,6 +574,8 @@ pub(super) fn method(
         }
         ("keys" | "keysunsorted", []) => one("keys", subject),
         // jq's is for values that are not null.
+        ("toentries" | "entries" | "topairs", []) => one(ENTRIES, subject),
+        ("items", []) if dialect == Some(Dialect::Python) => one(ENTRIES, subject),
         ("values", []) if dialect != Some(Dialect::Jq) || !parser.begins_with_dot() => {
             one("values", subject)
         }
@@ -620,6 +692,13 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
         Argument::Value(value) => match (&value.query, dialect) {
             (Query::Reference(each), _) => Some((**each).clone()),
             (Query::Constant(_), Some(Dialect::Lodash) | None) => named(text_of(&value.query)?),
+            (Query::List(parts), Some(Dialect::Lodash)) => match parts.as_slice() {
+                [name] => named(text_of(name)?),
+                [name, wanted @ Query::Constant(_)] => {
+                    Some(named(text_of(name)?)?.compare("==", wanted.clone()))
+                }
+                _ => None,
+            },
             (Query::Hash(members), Some(Dialect::Lodash | Dialect::JavaScript) | None) => {
                 let is_constant =
                     |(_, wanted): &(String, Query)| matches!(wanted, Query::Constant(_));
@@ -639,6 +718,16 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
             {
                 Some(Query::Here)
             }
+            (Query::Field(base, name), Some(Dialect::JavaScript) | None)
+                if **base == Query::Here && matches!(name.as_str(), "Number" | "String") =>
+            {
+                let function = if name == "Number" {
+                    "to_number"
+                } else {
+                    "to_string"
+                };
+                Some(Query::Call(function, vec![Query::Here]))
+            }
             (_, Some(Dialect::Jq) | None) if !value.stream || dialect.is_none() => {
                 Some(value.query.clone())
             }
@@ -653,15 +742,17 @@ fn sorted(
     arguments: &[Argument],
     each: &dyn Fn(&Argument) -> Option<Query>,
 ) -> Option<Query> {
-    let (mut by, mut descending) = (None, false);
+    let (mut by, mut descending, mut is_locale) = (None, false, false);
     for argument in arguments {
         match argument {
             Argument::Order {
                 by: key,
                 descending: falls,
+                locale,
             } => {
                 by = Some(key.clone());
                 descending = *falls;
+                is_locale = *locale;
             }
             Argument::Named(name, value) => match (name.as_str(), &**value) {
                 (
@@ -669,6 +760,7 @@ fn sorted(
                     Argument::Order {
                         by: key,
                         descending: true,
+                        ..
                     },
                 ) => {
                     by = Some(key.clone());
@@ -681,7 +773,7 @@ fn sorted(
                 },
                 _ => return None,
             },
-            Argument::Value(value) if by.is_some() => match text_of(&value.query)? {
+            Argument::Value(value) if by.is_some() => match text_of(only(&value.query))? {
                 "desc" => descending = true,
                 "asc" => {}
                 _ => return None,
@@ -690,6 +782,10 @@ fn sorted(
         }
     }
     let reversed = |list: Query| Query::Call("reverse", vec![list]);
+    let others = match &by {
+        Some(by) if is_locale => Some(sorted_otherwise(&subject, by)?),
+        _ => None,
+    };
     // Items that are equal stay in their order.
     let subject = if descending {
         reversed(subject)
@@ -700,7 +796,32 @@ fn sorted(
         Some(by) => Query::Call("sort_by", vec![subject, Query::Reference(by.into())]),
         None => Query::Call("sort", vec![subject]),
     };
-    Some(if descending { reversed(list) } else { list })
+    let list = if descending { reversed(list) } else { list };
+    match others {
+        Some(others) => list.unless(others),
+        None => Some(list),
+    }
+}
+
+/// Whether people sort the texts of a list in another order than their letters have as numbers: some are not of small
+/// letters and figures, and some not of a capital and small letters.
+fn sorted_otherwise(list: &Query, by: &Query) -> Option<Query> {
+    let others = |pattern: &str| {
+        let text = by.repeated()?;
+        let found = Query::Call("match", vec![text, Query::text(pattern)]);
+        let others = list.repeated()?.filter(found.not());
+        Some(Query::Call("length", vec![others]).compare(">", Query::literal("0")))
+    };
+    let (small, capital) = (others("\\A[a-z0-9]*\\z")?, others("\\A[A-Z][a-z]*\\z")?);
+    Some(Query::Binary(Operator::And, small.into(), capital.into()))
+}
+
+/// The one element of a list, or a value itself.
+fn only(query: &Query) -> &Query {
+    match query {
+        Query::List(items) if items.len() == 1 => items.first().unwrap_or(query),
+        other => other,
+    }
 }
 
 /// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.

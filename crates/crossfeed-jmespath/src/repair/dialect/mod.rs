@@ -11,6 +11,7 @@
 //! - Nesting, the number of tokens and the work on them are bounded.
 
 mod call;
+mod entries;
 mod exact;
 mod parse;
 mod query;
@@ -25,7 +26,7 @@ use crate::token::{Kind, Tokens};
 
 impl Dialect {
     /// The rule that reads it.
-    fn rule(self) -> Rule {
+    pub(super) fn rule(self) -> Rule {
         match self {
             Self::Jq => Rule::Jq,
             Self::JsonPath => Rule::JsonPath,
@@ -33,6 +34,7 @@ impl Dialect {
             Self::Python => Rule::Python,
             Self::XPath => Rule::XPath,
             Self::Lodash => Rule::Lodash,
+            Self::Sql => Rule::Sql,
         }
     }
 }
@@ -70,6 +72,7 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
+        .and_then(entries::resolved)
         .filter(|query| *query != Query::Here)
         .map(|query| query.to_jmespath(false));
     Some(found)
@@ -145,7 +148,9 @@ pub(super) fn is_foreign(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) ->
     let is_path = if is_read {
         parser.rule.is_none()
     } else {
-        dialect == Dialect::JsonPath
+        // Within a filter, `$` is the whole and `@` the item.
+        let has = |kind| (1..tokens.len()).any(|at| tokens.kind(at) == kind);
+        dialect == Dialect::JsonPath && !(has(Kind::Dollar) && has(Kind::At))
     };
     let is_mixed = parser.collects && dialect != Dialect::JsonPath;
     !(is_path || is_mixed)
@@ -164,6 +169,12 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             && tokens.kind(at + 1) == Kind::Gt
             && tokens.touches_next(at)
     };
+    let keyword = |at: usize, word: &str| {
+        tokens.kind(at) == Kind::Word && tokens.text(at).eq_ignore_ascii_case(word)
+    };
+    if keyword(0, "select") && !tokens.is_call(0) && found(&|at| at > 1 && keyword(at, "from")) {
+        return Some(Dialect::Sql);
+    }
     if word(0, "_") && tokens.kind(1) == Kind::Dot {
         return Some(Dialect::Lodash);
     }
@@ -174,6 +185,7 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
     let is_python = |at: usize| {
         word(at, "lambda") && tokens.kind(at + 1) == Kind::Word
             || word(at, "for") && (word(at + 2, "in") || word(at + 4, "in"))
+            || at == 0 && word(at, "not") && tokens.kind(1).begins_operand()
             || calls(at, &["sorted", "next", "reversed", "tuple"])
             || word(at, "f")
                 && matches!(tokens.kind(at + 1), Kind::Raw | Kind::Quoted)
@@ -191,6 +203,7 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
     if !is_path && found(&is_python) {
         return Some(Dialect::Python);
     }
+    let has_colon = found(&|at| tokens.kind(at) == Kind::Colon);
     let is_script = |at: usize| {
         let chained = tokens.text(at) == "?" && tokens.kind(at + 1) == Kind::Dot;
         let spread = tokens.kind(at) == Kind::DotDot && tokens.kind(at + 1) == Kind::Dot;
@@ -210,7 +223,14 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
         let pattern = tokens.text(at) == "/"
             && tokens.kind(at + 1) == Kind::Dot
             && tokens.text(at + 2) == "test";
-        chained && tokens.touches_next(at) || spread || strict || object || template || pattern
+        let choice = tokens.text(at) == "?" && tokens.kind(at + 1).begins_operand() && has_colon;
+        chained && tokens.touches_next(at)
+            || spread
+            || strict
+            || object
+            || template
+            || pattern
+            || choice
     };
     if found(&is_script) {
         return Some(Dialect::JavaScript);

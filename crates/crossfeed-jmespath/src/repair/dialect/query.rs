@@ -111,9 +111,18 @@ impl Query {
 
     /// How many parts it has.
     fn size(&self) -> usize {
-        let sum = |parts: &[Self]| parts.iter().map(Self::size).sum();
-        let inner = match self {
-            Self::Here | Self::Constant(_) => 0,
+        1 + self.parts().into_iter().map(Self::size).sum::<usize>()
+    }
+
+    /// Whether a part of it, or itself, is such.
+    pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        is(self) || self.parts().into_iter().any(|part| part.any(is))
+    }
+
+    /// What it is made of.
+    fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Here | Self::Constant(_) => Vec::new(),
             Self::Field(a, _)
             | Self::Index(a, ..)
             | Self::Slice(a, ..)
@@ -121,17 +130,16 @@ impl Query {
             | Self::Values(a)
             | Self::Flat(a)
             | Self::Reference(a)
-            | Self::Not(a) => a.size(),
+            | Self::Not(a) => vec![a],
             Self::Filter(a, b, _)
             | Self::Sub(a, b)
             | Self::Pipe(a, b)
             | Self::Binary(_, a, b)
-            | Self::Exactly(a, b) => a.size() + b.size(),
-            Self::Choice(a, b, c) => a.size() + b.size() + c.size(),
-            Self::Call(_, parts) | Self::List(parts) => sum(parts),
-            Self::Hash(members) => members.iter().map(|(_, value)| value.size()).sum(),
-        };
-        1 + inner
+            | Self::Exactly(a, b) => vec![a, b],
+            Self::Choice(a, b, c) => vec![a, b, c],
+            Self::Call(_, parts) | Self::List(parts) => parts.iter().collect(),
+            Self::Hash(members) => members.iter().map(|(_, value)| value).collect(),
+        }
     }
 
     /// Where this is true, itself; else another one.
@@ -145,6 +153,17 @@ impl Query {
 
     pub(super) fn not(self) -> Self {
         Self::Not(self.into())
+    }
+
+    /// What a program means by the negation: of a number, that it is 0.
+    pub(super) fn negated(self) -> Self {
+        match self {
+            Self::Call("length", _) => self.compare("==", Self::literal("0")),
+            Self::Exactly(counted, _) if matches!(*counted, Self::Call("length", _)) => {
+                counted.negated()
+            }
+            other => other.not(),
+        }
     }
 
     pub(super) fn compare(self, operator: &'static str, other: Self) -> Self {

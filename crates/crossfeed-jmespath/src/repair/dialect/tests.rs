@@ -121,7 +121,7 @@ fn jq() {
         (".items | map(.name | length)", "items[*].length(name)"),
         (".items[] | [.a, .b]", "items[*].[a, b]"),
         (".items[] | length", "items[*].length(@)"),
-        (".items | .[2:5]", "items | [2:5]"),
+        (".items | .[2:5]", "items[2:5]"),
         (".items | reverse | .[0]", "reverse(items)[0]"),
         (
             ".items | map({n: .name, c: (.tags | length)})",
@@ -329,13 +329,31 @@ fn javascript() {
         ("items.map(x => x.a + x.b)", "items[*].sum([a, b])"),
         ("items.map(x => x.a * x.b)", ""),
         ("items.map(x => x)", "items[*]"),
+        (
+            "items.Where(x => x.a > 1).Select(x => x.url).First()",
+            "items[?a > `1`].url | [0]",
+        ),
+        ("items.select(x => x.url)", ""),
+        (
+            "items.FirstOrDefault(x => x.id == 3).url",
+            "items[?id == `3`] | [0].url",
+        ),
         ("items.map(x => { return x.url; })", "items[*].url"),
         ("items.map(x => { return {u: x.url} })", "items[*].{u: url}"),
         ("items.map(x => { const y = x.url; return y })", ""),
         ("items.map(({url}) => url + base)", ""),
-        ("Math.max.apply(null, items.map(x => x.n))", "max(items[*].n)"),
-        ("items.filter(x => /^a\\/b/i.test(x.name)).map(x => x.id)", "items[?match(name, '(?i)^a/b')].id"),
-        ("items.map(x => x.a ? x.b : x.c)", "map(&(a && [b] || [c])[0], items)"),
+        (
+            "Math.max.apply(null, items.map(x => x.n))",
+            "max(items[*].n)",
+        ),
+        (
+            "items.filter(x => /^a\\/b/i.test(x.name)).map(x => x.id)",
+            "items[?match(name, '(?i)^a/b')].id",
+        ),
+        (
+            "items.map(x => x.a ? x.b : x.c)",
+            "map(&(a && [b] || [c])[0], items)",
+        ),
         ("items.map(x => `${x.url}`)", "items[*].join('', [url])"),
         ("map(x => x.url)", "[*].url"),
         (
@@ -391,20 +409,38 @@ fn functions_and_methods() {
         ("text.splitlines()[0]", "lines(@)[0]"),
         ("a + ' ' + b", "join(' ', [a, b])"),
         ("concat(a, ' ', b)", "join(' ', [a, b])"),
-        ("items[?has(name, 'x')].id", "items[?contains(name, 'x')].id"),
+        (
+            "items[?has(name, 'x')].id",
+            "items[?contains(name, 'x')].id",
+        ),
         ("items[*]{n: name, u: url}", "items[*].{n: name, u: url}"),
         ("items[*].url.", "items[*].url"),
         ("items[0].url (string)", "items[0].url"),
         ("items[0].url → string", "items[0].url"),
         ("items[0].url -> string", "items[0].url"),
         ("```\nitems[0].url\n```", "items[0].url"),
-        ("```jmespath\nitems[?a == \"x\"].url\n```", "items[?a == 'x'].url"),
+        (
+            "```jmespath\nitems[?a == \"x\"].url\n```",
+            "items[?a == 'x'].url",
+        ),
         ("[security == `false`].name", "[?security == `false`].name"),
-        ("items[contains(name, 'x')].url", "items[?contains(name, 'x')].url"),
+        (
+            "items[contains(name, 'x')].url",
+            "items[?contains(name, 'x')].url",
+        ),
         ("lines(@)[?contains(@, 'x')", "lines(@)[?contains(@, 'x')]"),
-        ("items[?a.b like '%x%'].url", "items[?contains(a.b, 'x')].url"),
-        ("items[?a LIKE 'x%' and b].url", "items[?starts_with(a, 'x') && b].url"),
-        ("items[?name contains 'x'].url", "items[?contains(name, 'x')].url"),
+        (
+            "items[?a.b like '%x%'].url",
+            "items[?contains(a.b, 'x')].url",
+        ),
+        (
+            "items[?a LIKE 'x%' and b].url",
+            "items[?starts_with(a, 'x') && b].url",
+        ),
+        (
+            "items[?name contains 'x'].url",
+            "items[?contains(name, 'x')].url",
+        ),
         ("items[?a like 'x_y%'].url", ""),
         ("items.-1.url", "items[-1].url"),
         ("split(\"\\n\") | length", "length(lines(@))"),
@@ -653,6 +689,63 @@ fn slashes() {
 }
 
 #[test]
+fn sql() {
+    check_all(&[
+        ("SELECT url FROM items", "items[*].url"),
+        ("select * from data.items;", "data.items"),
+        (
+            "SELECT url FROM items WHERE score > 0.5 AND kind = 'a'",
+            "items[?score > `0.5` && kind == 'a'].url",
+        ),
+        (
+            "SELECT id, name AS n FROM items WHERE kind IN ('a', 'b') OR x IS NOT NULL",
+            "items[?contains(['a', 'b'], kind) || x != `null`].{id: id, n: name}",
+        ),
+        (
+            "SELECT url FROM items ORDER BY score DESC LIMIT 3",
+            "reverse(sort_by(reverse(items), &score))[:3].url",
+        ),
+        (
+            "SELECT COUNT(*) FROM items WHERE ok",
+            "length(items[?ok == `true`])",
+        ),
+        ("SELECT MAX(score) FROM items", "max(items[*].score)"),
+        (
+            "SELECT a FROM b WHERE c LIKE '%x%'",
+            "b[?contains(c, 'x')].a",
+        ),
+        ("SELECT a FROM b WHERE c <> 'x'", "b[?c != 'x'].a"),
+        ("SELECT a FROM b GROUP BY c", ""),
+        ("SELECT DISTINCT a FROM b", ""),
+        ("select(from)", "[?from]"),
+    ]);
+}
+
+#[test]
+fn pairs() {
+    check_all(&[
+        (".a | to_entries | map(.value.name)", "values(a)[*].name"),
+        (".a | to_entries[] | .key", "keys(a)"),
+        (
+            ".a | to_entries | map(select(.value.n > 1) | .value.id)",
+            "values(a)[?n > `1`].id",
+        ),
+        (".a | to_entries | map(select(.value.n > 1) | .key)", ""),
+        (".a | to_entries | length", "length(a)"),
+        (
+            "Object.entries(a).map(([k, v]) => v.name)",
+            "values(a)[*].name",
+        ),
+        ("Object.entries(a).map(([k, v]) => k)", "keys(a)"),
+        ("Object.entries(a).map(e => e[1].name)", "values(a)[*].name"),
+        ("Object.entries(a).map(([k, v]) => ({k, v}))", ""),
+        ("[v['name'] for k, v in a.items()]", "values(a)[*].name"),
+        ("[k for k, v in a.items()]", "keys(a)"),
+        ("[k for k, v in a.items() if v > 1]", ""),
+    ]);
+}
+
+#[test]
 fn lodash() {
     check_all(&[
         ("_.get(x, 'items[0].url')", "items[0].url"),
@@ -669,7 +762,11 @@ fn lodash() {
             "items[?id == `3`].url",
         ),
         ("_.sortBy(items, 'score')", "sort_by(items, &score)"),
-        ("_.orderBy(items, ['score'], ['desc'])", ""),
+        (
+            "_.orderBy(items, ['score'], ['desc'])",
+            "reverse(sort_by(reverse(items), &score))",
+        ),
+        ("_.filter(items, ['kind', 'a'])", "items[?kind == 'a']"),
     ]);
 }
 

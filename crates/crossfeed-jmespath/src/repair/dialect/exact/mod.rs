@@ -50,7 +50,7 @@ impl Exact {
     /// What is true where the query is, for the dialect.
     fn condition(&mut self, query: &Query) -> Option<Query> {
         Some(match query {
-            Query::Not(inner) => self.condition(inner)?.not(),
+            Query::Not(inner) => negated(self.condition(inner)?),
             Query::Binary(operator @ (Operator::And | Operator::Or), left, right) => {
                 let (left, right) = (self.condition(left)?, self.condition(right)?);
                 Query::Binary(*operator, left.into(), right.into())
@@ -101,6 +101,14 @@ impl Exact {
                 let predicate = self.condition(predicate)?;
                 Query::Filter(self.value(base)?.into(), predicate.into(), *of)
             }
+            // A function is called on nulls, too.
+            Query::Sub(base, each)
+                if self.keeps_nulls
+                    && matches!(**each, Query::Call(..))
+                    && mapped(base).is_some_and(|(_, each)| each != Query::Here) =>
+            {
+                self.whole(query)?
+            }
             Query::Sub(base, each) => {
                 Query::Sub(self.value(base)?.into(), self.value(each)?.into())
             }
@@ -113,7 +121,7 @@ impl Exact {
             }
             Query::Call(name, arguments) => self.call(name, arguments)?,
             Query::Reference(each) => Query::Reference(self.value(each)?.into()),
-            Query::Not(inner) => self.condition(inner)?.not(),
+            Query::Not(inner) => negated(self.condition(inner)?),
             Query::Binary(operator @ Operator::Comparison(_), left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 Query::Binary(*operator, left.into(), right.into())
@@ -204,6 +212,13 @@ impl Exact {
             }
             None => self.value(query),
         }
+    }
+}
+
+fn negated(condition: Query) -> Query {
+    match condition {
+        Query::Not(inner) if inner.is_condition() => *inner,
+        other => other.not(),
     }
 }
 

@@ -193,3 +193,65 @@ fn of_equals_the_dialect_takes_one() {
         ],
     );
 }
+
+#[test]
+fn what_was_read_as_something_else() {
+    check(
+        &json!({"items": [{"n": 1, "name": "abcd", "tags": ["x"]}, {"n": 5, "name": "a", "tags": [], "meta": {"length": 9}}, {"n": 2, "name": "ab"}],
+            "length": 3, "none": [], "n": 2, "obj": {"b": [{"a": 1}]}}),
+        &[
+            (
+                "items.filter(x => x.name.length > 3).map(x => x.n)",
+                Some(json!([1])),
+            ),
+            ("items[1]?.meta.length", Some(json!(9))),
+            ("!none.length", Some(json!(true))),
+            ("!items.length", Some(json!(false))),
+            ("not len(none)", Some(json!(true))),
+            (".[\"none\"]", Some(json!([]))),
+            (".[\"items\"][0].n", Some(json!(1))),
+            ("items[0].name === 'abcd' && items[0].n", Some(json!(1))),
+            ("$.items[?(@.n > $.n)].n", None),
+            ("$.items[?(match(@.name, 'a'))].n", Some(json!([5]))),
+            ("$.items[?(search(@.name, 'b'))].n", Some(json!([1, 2]))),
+            (
+                "$.items[*]['n','name']",
+                Some(json!([1, "abcd", 5, "a", 2, "ab"])),
+            ),
+            ("[.items[].tags | length]", None),
+            (".obj | map(.a, .b)", None),
+        ],
+    );
+}
+
+#[test]
+fn people_sort_texts_in_another_order() {
+    let sort = "items.sort((a, b) => a.t.localeCompare(b.t)).map(x => x.t)";
+    for (texts, expected) in [
+        (["b", "a", "c"], Some(json!(["a", "b", "c"]))),
+        (["Bob", "Ada", "Eve"], Some(json!(["Ada", "Bob", "Eve"]))),
+        (["B", "a", "c"], None),
+        (["b d", "b-c", "a"], None),
+    ] {
+        let items = texts.map(|text| json!({"t": text}));
+        check(&json!({"items": items}), &[(sort, expected)]);
+    }
+}
+
+#[test]
+fn signs_of_several_languages() {
+    check(
+        &json!({"a": null, "b": 2, "rows": [[1, 2], [3, 4], [5, 6]], "items": [{"n": "1", "k": "x"}, {"n": "2", "k": "y"}]}),
+        &[
+            ("a ?? b", Some(json!(2))),
+            (".a ?? .b", Some(json!(2))),
+            (".rows[1:][0]", Some(json!([3, 4]))),
+            (".rows[1:] | .[0] | .[1]", Some(json!(4))),
+            ("items.map(x => x.n).map(Number)", Some(json!([1, 2]))),
+            (
+                "[x['n'] for x in items if x['k'] in ('x', 'z')]",
+                Some(json!(["1"])),
+            ),
+        ],
+    );
+}

@@ -213,7 +213,11 @@ impl<'a> Parser<'_, 'a, '_> {
                     true,
                 ),
             };
-            Argument::Order { by, descending }
+            Argument::Order {
+                by,
+                descending,
+                locale: body.contains("localeCompare"),
+            }
         };
         self.at = end;
         Some(argument)
@@ -225,6 +229,7 @@ fn ordered(value: Value, falls: bool, otherwise: impl FnOnce(Value) -> Argument)
         return Argument::Order {
             by: value.query,
             descending: true,
+            locale: false,
         };
     }
     otherwise(value)

@@ -6,6 +6,7 @@
 mod argument;
 mod path;
 mod stage;
+mod statement;
 mod text;
 mod value;
 
@@ -62,6 +63,8 @@ pub(super) enum Argument {
     Order {
         by: Query,
         descending: bool,
+        /// Whether texts are compared as people do: `a` before `B`.
+        locale: bool,
     },
     /// `(sum, x) => sum + x.score`
     Sum(Query),
@@ -121,13 +124,20 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// The whole expression.
     pub(super) fn whole(&mut self) -> Option<Query> {
+        if self.is(Dialect::Sql) {
+            let query = self.nested(Self::statement)?;
+            return (self.at == self.tokens.len()).then_some(query);
+        }
         let query = match self.lambda() {
             // `data => data.items`: a function of the value.
             Some(Some(Argument::Lambda(query))) => query,
             Some(_) => return None,
             None => self.piped()?.query,
         };
-        (self.at == self.tokens.len()).then_some(query)
+        if self.at < self.tokens.len() {
+            return None;
+        }
+        super::entries::resolved(query)
     }
 
     /// The whole text as a condition on an item.
@@ -152,6 +162,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     pub(super) fn odd(&mut self, otherwise: Rule) {
         let rule = self.dialect.map_or(otherwise, Dialect::rule);
         self.rule.get_or_insert(rule);
+    }
+
+    /// Whether what is read is evaluated on another value than the whole.
+    pub(super) fn is_inner(&self) -> bool {
+        !self.scopes.is_empty()
     }
 
     /// Whether it is jq without a doubt, and not a name of one of its functions.
@@ -185,7 +200,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
 
     /// An operator that is a word.
     fn eat_speech(&mut self, word: &str) -> bool {
-        let found = self.eat_word(word);
+        let found = match self.dialect {
+            Some(Dialect::Sql) => self.eat_keyword(word),
+            _ => self.eat_word(word),
+        };
         if found && matches!(self.dialect, Some(Dialect::Jq | Dialect::Python)) {
             self.odd(Rule::WordOperator);
         }
@@ -231,7 +249,11 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     /// A value, one that stands for it where it is missing (`//` of jq, `??` of JavaScript), and a choice between two.
     fn either(&mut self) -> Option<Value> {
         let mut left = self.any()?;
-        while self.is(Dialect::JavaScript) && self.eat_pair("?") {
+        let is_alternative = matches!(
+            self.dialect,
+            Some(Dialect::JavaScript | Dialect::Jq | Dialect::Lodash) | None
+        );
+        while is_alternative && self.eat_pair("?") {
             self.odd(Rule::JavaScript);
             let right = self.right(&left, Self::any)?;
             left = Value::one(left.query.or_default(right.query));
@@ -346,13 +368,16 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     fn negated(&mut self) -> Option<Value> {
         if self.is(Dialect::Python) && self.eat_word("not") {
             let inner = self.nested(Self::negated)?;
-            return Some(Value::one(inner.query.not()));
+            return Some(Value::one(inner.query.negated()));
         }
         let left = self.added()?;
         if let Some(pattern) = self.pattern() {
             self.odd(Rule::JsonPath);
             let pattern = Query::Constant(string(&pattern?));
             return Some(Value::one(left.query.matches(pattern)));
+        }
+        if self.is(Dialect::Sql) {
+            return self.sql_condition(left);
         }
         let Some(operator) = self.comparator() else {
             return self.membership(left);
@@ -369,6 +394,30 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             return None;
         }
         self.operation(Operator::Comparison(operator), left, Self::added)
+    }
+
+    fn sql_condition(&mut self, left: Value) -> Option<Value> {
+        if let Some(test) = self.sql_test(&left.query) {
+            return test.map(Value::one);
+        }
+        let is_unequal = self.kind(0) == Kind::Lt && self.kind(1) == Kind::Gt;
+        let operator = if is_unequal {
+            self.at += 2;
+            "!="
+        } else {
+            match self.comparator() {
+                Some(operator) => operator,
+                // A flag.
+                None => return Some(Value::one(left.query.compare("==", Query::literal("true")))),
+            }
+        };
+        let value = left.query.repeated()?;
+        let test = self.operation(Operator::Comparison(operator), left, Self::operand)?;
+        Some(Value::one(if operator == "!=" {
+            statement::unless_null(&value, test.query)
+        } else {
+            test.query
+        }))
     }
 
     /// `=~ /^a/i`; nothing if there is no such sign.
@@ -401,6 +450,10 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         // `===`
         if matches!(self.kind(0), Kind::Eq | Kind::Ne) && self.kind(1) == Kind::Assign {
             tokens += 1;
+            // Within a filter, the other repairs read it.
+            if self.is(Dialect::JavaScript) && self.scopes.is_empty() {
+                self.odd(Rule::JavaScript);
+            }
         }
         self.at += tokens;
         Some(operator)
@@ -433,7 +486,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
     fn operand(&mut self) -> Option<Value> {
         if self.eat(Kind::Not) {
             let inner = self.nested(Self::operand)?;
-            return Some(Value::one(inner.query.not()));
+            return Some(Value::one(inner.query.negated()));
         }
         if self.eat(Kind::Ampersand) {
             let each = self.nested(|parser| parser.scoped(Scope::Fields, Self::either))?;

@@ -2,7 +2,7 @@
 
 use super::super::super::{
     Rule,
-    edit::{raw_content, spelled},
+    edit::{quoted, raw_content, spelled},
 };
 use super::super::{call, query::Query};
 use super::{Parser, Scope, Value};
@@ -48,6 +48,7 @@ impl<'a> Parser<'_, 'a, '_> {
                         stream: true,
                     }
                 }
+                Kind::Unknown if self.is_pair("?") => return Some(value),
                 Kind::Unknown if self.text(0) == "?" && self.tokens.touches_next(self.at) => {
                     match self.dialect {
                         Some(Dialect::JavaScript) if self.kind(1) == Kind::Dot => {
@@ -111,10 +112,29 @@ impl<'a> Parser<'_, 'a, '_> {
                 let arguments = self.arguments()?;
                 call::on_value(self, name, value, arguments)
             }
-            Kind::Word if self.is_length() => {
+            Kind::Word if self.is_length(stream) => {
+                let name = self.text(0);
                 self.at += 1;
                 self.odd(Rule::JavaScript);
-                call::method(self, "length", value, Vec::new())
+                let is_key = (self.has_key)(name) && !value.stream;
+                let object = is_key.then(|| value.query.repeated()).flatten();
+                let counted = call::method(self, "length", value, Vec::new())?;
+                match object {
+                    // It may be a member of an object.
+                    Some(object) => {
+                        let kind = Query::Call("type", vec![object.repeated()?]);
+                        let is_object = kind.compare("==", Query::text("object"));
+                        let exact = Query::Choice(
+                            is_object.into(),
+                            // In quotes, it is not read as a count again.
+                            Query::Field(object.into(), quoted(name)).into(),
+                            counted.query.repeated()?.into(),
+                        );
+                        let counted = Query::Exactly(counted.query.into(), exact.into());
+                        Some(Value::one(counted))
+                    }
+                    None => Some(counted),
+                }
             }
             Kind::Word | Kind::Loose | Kind::Quoted => {
                 let name = self.name()?;
@@ -150,14 +170,14 @@ impl<'a> Parser<'_, 'a, '_> {
     }
 
     /// Whether the word here is the property that counts items, at the end of a path.
-    pub(super) fn is_length(&self) -> bool {
+    pub(super) fn is_length(&self, stream: bool) -> bool {
         matches!(self.text(0), "length" | "size" | "count")
             && !matches!(
                 self.kind(1),
                 Kind::Dot | Kind::LBracket | Kind::Filter | Kind::Flatten
             )
             && !matches!(self.dialect, Some(Dialect::Jq | Dialect::Python))
-            && !(self.has_key)(self.text(0))
+            && (self.text(0) == "length" && !stream || !(self.has_key)(self.text(0)))
     }
 
     /// A name as JMESPath spells it. As long as the dialect is not known, it stays as it is written, for the other
@@ -225,6 +245,10 @@ impl<'a> Parser<'_, 'a, '_> {
             {
                 let name = self.content(1)?;
                 self.at += 3;
+                if self.is(Dialect::Jq) {
+                    // A list of fields for JMESPath.
+                    self.odd(Rule::Jq);
+                }
                 Some(Value {
                     query: value.query.field(&name),
                     stream: value.stream,
@@ -291,6 +315,10 @@ impl<'a> Parser<'_, 'a, '_> {
             self.at += 1;
         }
         self.at += 1;
+        if self.is(Dialect::Jq) {
+            // A projection for JMESPath.
+            self.odd(Rule::Jq);
+        }
         let of = value.of();
         let stream = value.stream || !(self.is_program() || self.is(Dialect::Jq));
         Some(Value {
@@ -315,8 +343,14 @@ impl<'a> Parser<'_, 'a, '_> {
             }
         }
         self.odd(Rule::JsonPath);
+        let parts = Query::Sub(value.query.into(), Query::List(parts).into());
         Some(Value {
-            query: Query::Sub(value.query.into(), Query::List(parts).into()),
+            // All that is found is one list.
+            query: if value.stream {
+                Query::Flat(parts.into())
+            } else {
+                parts
+            },
             stream: value.stream,
         })
     }

@@ -80,6 +80,9 @@ impl<'a> Parser<'_, 'a, '_> {
                     Some(found) => found?,
                     None => self.piped()?,
                 };
+                if self.is(Dialect::Python) && self.kind(0) == Kind::Comma {
+                    return self.tuple(inner);
+                }
                 self.eat(Kind::RParen).then_some(inner)
             }
             Kind::LBracket if !self.is_subscript() => {
@@ -232,6 +235,19 @@ impl<'a> Parser<'_, 'a, '_> {
         (!streams).then(|| chosen(condition, then, otherwise))
     }
 
+    /// `('a', 'b')`, behind its first element.
+    fn tuple(&mut self, first: Value) -> Option<Value> {
+        let mut items = vec![first.query];
+        while self.eat(Kind::Comma) {
+            if self.kind(0) == Kind::RParen {
+                break;
+            }
+            items.push(self.nested(Self::either)?.query);
+        }
+        self.eat(Kind::RParen)
+            .then(|| Value::one(Query::List(items)))
+    }
+
     /// Whether a program calls the whole value by this name.
     pub(super) fn is_root_word(&self, text: &str) -> bool {
         let is_usual = matches!(
@@ -307,14 +323,19 @@ impl<'a> Parser<'_, 'a, '_> {
         let body = self.at;
         self.at += ahead;
         let mut list = Query::Here;
-        let mut scope = None;
+        let (mut scope, mut pair) = (None, None);
         while self.eat_word("for") {
             let variable = self.text(0).to_owned();
             if !is_identifier(&variable) {
                 return None;
             }
             self.at += 1;
-            if !self.eat_word("in") {
+            // `for key, value in d.items()`
+            if self.eat(Kind::Comma) {
+                pair = Some(Scope::Pair(variable.clone(), self.text(0).to_owned()));
+                self.at += 1;
+            }
+            if !self.eat_word("in") || pair.is_some() && scope.is_some() {
                 return None;
             }
             let source = match scope.replace(variable.clone()) {
@@ -326,7 +347,9 @@ impl<'a> Parser<'_, 'a, '_> {
             };
             list = source;
             while self.eat_word("if") {
-                let variable = Scope::Variable(variable.clone());
+                let variable = pair
+                    .clone()
+                    .unwrap_or_else(|| Scope::Variable(variable.clone()));
                 list = list.filter(self.scoped(variable, Self::any)?.query);
             }
         }
@@ -335,7 +358,8 @@ impl<'a> Parser<'_, 'a, '_> {
         }
         let end = self.at;
         self.at = body;
-        let each = self.scoped(Scope::Variable(scope?), Self::either)?;
+        let scope = pair.unwrap_or(Scope::Variable(scope?));
+        let each = self.scoped(scope, Self::either)?;
         if self.at != body + ahead {
             return None;
         }
