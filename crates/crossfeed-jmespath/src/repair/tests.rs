@@ -390,7 +390,7 @@ fn jq_pipes_over_a_list() {
         &["items[*].tags[0]", "items.*.tags[0]"],
     );
     check("items[?a] | .b", &["items[?a] | b", "items[?a].b"]);
-    check("items[1:] | .b", &["items[1:] | b", "items[1:].b"]);
+    check("items[1:] | .b", &["items[1:].b"]);
     check(
         "items[?status == active] | .b",
         &[

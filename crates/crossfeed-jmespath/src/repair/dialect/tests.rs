@@ -1243,7 +1243,7 @@ pub(super) fn answer(expression: &str, document: &Document) -> Option<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     /// What a translation selects is what the same query in JMESPath does.
     #[test]
@@ -1275,7 +1275,9 @@ proptest! {
         "items", ".", "[", "]", "(", ")", "{", "}", "x", "=>", "|", "map", "filter", "select", "for", "in", "if",
         "'a'", "\"b\"", "0", "-1", ":", ",", "&", "!", "==", "&&", "and", "not", "length", "first", "sort_by", "$",
         "@", "_", "/", "?", "*", "lambda", "len", " ", ".length", "[*]", "[]", "[?", "..", "`1`", "=", "max",
-        "//", "??", "or", ".x",
+        "//", "??", "or", ".x", "`${x}`", "f'{x}'", "\"\\(.x)\"", "then", "else", "end", "SELECT", "FROM", "WHERE",
+        "ORDER BY", "LIMIT", "to_entries", "Object.entries", "([k, v])", "return", "/x/", ".test", "+", "parseInt",
+        "not_null", "sort", ".sort((a, b) => a.x - b.x)", "???", "is", "None", ";", "%", "like", "→",
     ]), 0..14)) {
         let written = words.join(if words.len() % 2 == 0 { " " } else { "" });
         for found in candidates(&written, &has_key) {
@@ -1287,6 +1289,30 @@ proptest! {
         }
         foreign(&written, &has_key);
     }
+}
+
+#[test]
+fn what_is_said_twice_stays_short() {
+    let started = std::time::Instant::now();
+    let nested = |open: &str, close: &str| format!("{}x?.y{}", open.repeat(20), close.repeat(20));
+    for text in [
+        nested("(", " || a)"),
+        nested("(", " && a)"),
+        nested("((", " || a) ? b : c)"),
+        nested("parseInt(", ")"),
+        nested("JSON.stringify(", ")"),
+        nested("(.a | ", " // .b)").replace("x?.y", ".x"),
+        nested("str(", ")"),
+        nested("`${", "}`"),
+        format!(".a{}", " // .b".repeat(90)),
+        format!("a?.b{}", " || c".repeat(90)),
+        format!("a?.b{}", " + 'c'".repeat(90)),
+    ] {
+        for found in candidates(&text, &has_key) {
+            assert!(found.expression.len() < 100_000, "{text}");
+        }
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }
 
 #[test]

@@ -243,10 +243,7 @@ fn best(body: &str, first: &str, second: &str) -> Option<Argument> {
     let (left, rest) = sides.split_at(at);
     let sign_len = 1 + usize::from(rest[1..].starts_with('='));
     let (sign, right) = rest.split_at(sign_len);
-    let is_first = match (path(left, first), path(right, second)) {
-        (Some(left), Some(right)) if left == right => true,
-        _ => false,
-    };
+    let is_first = path(left, first).is_some_and(|by| path(right, second) == Some(by));
     let (by, in_order) = if is_first {
         (path(left, first)?, true)
     } else {

@@ -109,7 +109,10 @@ impl Parser<'_, '_, '_> {
             }
             _ => false,
         };
-        (!list.stream).then(|| if is_root { Query::Here } else { list.query })
+        if list.stream {
+            return None;
+        }
+        Some(if is_root { Query::Here } else { list.query })
     }
 
     fn ordered_rows(&mut self, list: Query) -> Option<Query> {

@@ -130,13 +130,11 @@ impl Parser<'_, '_, '_> {
         if !flags.is_empty() {
             self.at += 1;
         }
-        flags
-            .chars()
-            .all(|flag| "gimsu".contains(flag))
-            .then(|| match flags.contains('i') {
-                true => format!("(?i){pattern}"),
-                false => pattern,
-            })
+        if !flags.chars().all(|flag| "gimsu".contains(flag)) {
+            return None;
+        }
+        let case = if flags.contains('i') { "(?i)" } else { "" };
+        Some(format!("{case}{pattern}"))
     }
 
     /// `/^a/.test(x.name)`
