@@ -1,8 +1,9 @@
 //! Expressions of other query languages and of programs, read as JMESPath where their meaning is the same.
 //!
 //! One tolerant [parser](parse) reads paths, projections, filters, calls and constructions as jq, JSONPath, JavaScript,
-//! Python, XPath and lodash spell them, into one tree, a [`Query`](query::Query), which is written as JMESPath. What the tree
-//! cannot say is not translated: arithmetic, variables of an outer function, a search at any depth.
+//! Python, XPath, lodash and SQL spell them, into one tree, a [`Query`](query::Query), which is written as JMESPath. What the
+//! tree cannot say is not translated: arithmetic but sums, variables of an outer function, a search at any depth. Where JMESPath
+//! says the same for usual values only, there is an [exact](exact) form beside the plain one.
 //!
 //! # Invariants
 //!
