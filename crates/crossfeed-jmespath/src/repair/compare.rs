@@ -119,22 +119,7 @@ fn spoken_test(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
     };
     let word = tokens.text(index).replace('_', "").to_ascii_lowercase();
     let (call, part) = match word.as_str() {
-        "like" => {
-            let begun = content.strip_prefix('%');
-            let inner = begun.unwrap_or(&content);
-            let ended = inner.strip_suffix('%');
-            let part = ended.unwrap_or(inner);
-            // Other signs stand for any letter.
-            if part.is_empty() || part.contains(['%', '_']) {
-                return None;
-            }
-            match (begun.is_some(), ended.is_some()) {
-                (true, true) => ("contains", part),
-                (false, true) => ("starts_with", part),
-                (true, false) => ("ends_with", part),
-                (false, false) => return None,
-            }
-        }
+        "like" => like(&content)?,
         "contains" | "includes" => ("contains", content.as_str()),
         "startswith" => ("starts_with", content.as_str()),
         "endswith" => ("ends_with", content.as_str()),
@@ -145,6 +130,25 @@ fn spoken_test(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
     let first = path_start(tokens, last)?;
     let path = tokens.span(first, last)?;
     Some((first, format!("{call}({path}, {})", string(part))))
+}
+
+/// The function that a pattern of `like` means, and the part of a text that it looks for.
+pub(super) fn like(pattern: &str) -> Option<(&'static str, &str)> {
+    let begun = pattern.strip_prefix('%');
+    let inner = begun.unwrap_or(pattern);
+    let ended = inner.strip_suffix('%');
+    let part = ended.unwrap_or(inner);
+    // Other signs stand for any letter.
+    if part.is_empty() || part.contains(['%', '_']) {
+        return None;
+    }
+    let name = match (begun.is_some(), ended.is_some()) {
+        (true, true) => "contains",
+        (false, true) => "starts_with",
+        (true, false) => "ends_with",
+        (false, false) => return None,
+    };
+    Some((name, part))
 }
 
 fn is_not(tokens: &Tokens<'_>, index: usize) -> bool {

@@ -1,6 +1,9 @@
 //! Statements of SQL: `SELECT url FROM items WHERE score > 1 ORDER BY score DESC LIMIT 3`.
 
-use super::super::query::{Operator, Query};
+use super::super::{
+    super::compare::like,
+    query::{Operator, Query},
+};
 use super::{Parser, Scope};
 use crate::{error::Dialect, token::Kind};
 
@@ -206,20 +209,10 @@ impl Parser<'_, '_, '_> {
     fn like(&mut self, left: &Query) -> Option<Query> {
         let pattern = self.content(0)?;
         self.at += 1;
-        let begun = pattern.strip_prefix('%');
-        let inner = begun.unwrap_or(&pattern);
-        let ended = inner.strip_suffix('%');
-        let part = ended.unwrap_or(inner);
-        // Other signs stand for any letter.
-        if part.is_empty() || part.contains(['%', '_']) {
-            return None;
+        if !pattern.contains(['%', '_']) {
+            return Some(left.clone().compare("==", Query::text(&pattern)));
         }
-        let name = match (begun.is_some(), ended.is_some()) {
-            (true, true) => "contains",
-            (false, true) => "starts_with",
-            (true, false) => "ends_with",
-            (false, false) => return Some(left.clone().compare("==", Query::text(part))),
-        };
+        let (name, part) = like(&pattern)?;
         Some(Query::Call(name, vec![left.clone(), Query::text(part)]))
     }
 }
