@@ -74,6 +74,9 @@ pub enum Dialect {
     /// `_.map(items, 'url')`
     #[strum(serialize = "lodash")]
     Lodash,
+    /// `SELECT url FROM items`
+    #[strum(serialize = "SQL")]
+    Sql,
 }
 
 /// An expression in another language.

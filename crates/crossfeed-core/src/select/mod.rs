@@ -30,7 +30,7 @@ use crate::{
 };
 use crossfeed_jmespath::{
     Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
-    View, WhyEmpty, doubts, evaluate, guard::Patterns, repair, why_empty,
+    View, WhyEmpty, doubts, equal, evaluate, guard::Patterns, repair, why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -71,6 +71,7 @@ impl SelectOptions {
     /// still be repaired.
     pub(crate) fn refuses(&self, selector: &str) -> bool {
         let text = selector.trim();
+        let text = quoted::in_template(text).unwrap_or(text);
         let read = strip_prefix(text).unwrap_or(text);
         text.is_empty()
             || read.chars().count() > self.max_chars
@@ -165,10 +166,10 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let stripped = strip_prefix(text);
         self.check_length(text, stripped.unwrap_or(text))?;
-        self.check_patterns(written, text)?;
         if let Some(selection) = self.unquoted(written, text)? {
             return Ok(selection);
         }
+        self.check_patterns(written, text)?;
         let found = self.everywhere(written, text, stripped)?;
         found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
     }
@@ -431,7 +432,13 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Err(_) if parsed => continue,
                     Err(error) => return Err(error),
                 }
-                match self.read(written, reading, &candidate.expression) {
+                let outcome = self.read(written, reading, &candidate.expression);
+                if let (Some(exact), Ok(outcome)) = (&candidate.exact, &outcome)
+                    && !self.agrees(written, reading, exact, outcome)
+                {
+                    continue;
+                }
+                match outcome {
                     Ok(Outcome::Selected(mut selection)) => {
                         selection.report.repairs = candidate.repairs;
                         return Ok(Some(selection));
@@ -461,6 +468,29 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         Ok(second_best)
+    }
+
+    /// Whether an expression gives the same as the outcome of another one.
+    fn agrees(
+        &self,
+        written: &str,
+        reading: &Reading<'a, '_>,
+        text: &str,
+        outcome: &Outcome<'a>,
+    ) -> bool {
+        let value = |outcome: &Outcome<'a>| match outcome {
+            Outcome::Selected(selection) | Outcome::Emptied(selection, ..) => {
+                Some(selection.view.clone())
+            }
+            Outcome::Nothing => None,
+        };
+        let Ok(other) = self.read(written, reading, text) else {
+            return false;
+        };
+        match (value(outcome), value(&other)) {
+            (Some(one), Some(other)) => equal(&one, &other, self.budget).unwrap_or(false),
+            (one, other) => one.is_none() && other.is_none(),
+        }
     }
 
     /// The notice on an empty list; `None` if explaining it would cost too much.

@@ -1,4 +1,4 @@
-//! A selector that is only a quoted text: the text is read as the selector.
+//! A selector that is only a quoted text, or stands in `${…}`: what is inside is read as the selector.
 
 use super::{Selection, Selector, miss, strip_prefix};
 use crate::error::SelectError;
@@ -15,14 +15,16 @@ impl<'a> Selector<'a, '_> {
         written: &str,
         text: &'a str,
     ) -> Result<Option<Selection<'a>>, SelectError> {
-        let Some(inside) = self.inside_quotes(text) else {
+        let template = in_template(text);
+        let Some(inside) = template.or_else(|| self.inside_quotes(text)) else {
             return Ok(None);
         };
         let inside = inside.trim();
         let stripped = strip_prefix(inside);
         let is_admitted = |text: &str| !text.is_empty() && self.options.admits(text);
         // A text in quotes within would be read again and again.
-        if !is_admitted(stripped.unwrap_or(inside)) || inside.starts_with(QUOTES) {
+        let is_again = template.is_none() && inside.starts_with(QUOTES);
+        if !is_admitted(stripped.unwrap_or(inside)) || is_again {
             return Ok(None);
         }
         if text.starts_with('"') {
@@ -35,13 +37,16 @@ impl<'a> Selector<'a, '_> {
         let found = self.everywhere(written, inside, stripped);
         match found {
             Ok(Ok(mut selection)) => {
-                selection.report.repairs.insert(
-                    0,
-                    Repair::new(Rule::QuotedSelector, text.to_owned(), inside.to_owned()),
-                );
+                let rule = if template.is_some() {
+                    Rule::Wrapping
+                } else {
+                    Rule::QuotedSelector
+                };
+                let repair = Repair::new(rule, text.to_owned(), inside.to_owned());
+                selection.report.repairs.insert(0, repair);
                 Ok(Some(selection))
             }
-            Ok(Err(miss)) if inside.contains(['.', '[', '(']) => {
+            Ok(Err(miss)) if template.is_some() || inside.contains(['.', '[', '(']) => {
                 let root: View<'a> = self.views.offered(self.arena, self.budget);
                 let nearest = match self.understood(inside) {
                     Some(understood) => {
@@ -74,6 +79,12 @@ impl<'a> Selector<'a, '_> {
         let is_one = quote != '\'' && !inside.contains([quote, '\\']);
         is_one.then_some(inside)
     }
+}
+
+/// The selector in `${…}` round the whole, which no template engine expands any more.
+pub(super) fn in_template(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    (!inside.contains("${")).then_some(inside)
 }
 
 const QUOTES: [char; 3] = ['\'', '`', '"'];

@@ -208,7 +208,7 @@ pub(super) fn order(
 }
 
 /// Whether two values are equal; the order of keys does not matter.
-pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Result<bool, Cost> {
+pub fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Result<bool, Cost> {
     budget.spend(1)?;
     let kind = left.kind();
     if kind != right.kind() {

@@ -11,6 +11,7 @@ mod tests;
 mod texts;
 mod why_empty;
 
+pub use compare::equal;
 pub use doubt::{Doubt, Misread, doubts};
 pub use why_empty::{WhyEmpty, why_empty};
 

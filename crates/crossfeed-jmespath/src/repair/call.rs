@@ -69,7 +69,7 @@ fn applied(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
 }
 
 /// Where the path of names and subscripts that ends at `last` begins.
-fn path_start(tokens: &Tokens<'_>, last: usize) -> Option<usize> {
+pub(super) fn path_start(tokens: &Tokens<'_>, last: usize) -> Option<usize> {
     let mut at = last;
     loop {
         match tokens.kind(at) {

@@ -5,7 +5,8 @@ use jmespath::Variable;
 
 use super::{
     Reading,
-    edit::{Edit, string, walk},
+    call::path_start,
+    edit::{Edit, raw_content, string, walk},
 };
 use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
@@ -25,7 +26,8 @@ pub(super) fn equals_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
     })
 }
 
-/// `items[id == 3]` becomes `items[?id == 3]`: a subscript that compares is a filter.
+/// `items[id == 3]` becomes `items[?id == 3]`, and `items[contains(tags, 'a')]` likewise: a subscript that compares is a
+/// filter. At the beginning it is one if a path goes on behind it.
 pub(super) fn filter_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
     // For each open bracket: its place if it is a subscript, and whether something in it is compared.
     let mut open: Vec<(Option<usize>, bool)> = Vec::new();
@@ -34,10 +36,21 @@ pub(super) fn filter_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
         if token.kind.is_opener() {
             let before = tokens.behind(index, 1);
             let follows = before.is_name() || before.is_closer() || before == Kind::At;
-            let is_subscript = token.kind == Kind::LBracket && follows;
-            open.push((is_subscript.then_some(index), false));
+            let is_subscript = token.kind == Kind::LBracket && (follows || index == 0);
+            let tests = tokens.is_call(index + 1)
+                && matches!(
+                    tokens.text(index + 1),
+                    "contains" | "starts_with" | "ends_with"
+                );
+            open.push((is_subscript.then_some(index), tests));
         } else if token.kind.is_closer() {
-            if let Some((Some(place), true)) = open.pop() {
+            let goes_on = matches!(
+                tokens.kind(index + 1),
+                Kind::Dot | Kind::LBracket | Kind::Flatten | Kind::Pipe
+            );
+            if let Some((Some(place), true)) = open.pop()
+                && (place > 0 || goes_on)
+            {
                 filters.push(place);
             }
         } else if (token.kind.is_comparator() || token.kind == Kind::Assign)
@@ -76,6 +89,10 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
         {
             return;
         }
+        if let Some((first, call)) = spoken_test(tokens, index) {
+            edit.replace(first, index + 1, &call);
+            return;
+        }
         match tokens.text(index) {
             "and" | "AND" => edit.replace(index, index, "&&"),
             "or" | "OR" => edit.replace(index, index, "||"),
@@ -91,6 +108,47 @@ pub(super) fn word_operator(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Stri
             _ => {}
         }
     })
+}
+
+/// The call that `name like '%a%'` and `name contains 'a'` mean, and where the path in front of the word begins.
+fn spoken_test(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
+    let content = match tokens.kind(index + 1) {
+        Kind::Raw => raw_content(tokens, index + 1)?,
+        Kind::Quoted => decode_quoted(tokens.text(index + 1))?,
+        _ => return None,
+    };
+    let word = tokens.text(index).replace('_', "").to_ascii_lowercase();
+    let (call, part) = match word.as_str() {
+        "like" => like(&content)?,
+        "contains" | "includes" => ("contains", content.as_str()),
+        "startswith" => ("starts_with", content.as_str()),
+        "endswith" => ("ends_with", content.as_str()),
+        "matches" => ("match", content.as_str()),
+        _ => return None,
+    };
+    let last = index.checked_sub(1)?;
+    let first = path_start(tokens, last)?;
+    let path = tokens.span(first, last)?;
+    Some((first, format!("{call}({path}, {})", string(part))))
+}
+
+/// The function that a pattern of `like` means, and the part of a text that it looks for.
+pub(super) fn like(pattern: &str) -> Option<(&'static str, &str)> {
+    let begun = pattern.strip_prefix('%');
+    let inner = begun.unwrap_or(pattern);
+    let ended = inner.strip_suffix('%');
+    let part = ended.unwrap_or(inner);
+    // Other signs stand for any letter.
+    if part.is_empty() || part.contains(['%', '_']) {
+        return None;
+    }
+    let name = match (begun.is_some(), ended.is_some()) {
+        (true, true) => "contains",
+        (false, true) => "starts_with",
+        (true, false) => "ends_with",
+        (false, false) => return None,
+    };
+    Some((name, part))
 }
 
 fn is_not(tokens: &Tokens<'_>, index: usize) -> bool {

@@ -25,9 +25,10 @@ pub use self::dialect::foreign;
 use crate::guard;
 use crate::token::Tokens;
 
-/// How many readings are offered at most: two of another dialect, then one of JMESPath, one with the left-hand words of
-/// comparisons as strings, the same two with pipes as jq reads them, and the same two with subscripts of whole lists.
-pub const MAX_CANDIDATES: usize = 8;
+/// How many readings are offered at most: two of another dialect, each plain and exact, then one of JMESPath, one with the
+/// left-hand words of comparisons as strings, the same two with pipes as jq reads them, and the same two with subscripts of
+/// whole lists.
+pub const MAX_CANDIDATES: usize = 10;
 
 /// One repair: the whole expression before and after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub enum Rule {
     XPath,
     /// A call of lodash: `_.map(items, 'url')` is `items[*].url`.
     Lodash,
+    /// A statement of SQL: `SELECT url FROM items` is `items[*].url`.
+    Sql,
     /// A function under another name: `len(items)` is `length(items)`.
     FunctionName,
     /// An expression for each item begins with `&`: `sort_by(items, score)` is `sort_by(items, &score)`.
@@ -139,6 +142,9 @@ pub struct Candidate {
     pub expression: String,
     /// The repairs that led to it, each beginning where the one before ended.
     pub repairs: Vec<Repair>,
+    /// An expression that says what the other language does for any value: this reading counts only where both give the
+    /// same value. The next reading is that expression, unless there are values for which it gives none either.
+    pub exact: Option<String>,
 }
 
 /// Other readings of `expression`, best first, none equal to it; empty where there is nothing to repair.
@@ -158,8 +164,8 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
     if guard::operators(expression) > 4 * guard::MAX_OPERATORS {
         return found;
     }
-    for choice in CHOICES {
-        let candidate = repair(expression, &Reading { choice, has_key });
+    let is_foreign = dialect::is_foreign(&Tokens::new(expression), has_key);
+    let mut offer = |candidate: Candidate| {
         if candidate.expression != expression
             && found
                 .iter()
@@ -168,6 +174,35 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
         {
             found.push(candidate);
         }
+    };
+    for choice in CHOICES {
+        if is_foreign && !choice.translated {
+            break;
+        }
+        let reading = Reading {
+            choice: Choice {
+                is_foreign,
+                ..choice
+            },
+            has_key,
+        };
+        let (mut plain, is_translated) = repair(expression, &reading);
+        if is_translated.is_some() {
+            let choice = Choice {
+                exact: true,
+                ..reading.choice
+            };
+            let (exact, refuses) = repair(expression, &Reading { choice, has_key });
+            if exact.expression != plain.expression {
+                plain.exact = Some(exact.expression.clone());
+                offer(plain);
+                if refuses == Some(false) {
+                    offer(exact);
+                }
+                continue;
+            }
+        }
+        offer(plain);
     }
     found
 }
@@ -177,6 +212,10 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
 struct Choice {
     /// Whether other dialects are translated first.
     translated: bool,
+    /// Whether the expression must be translated as a whole.
+    is_foreign: bool,
+    /// Whether a translation says what the dialect does for any value, not only for usual ones.
+    exact: bool,
     /// Whether `map(a, b)`, which lacks its `&`, takes the list first, and `max(a, b)` two values.
     flipped: bool,
     /// Which of two bare words that a filter compares becomes a string.
@@ -191,6 +230,8 @@ impl Choice {
     const fn of(translated: bool, flipped: bool) -> Self {
         Self {
             translated,
+            exact: false,
+            is_foreign: false,
             flipped,
             other_word: false,
             jq_pipe: false,
@@ -201,6 +242,8 @@ impl Choice {
     const fn of_words(other_word: bool, jq_pipe: bool, of_lists: bool) -> Self {
         Self {
             translated: false,
+            exact: false,
+            is_foreign: false,
             flipped: false,
             other_word,
             jq_pipe,
@@ -209,7 +252,7 @@ impl Choice {
     }
 }
 
-const CHOICES: [Choice; MAX_CANDIDATES] = [
+const CHOICES: [Choice; 8] = [
     Choice::of(true, false),
     Choice::of(true, true),
     Choice::of_words(false, false, false),
@@ -255,10 +298,12 @@ const RULES: [(Rule, Apply); 19] = [
 /// How often an expression is translated and repaired at most.
 const MAX_ROUNDS: usize = 3;
 
-/// Runs all rules in order. The text is tokenized again only where a rule has changed it.
-fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
+/// Runs all rules in order. The text is tokenized again only where a rule has changed it. If another language is translated,
+/// also says whether there are values for which the translation gives none.
+fn repair(expression: &str, reading: &Reading<'_>) -> (Candidate, Option<bool>) {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
+    let mut refuses = None;
     let mut apply = |rule, text: &mut String, after: String| {
         repairs.push(Repair {
             rule,
@@ -275,8 +320,17 @@ fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
             None
         };
         match translated {
-            Some((rule, after)) => apply(rule, &mut text, after),
-            None if round > 0 => break,
+            Some(found) => {
+                *refuses.get_or_insert(false) |= found.refuses;
+                let after = if reading.choice.exact {
+                    found.exact
+                } else {
+                    found.plain
+                };
+                apply(found.rule, &mut text, after);
+            }
+            // Nothing of a language that is not understood is taken for JMESPath.
+            None if round > 0 || reading.choice.is_foreign => break,
             None => {}
         }
         let mut rules = RULES.into_iter();
@@ -287,10 +341,12 @@ fn repair(expression: &str, reading: &Reading<'_>) -> Candidate {
             apply(rule, &mut text, after);
         }
     }
-    Candidate {
+    let candidate = Candidate {
         expression: text,
         repairs,
-    }
+        exact: None,
+    };
+    (candidate, refuses)
 }
 
 fn parses(expression: &str) -> bool {

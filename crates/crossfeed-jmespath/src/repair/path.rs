@@ -127,10 +127,15 @@ fn is_subscript(kind: Kind) -> bool {
     matches!(kind, Kind::LBracket | Kind::Filter | Kind::Flatten)
 }
 
-/// `.items` becomes `items` and a lone `.` becomes `@`, wherever an expression begins; `items.[0]` becomes `items[0]`.
+/// `.items` becomes `items` and a lone `.` becomes `@`, wherever an expression begins; `items.[0]` becomes `items[0]`, and
+/// `items[*]{url: url}` becomes `items[*].{url: url}`.
 /// Where a filter compares `.a` with `.b`, the dots say that neither is a string: they become `@.a` and `@.b`.
-pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String> {
+pub(super) fn leading_dot(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     walk(tokens, |edit, enclosing, index| {
+        if begins_hash(tokens, index) {
+            edit.insert(index, ".");
+            return;
+        }
         if tokens.kind(index) != Kind::Dot {
             return;
         }
@@ -146,10 +151,22 @@ pub(super) fn leading_dot(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
         } else if matches!(next, Kind::Filter | Kind::Flatten)
             || (next == Kind::LBracket
                 && matches!(tokens.kind(index + 2), Kind::Number | Kind::Colon))
+            || (reading.choice.of_lists
+                && [next, tokens.kind(index + 2), tokens.kind(index + 3)]
+                    == [Kind::LBracket, Kind::Star, Kind::RBracket])
         {
             edit.remove(index, index);
         }
     })
+}
+
+/// Whether a hash begins right behind a path, as in `items[*]{url: url}`, whose dot is missing.
+fn begins_hash(tokens: &Tokens<'_>, index: usize) -> bool {
+    let before = tokens.behind(index, 1);
+    tokens.kind(index) == Kind::LBrace
+        && (before.is_name() || matches!(before, Kind::RBracket | Kind::Flatten | Kind::Star))
+        && tokens.kind(index + 1).is_name()
+        && tokens.kind(index + 2) == Kind::Colon
 }
 
 /// `items[] | .name` becomes `items[].name`: jq's pipe maps over the values of a list projection.
@@ -265,6 +282,9 @@ pub(super) fn dotted_subscript(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Op
 /// `"items[0].url"`, `` `items[0].url` ``, `{{ items[0].url }}`, `select: items[0].url` and `return items[0].url;` become
 /// `items[0].url`: no name and no value looks like that.
 pub(super) fn wrapping(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    if let Some(inside) = fenced(tokens.source()) {
+        return Some(inside.to_owned());
+    }
     let content = match tokens.kind(0) {
         Kind::Quoted if tokens.len() == 1 => decode_quoted(tokens.text(0))?,
         Kind::Literal if tokens.len() == 1 => tokens.content(0)?.replace("\\`", "`"),
@@ -282,13 +302,31 @@ pub(super) fn wrapping(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<Str
     (is_expression && super::parses(&content)).then_some(content)
 }
 
+/// The one expression in a fence: three backticks, maybe with the name of a language, and three at the end.
+fn fenced(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    let (first, rest) = inside.split_once('\n').unwrap_or(("", inside));
+    let is_language = first
+        .trim()
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric());
+    let inside = if is_language { rest } else { inside }.trim();
+    (!inside.is_empty() && !inside.contains("```")).then_some(inside)
+}
+
 /// The expression without the signs of a template or a statement around it, and with the brackets at its end that it needs.
 fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
     let (mut first, mut end) = (0, tokens.len());
     let back = |end: usize, places: usize| tokens.behind(end, places);
-    while end > 0 && (back(end, 1) == Kind::Comma || matches!(tokens.text(end - 1), ";")) {
+    let is_stop = |end: usize| match back(end, 1) {
+        Kind::Comma => true,
+        Kind::Dot => back(end, 2).ends_operand(),
+        _ => tokens.text(end - 1) == ";",
+    };
+    while end > 0 && is_stop(end) {
         end -= 1;
     }
+    end = without_words(tokens, end);
     let label = usize::from(tokens.kind(0) == Kind::Dollar);
     let is_label = tokens.kind(label + 1) == Kind::Colon
         && matches!(
@@ -325,19 +363,50 @@ fn unwrapped(tokens: &Tokens<'_>) -> Option<String> {
         }
         index += 1;
     }
-    // A subscript that is not closed may lack more than its bracket.
-    let is_cut = open
-        .iter()
-        .any(|kind| !matches!(kind, Kind::LParen | Kind::LBrace));
+    // A subscript that is not closed may lack more than its bracket, and so may a filter without a condition.
+    let has_condition =
+        (first..end).any(|at| tokens.kind(at).is_comparator() || tokens.is_call(at));
+    let is_whole = end > first && has_condition && back(end, 1).ends_operand();
+    let is_cut = open.iter().any(|kind| match kind {
+        Kind::LParen | Kind::LBrace => false,
+        Kind::Filter => !is_whole,
+        _ => true,
+    });
     if is_cut || first == 0 && end == tokens.len() && open.is_empty() {
         return None;
     }
     let closers = open.iter().rev();
     let missing: String = closers
-        .map(|kind| if *kind == Kind::LParen { ')' } else { '}' })
+        .map(|kind| match kind {
+            Kind::LParen => ')',
+            Kind::Filter => ']',
+            _ => '}',
+        })
         .collect();
     let rest = tokens.span(first, end.checked_sub(1).filter(|last| *last >= first)?)?;
     Some(format!("{rest}{missing}"))
+}
+
+/// Where the words end that say more of a path: `items[0].url → string` and `items[0].url (string)`.
+fn without_words(tokens: &Tokens<'_>, end: usize) -> usize {
+    let is_arrow = |at: usize| {
+        matches!(tokens.text(at), "→" | "⇒")
+            || tokens.text(at) == "-" && tokens.kind(at + 1) == Kind::Gt && tokens.touches_next(at)
+    };
+    if let Some(arrow) = (1..end).find(|at| is_arrow(*at)) {
+        return arrow;
+    }
+    let kinds = [4, 3, 2, 1].map(|back| tokens.behind(end, back));
+    match kinds {
+        [before, Kind::LParen, Kind::Word, Kind::RParen]
+            if before.ends_operand()
+                && !tokens.touches_next(end - 4)
+                && is_type(tokens.text(end - 2)) =>
+        {
+            end - 3
+        }
+        _ => end,
+    }
 }
 
 /// `{items[0].url}`: braces around one path, which is no hash.

@@ -58,7 +58,7 @@ fn check_candidate(input: &str, candidate: &Candidate) {
         choice: super::Choice::of(true, false),
         has_key: &has_key,
     };
-    let again = repair(at, &first);
+    let (again, _) = repair(at, &first);
     assert_eq!(again.expression, at, "not idempotent: {input}");
 }
 
@@ -333,7 +333,7 @@ fn literals_that_are_words() {
 fn jsonpath() {
     check("$.items[0].name", &["items[0].name"]);
     check("$[0].name", &["[0].name"]);
-    check("$[*].name", &["[*].name"]);
+    check("$[*].name", &["[*].name", "*.name"]);
     check("$[?kind == 'x']", &["[?kind == 'x']"]);
     check("$", &["@"]);
     check("$.", &["@"]);
@@ -359,7 +359,7 @@ fn jq() {
     check(".items[0]", &["items[0]"]);
     check(".", &["@"]);
     check(".[0]", &["[0]"]);
-    check(".[]", &["[]"]);
+    check(".[]", &["[*]", "*"]);
     check(".\"x-id\"", &["\"x-id\""]);
     check(".items | .[0] | .name", &["items | [0] | name"]);
     check("length(.items)", &["length(items)"]);
@@ -380,14 +380,17 @@ fn jq() {
 
 #[test]
 fn jq_pipes_over_a_list() {
-    check(".items[] | .name", &["items[] | name", "items[].name"]);
-    check("$.items[*]|.a|.b", &["items[*]|a|b", "items[*].a.b"]);
+    check(".items[] | .name", &["items[*].name", "items.*.name"]);
+    check(
+        "$.items[*]|.a|.b",
+        &["items[*]|a|b", "items.* | a | b", "items[*].a.b"],
+    );
     check(
         ".items[] | .tags[0]",
-        &["items[] | tags[0]", "items[].tags[0]"],
+        &["items[*].tags[0]", "items.*.tags[0]"],
     );
     check("items[?a] | .b", &["items[?a] | b", "items[?a].b"]);
-    check("items[1:] | .b", &["items[1:] | b", "items[1:].b"]);
+    check("items[1:] | .b", &["items[1:].b"]);
     check(
         "items[?status == active] | .b",
         &[
@@ -398,7 +401,7 @@ fn jq_pipes_over_a_list() {
         ],
     );
     check("items | .name", &["items | name"]);
-    check("(items[]) | .name", &["(items[]) | name"]);
+    check("(items[]) | .name", &["items[*].name", "items.*.name"]);
     check("items[] | name", &[]);
 }
 
@@ -491,7 +494,7 @@ fn repairs_are_named_in_order() {
     check_rules("a == `b`", &[Rule::BareLiteral]);
     check_rules("contains(a, \"b\")", &[Rule::QuotedArgument]);
     check_rules("a['b']", &[Rule::StringSubscript]);
-    let found = candidates(".a[] | .b", &has_key);
+    let found = candidates("a[*] | .b", &has_key);
     assert_eq!(found[1].repairs[0].rule.as_str(), "jq-pipe");
 }
 

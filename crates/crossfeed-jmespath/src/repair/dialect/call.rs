@@ -2,16 +2,46 @@
 
 use super::super::Rule;
 use super::{
-    parse::{Argument, Parser, Value},
+    entries::ENTRIES,
+    parse::{Argument, Parser, Value, joined},
     query::{Of, Operator, Query},
 };
-use crate::{error::Dialect, function::Function};
+use crate::{error::Dialect, function::Function, token::decode_quoted};
+
+/// What jq calls otherwise, or not at all.
+pub(super) const LOOSE_STAGES: [&str; 6] = ["sum", "avg", "count", "len", "size", "average"];
 
 /// What jq calls without parentheses.
-pub(super) const STAGES: [&str; 26] = [
-    "sum", "avg", "count", "len", "size", "average", "length", "first", "last", "keys", "values",
-    "add", "sort", "reverse", "min", "max", "flatten", "not", "tostring", "tonumber", "fromjson",
-    "type", "any", "all", "floor", "abs",
+pub(super) const STAGES: [&str; 29] = [
+    "sum",
+    "avg",
+    "count",
+    "len",
+    "size",
+    "average",
+    "length",
+    "first",
+    "last",
+    "keys",
+    "values",
+    "add",
+    "sort",
+    "reverse",
+    "min",
+    "max",
+    "flatten",
+    "not",
+    "tostring",
+    "tonumber",
+    "fromjson",
+    "type",
+    "any",
+    "all",
+    "floor",
+    "abs",
+    "ceil",
+    "tojson",
+    "to_entries",
 ];
 
 /// A name without its case and underscores.
@@ -44,6 +74,11 @@ pub(super) fn free(
         let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
         parser.odd(Rule::FunctionName);
         return Some(Value::one(Query::Call("not_null", values?)));
+    }
+    if folded == "concat" && arguments.len() > 1 {
+        let values: Option<Vec<_>> = arguments.into_iter().map(plain).collect();
+        parser.odd(Rule::FunctionName);
+        return Some(Value::one(joined(values?)));
     }
     // `max(items, score)` compares items, `max(a, b)` two numbers.
     let compares_values = parser.dialect.is_some() || parser.flipped;
@@ -155,6 +190,8 @@ fn own(
                 values.swap(0, 1);
                 parser.odd(Rule::ArgumentOrder);
             }
+            // In a stage of jq, both are on its value.
+            None if parser.is(Dialect::Jq) && parser.is_inner() => return None,
             None => {
                 // `map(items, 'url')`: a string names the field.
                 let text = [first, second]
@@ -170,6 +207,17 @@ fn own(
                 parser.odd(Rule::MissingAmpersand);
             }
         }
+    }
+    if function == Function::Match
+        && parser.is(Dialect::JsonPath)
+        && let [text, pattern] = values.as_slice()
+    {
+        // The whole text must match.
+        parser.odd(Rule::JsonPath);
+        let whole = Query::text(&format!("\\A(?:{})\\z", text_of(pattern)?));
+        let exact = Query::Call("match", vec![text.repeated()?, whole]);
+        let plain = Query::Call("match", values);
+        return Some(Query::Exactly(plain.into(), exact.into()));
     }
     if function == Function::Join
         && let [first, second] = values.as_slice()
@@ -323,7 +371,8 @@ pub(super) fn method(
     let query = match (folded.as_str(), arguments.as_slice()) {
         ("length" | "len" | "size" | "count", []) => one("length", subject),
         ("first" | "head", []) => Some(subject.index(0)),
-        ("last", []) => Some(subject.index(-1)),
+        ("last" | "pop", []) => Some(subject.index(-1)),
+        ("shift", []) => Some(subject.index(0)),
         ("next", [] | [Argument::Value(_)]) => Some(subject.index(0)),
         ("at" | "nth" | "get", [Argument::Value(place)]) => match integer(&place.query) {
             Some(at) => Some(subject.index(at)),
@@ -332,7 +381,19 @@ pub(super) fn method(
         },
         ("get", [Argument::Value(name), Argument::Value(default)]) => {
             let path = after(subject, named(text_of(&name.query)?)?)?;
-            Some(path.or_default(default.query.clone()))
+            let plain = path.repeated()?.or_default(default.query.clone());
+            // A null that is there stays.
+            let exact = match &path {
+                Query::Field(base, name) => {
+                    let keys = Query::Call("keys", vec![base.repeated()?]);
+                    let name = decode_quoted(name).unwrap_or_else(|| name.clone());
+                    let is_there = Query::Call("contains", vec![keys, Query::text(&name)]);
+                    let default = default.query.repeated()?;
+                    Query::Choice(is_there.into(), path.into(), default.into())
+                }
+                _ => plain.repeated()?,
+            };
+            Some(Query::Exactly(plain.into(), exact.into()))
         }
         ("map" | "collect" | "pluck", [one]) => {
             let each = each(one)?;
@@ -342,6 +403,33 @@ pub(super) fn method(
             }
         }
         ("flatmap", [one]) => Some(Query::Flat(subject.map(each(one)?).into())),
+        // LINQ's gives what the function does.
+        ("select", [Argument::Lambda(each)]) if dialect == Some(Dialect::JavaScript) => {
+            match (name == "Select", each.takes_for_true()) {
+                (true, _) => Some(subject.map(each.clone())),
+                (false, true) => None,
+                (false, false) => Some(subject.filter(each.clone())),
+            }
+        }
+        ("count", [one @ Argument::Lambda(_)]) => {
+            Some(Query::Call("length", vec![subject.filter(each(one)?)]))
+        }
+        ("firstordefault" | "first" | "single", [one @ Argument::Lambda(_)]) => {
+            Some(subject.filter(each(one)?).index(0))
+        }
+        ("firstordefault" | "single", []) => Some(subject.index(0)),
+        ("lastordefault" | "last", [one @ Argument::Lambda(_)]) => {
+            Some(subject.filter(each(one)?).index(-1))
+        }
+        ("orderbydescending" | "sortbydesc", [one]) => {
+            let by = Argument::Order {
+                by: each(one)?,
+                descending: true,
+                locale: false,
+            };
+            sorted(subject, &[by], &each)
+        }
+        ("tolist", []) => Some(subject),
         ("filter" | "select" | "where" | "findall", [one]) => Some(subject.filter(each(one)?)),
         ("reject", [one]) => Some(subject.filter(each(one)?.not())),
         ("find" | "detect", [one]) => Some(subject.filter(each(one)?).index(0)),
@@ -358,8 +446,16 @@ pub(super) fn method(
         ("every" | "all", [one]) => count_is(subject.filter(each(one)?.not()), "=="),
         ("includes" | "contains" | "include", [Argument::Value(wanted)]) => {
             let wanted = match &wanted.query {
-                // jq asks whether the list contains all of another one.
+                // jq asks whether the list contains all of another one, and of texts a part is enough.
                 Query::List(items) if dialect == Some(Dialect::Jq) => match items.as_slice() {
+                    [one] if text_of(one).is_some() => {
+                        let part = Query::Call("contains", vec![Query::Here, one.clone()]);
+                        let found = subject.repeated()?.filter(part);
+                        let exact = Query::Call("length", vec![found]);
+                        let exact = exact.compare(">", Query::literal("0"));
+                        let plain = Query::Call("contains", vec![subject, one.clone()]);
+                        return Some(Value::one(Query::Exactly(plain.into(), exact.into())));
+                    }
                     [one] => one,
                     _ => return None,
                 },
@@ -369,15 +465,33 @@ pub(super) fn method(
         }
         ("lines" | "splitlines", []) => one("lines", subject),
         ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
-            Some("\n" | "\\n") => one("lines", subject),
+            // An end of line at the end, or two signs for one, make a difference.
+            Some("\n" | "\\n") => {
+                let parts =
+                    Query::Call("split", vec![subject.repeated()?, separator.query.clone()]);
+                let lines = Query::Call("lines", vec![subject]);
+                Some(Query::Exactly(lines.into(), parts.into()))
+            }
             _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
         },
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
         }
+        ("has", [Argument::Value(part)]) if dialect.is_none() => {
+            Some(Query::Call("contains", vec![subject, part.query.clone()]))
+        }
+        ("search", [Argument::Value(pattern)]) if dialect == Some(Dialect::JsonPath) => {
+            Some(subject.matches(pattern.query.clone()))
+        }
         ("test", [Argument::Value(pattern)]) if dialect == Some(Dialect::Jq) => {
             Some(subject.matches(pattern.query.clone()))
+        }
+        ("test", [Argument::Value(pattern), Argument::Value(flags)])
+            if dialect == Some(Dialect::Jq) && text_of(&flags.query) == Some("i") =>
+        {
+            let pattern = format!("(?i){}", text_of(&pattern.query)?);
+            Some(subject.matches(Query::text(&pattern)))
         }
         ("startswith", [Argument::Value(part)]) => Some(Query::Call(
             "starts_with",
@@ -413,12 +527,30 @@ pub(super) fn method(
                 },
             )
         }
+        ("reduce", [Argument::Best { by, greatest, last }]) => {
+            let name = if *greatest { "max_by" } else { "min_by" };
+            let by = Query::Reference(by.clone().into());
+            let best = |list| Query::Call(name, vec![list, by.clone()]);
+            let plain = best(subject.repeated()?);
+            Some(if *last {
+                let exact = best(Query::Call("reverse", vec![subject]));
+                Query::Exactly(plain.into(), exact.into())
+            } else {
+                plain
+            })
+        }
         ("sort" | "sorted" | "tosorted" | "sortby" | "orderby", arguments) => {
             sorted(subject, arguments, &each)
         }
         ("reverse" | "reversed" | "toreversed", []) => one("reverse", subject),
         ("max", []) => one("max", subject),
         ("min", []) => one("min", subject),
+        // LINQ gives the largest value, others the item that has it.
+        ("max" | "min", [Argument::Lambda(_)])
+            if matches!(dialect, Some(Dialect::JavaScript | Dialect::Lodash)) =>
+        {
+            None
+        }
         ("max" | "min" | "maxby" | "minby", [by]) => {
             let by = match by {
                 Argument::Named(name, by) if name == "key" => each(by)?,
@@ -441,8 +573,21 @@ pub(super) fn method(
             one("sort", Query::Call("keys", vec![subject]))
         }
         ("keys" | "keysunsorted", []) => one("keys", subject),
-        ("values", []) => one("values", subject),
+        // jq's is for values that are not null.
+        ("toentries" | "entries" | "topairs", []) => one(ENTRIES, subject),
+        ("items", []) if dialect == Some(Dialect::Python) => one(ENTRIES, subject),
+        ("values", []) if dialect != Some(Dialect::Jq) || !parser.begins_with_dot() => {
+            one("values", subject)
+        }
+        ("flatten", []) if dialect == Some(Dialect::Jq) => {
+            // At any depth.
+            let flat = Query::Flat(subject.into());
+            let deeper = |list: Query| Query::Flat(list.into());
+            let exact = deeper(deeper(deeper(deeper(flat.repeated()?))));
+            Some(Query::Exactly(flat.into(), exact.into()))
+        }
         ("flat" | "flatten", []) => Some(Query::Flat(subject.into())),
+        ("compact", []) => Some(subject.filter(Query::Here)),
         ("slice", [Argument::Value(from)]) => {
             Some(subject.slice(format!("{}:", integer(&from.query)?)))
         }
@@ -455,15 +600,30 @@ pub(super) fn method(
         ("drop" | "skip", [Argument::Value(count)]) => {
             Some(subject.slice(format!("{}:", positive(&count.query)?)))
         }
-        ("tonumber" | "number" | "int" | "float" | "parseint" | "parsefloat", []) => {
-            one("to_number", subject)
+        ("int" | "parseint" | "trunc", []) => truncated(subject),
+        ("parseint", [Argument::Value(base)]) if integer(&base.query) == Some(10) => {
+            truncated(subject)
         }
-        ("tostring" | "string" | "str" | "stringify" | "dumps", []) => one("to_string", subject),
+        ("tonumber" | "number" | "float" | "parsefloat", []) => one("to_number", subject),
+        ("str", []) => printed(subject),
+        // JSON has a text in quotes.
+        ("stringify" | "dumps" | "tojson", []) => {
+            let kind = Query::Call("type", vec![subject.repeated()?]);
+            let text = Query::Call("to_string", vec![subject]);
+            text.unless(kind.compare("==", Query::text("string")))
+        }
+        ("tostring" | "string", []) => one("to_string", subject),
         ("type" | "typeof", []) => one("type", subject),
         ("toarray", []) => one("to_array", subject),
-        ("list" | "tuple" | "from" | "chain" | "value" | "parse" | "loads" | "fromjson", []) => {
-            Some(subject)
+        ("parse" | "loads" | "fromjson", []) => Some(subject.parsed()),
+        // The keys of an object.
+        ("list" | "tuple" | "iter", []) if is_plain_path(&subject) => copied(parser, subject),
+        ("list" | "tuple" | "from" | "chain" | "value" | "iter", []) => Some(subject),
+        ("isarray", []) => {
+            Some(Query::Call("type", vec![subject]).compare("==", Query::text("array")))
         }
+        ("isempty", []) => count_is(subject, "=="),
+        ("identity", []) => Some(subject),
         ("abs", []) => one("abs", subject),
         ("floor", []) => one("floor", subject),
         ("ceil" | "ceiling", []) => one("ceil", subject),
@@ -473,6 +633,58 @@ pub(super) fn method(
     Some(Value::one(query))
 }
 
+/// A number without its fraction, which a number from a text may have.
+fn truncated(subject: Query) -> Option<Query> {
+    let number = Query::Call("to_number", vec![subject]);
+    let part = |name| Some(Query::Call(name, vec![number.repeated()?]));
+    let exact = Query::Choice(
+        number.repeated()?.compare("<", Query::literal("0")).into(),
+        part("ceil")?.into(),
+        part("floor")?.into(),
+    );
+    Some(Query::Exactly(number.into(), exact.into()))
+}
+
+/// What Python makes a list of: the items of a list, or the keys of an object.
+pub(super) fn copied(parser: &Parser<'_, '_, '_>, value: Query) -> Option<Query> {
+    if parser.flipped {
+        return Some(Query::Call("keys", vec![value]));
+    }
+    let here = Query::Reference(Query::Here.into());
+    let exact = Query::Call("map", vec![here, value.repeated()?]);
+    Some(Query::Exactly(value.map(Query::Here).into(), exact.into()))
+}
+
+/// A value as Python prints it; lists and objects it prints in its own way.
+fn printed(subject: Query) -> Option<Query> {
+    let constants = [("`true`", "True"), ("`false`", "False"), ("`null`", "None")];
+    let text = Query::Call("to_string", vec![subject.repeated()?]);
+    let kind = Query::Call("type", vec![subject.repeated()?]);
+    let kinds = Query::literal("[\"array\",\"object\"]");
+    let structured = Query::Call("contains", vec![kinds, kind]);
+    let mut exact = Query::Choice(
+        structured.into(),
+        Query::refusal().into(),
+        text.repeated()?.into(),
+    );
+    for (json, printed) in constants {
+        let is = subject
+            .repeated()?
+            .compare("==", Query::Constant(json.to_owned()));
+        exact = Query::Choice(is.into(), Query::text(printed).into(), exact.into());
+    }
+    Some(Query::Exactly(text.into(), exact.into()))
+}
+
+/// Whether it is a path of names and indexes.
+pub(super) fn is_plain_path(query: &Query) -> bool {
+    match query {
+        Query::Here => true,
+        Query::Field(base, _) | Query::Index(base, _, Of::Whole) => is_plain_path(base),
+        _ => false,
+    }
+}
+
 /// What an argument says of an item.
 fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Query> {
     match argument {
@@ -480,6 +692,13 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
         Argument::Value(value) => match (&value.query, dialect) {
             (Query::Reference(each), _) => Some((**each).clone()),
             (Query::Constant(_), Some(Dialect::Lodash) | None) => named(text_of(&value.query)?),
+            (Query::List(parts), Some(Dialect::Lodash)) => match parts.as_slice() {
+                [name] => named(text_of(name)?),
+                [name, wanted @ Query::Constant(_)] => {
+                    Some(named(text_of(name)?)?.compare("==", wanted.clone()))
+                }
+                _ => None,
+            },
             (Query::Hash(members), Some(Dialect::Lodash | Dialect::JavaScript) | None) => {
                 let is_constant =
                     |(_, wanted): &(String, Query)| matches!(wanted, Query::Constant(_));
@@ -499,6 +718,16 @@ fn item_expression(dialect: Option<Dialect>, argument: &Argument) -> Option<Quer
             {
                 Some(Query::Here)
             }
+            (Query::Field(base, name), Some(Dialect::JavaScript) | None)
+                if **base == Query::Here && matches!(name.as_str(), "Number" | "String") =>
+            {
+                let function = if name == "Number" {
+                    "to_number"
+                } else {
+                    "to_string"
+                };
+                Some(Query::Call(function, vec![Query::Here]))
+            }
             (_, Some(Dialect::Jq) | None) if !value.stream || dialect.is_none() => {
                 Some(value.query.clone())
             }
@@ -513,15 +742,17 @@ fn sorted(
     arguments: &[Argument],
     each: &dyn Fn(&Argument) -> Option<Query>,
 ) -> Option<Query> {
-    let (mut by, mut descending) = (None, false);
+    let (mut by, mut descending, mut is_locale) = (None, false, false);
     for argument in arguments {
         match argument {
             Argument::Order {
                 by: key,
                 descending: falls,
+                locale,
             } => {
                 by = Some(key.clone());
                 descending = *falls;
+                is_locale = *locale;
             }
             Argument::Named(name, value) => match (name.as_str(), &**value) {
                 (
@@ -529,6 +760,7 @@ fn sorted(
                     Argument::Order {
                         by: key,
                         descending: true,
+                        ..
                     },
                 ) => {
                     by = Some(key.clone());
@@ -541,7 +773,7 @@ fn sorted(
                 },
                 _ => return None,
             },
-            Argument::Value(value) if by.is_some() => match text_of(&value.query)? {
+            Argument::Value(value) if by.is_some() => match text_of(only(&value.query))? {
                 "desc" => descending = true,
                 "asc" => {}
                 _ => return None,
@@ -550,6 +782,10 @@ fn sorted(
         }
     }
     let reversed = |list: Query| Query::Call("reverse", vec![list]);
+    let others = match &by {
+        Some(by) if is_locale => Some(sorted_otherwise(&subject, by)?),
+        _ => None,
+    };
     // Items that are equal stay in their order.
     let subject = if descending {
         reversed(subject)
@@ -560,7 +796,32 @@ fn sorted(
         Some(by) => Query::Call("sort_by", vec![subject, Query::Reference(by.into())]),
         None => Query::Call("sort", vec![subject]),
     };
-    Some(if descending { reversed(list) } else { list })
+    let list = if descending { reversed(list) } else { list };
+    match others {
+        Some(others) => list.unless(others),
+        None => Some(list),
+    }
+}
+
+/// Whether people sort the texts of a list in another order than their letters have as numbers: some are not of small
+/// letters and figures, and some not of a capital and small letters.
+fn sorted_otherwise(list: &Query, by: &Query) -> Option<Query> {
+    let others = |pattern: &str| {
+        let text = by.repeated()?;
+        let found = Query::Call("match", vec![text, Query::text(pattern)]);
+        let others = list.repeated()?.filter(found.not());
+        Some(Query::Call("length", vec![others]).compare(">", Query::literal("0")))
+    };
+    let (small, capital) = (others("\\A[a-z0-9]*\\z")?, others("\\A[A-Z][a-z]*\\z")?);
+    Some(Query::Binary(Operator::And, small.into(), capital.into()))
+}
+
+/// The one element of a list, or a value itself.
+fn only(query: &Query) -> &Query {
+    match query {
+        Query::List(items) if items.len() == 1 => items.first().unwrap_or(query),
+        other => other,
+    }
 }
 
 /// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.

@@ -1,8 +1,9 @@
 //! Expressions of other query languages and of programs, read as JMESPath where their meaning is the same.
 //!
 //! One tolerant [parser](parse) reads paths, projections, filters, calls and constructions as jq, JSONPath, JavaScript,
-//! Python, XPath and lodash spell them, into one tree, a [`Query`](query::Query), which is written as JMESPath. What the tree
-//! cannot say is not translated: arithmetic, variables of an outer function, a search at any depth.
+//! Python, XPath, lodash and SQL spell them, into one tree, a [`Query`](query::Query), which is written as JMESPath. What the
+//! tree cannot say is not translated: arithmetic but sums, variables of an outer function, a search at any depth. Where JMESPath
+//! says the same for usual values only, there is an [exact](exact) form beside the plain one.
 //!
 //! # Invariants
 //!
@@ -11,20 +12,22 @@
 //! - Nesting, the number of tokens and the work on them are bounded.
 
 mod call;
+mod entries;
+mod exact;
 mod parse;
 mod query;
 mod slashes;
 #[cfg(test)]
 mod tests;
 
-use self::{parse::Parser, query::Query};
+use self::{exact::exact, parse::Parser, query::Query};
 use super::Rule;
 use crate::error::{Dialect, Foreign};
 use crate::token::{Kind, Tokens};
 
 impl Dialect {
     /// The rule that reads it.
-    fn rule(self) -> Rule {
+    pub(super) fn rule(self) -> Rule {
         match self {
             Self::Jq => Rule::Jq,
             Self::JsonPath => Rule::JsonPath,
@@ -32,6 +35,7 @@ impl Dialect {
             Self::Python => Rule::Python,
             Self::XPath => Rule::XPath,
             Self::Lodash => Rule::Lodash,
+            Self::Sql => Rule::Sql,
         }
     }
 }
@@ -64,9 +68,12 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     }
     let mut parser = Parser::new(&tokens, Some(dialect), has_key);
     let whole = parser.whole();
-    found.complete = whole.is_some();
+    found.complete = whole.as_ref().is_some_and(|query| {
+        exact(query, Some(dialect), parser.collects).is_some_and(|(_, refuses)| !refuses)
+    });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
+        .and_then(entries::resolved)
         .filter(|query| *query != Query::Here)
         .map(|query| query.to_jmespath(false));
     Some(found)
@@ -75,27 +82,79 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
 /// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
 const MAX_TOKENS: usize = 400;
 
+/// An expression in JMESPath.
+pub(super) struct Translation {
+    pub(super) rule: Rule,
+    /// What is usually meant.
+    pub(super) plain: String,
+    /// What says the same as the dialect, for any value.
+    pub(super) exact: String,
+    /// Whether there are values for which none does.
+    pub(super) refuses: bool,
+}
+
 /// The expression in JMESPath, if it is written in another language or calls functions as another one does. Where both are
 /// possible, `flipped` reads the arguments of `map` in the other order, and `*` and `.[]` as the values of an object.
 pub(super) fn translated(
     tokens: &Tokens<'_>,
     has_key: &dyn Fn(&str) -> bool,
     flipped: bool,
-) -> Option<(Rule, String)> {
+) -> Option<Translation> {
     if tokens.len() > MAX_TOKENS {
         return None;
     }
     let dialect = detected(tokens, has_key);
     if dialect == Some(Dialect::XPath) {
         let query = slashes::read(tokens.source(), has_key, flipped)?;
-        return Some((Rule::XPath, query.to_jmespath(false)));
+        let plain = query.to_jmespath(false);
+        return Some(Translation {
+            rule: Rule::XPath,
+            exact: plain.clone(),
+            plain,
+            refuses: false,
+        });
     }
     let mut parser = Parser::new(tokens, dialect, has_key);
     parser.flipped = flipped;
     let query = parser.whole()?;
     let rule = parser.rule?;
-    let text = query.to_jmespath(dialect.is_none());
-    (text != tokens.source()).then_some((rule, text))
+    let plain = query.to_jmespath(dialect.is_none());
+    if plain == tokens.source() {
+        return None;
+    }
+    let (query, refuses) = exact(&query, dialect, parser.collects)?;
+    Some(Translation {
+        rule,
+        plain,
+        exact: query.to_jmespath(dialect.is_none()),
+        refuses,
+    })
+}
+
+/// Whether an expression is in another language, so that it must not be read as anything else: names of functions would be
+/// taken for fields, and texts for names.
+pub(super) fn is_foreign(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> bool {
+    if tokens.len() > MAX_TOKENS {
+        return false;
+    }
+    let Some(dialect) = detected(tokens, has_key) else {
+        return false;
+    };
+    if dialect == Dialect::XPath {
+        return true;
+    }
+    let mut parser = Parser::new(tokens, Some(dialect), has_key);
+    let is_read = parser.whole().is_some();
+    // Signs of a language before a path that is otherwise that of JMESPath are for the other repairs.
+    let is_path = if is_read {
+        parser.rule.is_none()
+    } else {
+        // Within a filter, `$` is the whole and `@` the item.
+        let has = |kind| (1..tokens.len()).any(|at| tokens.kind(at) == kind);
+        dialect == Dialect::JsonPath && !(has(Kind::Dollar) && has(Kind::At))
+    };
+    let is_mixed = parser.collects && dialect != Dialect::JsonPath;
+    !(is_path || is_mixed)
 }
 
 /// The language whose signs an expression bears; nothing for JMESPath, also with what other repairs put right.
@@ -111,25 +170,41 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             && tokens.kind(at + 1) == Kind::Gt
             && tokens.touches_next(at)
     };
+    let keyword = |at: usize, word: &str| {
+        tokens.kind(at) == Kind::Word && tokens.text(at).eq_ignore_ascii_case(word)
+    };
+    if keyword(0, "select") && !tokens.is_call(0) && found(&|at| at > 1 && keyword(at, "from")) {
+        return Some(Dialect::Sql);
+    }
     if word(0, "_") && tokens.kind(1) == Kind::Dot {
         return Some(Dialect::Lodash);
     }
     if found(&is_arrow) {
         return Some(Dialect::JavaScript);
     }
+    let has_else = found(&|at| word(at, "else"));
     let is_python = |at: usize| {
         word(at, "lambda") && tokens.kind(at + 1) == Kind::Word
             || word(at, "for") && (word(at + 2, "in") || word(at + 4, "in"))
+            || at == 0 && word(at, "not") && tokens.kind(1).begins_operand()
             || calls(at, &["sorted", "next", "reversed", "tuple"])
-            || (tokens.behind(at, 1).is_comparator() || word(at.wrapping_sub(1), "is"))
+            || word(at, "f")
+                && matches!(tokens.kind(at + 1), Kind::Raw | Kind::Quoted)
+                && tokens.touches_next(at)
+            || word(at, "if") && tokens.behind(at, 1).ends_operand() && has_else
+            || (tokens.behind(at, 1).is_comparator()
+                || word(at.wrapping_sub(1), "is")
+                || word(at.wrapping_sub(2), "is") && word(at.wrapping_sub(1), "not"))
                 && ["None", "True", "False"].iter().any(|name| word(at, name))
             || tokens.kind(at).ends_operand()
                 && word(at + 1, "in")
                 && tokens.kind(at + 2).begins_operand()
     };
-    if found(&is_python) {
+    let is_path = tokens.kind(0) == Kind::Dollar && tokens.kind(1) != Kind::LBrace;
+    if !is_path && found(&is_python) {
         return Some(Dialect::Python);
     }
+    let has_colon = found(&|at| tokens.kind(at) == Kind::Colon);
     let is_script = |at: usize| {
         let chained = tokens.text(at) == "?" && tokens.kind(at + 1) == Kind::Dot;
         let spread = tokens.kind(at) == Kind::DotDot && tokens.kind(at + 1) == Kind::Dot;
@@ -140,13 +215,28 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             tokens.text(at),
             "Object" | "Math" | "JSON" | "Array" | "Number"
         ) && tokens.kind(at + 1) == Kind::Dot
-            && tokens.is_call(at + 2);
-        chained && tokens.touches_next(at) || spread || strict || object
+            && (tokens.is_call(at + 2) || tokens.text(at + 4) == "apply");
+        let template = tokens.kind(at) == Kind::Literal
+            && tokens.text(at).contains("${")
+            && tokens
+                .content(at)
+                .is_some_and(|text| jmespath::Variable::from_json(text).is_err());
+        let pattern = tokens.text(at) == "/"
+            && tokens.kind(at + 1) == Kind::Dot
+            && tokens.text(at + 2) == "test";
+        let choice = tokens.text(at) == "?" && tokens.kind(at + 1).begins_operand() && has_colon;
+        chained && tokens.touches_next(at)
+            || spread
+            || strict
+            || object
+            || template
+            || pattern
+            || choice
     };
     if found(&is_script) {
         return Some(Dialect::JavaScript);
     }
-    if tokens.kind(0) == Kind::Dollar && tokens.kind(1) != Kind::LBrace {
+    if is_path {
         return Some(Dialect::JsonPath);
     }
     let is_jq = |at: usize| {
@@ -155,7 +245,8 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             || matches!(before, Kind::Pipe | Kind::LParen)
             || matches!(before, Kind::LBracket | Kind::Colon) && tokens.kind(0) != Kind::Word;
         let stage = before == Kind::Pipe
-            && matches!(tokens.kind(at + 1), Kind::Pipe | Kind::Edge)
+            && (tokens.kind(at + 1).is_comparator()
+                || matches!(tokens.kind(at + 1), Kind::Pipe | Kind::Edge))
             && tokens.kind(at) == Kind::Word
             && call::STAGES.contains(&tokens.text(at))
             && !has_key(tokens.text(at));
@@ -163,6 +254,8 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
         dots || stage
             || calls(at, &["select"])
             || word(at, "as") && tokens.kind(at + 1) == Kind::Dollar
+            || tokens.kind(at) == Kind::Quoted && tokens.text(at).contains("\\(")
+            || at == 0 && word(at, "if") && found(&|at| word(at, "then"))
     };
     found(&is_jq).then_some(Dialect::Jq)
 }

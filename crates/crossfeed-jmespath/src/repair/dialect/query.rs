@@ -1,6 +1,6 @@
 //! What a foreign expression asks for, and how JMESPath says it.
 
-use super::super::edit::spelled;
+use super::super::edit::{spelled, string};
 
 /// Whether an operation is on a whole list, or on each item of the projection that gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,14 @@ pub(super) enum Query {
     Constant(String),
     List(Vec<Query>),
     Hash(Vec<(String, Query)>),
+    /// The second where the first is true, else the third.
+    Choice(Box<Query>, Box<Query>, Box<Query>),
+    /// What is usually meant, and what the dialect says for any value.
+    Exactly(Box<Query>, Box<Query>),
 }
+
+/// The most parts of a query that stands in an expression twice.
+const MAX_SIZE: usize = 200;
 
 impl Query {
     pub(super) fn field(self, name: &str) -> Self {
@@ -53,24 +60,110 @@ impl Query {
     }
 
     pub(super) fn index(self, at: i64) -> Self {
-        Self::Index(self.into(), at, Of::Whole)
+        Self::Index(self.opened().into(), at, Of::Whole)
     }
 
     pub(super) fn slice(self, bounds: String) -> Self {
-        Self::Slice(self.into(), bounds, Of::Whole)
+        Self::Slice(self.opened().into(), bounds, Of::Whole)
     }
 
     /// `each` evaluated on every item.
     pub(super) fn map(self, each: Self) -> Self {
-        Self::Sub(Box::new(Self::Each(self.into())), each.into())
+        Self::Sub(Box::new(Self::Each(self.opened().into())), each.into())
     }
 
     pub(super) fn filter(self, predicate: Self) -> Self {
-        Self::Filter(self.into(), predicate.into(), Of::Whole)
+        Self::Filter(self.opened().into(), predicate.into(), Of::Whole)
+    }
+
+    /// The JSON in a text, as long as a path goes on in it.
+    pub(super) fn parsed(self) -> Self {
+        Self::Exactly(self.into(), Self::refusal().into())
+    }
+
+    /// The text itself, where a path goes on in the JSON in it.
+    pub(super) fn opened(self) -> Self {
+        match self {
+            Self::Exactly(text, exact) if *exact == Self::refusal() => *text,
+            other => other,
+        }
+    }
+
+    /// What has no value: the dialect means something else than JMESPath can say.
+    pub(super) fn refusal() -> Self {
+        Self::Call("abs", vec![Self::Constant("''".to_owned())])
+    }
+
+    /// This, as long as `condition` is false.
+    pub(super) fn unless(self, condition: Self) -> Option<Self> {
+        let exact = Self::Choice(
+            condition.into(),
+            Self::refusal().into(),
+            self.repeated()?.into(),
+        );
+        Some(Self::Exactly(self.into(), exact.into()))
+    }
+
+    /// A copy that stands in the same expression, if it is short.
+    pub(super) fn repeated(&self) -> Option<Self> {
+        (self.size() <= MAX_SIZE).then(|| self.clone())
+    }
+
+    /// How many parts it has.
+    fn size(&self) -> usize {
+        1 + self.parts().into_iter().map(Self::size).sum::<usize>()
+    }
+
+    /// Whether a part of it, or itself, is such.
+    pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        is(self) || self.parts().into_iter().any(|part| part.any(is))
+    }
+
+    /// What it is made of.
+    fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Here | Self::Constant(_) => Vec::new(),
+            Self::Field(a, _)
+            | Self::Index(a, ..)
+            | Self::Slice(a, ..)
+            | Self::Each(a)
+            | Self::Values(a)
+            | Self::Flat(a)
+            | Self::Reference(a)
+            | Self::Not(a) => vec![a],
+            Self::Filter(a, b, _)
+            | Self::Sub(a, b)
+            | Self::Pipe(a, b)
+            | Self::Binary(_, a, b)
+            | Self::Exactly(a, b) => vec![a, b],
+            Self::Choice(a, b, c) => vec![a, b, c],
+            Self::Call(_, parts) | Self::List(parts) => parts.iter().collect(),
+            Self::Hash(members) => members.iter().map(|(_, value)| value).collect(),
+        }
+    }
+
+    /// Where this is true, itself; else another one.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self::Binary(Operator::Or, self.into(), other.into())
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::Constant(string(text))
     }
 
     pub(super) fn not(self) -> Self {
         Self::Not(self.into())
+    }
+
+    /// What a program means by the negation: of a number, that it is 0.
+    pub(super) fn negated(self) -> Self {
+        match self {
+            Self::Call("length", _) => self.compare("==", Self::literal("0")),
+            Self::Exactly(counted, _) if matches!(*counted, Self::Call("length", _)) => {
+                counted.negated()
+            }
+            other => other.not(),
+        }
     }
 
     pub(super) fn compare(self, operator: &'static str, other: Self) -> Self {
@@ -90,9 +183,23 @@ impl Query {
     /// Whether it gives `true` or `false`.
     pub(super) fn is_condition(&self) -> bool {
         match self {
-            Self::Not(_) | Self::Binary(..) => true,
+            Self::Not(_) | Self::Binary(Operator::Comparison(_), ..) => true,
+            Self::Binary(_, left, right) => left.is_condition() && right.is_condition(),
             Self::Call(name, _) => matches!(*name, "contains" | "starts_with" | "ends_with"),
+            Self::Constant(text) => matches!(text.as_str(), "`true`" | "`false`"),
+            Self::Exactly(plain, _) => plain.is_condition(),
             _ => false,
+        }
+    }
+
+    /// Whether a value that is neither `true` nor `false` is taken for one of them.
+    pub(super) fn takes_for_true(&self) -> bool {
+        match self {
+            Self::Not(inner) => inner.takes_for_true(),
+            Self::Binary(Operator::And | Operator::Or, left, right) => {
+                left.takes_for_true() || right.takes_for_true()
+            }
+            other => !other.is_condition(),
         }
     }
 
@@ -359,6 +466,13 @@ impl Writer {
                 let items: Vec<_> = items.iter().map(|item| self.write(item).text).collect();
                 let text = format!("[{}]", items.join(", "));
                 Written::new(text, Level::Path, Begins::Dotted)
+            }
+            Query::Exactly(plain, _) => self.write(plain),
+            Query::Choice(condition, then, otherwise) => {
+                let condition = self.write(&condition.as_condition()).enclosed(Level::And);
+                let [then, otherwise] = [then, otherwise].map(|one| self.write(one).text);
+                let text = format!("({condition} && [{then}] || [{otherwise}])[0]");
+                Written::new(text, Level::Path, Begins::Other)
             }
             Query::Hash(members) => {
                 let members: Vec<_> = members

@@ -1,6 +1,9 @@
 //! Paths with slashes: JSON Pointer, and XPath as far as it means the same.
 
-use super::{parse::Parser, query::Query};
+use super::{
+    parse::Parser,
+    query::{Of, Query},
+};
 use crate::{error::Dialect, token::Tokens};
 
 /// The function and the path of `count(/items)`.
@@ -15,8 +18,10 @@ fn called(text: &str) -> Option<(&str, &str)> {
 /// Whether the text is a path with slashes.
 pub(super) fn is_path(text: &str) -> bool {
     let text = text.trim();
-    if let Some(rest) = text.strip_prefix('/') {
-        return !rest.is_empty();
+    let path = text.strip_prefix('#').unwrap_or(text);
+    if let Some(rest) = path.strip_prefix('/') {
+        // Not the regular expression of a program.
+        return !rest.is_empty() && !rest.contains(".test(");
     }
     if called(text).is_some() {
         return true;
@@ -39,6 +44,14 @@ fn counted(list: Query) -> Query {
     Query::Call("length", vec![list])
 }
 
+/// A subscript on a list, or on the items that a star takes.
+fn of_each(query: Query, subscripted: impl FnOnce(Query) -> Query) -> Query {
+    match query {
+        Query::Each(list) => subscripted(*list),
+        list => subscripted(list),
+    }
+}
+
 /// What the path selects. An index is that of JSON Pointer, from 0; one in brackets, which XPath counts from 1, is not read.
 pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool, flipped: bool) -> Option<Query> {
     let mut query = Query::Here;
@@ -53,11 +66,14 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool, flipped: bool) ->
             _ => return None,
         });
     }
-    for part in parts(text.strip_prefix('/').unwrap_or(text))? {
+    let path = text.strip_prefix('#').unwrap_or(text);
+    for part in parts(path.strip_prefix('/').unwrap_or(path))? {
         let (name, predicate) = match part.split_once('[') {
             Some((name, rest)) => (name, Some(rest.strip_suffix(']')?)),
             None => (part, None),
         };
+        // An attribute is a member.
+        let name = name.strip_prefix('@').unwrap_or(name);
         query = match name {
             "" => return None,
             "*" if flipped => Query::Values(query.into()),
@@ -67,7 +83,7 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool, flipped: bool) ->
             "length()" | "count()" | "size()" => counted(query),
             "length" if !has_key("length") => counted(query),
             _ if name.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Query::Index(query.into(), name.parse().ok()?, super::query::Of::Item)
+                Query::Index(query.into(), name.parse().ok()?, Of::Item)
             }
             _ if name.contains(['(', ')', '|', '=', '"', '\'', ' ', '@', ':', '<', '>', ',']) => {
                 return None;
@@ -77,18 +93,41 @@ pub(super) fn read(text: &str, has_key: &dyn Fn(&str) -> bool, flipped: bool) ->
         query = match predicate {
             None => query,
             Some("*") => Query::Each(query.into()),
+            Some("last()") => of_each(query, |list| Query::Index(list.into(), -1, Of::Item)),
+            // No item of XPath has that number.
+            Some("0") => of_each(query, |list| Query::Index(list.into(), 0, Of::Item)),
             Some(predicate) => {
-                let predicate = predicate.replace('@', "");
+                let predicate = with_dots(predicate);
                 let tokens = Tokens::new(&predicate);
                 let mut parser = Parser::new(&tokens, Some(Dialect::XPath), has_key);
                 match parser.predicate()? {
                     Query::Constant(_) => return None,
-                    predicate => query.filter(predicate),
+                    predicate => of_each(query, |list| {
+                        Query::Filter(list.into(), predicate.into(), Of::Item)
+                    }),
                 }
             }
         };
     }
     Some(query)
+}
+
+/// A predicate with dots for the slashes in its paths, and attributes as members.
+fn with_dots(predicate: &str) -> String {
+    let mut quote = None;
+    predicate
+        .chars()
+        .filter_map(|c| {
+            match quote {
+                Some(sign) if sign == c => quote = None,
+                None if matches!(c, '\'' | '"') => quote = Some(c),
+                None if c == '/' => return Some('.'),
+                None if c == '@' => return None,
+                _ => {}
+            }
+            Some(c)
+        })
+        .collect()
 }
 
 /// The parts between slashes that are not in brackets.

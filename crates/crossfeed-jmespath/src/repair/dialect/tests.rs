@@ -1,4 +1,4 @@
-use super::super::{candidates, foreign};
+use super::super::{Rule, candidates, foreign};
 use crate::{Arena, Budget, Expression, Limits, View, error::Dialect, evaluate};
 use crossfeed_json::Document;
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -10,11 +10,18 @@ fn has_key(_: &str) -> bool {
 
 #[track_caller]
 fn check_all(rows: &[(&str, &str)]) {
-    for (input, expected) in rows {
-        let found = candidates(input, &has_key);
-        let first = found.first().map_or("", |found| &found.expression);
-        assert_eq!(first, *expected, "{input}");
-    }
+    let rows = rows.iter();
+    let wrong: Vec<_> = rows
+        .filter_map(|(input, expected)| {
+            let found = candidates(input, &has_key);
+            let first = found
+                .first()
+                .map_or("", |found| &found.expression)
+                .to_owned();
+            (first != *expected).then_some((input, first, expected))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -24,7 +31,7 @@ fn jq() {
         (".items[] | select(.id==3)", "items[?id == `3`]"),
         (".items | map(.url)", "items[*].url"),
         (".items | length", "length(items)"),
-        (".items[].url", "items[].url"),
+        (".items[].url", "items[*].url"),
         (".items | first", "items[0]"),
         (".items | last", "items[-1]"),
         (".items | last.url", "items[-1].url"),
@@ -114,7 +121,7 @@ fn jq() {
         (".items | map(.name | length)", "items[*].length(name)"),
         (".items[] | [.a, .b]", "items[*].[a, b]"),
         (".items[] | length", "items[*].length(@)"),
-        (".items | .[2:5]", "items | [2:5]"),
+        (".items | .[2:5]", "items[2:5]"),
         (".items | reverse | .[0]", "reverse(items)[0]"),
         (
             ".items | map({n: .name, c: (.tags | length)})",
@@ -319,9 +326,35 @@ fn javascript() {
             "items.filter(x => ['a', 'b'].includes(x.kind))",
             "items[?contains(['a', 'b'], kind)]",
         ),
-        ("items.map(x => x.a + x.b)", ""),
+        ("items.map(x => x.a + x.b)", "items[*].sum([a, b])"),
+        ("items.map(x => x.a * x.b)", ""),
         ("items.map(x => x)", "items[*]"),
-        ("items.map(x => `${x.url}`)", ""),
+        (
+            "items.Where(x => x.a > 1).Select(x => x.url).First()",
+            "items[?a > `1`].url | [0]",
+        ),
+        ("items.select(x => x.url)", ""),
+        (
+            "items.FirstOrDefault(x => x.id == 3).url",
+            "items[?id == `3`] | [0].url",
+        ),
+        ("items.map(x => { return x.url; })", "items[*].url"),
+        ("items.map(x => { return {u: x.url} })", "items[*].{u: url}"),
+        ("items.map(x => { const y = x.url; return y })", ""),
+        ("items.map(({url}) => url + base)", ""),
+        (
+            "Math.max.apply(null, items.map(x => x.n))",
+            "max(items[*].n)",
+        ),
+        (
+            "items.filter(x => /^a\\/b/i.test(x.name)).map(x => x.id)",
+            "items[?match(name, '(?i)^a/b')].id",
+        ),
+        (
+            "items.map(x => x.a ? x.b : x.c)",
+            "map(&(a && [b] || [c])[0], items)",
+        ),
+        ("items.map(x => `${x.url}`)", "items[*].join('', [url])"),
         ("map(x => x.url)", "[*].url"),
         (
             "[...items].sort((a, b) => a.n - b.n)[0].url",
@@ -370,6 +403,45 @@ fn functions_and_methods() {
         ("items[last()].url", "items[-1].url"),
         ("find(items, {id: 3}).url", "items[?id == `3`] | [0].url"),
         ("count()", ""),
+        ("rows | count(@)", "length(rows)"),
+        ("items.size", "length(items)"),
+        ("items.pop().url", "items[-1].url"),
+        ("text.splitlines()[0]", "lines(@)[0]"),
+        ("a + ' ' + b", "join(' ', [a, b])"),
+        ("concat(a, ' ', b)", "join(' ', [a, b])"),
+        (
+            "items[?has(name, 'x')].id",
+            "items[?contains(name, 'x')].id",
+        ),
+        ("items[*]{n: name, u: url}", "items[*].{n: name, u: url}"),
+        ("items[*].url.", "items[*].url"),
+        ("items[0].url (string)", "items[0].url"),
+        ("items[0].url → string", "items[0].url"),
+        ("items[0].url -> string", "items[0].url"),
+        ("```\nitems[0].url\n```", "items[0].url"),
+        (
+            "```jmespath\nitems[?a == \"x\"].url\n```",
+            "items[?a == 'x'].url",
+        ),
+        ("[security == `false`].name", "[?security == `false`].name"),
+        (
+            "items[contains(name, 'x')].url",
+            "items[?contains(name, 'x')].url",
+        ),
+        ("lines(@)[?contains(@, 'x')", "lines(@)[?contains(@, 'x')]"),
+        (
+            "items[?a.b like '%x%'].url",
+            "items[?contains(a.b, 'x')].url",
+        ),
+        (
+            "items[?a LIKE 'x%' and b].url",
+            "items[?starts_with(a, 'x') && b].url",
+        ),
+        (
+            "items[?name contains 'x'].url",
+            "items[?contains(name, 'x')].url",
+        ),
+        ("items[?a like 'x_y%'].url", ""),
         ("items.-1.url", "items[-1].url"),
         ("split(\"\\n\") | length", "length(lines(@))"),
         ("items[?kind eq 'a'].url", "items[?kind == 'a'].url"),
@@ -607,6 +679,69 @@ fn slashes() {
         ("/items[id=3]/url", "items[?id == `3`].url"),
         ("/items[@kind='a']/url", "items[?kind == 'a'].url"),
         ("/items[1]/url", ""),
+        ("/items[0]/url", "items[0].url"),
+        ("#/items/0/url", "items[0].url"),
+        ("/items[last()]/url", "items[-1].url"),
+        ("/items/*[a/b='x']/url", "items[?a.b == 'x'].url"),
+        ("/a/*/b[c=1]/d", "a[*].b[?c == `1`].d"),
+        ("/items/0/@id", "items[0].id"),
+    ]);
+}
+
+#[test]
+fn sql() {
+    check_all(&[
+        ("SELECT url FROM items", "items[*].url"),
+        ("select * from data.items;", "data.items"),
+        (
+            "SELECT url FROM items WHERE score > 0.5 AND kind = 'a'",
+            "items[?score > `0.5` && kind == 'a'].url",
+        ),
+        (
+            "SELECT id, name AS n FROM items WHERE kind IN ('a', 'b') OR x IS NOT NULL",
+            "items[?contains(['a', 'b'], kind) || x != `null`].{id: id, n: name}",
+        ),
+        (
+            "SELECT url FROM items ORDER BY score DESC LIMIT 3",
+            "reverse(sort_by(reverse(items), &score))[:3].url",
+        ),
+        (
+            "SELECT COUNT(*) FROM items WHERE ok",
+            "length(items[?ok == `true`])",
+        ),
+        ("SELECT MAX(score) FROM items", "max(items[*].score)"),
+        (
+            "SELECT a FROM b WHERE c LIKE '%x%'",
+            "b[?contains(c, 'x')].a",
+        ),
+        ("SELECT a FROM b WHERE c <> 'x'", "b[?c != 'x'].a"),
+        ("SELECT a FROM b GROUP BY c", ""),
+        ("SELECT DISTINCT a FROM b", ""),
+        ("select(from)", "[?from]"),
+    ]);
+}
+
+#[test]
+fn pairs() {
+    check_all(&[
+        (".a | to_entries | map(.value.name)", "values(a)[*].name"),
+        (".a | to_entries[] | .key", "keys(a)"),
+        (
+            ".a | to_entries | map(select(.value.n > 1) | .value.id)",
+            "values(a)[?n > `1`].id",
+        ),
+        (".a | to_entries | map(select(.value.n > 1) | .key)", ""),
+        (".a | to_entries | length", "length(a)"),
+        (
+            "Object.entries(a).map(([k, v]) => v.name)",
+            "values(a)[*].name",
+        ),
+        ("Object.entries(a).map(([k, v]) => k)", "keys(a)"),
+        ("Object.entries(a).map(e => e[1].name)", "values(a)[*].name"),
+        ("Object.entries(a).map(([k, v]) => ({k, v}))", ""),
+        ("[v['name'] for k, v in a.items()]", "values(a)[*].name"),
+        ("[k for k, v in a.items()]", "keys(a)"),
+        ("[k for k, v in a.items() if v > 1]", ""),
     ]);
 }
 
@@ -627,7 +762,11 @@ fn lodash() {
             "items[?id == `3`].url",
         ),
         ("_.sortBy(items, 'score')", "sort_by(items, &score)"),
-        ("_.orderBy(items, ['score'], ['desc'])", ""),
+        (
+            "_.orderBy(items, ['score'], ['desc'])",
+            "reverse(sort_by(reverse(items), &score))",
+        ),
+        ("_.filter(items, ['kind', 'a'])", "items[?kind == 'a']"),
     ]);
 }
 
@@ -647,11 +786,11 @@ fn what_is_not_understood_says_its_language() {
             Some("this is JSONPath; understood so far: `items`"),
         ),
         (
-            "items.map(x => x.a + x.b)",
+            "items.map(x => x.a * x.b)",
             Some("this is JavaScript; understood so far: `items`"),
         ),
         (
-            "[x['a'] + 1 for x in items]",
+            "[x['a'] * 2 for x in items]",
             Some("this is Python; understood so far: `items`"),
         ),
         ("//url", Some("this is XPath")),
@@ -929,9 +1068,9 @@ impl Spelling for Jq {
             Taken::Pairs => " | map({n: .name, count: (.tags | length)})".to_owned(),
             Taken::Tags => " | [.[] | .tags[]]".to_owned(),
             Taken::EachElse(Else::Missing) => " | .[] | (.nick // .meta) | .size".to_owned(),
-            Taken::EachElse(Else::False) => " | .[] | (.nick or .meta) | .size".to_owned(),
+            Taken::EachElse(Else::False) => " | map((.nick // .meta).size)".to_owned(),
             Taken::FirstElse(Else::Missing) => " | .[0] | .nick // .meta | .size".to_owned(),
-            Taken::FirstElse(Else::False) => " | .[0] | .nick or .meta | .size".to_owned(),
+            Taken::FirstElse(Else::False) => " | (.[0].nick // .[0].meta).size".to_owned(),
             Taken::Compared => " | .[] | (.score > 0) | tostring".to_owned(),
         }
     }
@@ -1057,18 +1196,18 @@ impl Spelling for Python {
             }
             Taken::Tags => format!("[t for x in {list} for t in x['tags']]"),
             Taken::EachElse(Else::Missing) => {
-                format!("[x.get('nick', x['meta'])['size'] for x in {list}]")
+                format!("[(x.get('nick') or x['meta'])['size'] for x in {list}]")
             }
             Taken::EachElse(Else::False) => {
                 format!("[(x['nick'] or x['meta'])['size'] for x in {list}]")
             }
             Taken::FirstElse(Else::Missing) => {
-                format!("[x.get('nick', x['meta']) for x in {list}][0]['size']")
+                format!("[x['nick'] if x['nick'] else x['meta'] for x in {list}][0]['size']")
             }
             Taken::FirstElse(Else::False) => {
                 format!("[x['nick'] or x['meta'] for x in {list}][0]['size']")
             }
-            Taken::Compared => format!("[str(x['score'] > 0) for x in {list}]"),
+            Taken::Compared => format!("[json.dumps(x['score'] > 0) for x in {list}]"),
         }
     }
 }
@@ -1077,39 +1216,51 @@ fn keyed(path: &[&str]) -> String {
     path.iter().map(|name| format!("['{name}']")).collect()
 }
 
-fn outcome(expression: &str, document: &Document) -> Option<String> {
-    let expression =
-        Expression::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
-    let (arena, budget) = (Arena::new(), Budget::new(&Limits::default(), 1000));
-    let root = View::from(document.root().unwrap());
-    let found = evaluate(&expression, &root, &arena, &budget).unwrap();
-    found.map(|view| {
-        let mut json = Vec::new();
-        view.write(&mut json, usize::MAX).unwrap();
-        String::from_utf8(json).unwrap()
-    })
+/// What an expression of a dialect gives: the first reading that selects something, if it is exact or gives the same as the
+/// exact one.
+pub(super) fn answer(expression: &str, document: &Document) -> Option<Value> {
+    let keys = String::from_utf8_lossy(document.root().unwrap().raw()).into_owned();
+    let has_key = |key: &str| keys.contains(&format!("{}:", json!(key)));
+    let given = |text: &str| {
+        let expression = Expression::parse(text).ok()?;
+        let (arena, budget) = (Arena::new(), Budget::new(&Limits::default(), 1000));
+        let root = View::from(document.root().unwrap());
+        let found = evaluate(&expression, &root, &arena, &budget).ok()?;
+        Some(found.map(|view| view.to_value(&mut 10_000).unwrap()))
+    };
+    if let Some(Some(value)) = given(expression) {
+        return Some(value);
+    }
+    let found = candidates(expression, &has_key).into_iter();
+    found
+        .filter(|found| {
+            let exact = found.exact.as_deref();
+            exact.is_none_or(|exact| {
+                given(exact).is_some_and(|value| Some(value) == given(&found.expression))
+            })
+        })
+        .find_map(|found| given(&found.expression)?)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     /// What a translation selects is what the same query in JMESPath does.
     #[test]
     fn translations_select_what_was_meant(plan in plan(), value in document()) {
         let document = Document::new(value.to_string());
-        let expected = outcome(&Jmespath.whole(&plan), &document);
+        let expected = answer(&Jmespath.whole(&plan), &document);
         let spellings: [&dyn Spelling; 3] = [&Jq, &Script, &Python];
         for spelling in spellings {
             let written = spelling.whole(&plan);
             let found = candidates(&written, &has_key);
+            let said = answer(&written, &document);
+            prop_assert_eq!(&said, &expected, "{} as {:?}", &written, &found);
             let Some(first) = found.first() else {
                 // What JMESPath says in the same words is not translated.
                 prop_assert!(Expression::parse(&written).is_ok(), "{}", written);
-                prop_assert_eq!(outcome(&written, &document), expected.clone(), "{}", written);
                 continue;
             };
-            let said = outcome(&first.expression, &document);
-            prop_assert_eq!(said, expected.clone(), "{} as {}", written, first.expression);
             let again = candidates(&first.expression, &has_key);
             prop_assert!(
                 again.iter().all(|other| other.repairs[0].rule != first.repairs[0].rule),
@@ -1124,18 +1275,44 @@ proptest! {
         "items", ".", "[", "]", "(", ")", "{", "}", "x", "=>", "|", "map", "filter", "select", "for", "in", "if",
         "'a'", "\"b\"", "0", "-1", ":", ",", "&", "!", "==", "&&", "and", "not", "length", "first", "sort_by", "$",
         "@", "_", "/", "?", "*", "lambda", "len", " ", ".length", "[*]", "[]", "[?", "..", "`1`", "=", "max",
-        "//", "??", "or", ".x",
+        "//", "??", "or", ".x", "`${x}`", "f'{x}'", "\"\\(.x)\"", "then", "else", "end", "SELECT", "FROM", "WHERE",
+        "ORDER BY", "LIMIT", "to_entries", "Object.entries", "([k, v])", "return", "/x/", ".test", "+", "parseInt",
+        "not_null", "sort", ".sort((a, b) => a.x - b.x)", "???", "is", "None", ";", "%", "like", "→",
     ]), 0..14)) {
         let written = words.join(if words.len() % 2 == 0 { " " } else { "" });
         for found in candidates(&written, &has_key) {
             prop_assert!(super::super::parses(&found.expression));
             let tokens = crate::token::Tokens::new(&found.expression);
             let again = super::translated(&tokens, &has_key, false);
-            prop_assert!(again.is_none() || found.repairs[0].rule != again.clone().unwrap().0,
-                "{} as {} as {:?}", written, found.expression, again);
+            prop_assert!(again.is_none() || found.repairs[0].rule != again.as_ref().map_or(Rule::Jq, |again| again.rule),
+                "{} as {} as {:?}", written, found.expression, again.map(|again| again.plain));
         }
         foreign(&written, &has_key);
     }
+}
+
+#[test]
+fn what_is_said_twice_stays_short() {
+    let started = std::time::Instant::now();
+    let nested = |open: &str, close: &str| format!("{}x?.y{}", open.repeat(20), close.repeat(20));
+    for text in [
+        nested("(", " || a)"),
+        nested("(", " && a)"),
+        nested("((", " || a) ? b : c)"),
+        nested("parseInt(", ")"),
+        nested("JSON.stringify(", ")"),
+        nested("(.a | ", " // .b)").replace("x?.y", ".x"),
+        nested("str(", ")"),
+        nested("`${", "}`"),
+        format!(".a{}", " // .b".repeat(90)),
+        format!("a?.b{}", " || c".repeat(90)),
+        format!("a?.b{}", " + 'c'".repeat(90)),
+    ] {
+        for found in candidates(&text, &has_key) {
+            assert!(found.expression.len() < 100_000, "{text}");
+        }
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
 }
 
 #[test]

@@ -1,0 +1,257 @@
+use super::super::tests::answer;
+use crossfeed_json::Document;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn check(given: &Value, rows: &[(&str, Option<Value>)]) {
+    let document = Document::new(given.to_string());
+    let rows = rows.iter();
+    let wrong: Vec<_> = rows
+        .filter_map(|(expression, expected)| {
+            let found = answer(expression, &document);
+            (found != *expected).then_some((expression, found, expected))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn functions_and_texts_of_jq_are_no_fields() {
+    check(
+        &json!({"nums": [1, 2, 3], "t": "a,b", "length": 7, "closed": 1, "rows": [[1, 2], [3, 4]], "obj": {"b": 1, "a": 2}}),
+        &[
+            (".nums | length == 3", Some(json!(true))),
+            (".nums | length > 3", Some(json!(false))),
+            (".nums | max == 3", Some(json!(true))),
+            ("nums | max == 3", Some(json!(true))),
+            (".nums | length", Some(json!(3))),
+            (".t == \"a,b\"", Some(json!(true))),
+            (".t == \"closed\"", Some(json!(false))),
+            (".rows[] | .[1]", Some(json!([2, 4]))),
+            (".rows[][1]", Some(json!([2, 4]))),
+            (".rows[] | .[5]", Some(json!([]))),
+            ("[.rows[] | .[1]] | .[0]", Some(json!(2))),
+            (".rows | map(.[1])", Some(json!([2, 4]))),
+            (".rows | map(length)", Some(json!([2, 2]))),
+            (".rows[0] | add", Some(json!(3))),
+            (".nums | nonsense", None),
+            (".nums | length + 1", Some(json!(4))),
+            (".nums | length - 1", None),
+            (".obj | values", None),
+            (".obj | keys", Some(json!(["a", "b"]))),
+            (
+                "if .t == \"a,b\" then \"yes\" else \"no\" end",
+                Some(json!("yes")),
+            ),
+            ("\"\\(.t): \\(.length)\"", Some(json!("a,b: 7"))),
+        ],
+    );
+}
+
+#[test]
+fn what_is_true_is_so_for_the_dialect() {
+    let given = json!({"items": [
+        {"id": 1, "n": 0, "y": "a"}, {"id": 2, "n": "", "y": "b"}, {"id": 3, "n": [], "y": "c"},
+        {"id": 4, "n": {}, "y": "d"}, {"id": 5, "n": null, "y": "e"}, {"id": 6, "n": false, "y": "f"},
+        {"id": 7, "n": 5, "y": "g"}, {"id": 8, "y": "h"},
+    ]});
+    let ids = |ids: &[i32]| Some(json!(ids));
+    check(
+        &given,
+        &[
+            (".items[] | select(.n) | .id", ids(&[1, 2, 3, 4, 7])),
+            (".items[] | select(.n | not) | .id", ids(&[5, 6, 8])),
+            (
+                "[.items[] | select(.n and .y) | .id]",
+                ids(&[1, 2, 3, 4, 7]),
+            ),
+            ("items.filter(x => x.n).map(x => x.id)", ids(&[3, 4, 7])),
+            (
+                "items.filter(x => !x.n).map(x => x.id)",
+                ids(&[1, 2, 5, 6, 8]),
+            ),
+            ("items.filter(x => !!x.n).map(x => x.id)", ids(&[3, 4, 7])),
+            ("_.filter(items, 'n').map(x => x.id)", ids(&[3, 4, 7])),
+            (
+                "_.map(_.reject(items, x => x.n), 'id')",
+                ids(&[1, 2, 5, 6, 8]),
+            ),
+            ("[x['id'] for x in items if x.get('n')]", ids(&[7])),
+            (
+                "[x['id'] for x in items if not x.get('n')]",
+                ids(&[1, 2, 3, 4, 5, 6, 8]),
+            ),
+            ("items.some(x => x.n === 0 && x.n)", Some(json!(false))),
+            // This is JMESPath.
+            ("items[0].n || items[0].y", Some(json!(0))),
+            ("items[0]?.n || items[0].y", Some(json!("a"))),
+            ("items[2]?.n || items[2].y", Some(json!([]))),
+            ("items[6]?.n && items[6].y", Some(json!("g"))),
+            ("items[0]?.n && items[0].y", Some(json!(0))),
+            ("items[0]?.n ? 'yes' : 'no'", Some(json!("no"))),
+            ("items[3]?.n ? 'yes' : 'no'", Some(json!("yes"))),
+            (
+                "'yes' if items[3]['n'] is not None and items[3]['n'] else 'no'",
+                Some(json!("no")),
+            ),
+            (".items[0] | .n // .y", Some(json!(0))),
+            (".items[5] | .n // .y", Some(json!("f"))),
+            (".items[4].n // false // \"x\"", Some(json!("x"))),
+            (".items[0].n or false", Some(json!(true))),
+            (".items[0].y // empty", Some(json!("a"))),
+            (".items[5].n // empty", None),
+            (".items[] | select(.y == closed)", None),
+            // Some ask whether it is there, others whether it is true.
+            ("$.items[?(@.n)].id", None),
+            ("$.items[?(@.y)].id", ids(&[1, 2, 3, 4, 5, 6, 7, 8])),
+        ],
+    );
+}
+
+#[test]
+fn nulls_are_counted_where_the_dialect_has_them() {
+    check(
+        &json!({"items": [{"id": 1}, {"id": 2, "a": 5}, {"id": 3, "a": 7}]}),
+        &[
+            ("items.map(x => x.a)[1]", Some(json!(5))),
+            ("items.map(x => x.a).length", Some(json!(3))),
+            ("items.map(x => x.a).at(-1)", Some(json!(7))),
+            ("items.map(x => x.a).slice(1)", Some(json!([5, 7]))),
+            ("items.map(x => x.a)", Some(json!([5, 7]))),
+            (".items | map(.a) | length", Some(json!(3))),
+            ("[.items[].a] | length", Some(json!(3))),
+            ("[.items[] | .a] | .[1]", Some(json!(5))),
+            (".items | map(.a) | last", Some(json!(7))),
+            ("[.items[].a] | add", Some(json!(12))),
+            ("[x.get('a') for x in items][1]", Some(json!(5))),
+            ("len([x.get('a') for x in items])", Some(json!(3))),
+            ("_.map(items, 'a').length", Some(json!(3))),
+            ("items.map(x => x.a).join(',')", None),
+            ("$.items[*].a.length()", None),
+            ("items[*].a | length(@)", Some(json!(2))),
+        ],
+    );
+}
+
+#[test]
+fn numbers_and_texts_are_those_of_the_dialect() {
+    check(
+        &json!({"a": "3.7", "b": "-3.7", "c": "12", "t": "x\ny\n", "u": "x\ny", "body": "{\"y\": [1]}", "d": {"p": 1, "q": 2},
+            "flag": true, "n": 5, "name": "Ada", "last": "L", "list": [1, null, 3]}),
+        &[
+            ("parseInt(a)", Some(json!(3))),
+            ("parseInt(b, 10)", Some(json!(-3))),
+            ("int(c)", Some(json!(12))),
+            ("parseFloat(a)", Some(json!(3.7))),
+            ("JSON.parse(body).y[0]", Some(json!(1))),
+            ("JSON.parse(body)", None),
+            ("JSON.parse(body).length", None),
+            (".body | fromjson | .y", Some(json!([1]))),
+            ("JSON.stringify(d)", Some(json!("{\"p\":1,\"q\":2}"))),
+            ("JSON.stringify(name)", None),
+            ("[k for k in d]", Some(json!(["p", "q"]))),
+            ("list(d)", Some(json!(["p", "q"]))),
+            ("list(d.keys())", Some(json!(["p", "q"]))),
+            ("'p' in d", Some(json!(true))),
+            ("[x for x in list]", Some(json!([1, null, 3]))),
+            ("str(flag)", None),
+            ("str(n)", Some(json!("5"))),
+            ("[str(x) for x in [n, name]]", Some(json!(["5", "Ada"]))),
+            ("name + ' ' + last", Some(json!("Ada L"))),
+            ("`${name} ${last}`", Some(json!("Ada L"))),
+            ("`${name}: ${n}`", Some(json!("Ada: 5"))),
+            ("f\"{name}: {last}\"", Some(json!("Ada: L"))),
+            ("f'{name} ({flag})'", None),
+            (".name + \" \" + .last", Some(json!("Ada L"))),
+            (".t | split(\"\\n\") | .[1]", Some(json!("y"))),
+            (".u | split(\"\\n\") | length", Some(json!(2))),
+            (".t | split(\"\\n\") | length", Some(json!(3))),
+            ("t.splitlines()", Some(json!(["x", "y"]))),
+        ],
+    );
+}
+
+#[test]
+fn of_equals_the_dialect_takes_one() {
+    check(
+        &json!({"items": [{"s": 2, "i": 1}, {"s": 2, "i": 2}, {"s": 1, "i": 3}], "tags": ["foobar", "x"], "deep": [1, [2, [3]]]}),
+        &[
+            (".items | max_by(.s) | .i", Some(json!(2))),
+            (".items | min_by(.s) | .i", Some(json!(3))),
+            ("max(items, key=lambda x: x['s'])['i']", Some(json!(1))),
+            (
+                "items.reduce((a, b) => a.s > b.s ? a : b).i",
+                Some(json!(2)),
+            ),
+            (
+                "items.reduce((a, b) => a.s >= b.s ? a : b).i",
+                Some(json!(1)),
+            ),
+            (".tags | contains([\"bar\"])", Some(json!(true))),
+            (".tags | contains([\"baz\"])", Some(json!(false))),
+            (".deep | flatten", Some(json!([1, 2, 3]))),
+        ],
+    );
+}
+
+#[test]
+fn what_was_read_as_something_else() {
+    check(
+        &json!({"items": [{"n": 1, "name": "abcd", "tags": ["x"]}, {"n": 5, "name": "a", "tags": [], "meta": {"length": 9}}, {"n": 2, "name": "ab"}],
+            "length": 3, "none": [], "n": 2, "obj": {"b": [{"a": 1}]}}),
+        &[
+            (
+                "items.filter(x => x.name.length > 3).map(x => x.n)",
+                Some(json!([1])),
+            ),
+            ("items[1]?.meta.length", Some(json!(9))),
+            ("!none.length", Some(json!(true))),
+            ("!items.length", Some(json!(false))),
+            ("not len(none)", Some(json!(true))),
+            (".[\"none\"]", Some(json!([]))),
+            (".[\"items\"][0].n", Some(json!(1))),
+            ("items[0].name === 'abcd' && items[0].n", Some(json!(1))),
+            ("$.items[?(@.n > $.n)].n", None),
+            ("$.items[?(match(@.name, 'a'))].n", Some(json!([5]))),
+            ("$.items[?(search(@.name, 'b'))].n", Some(json!([1, 2]))),
+            (
+                "$.items[*]['n','name']",
+                Some(json!([1, "abcd", 5, "a", 2, "ab"])),
+            ),
+            ("[.items[].tags | length]", None),
+            (".obj | map(.a, .b)", None),
+        ],
+    );
+}
+
+#[test]
+fn people_sort_texts_in_another_order() {
+    let sort = "items.sort((a, b) => a.t.localeCompare(b.t)).map(x => x.t)";
+    for (texts, expected) in [
+        (["b", "a", "c"], Some(json!(["a", "b", "c"]))),
+        (["Bob", "Ada", "Eve"], Some(json!(["Ada", "Bob", "Eve"]))),
+        (["B", "a", "c"], None),
+        (["b d", "b-c", "a"], None),
+    ] {
+        let items = texts.map(|text| json!({"t": text}));
+        check(&json!({"items": items}), &[(sort, expected)]);
+    }
+}
+
+#[test]
+fn signs_of_several_languages() {
+    check(
+        &json!({"a": null, "b": 2, "rows": [[1, 2], [3, 4], [5, 6]], "items": [{"n": "1", "k": "x"}, {"n": "2", "k": "y"}]}),
+        &[
+            ("a ?? b", Some(json!(2))),
+            (".a ?? .b", Some(json!(2))),
+            (".rows[1:][0]", Some(json!([3, 4]))),
+            (".rows[1:] | .[0] | .[1]", Some(json!(4))),
+            ("items.map(x => x.n).map(Number)", Some(json!([1, 2]))),
+            (
+                "[x['n'] for x in items if x['k'] in ('x', 'z')]",
+                Some(json!(["1"])),
+            ),
+        ],
+    );
+}
