@@ -33,7 +33,10 @@ pub use budget::{Budget, Cost, Limits};
 pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep};
 pub use crossfeed_json::Tables;
 pub use error::{Dialect, Foreign, ParseError};
-pub use eval::{Doubt, EvalError, Misread, TypeMismatch, WhyEmpty, doubts, evaluate, why_empty};
+pub use eval::{
+    Doubt, Emptiness, EvalError, Misread, TypeMismatch, WhyEmpty, doubts, emptiness, evaluate,
+    why_empty,
+};
 pub use expression::Expression;
 pub use function::Function;
 pub use mask::masked;

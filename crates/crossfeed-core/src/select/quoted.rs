@@ -27,12 +27,12 @@ impl<'a> Selector<'a, '_> {
         }
         if text.starts_with('"') {
             // A quoted name is a path: it comes first.
-            let whole = self.everywhere(written, text, None)?;
+            let whole = self.everywhere(written, text, None, false)?;
             if whole.is_ok() {
                 return Ok(whole.ok());
             }
         }
-        let found = self.everywhere(written, inside, stripped);
+        let found = self.everywhere(written, inside, stripped, true);
         match found {
             Ok(Ok(mut selection)) => {
                 selection.report.repairs.insert(

@@ -160,8 +160,14 @@ impl ResolveJob {
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
         let intent = ParameterIntent::for_argument(schema.as_value(), &link.at);
         let report = source.report.as_ref();
-        let reshaped = report.map_or_else(Vec::new, |report| reshaped(&report.evaluated));
-        let fitting = self.on(stored, |trial| offer(trial, &reshaped, &intent, &mut fits));
+        // What was said of a value with nulls comes first.
+        let mut nearest = Vec::new();
+        if let Some(report) = report {
+            let notice = report.notice.iter();
+            nearest.extend(notice.flat_map(|notice| notice.nearest.iter().cloned()));
+            nearest.extend(reshaped(&report.evaluated));
+        }
+        let fitting = self.on(stored, |trial| offer(trial, &nearest, &intent, &mut fits));
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
         }
@@ -190,9 +196,16 @@ impl ResolveJob {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
+        let is_whole = views.inner(&arena, &budget).is_none();
+        let others = if is_whole {
+            views.shown_json(&arena, &budget)
+        } else {
+            Vec::new()
+        };
         Some(run(&Trial {
             view: &views.offered(&arena, &budget),
-            whole: views.inner(&arena, &budget).is_none(),
+            others: &others,
+            whole: is_whole,
             arena: &arena,
             budget: &budget,
             options: &self.inner.options.select,
@@ -212,14 +225,14 @@ impl ResolveJob {
     }
 }
 
-/// The selectors that fit: first those that have another shape than what was written, then the best of all.
+/// The selectors that fit: first those near what was written, then the best of all.
 fn offer(
     trial: &Trial<'_, '_>,
-    reshaped: &[String],
+    nearest: &[String],
     intent: &ParameterIntent,
     fits: &mut FitTest<'_>,
 ) -> Vec<String> {
-    let mut offered = trial.filter(reshaped, fits);
+    let mut offered = trial.filter(nearest, fits);
     offered.truncate(MAX_RESHAPED);
     for found in trial.fitting(intent, OFFERED, fits) {
         if offered.len() < OFFERED && !offered.contains(&found.selector) {

@@ -116,6 +116,7 @@ impl Session {
             let (views, budget) = on.views()?;
             let trial = Trial {
                 view: &views.offered(&on.arena, &budget),
+                others: &[],
                 whole: views.inner(&on.arena, &budget).is_none(),
                 arena: &on.arena,
                 budget: &budget,

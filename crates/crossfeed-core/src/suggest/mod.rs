@@ -61,6 +61,8 @@ pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 #[derive(Clone, Copy)]
 pub(crate) struct Trial<'a, 'v> {
     pub(crate) view: &'v View<'a>,
+    /// Other views on which selectors are read, where they give nothing on the first.
+    pub(crate) others: &'v [View<'a>],
     pub(crate) arena: &'a Arena,
     /// For the walk, and for the JSON in strings that it opens.
     pub(crate) budget: &'v Budget,
@@ -122,7 +124,7 @@ impl<'a> Trial<'a, '_> {
                     continue;
                 }
                 tested += 1;
-                let Some(value) = self.value_of(&selector, &mut left) else {
+                let Some(value) = self.value_of(&selector, self.view, &mut left) else {
                     continue;
                 };
                 let items = value.json.as_array().map(Vec::len);
@@ -143,21 +145,29 @@ impl<'a> Trial<'a, '_> {
     pub(crate) fn filter(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
-            self.value_of(selector, &mut left)
+            let views = std::iter::once(self.view).chain(self.others);
+            let mut values = views.filter_map(|view| self.value_of(selector, view, &mut left));
+            values
+                .next()
                 .is_some_and(|value| fits(value.json, value.digits.as_deref()))
         };
         let fitting = selectors.iter().filter(|selector| fit(selector));
         fitting.cloned().collect()
     }
 
-    fn value_of(&self, selector: &str, left: &mut TestBudget) -> Option<TestValue> {
+    fn value_of(
+        &self,
+        selector: &str,
+        view: &View<'a>,
+        left: &mut TestBudget,
+    ) -> Option<TestValue> {
         let expression = Expression::parse(selector).ok()?;
         let limits = Limits::default()
             .with_base_steps(MAX_EVALUATION_STEPS)
             .with_output_bytes(MAX_VALUE_BYTES);
         // Each selector has its own budget, so that one cannot use up another's.
         let budget = Budget::new(&limits, 0);
-        let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
+        let found = evaluate(&expression, view, self.arena, &budget).ok()??;
         let most = MAX_VALUE_BYTES.min(left.bytes);
         // The size is known before the value is built.
         if let Some(cursor) = found.as_cursor().filter(|cursor| cursor.raw().len() > most) {
