@@ -41,7 +41,7 @@ impl<'a> Selector<'a, '_> {
                 );
                 Ok(Some(selection))
             }
-            Ok(Err(miss)) if inside.contains(['.', '[', '(']) => {
+            Ok(Err(miss)) if inside.contains(['.', '[', '(']) && !self.is_json(text) => {
                 let root: View<'a> = self.views.offered(self.arena, self.budget);
                 let nearest = match self.understood(inside) {
                     Some(understood) => {
@@ -57,6 +57,12 @@ impl<'a> Selector<'a, '_> {
             Err(error @ SelectError::NoMemory { .. }) => Err(error),
             _ => Ok(None),
         }
+    }
+
+    /// Whether a text is a literal of JSON other than a text, such as an empty list.
+    fn is_json(&self, text: &str) -> bool {
+        let expression = self.compiled.get(text);
+        expression.is_ok_and(|expression| matches!(expression.root(), Node::Literal(_)))
     }
 
     /// The text of a selector that is one literal, valid or not, or one quoted name.

@@ -470,7 +470,6 @@ fn what_is_empty_within_a_value_is_no_answer_if_it_could_not_have_been_otherwise
         ("to_string(items[*].zz)", "nothing: no item has `zz`"),
         ("length(items[?zz=='x'])", "nothing: no item has `zz`"),
         ("length(items[?zz=='x']) > `0`", "nothing: no item has `zz`"),
-        ("!(items[?zz=='x'])", "nothing: no item has `zz`"),
         ("length(items[?kind=='new']) > `0`", "false"),
         (
             "items[?id=='1' || kind=='new']",

@@ -101,8 +101,11 @@ fn look(node: &Node, values: &[View<'_>], budget: &Budget, depth: usize) -> Resu
             [] => Ok(false),
         },
         Node::Or(parts) | Node::And(parts) => any(parts),
-        Node::Not(inner) => Ok(finds(inner)),
-        Node::Compare(comparison) => Ok(finds(&comparison.left) || finds(&comparison.right)),
+        Node::Not(_) => Ok(false),
+        Node::Compare(comparison) => {
+            let counts = finds(&comparison.left) || finds(&comparison.right);
+            Ok(counts && values.iter().all(is_none))
+        }
         Node::Project(projection) => {
             if values.iter().all(is_none) {
                 return Ok(true);
