@@ -12,7 +12,15 @@ impl<'a> Selector<'a, '_> {
     /// What makes it doubtful that what an expression gives is an answer, on half of the steps that are left.
     pub(super) fn doubts(&self, expression: &'a Expression, view: &View<'a>) -> Vec<Doubt<'a>> {
         let budget = self.budget;
-        budget.spare(|| doubts(expression, view, self.arena, budget))
+        let mut found = budget.spare(|| doubts(expression, view, self.arena, budget));
+        if let Some(declared) = &self.declared {
+            found.retain(|doubt| {
+                let field = doubt.path.rsplit('.').next().unwrap_or_default();
+                let has = |object: &View<'_>| declared.has(object, field);
+                doubt.misread != Misread::NoField || !doubt.around.iter().any(has)
+            });
+        }
+        found
     }
 
     /// Why an expression gave nothing, for a model.

@@ -3,6 +3,7 @@
 //! The order of steps is normative in `specs/select.md`.
 
 mod cache;
+mod declared;
 mod empty;
 mod miss;
 mod quoted;
@@ -15,7 +16,9 @@ mod texts;
 mod trace;
 
 pub(crate) use cache::Selectors;
+pub(crate) use declared::{DeclaredOutput, DeclaredOutputs};
 pub use report::{AnsweringView, Notice, Oddity, SelectReport};
+pub(crate) use rewrite::near;
 pub(crate) use trace::{masked_failed_selector, masked_selector};
 
 use self::{
@@ -108,6 +111,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) views: &'v Views<'a>,
     /// The outline of the view that paths are offered on.
     pub(crate) outline: &'v Outline,
+    /// What the tool says that it returns.
+    pub(crate) declared: Option<Arc<DeclaredOutput>>,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
     /// How many more misses may be explained.

@@ -399,7 +399,7 @@ fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f
 
 /// The paths near a name that is missing, from the values around it: of the same or a similar name, first in the
 /// values themselves and then within them.
-pub(super) fn near<'a>(
+pub(crate) fn near<'a>(
     around: &[View<'a>],
     name: &str,
     arena: &'a Arena,

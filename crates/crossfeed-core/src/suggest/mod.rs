@@ -13,10 +13,12 @@ pub(crate) use reshape::reshaped;
 
 use crate::{
     paths::{Candidate, candidates, member, relevance},
-    select::SelectOptions,
+    select::{SelectOptions, near},
     validate::keeps_numbers,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, SpineStep, View, evaluate};
+use crossfeed_jmespath::{
+    Arena, Budget, Expression, Kind, Limits, Node, SpineStep, View, evaluate,
+};
 use crossfeed_json::Cursor;
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashSet, fmt};
@@ -153,6 +155,38 @@ impl<'a> Trial<'a, '_> {
         };
         let fitting = selectors.iter().filter(|selector| fit(selector));
         fitting.cloned().collect()
+    }
+
+    /// The selector with an object built of each object that it gives, of the members that must be there: each is the
+    /// field of that name, else the nearest.
+    pub(crate) fn built(&self, selector: &str, intent: &ParameterIntent) -> Option<String> {
+        let expression = self.arena.keep(Expression::parse(selector).ok()?.into());
+        let limits = Limits::default().with_base_steps(MAX_EVALUATION_STEPS);
+        let budget = Budget::new(&limits, 0);
+        let mut views = std::iter::once(self.view).chain(self.others);
+        let found =
+            views.find_map(|view| evaluate(expression, view, self.arena, &budget).ok()?)?;
+        let is_list = found.kind() == Kind::Array;
+        let item = if is_list { found.at(0)? } else { found };
+        if item.kind() != Kind::Object || intent.required().is_empty() {
+            return None;
+        }
+        let member_of = |name: &String| {
+            let field = match item.get(name) {
+                Some(_) => member("", name),
+                None => near(std::slice::from_ref(&item), name, self.arena, self.budget)
+                    .into_iter()
+                    .next()?,
+            };
+            Some(format!("{}: {field}", member("", name)))
+        };
+        let members: Option<Vec<_>> = intent.required().iter().map(member_of).collect();
+        let each = match expression.root() {
+            Node::Project(_) | Node::Chain(_) => "",
+            _ if is_list => "[*]",
+            _ => "",
+        };
+        Some(format!("{selector}{each}.{{{}}}", members?.join(", ")))
     }
 
     fn value_of(
