@@ -98,7 +98,7 @@ impl<'a> Selector<'a, '_> {
             let Some(doubt) = doubted.first() else {
                 continue;
             };
-            let mut next = edits(&text, doubt, view, self.arena, self.budget);
+            let mut next = edits(&text, depth == 0, doubt, view, self.arena, self.budget);
             next.retain(|text| self.options.admits(text));
             for (rank, text) in next.into_iter().enumerate() {
                 if !seen.contains(&text) {
@@ -121,6 +121,7 @@ impl<'a> Selector<'a, '_> {
 /// The texts in which what a doubt is about is replaced, the most probable first.
 fn edits<'a>(
     text: &str,
+    is_written: bool,
     doubt: &Doubt<'a>,
     root: &View<'a>,
     arena: &'a Arena,
@@ -171,9 +172,10 @@ fn edits<'a>(
                     .map(|path| put_path(text, place, path))
                     .collect();
                 edits.push(without(text, place));
-                // A step too far.
+                // A step too far, as it was written.
                 let is_leaf = |view: &View<'_>| !matches!(view.kind(), Kind::Array | Kind::Object);
-                let is_too_far = doubt.around.iter().all(is_leaf) && text[place.end..].is_empty();
+                let is_too_far =
+                    is_written && doubt.around.iter().all(is_leaf) && text[place.end..].is_empty();
                 if is_too_far {
                     edits.push(place.dot.map(|dot| text[..dot].to_owned()));
                 }
