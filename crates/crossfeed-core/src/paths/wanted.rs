@@ -89,7 +89,7 @@ pub(crate) fn differ_by_plural(a: &str, b: &str) -> bool {
 }
 
 /// Names that say the same of most records.
-const SYNONYMS: [&[&str]; 23] = [
+const SYNONYMS: [&[&str]; 24] = [
     &[
         "url",
         "link",
@@ -190,6 +190,7 @@ const SYNONYMS: [&[&str]; 23] = [
     &["path", "file", "filename", "filepath", "location"],
     &["language", "lang", "locale"],
     &["score", "rating", "rank", "stars"],
+    &["name", "login", "username"],
     &["version", "release", "tag", "tagname", "versionnumber"],
     &[
         "items", "results", "rows", "records", "entries", "data", "list", "hits", "elements",

@@ -154,5 +154,15 @@ pub(super) fn name_similarity(
         return Some(similarity);
     }
     let within = a.len() >= 3 && b.len() >= 3 && (a.contains(&b) || b.contains(&a));
-    within.then_some(0.6)
+    (within || has_words(wanted, name) || has_words(name, wanted)).then_some(0.6)
+}
+
+/// Whether a name has all words of another one, in either number: `comment_count` has that of `comments`.
+fn has_words(name: &str, other: &str) -> bool {
+    let (own, other) = (paths::words(name), paths::words(other));
+    let is_own = |word: &String| {
+        let mut own = own.iter();
+        own.any(|own| own == word || differ_by_plural(own, word))
+    };
+    !other.is_empty() && other.iter().all(|word| word.len() > 2 && is_own(word))
 }

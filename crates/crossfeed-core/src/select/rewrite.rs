@@ -4,7 +4,7 @@
 
 use super::{Selector, miss::name_similarity};
 use crate::{
-    paths::{candidates, member, raw_string, relevance, synonymous},
+    paths::{candidates, folded, member, raw_string, relevance, synonymous},
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{
@@ -25,6 +25,10 @@ const MAX_LIKELY: usize = 3;
 const MAX_WORSE: usize = 2;
 /// How like two names of one meaning are.
 const SYNONYM: f64 = 0.62;
+/// How like a name is to two, one within the other, that it joins.
+const JOINED: f64 = 0.9;
+/// How much less likely a name within the items of a list is.
+const WITHIN_A_LIST: f64 = 0.5;
 /// The pairs of characters that are compared for one name.
 const MAX_PAIRS: usize = 200_000;
 /// The most members of an object whose names are compared.
@@ -181,7 +185,7 @@ fn edits<'a>(
                 }
                 // For a path of names alone, what lies there is offered in its order.
                 if names.is_empty() && text.contains(['[', '(', '*']) {
-                    let likely = likely(doubt).into_iter();
+                    let likely = likely(&doubt.around).into_iter();
                     edits.extend(likely.map(|path| put_path(text, place, &path)));
                 }
                 if is_list {
@@ -192,7 +196,13 @@ fn edits<'a>(
                     let near = near(std::slice::from_ref(root), &name, arena, budget);
                     edits.extend(elsewhere(place.end, near));
                 }
-                edits.extend(as_whole(text, place, &name));
+                let whole = as_whole(text, place, &name);
+                let is_argument = whole.is_some() && !text[place.end..].is_empty();
+                if is_argument && !is_list && names.is_empty() {
+                    let lists = lists(doubt.around.first(), arena, budget).into_iter();
+                    edits.extend(lists.map(|path| put_path(text, place, &path)));
+                }
+                edits.extend(whole);
                 edits
             }
         }
@@ -236,6 +246,33 @@ fn edits<'a>(
             lists
                 .filter_map(|path| at.clone().map(|at| replaced(at.start, at.end, &path)))
                 .collect()
+        }
+        (Misread::Types { found, .. }, Some(place))
+            if matches!(found, Kind::Array | Kind::Object) =>
+        {
+            let before = doubt
+                .place
+                .and_then(|number| all.get(number.checked_sub(1)?));
+            let inner = doubt
+                .around
+                .first()
+                .and_then(|item| item_at(item, &doubt.path));
+            inner.zip(before).map_or_else(Vec::new, |(inner, before)| {
+                let members = likely(std::slice::from_ref(&inner)).into_iter();
+                let within = |name: String| {
+                    let is_list = *found == Kind::Array;
+                    let end = before.end;
+                    match text.get(end..place.start)?.trim() {
+                        "==" if is_list => {
+                            let literal = &text[place.start..place.end];
+                            replaced(end, place.end, &format!("[?{name} == {literal}]"))
+                        }
+                        _ if is_list => replaced(end, end, &format!("[*].{name}")),
+                        _ => replaced(end, end, &format!(".{name}")),
+                    }
+                };
+                members.map(within).collect()
+            })
         }
         (Misread::Types { found, .. }, Some(place)) => {
             let literal = text.get(place.start..place.end).unwrap_or_default();
@@ -415,10 +452,15 @@ pub(crate) fn near<'a>(
         }
     };
     for view in around {
-        for (key, _) in view.members().take(MAX_MEMBERS) {
+        for (key, value) in view.members().take(MAX_MEMBERS) {
             if let Some(likeness) = likeness(name, &key, &mut effort) {
                 // A name of the same meaning is less likely than the name itself farther away.
-                let here = if likeness == SYNONYM { 0.05 } else { 0.15 };
+                let is_leaf = !matches!(value.kind(), Kind::Array | Kind::Object);
+                let here = match (likeness == SYNONYM, is_leaf) {
+                    (true, true) => 0.05,
+                    (true, false) => 0.0,
+                    (false, _) => 0.15,
+                };
                 offer(likeness + here, member("", &key));
             }
         }
@@ -429,8 +471,25 @@ pub(crate) fn near<'a>(
                 continue;
             };
             let ends_in_item = candidate.selector.ends_with(']');
-            let Some(likeness) = likeness(name, last, &mut effort).filter(|_| !ends_in_item) else {
+            // `user_login` is `user.login`.
+            let joined = match &*candidate.names {
+                [.., before, last] => folded(before) + &folded(last) == folded(name),
+                _ => false,
+            };
+            let likeness = if joined {
+                Some(JOINED)
+            } else {
+                likeness(name, last, &mut effort)
+            };
+            let Some(likeness) = likeness.filter(|_| !ends_in_item) else {
                 continue;
+            };
+            // Of an item of a list its own fields are meant.
+            let is_within = around.len() > 1 && candidate.selector.contains('[');
+            let likeness = if is_within {
+                likeness - WITHIN_A_LIST
+            } else {
+                likeness
             };
             // What is far away is less likely meant.
             let steps = candidate.selector.matches(['.', '[']).count();
@@ -447,9 +506,19 @@ pub(crate) fn near<'a>(
     names.take(MAX_NAMES).collect()
 }
 
-/// The names around a doubt that a model most likely means by an unknown one.
-fn likely(doubt: &Doubt<'_>) -> Vec<String> {
-    let Some(view) = doubt.around.first() else {
+/// The value at a path of names within an item; of a list its first item.
+fn item_at<'a>(item: &View<'a>, path: &str) -> Option<View<'a>> {
+    let mut names = path.split('.').filter(|name| !name.is_empty());
+    let found = names.try_fold(item.clone(), |view, name| view.get(name))?;
+    match found.kind() {
+        Kind::Array => found.at(0),
+        _ => Some(found),
+    }
+}
+
+/// The names in the first of some values that a model most likely means by an unknown one.
+fn likely(around: &[View<'_>]) -> Vec<String> {
+    let Some(view) = around.first() else {
         return Vec::new();
     };
     let keys = view

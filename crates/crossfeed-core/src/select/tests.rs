@@ -603,3 +603,45 @@ fn a_selector_in_quotes_is_the_selector() {
     check("'example.com'", "\"example.com\"");
     check_offered(&[(ITEMS, "'itms[0].name'", &["items[0].name"])]);
 }
+
+#[test]
+fn advice_finds_what_is_near_by_its_words_and_places() {
+    let json = r#"{"total_count": 2, "items": [{"id": 1, "html_url": "h", "user": {"login": "ada", "id": 7}, "labels": [{"name": "bug"}], "comments": 3, "title": "A"}, {"id": 2, "html_url": "i", "user": {"login": "bob", "id": 8}, "labels": [], "comments": 0, "title": "B"}]}"#;
+    check_offered(&[
+        (json, "items[*].author.name", &["items[*].user.login"]),
+        (json, "items[*].userLogin", &["items[*].user.login"]),
+        (
+            json,
+            "sum(items[*].comment_count)",
+            &["sum(items[*].comments)"],
+        ),
+        (json, "length(issues)", &["length(items)"]),
+        (
+            json,
+            "items[?user == 'ada'].title",
+            &["items[?user.login == 'ada'].title"],
+        ),
+        (
+            json,
+            "items[?labels == 'bug'].id",
+            &["items[?labels[?name == 'bug']].id"],
+        ),
+        (
+            json,
+            "items[?contains(labels, 'bug')].id",
+            &["items[?contains(labels[*].name, 'bug')].id"],
+        ),
+        (
+            json,
+            "items[*].{t: name, l: link}",
+            &["items[*].{t: title, l: html_url}"],
+        ),
+        (json, "data.item[*].titel", &["items[*].title"]),
+        (
+            json,
+            "items.{i: id, t: title}",
+            &["items[*].{i: id, t: title}"],
+        ),
+        (json, "total_count[1].title", &["items[1].title"]),
+    ]);
+}
