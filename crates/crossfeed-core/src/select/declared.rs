@@ -79,8 +79,8 @@ impl DeclaredOutputs {
     }
 
     pub(crate) fn get(&self, scope: &Scope, tool: Option<&str>) -> Option<Arc<DeclaredOutput>> {
-        let known = self.0.lock().get(&tool_of(scope, tool?)).map(Arc::clone);
-        known
+        let tool = tool_of(scope, tool?);
+        self.0.lock().get(&tool).map(Arc::clone)
     }
 }
 
