@@ -34,9 +34,19 @@ fn meant(expression: &str, value: &Value) -> Option<(String, bool)> {
     Some((String::from_utf8(json).ok()?, is_doubted))
 }
 
-/// Whether a value is empty, or holds a null or an empty list.
-fn may_be_none(json: &str) -> bool {
-    matches!(json, "0" | "0.0" | "false" | "\"\"" | "{}") || json.contains("null") || json == "[]"
+/// Whether a value is what functions make of nothing, or holds such a value.
+fn may_be_none(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text
+            .replace("null", "")
+            .chars()
+            .all(|c| "[]{},".contains(c)),
+        Value::Array(items) => items.is_empty() || items.iter().any(may_be_none),
+        Value::Object(members) => members.is_empty() || members.values().any(may_be_none),
+    }
 }
 
 /// How often each outcome was seen.
@@ -77,7 +87,8 @@ fn check(value: &Value, expression: &str, seen: &Seen) -> Result<(), TestCaseErr
     let Some((expected, is_doubted)) = meant(expression, value) else {
         return Ok(());
     };
-    let may_be_no_answer = is_doubted && may_be_none(&expected);
+    let is_none = serde_json::from_str(&expected).is_ok_and(|value| may_be_none(&value));
+    let may_be_no_answer = is_doubted && is_none;
     let engine = Engine::in_memory(EngineOptions::default());
     let session = engine.session(Scope::parse("t", "p", "s").unwrap());
     let call = CallId::parse("c").unwrap();

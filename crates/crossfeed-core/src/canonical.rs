@@ -186,6 +186,11 @@ impl<'a> Views<'a> {
         is_plain.then_some(within)
     }
 
+    /// Whether the canonical value is a text with a name, or several parts: what a model was shown is within.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.only_member().is_some() || self.is_parts()
+    }
+
     /// The only member of the canonical value, if that is a text.
     fn only_member(&self) -> Option<(String, View<'a>)> {
         if self.canonical.kind() != Kind::Object || self.canonical.len() != Some(1) {

@@ -10,7 +10,7 @@ use crate::{
     project::LearnedSchemas,
     resolve::FillLimits,
     reveal::RevealPolicy,
-    select::{SelectOptions, Selection, Selector, Selectors},
+    select::{DeclaredOutput, DeclaredOutputs, SelectOptions, Selection, Selector, Selectors},
     telemetry::{StoreWatch, Telemetry},
     trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
@@ -78,7 +78,7 @@ pub struct EngineOptions {
     pub selector_cache_size: NonZeroUsize,
     /// The most compiled schemas in the cache: 256, more than the tools of most agents.
     pub schema_cache_size: NonZeroUsize,
-    /// The most learned output schemas, of all tenants together: 1,000, some megabytes.
+    /// The most learned output schemas, and the most declared ones, of all tenants together: 1,000, some megabytes.
     pub learned_cache_size: NonZeroUsize,
     /// How much is learned of a tool's output.
     pub learn: LearnOptions,
@@ -140,6 +140,7 @@ pub(crate) struct Inner {
     pub(crate) selectors: Selectors,
     pub(crate) schemas: Schemas,
     pub(crate) learned: LearnedSchemas,
+    pub(crate) declared: DeclaredOutputs,
     pub(crate) accounts: Accounts,
     pub(crate) flights: Arc<Flights>,
 }
@@ -167,6 +168,7 @@ impl Engine {
             selectors: Selectors::new(options.selector_cache_size),
             schemas: Schemas::new(options.schema_cache_size),
             learned: LearnedSchemas::new(options.learned_cache_size, options.learn.clone()),
+            declared: DeclaredOutputs::new(options.learned_cache_size),
             accounts: Accounts::new(options.telemetry.clone()),
             flights: Arc::new(Flights::new()),
             options,
@@ -228,11 +230,24 @@ impl Inner {
         budget: &Budget,
         select: &'a str,
     ) -> Result<Selection<'a>, SelectError> {
+        self.select_from(views, None, arena, budget, select)
+    }
+
+    /// The same on the result of a tool that says what it returns.
+    pub(crate) fn select_from<'a>(
+        &self,
+        views: &Views<'a>,
+        declared: Option<Arc<DeclaredOutput>>,
+        arena: &'a Arena,
+        budget: &Budget,
+        select: &'a str,
+    ) -> Result<Selection<'a>, SelectError> {
         let selector = Selector {
             options: &self.options.select,
             compiled: &self.selectors,
             views,
             outline: &Outline::default(),
+            declared,
             arena,
             budget,
             explanations: &Cell::new(1),

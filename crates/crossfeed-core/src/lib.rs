@@ -66,7 +66,7 @@ pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};
 pub use reveal::RevealPolicy;
-pub use select::{AnsweringView, Notice, SelectOptions, SelectReport};
+pub use select::{AnsweringView, Notice, Oddity, SelectOptions, SelectReport};
 pub use session::{
     InFlight, Resolved, ResolvedJson, Response, Retrieval, Retrieved, Selected, Session,
     arguments_cost,

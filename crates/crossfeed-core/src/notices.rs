@@ -127,15 +127,12 @@ impl<'a> Slip<'a> {
             }
             (Self::Empty { notice, link }, Reader::Model) => {
                 let why = notice.to_string();
-                format!("empty: {}, {}", short(link.at.as_str()), short(&why))
+                let kind = notice.why.kind();
+                format!("{kind}: {}, {}", short(link.at.as_str()), short(&why))
             }
             (Self::Empty { notice, link }, Reader::Log) => {
-                let nearest = Vec::new();
-                let why = Notice {
-                    nearest,
-                    ..(*notice).clone()
-                };
-                format!("empty: {}, {why}", short(link.at.as_str()))
+                let (kind, why) = (notice.why.kind(), notice.masked());
+                format!("{kind}: {}, {why}", short(link.at.as_str()))
             }
             (Self::Converted(TypeRepair { at, from, to }), _) => {
                 format!("converted: {} from {from} to {to}", short(at.as_str()))

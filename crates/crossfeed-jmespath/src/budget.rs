@@ -168,6 +168,18 @@ impl Budget {
         Ok(())
     }
 
+    /// Runs what may be left undone: on half of the steps that are left, so that what follows has the other half.
+    pub fn spare<T>(&self, run: impl FnOnce() -> T) -> T {
+        let kept = self.steps_left.get() / 2;
+        self.steps_left.set(self.steps_left.get() - kept);
+        self.next_look
+            .set(self.next_look.get().saturating_sub(kept));
+        let outcome = run();
+        self.steps_left.set(self.steps_left.get() + kept);
+        self.next_look.set(self.next_look.get() + kept);
+        outcome
+    }
+
     #[cold]
     fn look(&self) -> Result<(), Cost> {
         self.next_look

@@ -441,6 +441,32 @@ impl Node {
         matches!(self, Self::Current | Self::Path(_))
     }
 
+    /// Whether a part of it compares one path with another.
+    pub(crate) fn compares_fields(&self) -> bool {
+        let any = |nodes: &[Self]| nodes.iter().any(Self::compares_fields);
+        match self {
+            Self::Current | Self::Path(_) | Self::Literal(_) | Self::Text(_) => false,
+            Self::Compare(comparison) => {
+                let sides = [&comparison.left, &comparison.right];
+                sides.iter().all(|side| matches!(side, Self::Path(_)))
+                    || sides.iter().any(|side| side.compares_fields())
+            }
+            Self::Project(projection) => {
+                let filters = match &projection.elements {
+                    Elements::Filtered(predicate) => predicate.compares_fields(),
+                    _ => false,
+                };
+                filters || projection.source.compares_fields() || projection.each.compares_fields()
+            }
+            Self::Chain(nodes) | Self::Or(nodes) | Self::And(nodes) | Self::List(nodes) => {
+                any(nodes)
+            }
+            Self::Hash(hash) => any(&hash.values),
+            Self::Call(_, arguments) => any(arguments),
+            Self::Not(inner) | Self::Reference(inner) => inner.compares_fields(),
+        }
+    }
+
     /// Gives each path of fields that the node follows from its own value the number of a column, built at
     /// once if the node is certainly evaluated and the path certainly followed. Nodes that read other values,
     /// or are not paths, are left alone.

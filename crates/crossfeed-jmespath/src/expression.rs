@@ -82,6 +82,19 @@ impl Expression {
         self.root.reads_only(name)
     }
 
+    /// Whether the expression compares one field with another, as `[?status == "active"]` does.
+    ///
+    /// ```
+    /// use crossfeed_jmespath::Expression;
+    ///
+    /// assert!(Expression::parse("[?status == \"active\"]")?.compares_fields());
+    /// assert!(!Expression::parse("[?status == 'active']")?.compares_fields());
+    /// # Ok::<(), crossfeed_jmespath::ParseError>(())
+    /// ```
+    pub fn compares_fields(&self) -> bool {
+        self.root.compares_fields()
+    }
+
     /// The root of the expression's tree.
     ///
     /// ```

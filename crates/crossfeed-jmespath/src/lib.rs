@@ -34,7 +34,8 @@ pub use compile::{Comparison, Elements, Hash, Node, Path, Projection, SpineStep}
 pub use crossfeed_json::Tables;
 pub use error::{Dialect, Foreign, ParseError};
 pub use eval::{
-    Doubt, EvalError, Misread, TypeMismatch, WhyEmpty, doubts, equal, evaluate, why_empty,
+    Doubt, Emptiness, EvalError, Misread, TypeMismatch, WhyEmpty, doubts, emptiness, equal,
+    evaluate, why_empty,
 };
 pub use expression::Expression;
 pub use function::Function;

@@ -26,8 +26,8 @@
 //! ```
 
 pub use crossfeed_core::{
-    AnsweringView, Notice, ParameterError, ParameterSchema, SelectOptions, SelectReport, Selected,
-    Shape, Suggestion, infer_schema,
+    AnsweringView, Notice, Oddity, ParameterError, ParameterSchema, SelectOptions, SelectReport,
+    Selected, Shape, Suggestion, infer_schema,
 };
 pub use crossfeed_jmespath::{
     Cost, Dialect, Expression, Foreign, Limits, Memory, ParseError, TypeMismatch, WhyEmpty,

@@ -245,6 +245,7 @@ impl<'m> ArtifactBuilder<'m> {
         };
         let trial = Trial {
             view: &views.canonical,
+            others: &[],
             arena: &arena,
             budget: &budget,
             options: self.limits.select,

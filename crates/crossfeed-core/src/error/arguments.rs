@@ -6,7 +6,7 @@ use crossfeed_wire::CallId;
 
 /// One part of the arguments that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, found {found}")]
+#[error("expected {expected}, found {found}{}", self.elsewhere())]
 #[non_exhaustive]
 pub struct ArgumentError {
     /// The schema's demand, in words.
@@ -19,9 +19,20 @@ pub struct ArgumentError {
     pub fitting: Vec<String>,
     /// Whether such selectors were searched for.
     pub(crate) looked: bool,
+    /// In how many more items of the same list the same is wrong.
+    pub(crate) alike: usize,
 }
 
 impl ArgumentError {
+    /// Where else the same is wrong.
+    fn elsewhere(&self) -> String {
+        match self.alike {
+            0 => String::new(),
+            1 => ", and in 1 more item".to_owned(),
+            more => format!(", and in {more} more items"),
+        }
+    }
+
     /// One next step.
     pub fn advice(&self) -> String {
         match (&self.brought_by, self.fitting.as_slice()) {

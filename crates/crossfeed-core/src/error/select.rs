@@ -97,9 +97,14 @@ impl SelectError {
         }
     }
 
-    /// Whether the selector was valid but matched nothing, so that a default may replace it.
+    /// Whether a default may replace the value: the selector matched nothing, or is in another language and could not be
+    /// translated.
     pub(crate) fn is_miss(&self) -> bool {
-        matches!(self, Self::MatchedNothing { .. })
+        match self {
+            Self::MatchedNothing { .. } => true,
+            Self::Invalid { source, .. } => matches!(source, ParseError::Foreign(_)),
+            _ => false,
+        }
     }
 
     /// Says that a `$default` may be written where an answer is empty.
@@ -130,8 +135,9 @@ impl SelectError {
                         nearest: Some(function),
                         ..
                     },
+                nearest,
                 ..
-            } => format!("try: {function}"),
+            } if nearest.is_empty() => format!("try: {function}"),
             Self::Invalid { shape, nearest, .. } | Self::Mismatch { shape, nearest, .. } => {
                 found(shape, nearest)
             }

@@ -89,7 +89,7 @@ pub(crate) fn differ_by_plural(a: &str, b: &str) -> bool {
 }
 
 /// Names that say the same of most records.
-const SYNONYMS: [&[&str]; 20] = [
+const SYNONYMS: [&[&str]; 24] = [
     &[
         "url",
         "link",
@@ -190,6 +190,12 @@ const SYNONYMS: [&[&str]; 20] = [
     &["path", "file", "filename", "filepath", "location"],
     &["language", "lang", "locale"],
     &["score", "rating", "rank", "stars"],
+    &["name", "login", "username"],
+    &["version", "release", "tag", "tagname", "versionnumber"],
+    &[
+        "items", "results", "rows", "records", "entries", "data", "list", "hits", "elements",
+    ],
+    &["checks", "statuses", "runs"],
 ];
 
 /// Whether two names say the same of most records: `link` and `url`.

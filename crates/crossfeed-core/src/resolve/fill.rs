@@ -14,12 +14,12 @@ use crate::{
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, UnredactedItem},
-    select::{SelectOptions, Selector, Selectors},
+    select::{DeclaredOutputs, SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
-use crossfeed_wire::{Pointer, reference::Reference};
+use crossfeed_wire::{Pointer, Scope, reference::Reference};
 use serde_json::Value;
 use std::{
     borrow::Cow,
@@ -193,6 +193,8 @@ pub(crate) struct FillContext<'a, 'o> {
     /// The rules for results that selectors see.
     pub(crate) reveal: &'o RevealPolicy,
     pub(crate) selectors: &'o Selectors,
+    /// What tools say that they return, and in which scope they are asked.
+    pub(crate) declared: (&'o DeclaredOutputs, &'o Scope),
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
@@ -362,7 +364,9 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
         let (view, limit) = match select {
             None => (views.bare, usize::MAX),
             Some(expression) => {
+                let (declared, scope) = context.declared;
                 let selector = Selector {
+                    declared: declared.get(scope, stored.tool()),
                     options: context.limits.select,
                     compiled: context.selectors,
                     views: &views,

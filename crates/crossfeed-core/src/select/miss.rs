@@ -5,7 +5,7 @@ use crate::{
     paths::{self, Candidate, differ_by_plural, folded},
     similarity::ComparisonBudget,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, Kind, SpineStep, View, evaluate};
+use crossfeed_jmespath::{Arena, Budget, Expression, ParseError, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
 pub(super) const MAX_OFFERED: usize = 3;
@@ -85,15 +85,14 @@ impl<'a> Selector<'a, '_> {
     }
 }
 
-impl<'a> Selector<'a, '_> {
-    /// Selectors that take a part of a text that is not JSON.
-    pub(super) fn lines(&self, view: &View<'a>) -> Vec<String> {
-        if view.kind() != Kind::String {
-            return Vec::new();
-        }
-        let offered = ["lines(@)[0]", "lines(@)", "@"].map(str::to_owned);
-        let works = |selector: &String| works(selector, view, self.arena, self.budget);
-        offered.into_iter().filter(works).collect()
+/// A text with the function that is nearest to an unknown one, or with the argument that a call lacks.
+pub(super) fn called(text: &str, error: &ParseError) -> Option<String> {
+    match error {
+        ParseError::UnknownFunction {
+            name,
+            nearest: Some(nearest),
+        } => Some(text.replacen(&format!("{name}("), &format!("{nearest}("), 1)),
+        _ => text.contains("()").then(|| text.replacen("()", "(@)", 1)),
     }
 }
 
@@ -155,5 +154,15 @@ pub(super) fn name_similarity(
         return Some(similarity);
     }
     let within = a.len() >= 3 && b.len() >= 3 && (a.contains(&b) || b.contains(&a));
-    within.then_some(0.6)
+    (within || has_words(wanted, name) || has_words(name, wanted)).then_some(0.6)
+}
+
+/// Whether a name has all words of another one, in either number: `comment_count` has that of `comments`.
+fn has_words(name: &str, other: &str) -> bool {
+    let (own, other) = (paths::words(name), paths::words(other));
+    let is_own = |word: &String| {
+        let mut own = own.iter();
+        own.any(|own| own == word || differ_by_plural(own, word))
+    };
+    !other.is_empty() && other.iter().all(|word| word.len() > 2 && is_own(word))
 }

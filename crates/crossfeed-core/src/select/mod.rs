@@ -3,6 +3,7 @@
 //! The order of steps is normative in `specs/select.md`.
 
 mod cache;
+mod declared;
 mod empty;
 mod miss;
 mod quoted;
@@ -11,14 +12,16 @@ mod report;
 mod rewrite;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod trace;
 
 pub(crate) use cache::Selectors;
-pub use report::{AnsweringView, Notice, SelectReport};
+pub(crate) use declared::{DeclaredOutput, DeclaredOutputs};
+pub use report::{AnsweringView, Notice, Oddity, SelectReport};
+pub(crate) use rewrite::near;
 pub(crate) use trace::{masked_failed_selector, masked_selector};
 
 use self::{
-    empty::{Emptiness, emptiness},
     readings::{Reading, prefix_chars, readings_on, strip_prefix},
     trace::SelectTrace,
 };
@@ -29,8 +32,11 @@ use crate::{
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Cost, Doubt, EvalError, Expression, Foreign, Limits, ParseError, TypeMismatch,
-    View, WhyEmpty, doubts, equal, evaluate, guard::Patterns, repair, why_empty,
+    Arena, Budget, Cost, Doubt, Emptiness, EvalError, Expression, Foreign, Limits, ParseError,
+    TypeMismatch, View, WhyEmpty, emptiness, equal, evaluate,
+    guard::Patterns,
+    repair::{self, Candidate, Repair, Rule},
+    why_empty,
 };
 use derive_setters::Setters;
 use std::{cell::Cell, sync::Arc};
@@ -106,6 +112,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) views: &'v Views<'a>,
     /// The outline of the view that paths are offered on.
     pub(crate) outline: &'v Outline,
+    /// What the tool says that it returns.
+    pub(crate) declared: Option<Arc<DeclaredOutput>>,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
     /// How many more misses may be explained.
@@ -170,8 +178,30 @@ impl<'a, 'v> Selector<'a, 'v> {
             return Ok(selection);
         }
         self.check_patterns(written, text)?;
-        let found = self.everywhere(written, text, stripped)?;
+        let is_foreign = self.compiled.get(stripped.unwrap_or(text)).is_err();
+        let found = self.everywhere(written, text, stripped, is_foreign)?;
         found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
+    }
+
+    /// The value of the first reading on the JSON that texts hold.
+    fn on_shown(
+        &self,
+        written: &str,
+        text: &'a str,
+        stripped: Option<&'a str>,
+    ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
+        let mut emptied = None;
+        for view in self.views.shown_json(self.arena, self.budget) {
+            let readings = readings_on(&view, AnsweringView::Shown, text, stripped);
+            match self.first(written, text, &readings.collect::<Vec<_>>())? {
+                Ok(selection) => return Ok(Ok(selection)),
+                Err(other) => emptied = emptied.or(other.emptied),
+            }
+        }
+        Ok(Err(Miss {
+            emptied,
+            ..Miss::default()
+        }))
     }
 
     /// The value of the first reading on any view.
@@ -180,15 +210,29 @@ impl<'a, 'v> Selector<'a, 'v> {
         written: &str,
         text: &'a str,
         stripped: Option<&'a str>,
+        is_shown_first: bool,
     ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
         let readings = self.readings(text, stripped);
-        let mut miss = match self.first(written, text, &readings)? {
+        // What is not JMESPath means what was shown, of which `@` may be all.
+        let is_shown_first = is_shown_first && self.views.is_wrapped();
+        let mut miss = Miss::default();
+        if is_shown_first {
+            match self.on_shown(written, text, stripped)? {
+                Ok(selection) => return Ok(Ok(selection)),
+                Err(other) => miss = other,
+            }
+        }
+        match self.first(written, text, &readings)? {
             Ok(selection) => return Ok(Ok(selection)),
-            Err(miss) => miss,
-        };
-        for view in self.views.shown_json(self.arena, self.budget) {
-            let readings = readings_on(&view, AnsweringView::Shown, text, stripped);
-            match self.first(written, text, &readings.collect::<Vec<_>>())? {
+            Err(other) => {
+                miss = Miss {
+                    emptied: other.emptied.or(miss.emptied),
+                    ..other
+                }
+            }
+        }
+        if !is_shown_first {
+            match self.on_shown(written, text, stripped)? {
                 Ok(selection) => return Ok(Ok(selection)),
                 Err(other) => miss.emptied = miss.emptied.or(other.emptied),
             }
@@ -203,30 +247,41 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn explained(&self, written: &str, text: &'a str, miss: Miss<'a>) -> SelectError {
         let root = self.views.offered(self.arena, self.budget);
         let shape = self.outline.shape(&root);
-        // Names are only needed to explain the miss.
-        let left = self.explanations.get();
-        self.explanations.set(left.saturating_sub(1));
         let (mut nearest, mut why) = (Vec::new(), None);
         let foreign = miss.parse_error.as_ref();
         let foreign = foreign.and_then(|_| self.foreign(text));
-        if left > 0 {
+        // Names are only needed to explain the miss.
+        if self.explains() {
             let understood = self.understood(text);
             // What is tried to correct: what was evaluated, else what was understood, else its other readings.
             let mut tried = Vec::new();
-            let mut view = &root;
+            let mut tried_first = None;
+            let mut views = vec![root.clone()];
             let doubted = |text: &str| {
                 let expression = self.compiled.get(text).ok()?;
                 let expression = self.arena.keep(expression);
-                let doubts = doubts(expression, &root, self.arena, self.budget);
+                let doubts = self.doubts(expression, &root);
                 let doubt = doubts.first()?;
                 Some(self.reason(expression.text(), doubt))
             };
+            let is_within = self.views.inner(self.arena, self.budget).is_some();
+            if !is_within {
+                let shown = self.views.shown_json(self.arena, self.budget);
+                let at = if self.views.is_wrapped() { 0 } else { 1 };
+                views.splice(at..at, shown);
+            }
+            let works = |text: &str| {
+                self.options.admits(text)
+                    && views
+                        .iter()
+                        .any(|view| miss::works(text, view, self.arena, self.budget))
+            };
             if let Some(emptied) = &miss.emptied {
                 let text = emptied.expression.text();
-                if self.views.inner(self.arena, self.budget).is_some() {
+                if is_within {
                     why = doubted(text);
                 } else {
-                    view = &emptied.view;
+                    tried_first = Some(emptied.view.clone());
                 }
                 why = why.or_else(|| Some(self.reason(text, &emptied.doubt)));
                 tried.push(text.to_owned());
@@ -235,8 +290,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     why = doubted(understood.text());
                 }
                 tried.push(understood.text().to_owned());
-                let has_key = |key: &str| self.outline.has_key(&root, key);
-                let others = repair::candidates(text, &has_key).into_iter();
+                let others = self.candidates(text).into_iter();
                 tried.extend(others.map(|candidate| candidate.expression));
             }
             if let Some(rest) = in_part(text) {
@@ -245,22 +299,42 @@ impl<'a, 'v> Selector<'a, 'v> {
                 tried.push(rest.to_owned());
             }
             if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone()) {
-                if miss::works(&part, view, self.arena, self.budget) && self.options.admits(&part) {
-                    nearest.push(part.clone());
-                }
+                nearest.extend(works(&part).then(|| part.clone()));
                 tried.push(part);
             }
-            for text in tried {
+            let called = miss.parse_error.as_ref();
+            let called = called.and_then(|error| miss::called(text, error));
+            nearest.extend(called.filter(|text| works(text)));
+            let tried = tried.iter().flat_map(|text| {
+                tried_first
+                    .iter()
+                    .chain(&views)
+                    .map(move |view| (text, view))
+            });
+            for (text, view) in tried {
                 if !nearest.is_empty() {
                     break;
                 }
-                nearest = self.corrections(&text, view, miss::MAX_OFFERED);
+                nearest = self.corrections(text, view, miss::MAX_OFFERED);
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
             let projects = understood.as_deref().is_some_and(miss::projects);
-            let paths = self.nearest(&wanted, &root, projects).into_iter();
-            for path in paths.chain(self.lines(&root)) {
+            // A word for a function is no name.
+            let is_call = matches!(
+                miss.parse_error,
+                Some(ParseError::UnknownFunction {
+                    nearest: Some(_),
+                    ..
+                })
+            );
+            let lines = self.lines(text, &root);
+            let paths = if is_call {
+                Vec::new()
+            } else {
+                self.nearest(&wanted, &root, projects)
+            };
+            for path in lines.into_iter().chain(paths) {
                 if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
                     nearest.push(path);
                 }
@@ -300,32 +374,37 @@ impl<'a, 'v> Selector<'a, 'v> {
         let mut miss = Miss::default();
         for reading in readings {
             match self.read(written, reading, reading.text) {
-                Ok(Outcome::Selected(selection)) => return Ok(Ok(selection)),
+                Ok(Outcome::Selected(mut selection)) => {
+                    selection.report.notice = self.field_for_text(reading);
+                    return Ok(Ok(selection));
+                }
                 Ok(Outcome::Emptied(mut selection, expression, emptiness)) => {
                     let is_list = emptiness == Emptiness::List;
-                    let mut doubts = self.doubts(expression, emptiness, reading.view).into_iter();
-                    let doubt = doubts.next();
+                    let doubts = self.doubts(expression, reading.view);
+                    let is_doubted = refusal(&doubts, emptiness).is_some();
                     // An expression that selected nothing may still be a mistake to repair, but only on the
                     // view that answered.
-                    if is_list || doubt.is_some() {
+                    if is_list || is_doubted {
                         let only = std::slice::from_ref(reading);
                         if let Some(better) =
-                            self.repaired(written, only, true, doubt.is_some(), &mut miss)?
+                            self.repaired(written, only, true, is_doubted, &mut miss)?
                         {
                             return Ok(Ok(better));
                         }
                     }
-                    let Some(doubt) = doubt else {
-                        if is_list {
-                            selection.report.notice = self.notice(expression, reading.view);
-                        }
+                    let Some(number) = refusal(&doubts, emptiness) else {
+                        let notice = self.odd(expression, emptiness, &doubts, reading.view);
+                        let notice = notice.or_else(|| self.field_for_text(reading));
+                        selection.report.notice = notice;
                         return Ok(Ok(selection));
                     };
-                    miss.emptied.get_or_insert_with(|| Emptied {
+                    let doubt = doubts.into_iter().nth(number);
+                    let emptied = doubt.map(|doubt| Emptied {
                         expression,
                         view: reading.view.clone(),
                         doubt,
                     });
+                    miss.emptied = miss.emptied.or(emptied);
                 }
                 Ok(Outcome::Nothing) => {}
                 Err(ReadError::Parse(error)) if error.is_too_costly() => {
@@ -391,7 +470,9 @@ impl<'a, 'v> Selector<'a, 'v> {
         let Some(view) = found else {
             return Ok(Outcome::Nothing);
         };
-        let emptiness = emptiness(expression, &view, self.budget);
+        let emptiness = self
+            .budget
+            .spare(|| emptiness(expression, &view, self.budget));
         let selection = Selection {
             view,
             report: SelectReport {
@@ -419,10 +500,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         miss: &mut Miss<'a>,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
-        let root = self.views.offered(self.arena, self.budget);
-        let has_key = |key: &str| self.outline.has_key(&root, key);
         for reading in readings {
-            for candidate in repair::candidates(reading.text, &has_key) {
+            for candidate in self.candidates(reading.text) {
                 let guarded = self
                     .check_length(written, &candidate.expression)
                     .and_then(|()| self.check_patterns(written, &candidate.expression));
@@ -446,7 +525,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Ok(Outcome::Emptied(mut selection, expression, emptiness))
                         if (!parsed || doubted) && second_best.is_none() =>
                     {
-                        let doubts = self.doubts(expression, emptiness, reading.view);
+                        let doubts = self.doubts(expression, reading.view);
                         if let Some(doubt) = doubts.into_iter().next() {
                             miss.emptied.get_or_insert_with(|| Emptied {
                                 expression,
@@ -456,9 +535,8 @@ impl<'a, 'v> Selector<'a, 'v> {
                             continue;
                         }
                         selection.report.repairs = candidate.repairs;
-                        if emptiness == Emptiness::List {
-                            selection.report.notice = self.notice(expression, reading.view);
-                        }
+                        selection.report.notice =
+                            self.odd(expression, emptiness, &[], reading.view);
                         second_best = Some(selection);
                     }
                     Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
@@ -493,38 +571,104 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
     }
 
+    /// The notice on a value that is empty, or has nulls throughout, and is an answer all the same.
+    fn odd(
+        &self,
+        expression: &'a Expression,
+        emptiness: Emptiness,
+        doubts: &[Doubt<'a>],
+        view: &View<'a>,
+    ) -> Option<Notice> {
+        if emptiness == Emptiness::List {
+            return self.empty(expression, view);
+        }
+        let doubt = doubts.first()?;
+        let nearest = if self.explains() {
+            self.corrections(expression.text(), view, miss::MAX_OFFERED)
+        } else {
+            Vec::new()
+        };
+        Some(Notice {
+            why: Oddity::Null(self.reason(expression.text(), doubt)),
+            nearest,
+        })
+    }
+
     /// The notice on an empty list; `None` if explaining it would cost too much.
-    fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
-        let why = why_empty(expression, view, self.arena, self.budget).ok()??;
+    fn empty(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
+        let budget = self.budget;
+        let why = budget.spare(|| why_empty(expression, view, self.arena, budget));
+        let why = why.ok()??;
+        let nearest = if self.explains() {
+            // A projection of a field that is null everywhere would be empty again.
+            let refused = matches!(why, WhyEmpty::FilterRefusedAll { .. });
+            let projects = refused && miss::projects(expression);
+            self.nearest(&miss::names(expression), view, projects)
+        } else {
+            Vec::new()
+        };
+        Some(Notice {
+            why: Oddity::Empty(why),
+            nearest,
+        })
+    }
+
+    /// The notice on a comparison with a field that no item has, where the name as a text would give something:
+    /// `[?status == "active"]` is true where an item has neither field.
+    fn field_for_text(&self, reading: &Reading<'a, '_>) -> Option<Notice> {
+        let expression = self.compiled.get(reading.text).ok()?;
+        if !expression.compares_fields() {
+            return None;
+        }
+        let is_text = |repair: &Repair| repair.rule == Rule::ComparedWord;
+        let admitted = |candidate: &Candidate| {
+            self.options.admits(&candidate.expression) && candidate.repairs.iter().all(is_text)
+        };
+        let other = self.candidates(reading.text).into_iter().find(admitted)?;
+        let other = other.expression;
+        let found = self.budget.spare(|| self.read("", reading, &other));
+        matches!(found, Ok(Outcome::Selected(_))).then(|| Notice {
+            why: Oddity::FieldForText,
+            nearest: vec![other],
+        })
+    }
+
+    /// Whether one more miss may be explained; it counts as explained then.
+    fn explains(&self) -> bool {
         let left = self.explanations.get();
         self.explanations.set(left.saturating_sub(1));
-        let nearest = match left {
-            0 => Vec::new(),
-            _ => {
-                // A projection of a field that is null everywhere would be empty again.
-                let refused = matches!(why, WhyEmpty::FilterRefusedAll { .. });
-                let projects = refused && miss::projects(expression);
-                self.nearest(&miss::names(expression), view, projects)
-            }
-        };
-        Some(Notice { why, nearest })
+        left > 0
+    }
+
+    /// The repaired forms of a text.
+    fn candidates(&self, text: &str) -> Vec<Candidate> {
+        self.with_keys(|has_key| repair::candidates(text, has_key))
     }
 
     /// The other language that a text is written in, with the part that selectors can say.
     fn foreign(&self, text: &str) -> Option<Foreign> {
-        let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
-        repair::foreign(text, &has_key)
+        self.with_keys(|has_key| repair::foreign(text, has_key))
     }
 
     /// The expression of a text as it is written, or of its first repair.
     fn understood(&self, text: &str) -> Option<Arc<Expression>> {
         self.compiled.get(text).ok().or_else(|| {
-            let root = self.views.offered(self.arena, self.budget);
-            let has_key = |key: &str| self.outline.has_key(&root, key);
-            let candidate = repair::candidates(text, &has_key).into_iter().next()?;
+            let candidate = self.candidates(text).into_iter().next()?;
             self.compiled.get(&candidate.expression).ok()
         })
     }
+
+    /// Gives the test of whether the value has a key.
+    fn with_keys<T>(&self, run: impl FnOnce(&dyn Fn(&str) -> bool) -> T) -> T {
+        let root = self.views.offered(self.arena, self.budget);
+        run(&|key| self.outline.has_key(&root, key))
+    }
+}
+
+/// The first doubt for which a value is no answer: one of a value that holds nothing, or of an empty part.
+fn refusal(doubts: &[Doubt<'_>], emptiness: Emptiness) -> Option<usize> {
+    let is_part = emptiness == Emptiness::Within;
+    doubts.iter().position(|doubt| !(is_part && doubt.is_null))
 }
 
 fn too_costly(written: &str, why: String) -> SelectError {

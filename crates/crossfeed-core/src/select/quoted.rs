@@ -29,12 +29,12 @@ impl<'a> Selector<'a, '_> {
         }
         if text.starts_with('"') {
             // A quoted name is a path: it comes first.
-            let whole = self.everywhere(written, text, None)?;
+            let whole = self.everywhere(written, text, None, false)?;
             if whole.is_ok() {
                 return Ok(whole.ok());
             }
         }
-        let found = self.everywhere(written, inside, stripped);
+        let found = self.everywhere(written, inside, stripped, true);
         match found {
             Ok(Ok(mut selection)) => {
                 let rule = if template.is_some() {
@@ -46,7 +46,10 @@ impl<'a> Selector<'a, '_> {
                 selection.report.repairs.insert(0, repair);
                 Ok(Some(selection))
             }
-            Ok(Err(miss)) if template.is_some() || inside.contains(['.', '[', '(']) => {
+            Ok(Err(miss))
+                if template.is_some()
+                    || inside.contains(['.', '[', '(']) && !self.is_json(text) =>
+            {
                 let root: View<'a> = self.views.offered(self.arena, self.budget);
                 let nearest = match self.understood(inside) {
                     Some(understood) => {
@@ -62,6 +65,12 @@ impl<'a> Selector<'a, '_> {
             Err(error @ SelectError::NoMemory { .. }) => Err(error),
             _ => Ok(None),
         }
+    }
+
+    /// Whether a text is a literal of JSON other than a text, such as an empty list.
+    fn is_json(&self, text: &str) -> bool {
+        let expression = self.compiled.get(text);
+        expression.is_ok_and(|expression| matches!(expression.root(), Node::Literal(_)))
     }
 
     /// The text of a selector that is one literal, valid or not, or one quoted name.

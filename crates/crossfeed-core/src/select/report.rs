@@ -29,22 +29,61 @@ impl AnsweringView {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {
-    /// Why the list is empty.
-    pub why: WhyEmpty,
+    /// What is odd about the value.
+    pub why: Oddity,
     /// The nearest selectors that do match.
     pub nearest: Vec<String>,
 }
 
+/// What is odd about a value that a selector gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// It is an empty list.
+    Empty(WhyEmpty),
+    /// A member of what the selector builds is null in every item; the reason is a sentence.
+    Null(String),
+    /// It compares with a field that no item has, and would give something if that was a text.
+    FieldForText,
+}
+
+impl Oddity {
+    /// The word with which a notice on it begins.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Empty(_) => "empty",
+            Self::Null(_) => "null",
+            Self::FieldForText => "doubtful",
+        }
+    }
+}
+
+impl Notice {
+    /// The notice without names, literals and selectors.
+    pub(crate) fn masked(&self) -> Self {
+        let why = match &self.why {
+            Oddity::Null(_) => Oddity::Null("no item has a field".to_owned()),
+            other => other.clone(),
+        };
+        Self {
+            why,
+            nearest: Vec::new(),
+        }
+    }
+}
+
 impl std::fmt::Display for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.why {
-            WhyEmpty::FilterRefusedAll { items } => {
+        match &self.why {
+            Oddity::Empty(WhyEmpty::FilterRefusedAll { items }) => {
                 write!(f, "the filter refused every one of {items} items")?;
             }
-            WhyEmpty::NoItemHasField { items } => {
+            Oddity::Empty(WhyEmpty::NoItemHasField { items }) => {
                 write!(f, "none of {items} items has the field")?;
             }
-            _ => f.write_str("the list is empty")?,
+            Oddity::Empty(_) => f.write_str("the list is empty")?,
+            Oddity::Null(why) => f.write_str(why)?,
+            Oddity::FieldForText => f.write_str("it compares with a field that no item has")?,
         }
         if !self.nearest.is_empty() {
             write!(f, "; try: {}", self.nearest.join(", "))?;

@@ -4,12 +4,12 @@
 
 use super::{Selector, miss::name_similarity};
 use crate::{
-    paths::{candidates, member, raw_string, relevance, synonymous},
+    paths::{candidates, folded, member, raw_string, relevance, synonymous},
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{
-    Arena, Budget, Doubt, EvalError, Expression, Kind, Misread, Place, PlaceKind, View, doubts,
-    evaluate, places,
+    Arena, Budget, Doubt, EvalError, Expression, Function, Kind, Misread, Place, PlaceKind, View,
+    emptiness, evaluate, places,
 };
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range, sync::Arc};
 
@@ -25,6 +25,10 @@ const MAX_LIKELY: usize = 3;
 const MAX_WORSE: usize = 2;
 /// How like two names of one meaning are.
 const SYNONYM: f64 = 0.62;
+/// How like a name is to two, one within the other, that it joins.
+const JOINED: f64 = 0.9;
+/// How much less likely a name within the items of a list is.
+const WITHIN_A_LIST: f64 = 0.5;
 /// The pairs of characters that are compared for one name.
 const MAX_PAIRS: usize = 200_000;
 /// The most members of an object whose names are compared.
@@ -72,23 +76,21 @@ impl<'a> Selector<'a, '_> {
             let mut doubted = None;
             if depth > 0 {
                 match evaluate(expression, view, self.arena, self.budget) {
-                    Ok(Some(value)) => {
-                        match super::empty::emptiness(expression, &value, self.budget) {
-                            None => {
-                                best.get_or_insert(cost);
-                                found.push(text);
+                    Ok(Some(value)) => match emptiness(expression, &value, self.budget) {
+                        None => {
+                            best.get_or_insert(cost);
+                            found.push(text);
+                            continue;
+                        }
+                        Some(_) => {
+                            let doubts = self.doubts(expression, view);
+                            if doubts.is_empty() {
+                                empty.push(text);
                                 continue;
                             }
-                            Some(emptiness) => {
-                                let doubts = self.doubts(expression, emptiness, view);
-                                if doubts.is_empty() {
-                                    empty.push(text);
-                                    continue;
-                                }
-                                doubted = Some(doubts);
-                            }
+                            doubted = Some(doubts);
                         }
-                    }
+                    },
                     Ok(None) | Err(EvalError::Type(_)) => {}
                     Err(_) => break,
                 }
@@ -96,12 +98,11 @@ impl<'a> Selector<'a, '_> {
             if depth == MAX_DEPTH {
                 continue;
             }
-            let doubted =
-                doubted.unwrap_or_else(|| doubts(expression, view, self.arena, self.budget));
+            let doubted = doubted.unwrap_or_else(|| self.doubts(expression, view));
             let Some(doubt) = doubted.first() else {
                 continue;
             };
-            let mut next = edits(&text, doubt, self.arena, self.budget);
+            let mut next = edits(&text, depth == 0, doubt, view, self.arena, self.budget);
             next.retain(|text| self.options.admits(text));
             for (rank, text) in next.into_iter().enumerate() {
                 if !seen.contains(&text) {
@@ -122,12 +123,29 @@ impl<'a> Selector<'a, '_> {
 }
 
 /// The texts in which what a doubt is about is replaced, the most probable first.
-fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<String> {
+fn edits<'a>(
+    text: &str,
+    is_written: bool,
+    doubt: &Doubt<'a>,
+    root: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<String> {
     let all = places(text);
     let place = doubt.place.and_then(|number| all.get(number).copied());
     let replaced = |start: usize, end: usize, with: &str| {
         let (before, after) = (text.get(..start)?, text.get(end..)?);
         Some(format!("{before}{with}{after}"))
+    };
+    // The path up to the end of this place, if it is read from the whole value: other paths in its place.
+    let is_from_root = doubt
+        .place
+        .is_some_and(|number| is_one_path(&all[..number.min(all.len())], place));
+    let elsewhere = |end: usize, paths: Vec<String>| {
+        let begin = all.first().map_or(0, |first| first.start);
+        let paths = paths.into_iter().filter(move |_| is_from_root);
+        let put = move |path: String| replaced(begin, end, &path);
+        paths.map(put).collect::<Vec<_>>()
     };
     let found: Vec<Option<String>> = match (&doubt.misread, place) {
         (Misread::NoField, Some(place)) => {
@@ -135,42 +153,63 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
             let Some(written) = text.get(place.start..place.end) else {
                 return Vec::new();
             };
+            let name = unquoted(written);
             if doubt.around.iter().any(|view| view.kind() == Kind::Array) {
+                // `items.{a: b}`: what is built for each item.
+                let built = opening(text, place.start).map(|at| replaced(at, at, "[*]"));
                 let each = ["[*]", "[0]"].map(|step| {
                     let with = format!("{step}.{written}");
                     replaced(start, place.end, &with)
                 });
+                let each = built.into_iter().chain(each);
                 let without = without(text, place);
                 if text[place.end..].starts_with('[') {
                     std::iter::once(without).chain(each).collect()
                 } else {
-                    each.into_iter().chain([without]).collect()
+                    each.chain([without]).collect()
                 }
             } else {
                 let is_list = text[place.end..].starts_with('[');
-                let names = near(doubt, &unquoted(written), arena, budget);
-                let lists = is_list
-                    .then(|| lists(doubt, arena, budget))
-                    .into_iter()
-                    .flatten();
+                let names = near(&doubt.around, &name, arena, budget);
                 let mut edits: Vec<_> = names
                     .iter()
                     .map(|path| put_path(text, place, path))
                     .collect();
                 edits.push(without(text, place));
+                // A step too far, as it was written.
+                let is_leaf = |view: &View<'_>| !matches!(view.kind(), Kind::Array | Kind::Object);
+                let is_too_far =
+                    is_written && doubt.around.iter().all(is_leaf) && text[place.end..].is_empty();
+                if is_too_far {
+                    edits.push(place.dot.map(|dot| text[..dot].to_owned()));
+                }
                 // For a path of names alone, what lies there is offered in its order.
                 if names.is_empty() && text.contains(['[', '(', '*']) {
-                    let likely = likely(doubt).into_iter();
+                    let likely = likely(&doubt.around).into_iter();
                     edits.extend(likely.map(|path| put_path(text, place, &path)));
                 }
-                edits.extend(lists.map(|path| put_path(text, place, &path)));
+                if is_list {
+                    let lists = lists(doubt.around.first(), arena, budget).into_iter();
+                    edits.extend(lists.map(|path| put_path(text, place, &path)));
+                }
+                if names.is_empty() && doubt.place != Some(0) && !is_too_far {
+                    let near = near(std::slice::from_ref(root), &name, arena, budget);
+                    edits.extend(elsewhere(place.end, near));
+                }
+                let whole = as_whole(text, place, &name);
+                let is_argument = whole.is_some() && !text[place.end..].is_empty();
+                if is_argument && !is_list && names.is_empty() {
+                    let lists = lists(doubt.around.first(), arena, budget).into_iter();
+                    edits.extend(lists.map(|path| put_path(text, place, &path)));
+                }
+                edits.extend(whole);
                 edits
             }
         }
         (Misread::NoList, Some(place)) => {
-            let lists = lists(doubt, arena, budget).into_iter();
             let is_first = place.start == 0;
-            let lists = lists.map(|path| {
+            let own = lists(doubt.around.first(), arena, budget).into_iter();
+            let own = own.map(|path| {
                 let dot = if is_first || path.starts_with('[') {
                     ""
                 } else {
@@ -181,12 +220,13 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
             let is_object = doubt.around.iter().any(|view| view.kind() == Kind::Object);
             let piped = (!is_first && is_object).then(|| replaced(place.start, place.start, " | "));
             let dropped = (!is_first).then(|| replaced(place.start, place.end, ""));
-            let all = piped.into_iter().chain(lists).chain(dropped);
+            let others = elsewhere(place.start, lists(Some(root), arena, budget));
+            let all = piped.into_iter().chain(own).chain(dropped).chain(others);
             all.chain([without(text, place)]).collect()
         }
         (Misread::NoItems, Some(place)) => {
-            let lists = lists(doubt, arena, budget).into_iter();
-            let lists = lists.map(|path| {
+            let own = lists(doubt.around.first(), arena, budget).into_iter();
+            let own = own.map(|path| {
                 let dot = if path.starts_with('[') { "" } else { "." };
                 replaced(place.end, place.end, &format!("{dot}{path}"))
             });
@@ -197,14 +237,42 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
                 .rev()
                 .find(|place| place.kind == PlaceKind::Index);
             let each = index.map(|index| replaced(index.start, index.end, "[*]"));
-            lists.chain(each).collect()
+            let others = elsewhere(place.end, lists(Some(root), arena, budget));
+            own.chain(each).chain(others).collect()
         }
         (Misread::NoItems, None) => {
-            let lists = lists(doubt, arena, budget).into_iter();
+            let lists = lists(doubt.around.first(), arena, budget).into_iter();
             let at = whole(text);
             lists
                 .filter_map(|path| at.clone().map(|at| replaced(at.start, at.end, &path)))
                 .collect()
+        }
+        (Misread::Types { found, .. }, Some(place))
+            if matches!(found, Kind::Array | Kind::Object) =>
+        {
+            let before = doubt
+                .place
+                .and_then(|number| all.get(number.checked_sub(1)?));
+            let inner = doubt
+                .around
+                .first()
+                .and_then(|item| item_at(item, &doubt.path));
+            inner.zip(before).map_or_else(Vec::new, |(inner, before)| {
+                let members = likely(std::slice::from_ref(&inner)).into_iter();
+                let within = |name: String| {
+                    let is_list = *found == Kind::Array;
+                    let end = before.end;
+                    match text.get(end..place.start)?.trim() {
+                        "==" if is_list => {
+                            let literal = &text[place.start..place.end];
+                            replaced(end, place.end, &format!("[?{name} == {literal}]"))
+                        }
+                        _ if is_list => replaced(end, end, &format!("[*].{name}")),
+                        _ => replaced(end, end, &format!(".{name}")),
+                    }
+                };
+                members.map(within).collect()
+            })
         }
         (Misread::Types { found, .. }, Some(place)) => {
             let literal = text.get(place.start..place.end).unwrap_or_default();
@@ -215,7 +283,85 @@ fn edits(text: &str, doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<S
         }
         _ => Vec::new(),
     };
-    found.into_iter().flatten().collect()
+    let name = place.and_then(|place| name_for_text(text, &all, place));
+    let first = undotted(text, &all).into_iter().chain(name);
+    first.chain(found.into_iter().flatten()).collect()
+}
+
+/// A text that a step of a path follows, as the name that it stands for: `'a b'.c` and `x['a b'].c`.
+fn name_for_text(text: &str, all: &[Place], step: Place) -> Option<String> {
+    let start = step.dot.unwrap_or(step.start);
+    let literal = all
+        .iter()
+        .rfind(|place| place.kind == PlaceKind::Literal && place.end <= start)?;
+    let inside = text.get(literal.start + 1..literal.end - 1)?;
+    let name = member("", inside);
+    let (before, between) = (&text[..literal.start], &text[literal.end..start]);
+    let before = match between.trim() {
+        "" => before.to_owned(),
+        "]" => match before.trim_end().strip_suffix('[')? {
+            "" => String::new(),
+            list => format!("{list}."),
+        },
+        _ => return None,
+    };
+    Some(format!("{before}{name}{}", &text[start..]))
+}
+
+/// Whether places and the next one are steps of one path.
+fn is_one_path(before: &[Place], next: Option<Place>) -> bool {
+    let steps = before.iter().copied().chain(next);
+    let mut end = None;
+    for step in steps {
+        let is_next = match end {
+            None => step.kind != PlaceKind::Literal,
+            Some(end) => step.dot.unwrap_or(step.start) == end,
+        };
+        if !is_next {
+            return false;
+        }
+        end = Some(step.end);
+    }
+    true
+}
+
+/// The place before the dot of `.{` or `.[` around a place, to go through a list there.
+fn opening(text: &str, place: usize) -> Option<usize> {
+    let mut depth = 0;
+    for (at, sign) in text.get(..place)?.char_indices().rev() {
+        match sign {
+            ']' | '}' | ')' => depth += 1,
+            '[' | '{' | '(' if depth > 0 => depth -= 1,
+            '[' | '{' => return text[..at].strip_suffix('.').map(str::len),
+            '(' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A dot before a subscript that is none of its own: `items.[*].url`.
+fn undotted(text: &str, all: &[Place]) -> Option<String> {
+    let is_literal = |at: usize| {
+        let mut literals = all.iter().filter(|place| place.kind != PlaceKind::Index);
+        literals.any(|place| (place.start..place.end).contains(&at))
+    };
+    let at = text.match_indices(".[").map(|(at, _)| at).find(|at| {
+        let rest = text[at + 2..].trim_start();
+        !is_literal(*at) && rest.starts_with(|c: char| "*?]:-".contains(c) || c.is_ascii_digit())
+    })?;
+    Some(format!("{}{}", &text[..at], &text[at + 1..]))
+}
+
+/// A name that stands for the whole value, as the argument of a function or as the function itself.
+fn as_whole(text: &str, place: Place, name: &str) -> Option<Option<String>> {
+    let (before, after) = (&text[..place.start], text[place.end..].trim_start());
+    if before.is_empty() && after.is_empty() {
+        let is_function = name.parse::<Function>().is_ok();
+        return is_function.then(|| Some(format!("{name}(@)")));
+    }
+    let is_argument = before.trim_end().ends_with(['(', ',']) && after.starts_with([')', ',', '[']);
+    (is_argument && place.dot.is_none()).then(|| Some(format!("{before}@{}", &text[place.end..])))
 }
 
 /// The text with a path in place of a name.
@@ -290,9 +436,14 @@ fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f
     spelled.or_else(|| synonymous(wanted, name).then_some(SYNONYM))
 }
 
-/// The paths near a name that a doubt misses, from the values around it: of the same or a similar name, first in the
+/// The paths near a name that is missing, from the values around it: of the same or a similar name, first in the
 /// values themselves and then within them.
-pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget) -> Vec<String> {
+pub(crate) fn near<'a>(
+    around: &[View<'a>],
+    name: &str,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<String> {
     let mut effort = ComparisonBudget::new(MAX_PAIRS);
     let mut ranked: Vec<(f64, String)> = Vec::new();
     let mut offer = |likeness: f64, path: String| {
@@ -300,23 +451,45 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
             ranked.push((likeness, path));
         }
     };
-    for view in &doubt.around {
-        for (key, _) in view.members().take(MAX_MEMBERS) {
+    for view in around {
+        for (key, value) in view.members().take(MAX_MEMBERS) {
             if let Some(likeness) = likeness(name, &key, &mut effort) {
                 // A name of the same meaning is less likely than the name itself farther away.
-                let here = if likeness == SYNONYM { 0.05 } else { 0.15 };
+                let is_leaf = !matches!(value.kind(), Kind::Array | Kind::Object);
+                let here = match (likeness == SYNONYM, is_leaf) {
+                    (true, true) => 0.05,
+                    (true, false) => 0.0,
+                    (false, _) => 0.15,
+                };
                 offer(likeness + here, member("", &key));
             }
         }
     }
-    if let Some(view) = doubt.around.first() {
+    if let Some(view) = around.first() {
         for candidate in candidates(view, arena, budget) {
             let Some(last) = candidate.names.last() else {
                 continue;
             };
             let ends_in_item = candidate.selector.ends_with(']');
-            let Some(likeness) = likeness(name, last, &mut effort).filter(|_| !ends_in_item) else {
+            // `user_login` is `user.login`.
+            let joined = match &*candidate.names {
+                [.., before, last] => folded(before) + &folded(last) == folded(name),
+                _ => false,
+            };
+            let likeness = if joined {
+                Some(JOINED)
+            } else {
+                likeness(name, last, &mut effort)
+            };
+            let Some(likeness) = likeness.filter(|_| !ends_in_item) else {
                 continue;
+            };
+            // Of an item of a list its own fields are meant.
+            let is_within = around.len() > 1 && candidate.selector.contains('[');
+            let likeness = if is_within {
+                likeness - WITHIN_A_LIST
+            } else {
+                likeness
             };
             // What is far away is less likely meant.
             let steps = candidate.selector.matches(['.', '[']).count();
@@ -333,9 +506,19 @@ pub(super) fn near(doubt: &Doubt<'_>, name: &str, arena: &Arena, budget: &Budget
     names.take(MAX_NAMES).collect()
 }
 
-/// The names around a doubt that a model most likely means by an unknown one.
-fn likely(doubt: &Doubt<'_>) -> Vec<String> {
-    let Some(view) = doubt.around.first() else {
+/// The value at a path of names within an item; of a list its first item.
+fn item_at<'a>(item: &View<'a>, path: &str) -> Option<View<'a>> {
+    let mut names = path.split('.').filter(|name| !name.is_empty());
+    let found = names.try_fold(item.clone(), |view, name| view.get(name))?;
+    match found.kind() {
+        Kind::Array => found.at(0),
+        _ => Some(found),
+    }
+}
+
+/// The names in the first of some values that a model most likely means by an unknown one.
+fn likely(around: &[View<'_>]) -> Vec<String> {
+    let Some(view) = around.first() else {
         return Vec::new();
     };
     let keys = view
@@ -348,22 +531,21 @@ fn likely(doubt: &Doubt<'_>) -> Vec<String> {
     keys.take(MAX_LIKELY).map(|key| member("", key)).collect()
 }
 
-/// The paths to lists of objects within the values around a doubt, those nearest to the root and the longest first.
-fn lists(doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<String> {
-    let Some(view) = doubt.around.first() else {
+/// The paths to lists of objects within a value, those nearest to the root and the longest first.
+fn lists<'a>(view: Option<&View<'a>>, arena: &'a Arena, budget: &Budget) -> Vec<String> {
+    let Some(view) = view else {
         return Vec::new();
     };
     let all = candidates(view, arena, budget);
     let lists = all
         .into_iter()
-        .filter(|candidate| candidate.view.kind() == Kind::Array && candidate.in_each.is_none());
+        .filter(|candidate| candidate.in_each.is_none())
+        .filter_map(|candidate| Some((opened(&candidate.view, arena, budget)?, candidate)));
     let mut lists: Vec<_> = lists
-        .map(|candidate| {
-            let is_plain = !matches!(
-                candidate.view.at(0).map(|item| item.kind()),
-                Some(Kind::Object)
-            );
-            let items = candidate.view.len().unwrap_or(0);
+        .filter(|(list, _)| list.kind() == Kind::Array)
+        .map(|(list, candidate)| {
+            let is_plain = !matches!(list.at(0).map(|item| item.kind()), Some(Kind::Object));
+            let items = list.len().unwrap_or(0);
             (
                 (candidate.names.len(), is_plain, Reverse(items)),
                 candidate.selector,
@@ -376,4 +558,12 @@ fn lists(doubt: &Doubt<'_>, arena: &Arena, budget: &Budget) -> Vec<String> {
         .map(|(_, path)| path)
         .take(MAX_NAMES)
         .collect()
+}
+
+/// A value, or the JSON that a text holds.
+fn opened<'a>(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+    if view.kind() != Kind::String {
+        return Some(view.clone());
+    }
+    arena.open(view.as_cursor()?, budget).ok()?.map(View::from)
 }

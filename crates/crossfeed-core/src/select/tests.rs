@@ -1,10 +1,9 @@
 use super::{
-    empty::{Emptiness, emptiness},
     readings::strip_prefix,
     {AnsweringView, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::{canonical::Views, error::SelectError, paths::Outline};
-use crossfeed_jmespath::{Arena, Budget, Expression, Limits, View};
+use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_json::Document;
 use std::{cell::Cell, num::NonZeroUsize};
 
@@ -29,6 +28,7 @@ fn select<T>(
         options: &options,
         compiled: &Selectors::new(NonZeroUsize::MIN),
         views: &views,
+        declared: None,
         outline: &Outline::default(),
         arena: &arena,
         budget: &budget,
@@ -131,6 +131,7 @@ fn only_so_many_misses_are_explained() {
         options: &options,
         compiled: &Selectors::new(NonZeroUsize::MIN),
         views: &views,
+        declared: None,
         outline: &Outline::default(),
         arena: &arena,
         budget: &budget,
@@ -353,21 +354,6 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
         "users[*].name",
     );
     check(
-        "users[*].{n: naem, id: id}",
-        "no item has `naem`; `name` exists",
-        "users[*].{n: name, id: id}",
-    );
-    check(
-        "users[*].[id, naem]",
-        "no item has `naem`; `name` exists",
-        "users[*].[id, name]",
-    );
-    check(
-        "users[0].{n: naem, id: id}",
-        "there is no `naem`; `name` exists",
-        "users[0].{n: name, id: id}",
-    );
-    check(
         "length(users[?status == 'Active'])",
         "`status` is never 'Active'; it is 'active' in 1 item",
         "length(users[?status == 'active'])",
@@ -444,18 +430,99 @@ fn nulls_are_counted_in_one_walk() {
     });
 }
 
+/// What becomes of an expression: the value and its notice, or the code and the reason.
+fn outcome(json: &str, expression: &str) -> String {
+    select(json, expression, |found| match found {
+        Ok(found) => {
+            let notice = found.report.notice.map(|notice| format!(" ({notice})"));
+            format!("{}{}", written(&found.view), notice.unwrap_or_default())
+        }
+        Err(SelectError::MatchedNothing { why, .. }) => {
+            format!("nothing: {}", why.unwrap_or_default())
+        }
+        Err(error) => error.code().as_str().to_owned(),
+    })
+}
+
 #[test]
-fn looking_for_nulls_costs_steps() {
-    let document = Document::new(r#"{"a": [[null, 1], [null, 2]]}"#.to_owned());
-    let view = View::from(document.root().unwrap()).get("a").unwrap();
-    let expression = Expression::parse("[a[0], a[1]]").unwrap();
-    for (steps, expected) in [(3, None), (100, Some(Emptiness::Nulls))] {
-        let limits = Limits::default()
-            .with_steps_per_value(0)
-            .with_base_steps(steps);
-        let found = emptiness(&expression, &view, &Budget::new(&limits, 0));
-        assert_eq!(found, expected, "{steps}");
+fn what_is_empty_within_a_value_is_no_answer_if_it_could_not_have_been_otherwise() {
+    let json = r#"{"items": [{"id": 1, "kind": "Open", "tags": [{"n": 1}]}, {"id": 2, "kind": "done", "tags": []}], "total": 2}"#;
+    for (expression, expected) in [
+        // No item has that kind: an answer.
+        ("{a: items[?kind=='new'].id, t: total}", r#"{"a":[],"t":2}"#),
+        (
+            "{a: items[?kind=='open'].id, t: total}",
+            "nothing: `kind` is never 'open'; it is 'Open' in 1 item",
+        ),
+        (
+            "{a: items[?zz=='open'].id, t: total}",
+            "nothing: no item has `zz`",
+        ),
+        ("[items[*].zz, total]", "nothing: no item has `zz`"),
+        ("items[*].tags[?zz=='x']", "nothing: there is no `zz`"),
+        (
+            "items[*].{i: id, t: tags[*].zz}",
+            "nothing: there is no `zz`",
+        ),
+        (
+            "items[*].{i: id, t: length(tags[?zz])}",
+            "nothing: there is no `zz`",
+        ),
+        ("map(&zz, items)", "nothing: no item has `zz`"),
+        ("to_string(items[*].zz)", "nothing: no item has `zz`"),
+        ("length(items[?zz=='x'])", "nothing: no item has `zz`"),
+        ("length(items[?zz=='x']) > `0`", "nothing: no item has `zz`"),
+        ("length(items[?kind=='new']) > `0`", "false"),
+        (
+            "items[?id=='1' || kind=='new']",
+            "nothing: `id` is a number and is compared with the string '1'",
+        ),
+        (
+            "{a: items[?zz=='x'] || `[]`, t: total}",
+            r#"{"a":[],"t":2}"#,
+        ),
+        ("{a: items[?zz=='x' || id==`1`].id}", r#"{"a":[1]}"#),
+    ] {
+        assert_eq!(outcome(json, expression), expected, "{expression}");
     }
+}
+
+#[test]
+fn what_holds_a_null_is_an_answer_with_a_notice() {
+    let json = r#"{"items": [{"id": 1}], "first": 2, "result": {"items": [3]}}"#;
+    for (expression, expected) in [
+        (
+            "result.{a: items, total: first}",
+            r#"{"a":[3],"total":null} (there is no `first`)"#,
+        ),
+        // It holds nothing.
+        (
+            "items[*].{i: idd}",
+            "nothing: there is no `idd`; `id` exists",
+        ),
+        (
+            "items[*].[id, zz]",
+            "[[1,null]] (there is no `zz`; try: items[*].[id, id])",
+        ),
+        (
+            "items[0].{i: idd, f: id}",
+            r#"{"i":null,"f":1} (there is no `idd`; `id` exists; try: items[0].{i: id, f: id})"#,
+        ),
+        ("items[*].{z: zz || `null`}", r#"[{"z":null}]"#),
+    ] {
+        assert_eq!(outcome(json, expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn a_field_in_place_of_a_text_is_told() {
+    let json = r#"{"items": [{"id": 1, "status": "closed"}, {"id": 2}]}"#;
+    assert_eq!(
+        outcome(json, "items[?status == \"closed\"].id"),
+        "[2] (it compares with a field that no item has; try: items[?status == 'closed'].id)"
+    );
+    // A field that is there.
+    assert_eq!(outcome(json, "items[?id == id].id"), "[1,2]");
 }
 
 /// The selectors offered.
@@ -535,4 +602,46 @@ fn a_selector_in_quotes_is_the_selector() {
     check("'some text'", "\"some text\"");
     check("'example.com'", "\"example.com\"");
     check_offered(&[(ITEMS, "'itms[0].name'", &["items[0].name"])]);
+}
+
+#[test]
+fn advice_finds_what_is_near_by_its_words_and_places() {
+    let json = r#"{"total_count": 2, "items": [{"id": 1, "html_url": "h", "user": {"login": "ada", "id": 7}, "labels": [{"name": "bug"}], "comments": 3, "title": "A"}, {"id": 2, "html_url": "i", "user": {"login": "bob", "id": 8}, "labels": [], "comments": 0, "title": "B"}]}"#;
+    check_offered(&[
+        (json, "items[*].author.name", &["items[*].user.login"]),
+        (json, "items[*].userLogin", &["items[*].user.login"]),
+        (
+            json,
+            "sum(items[*].comment_count)",
+            &["sum(items[*].comments)"],
+        ),
+        (json, "length(issues)", &["length(items)"]),
+        (
+            json,
+            "items[?user == 'ada'].title",
+            &["items[?user.login == 'ada'].title"],
+        ),
+        (
+            json,
+            "items[?labels == 'bug'].id",
+            &["items[?labels[?name == 'bug']].id"],
+        ),
+        (
+            json,
+            "items[?contains(labels, 'bug')].id",
+            &["items[?contains(labels[*].name, 'bug')].id"],
+        ),
+        (
+            json,
+            "items[*].{t: name, l: link}",
+            &["items[*].{t: title, l: html_url}"],
+        ),
+        (json, "data.item[*].titel", &["items[*].title"]),
+        (
+            json,
+            "items.{i: id, t: title}",
+            &["items[*].{i: id, t: title}"],
+        ),
+        (json, "total_count[1].title", &["items[1].title"]),
+    ]);
 }

@@ -109,7 +109,7 @@ impl ResolveJob {
     /// Adds fitting selectors to the first mismatch of each referenced value.
     pub(super) fn advise_misfits(
         &self,
-        failures: &mut [Failure],
+        failures: &mut Vec<Failure>,
         arguments: &mut Value,
         schema: &InputSchema,
         lineage: &[LineageEntry],
@@ -117,10 +117,14 @@ impl ResolveJob {
         let links: HashMap<&str, &LineageEntry> =
             lineage.iter().map(|l| (l.at.as_str(), l)).collect();
         let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
+        merge_alike(failures, |at| {
+            let brought = |at: &&str| links.contains_key(at);
+            at.and_around().find(brought).map(str::to_owned)
+        });
         let mut suggested = HashSet::new();
         // For all tries together.
         let mut steps = schema.steps(arguments);
-        for failure in failures {
+        for failure in failures.iter_mut() {
             let mut places = failure.at.and_around();
             let link = places.find_map(|at| links.get(at).copied());
             let link = link.filter(|link| link.text.is_none());
@@ -160,8 +164,19 @@ impl ResolveJob {
         let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
         let intent = ParameterIntent::for_argument(schema.as_value(), &link.at);
         let report = source.report.as_ref();
-        let reshaped = report.map_or_else(Vec::new, |report| reshaped(&report.evaluated));
-        let fitting = self.on(stored, |trial| offer(trial, &reshaped, &intent, &mut fits));
+        // What was said of a value with nulls comes first.
+        let mut nearest = Vec::new();
+        if let Some(report) = report {
+            let notice = report.notice.iter();
+            nearest.extend(notice.flat_map(|notice| notice.nearest.iter().cloned()));
+            nearest.extend(reshaped(&report.evaluated));
+        }
+        let fitting = self.on(stored, |trial| {
+            // An object of what must be there comes first.
+            let written = report.map_or("@", |report| &report.evaluated);
+            nearest.splice(0..0, trial.built(written, &intent));
+            offer(trial, &nearest, &intent, &mut fits)
+        });
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
             *place = misfit;
         }
@@ -190,9 +205,16 @@ impl ResolveJob {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
+        let is_whole = views.inner(&arena, &budget).is_none();
+        let others = if is_whole {
+            views.shown_json(&arena, &budget)
+        } else {
+            Vec::new()
+        };
         Some(run(&Trial {
             view: &views.offered(&arena, &budget),
-            whole: views.inner(&arena, &budget).is_none(),
+            others: &others,
+            whole: is_whole,
             arena: &arena,
             budget: &budget,
             options: &self.inner.options.select,
@@ -212,14 +234,48 @@ impl ResolveJob {
     }
 }
 
-/// The selectors that fit: first those that have another shape than what was written, then the best of all.
+/// Leaves one of the misfits that are the same in several items of what one reference brought in, with their number.
+/// `brought_at` gives the place of that.
+fn merge_alike(failures: &mut Vec<Failure>, brought_at: impl Fn(&Pointer) -> Option<String>) {
+    let mut first: HashMap<[String; 3], usize> = HashMap::new();
+    let mut merged: Vec<Failure> = Vec::with_capacity(failures.len());
+    for failure in std::mem::take(failures) {
+        if let Error::Arguments(error) = &failure.error
+            && let Some(brought_at) = brought_at(&failure.at)
+        {
+            let tokens = failure
+                .at
+                .tokens()
+                .map(|token| match token.parse::<usize>() {
+                    Ok(_) => "*".to_owned(),
+                    Err(_) => token,
+                });
+            let place = tokens.collect::<Vec<_>>().join("/");
+            let known = *first
+                .entry([brought_at, place, error.to_string()])
+                .or_insert(merged.len());
+            if let Some(Failure {
+                error: Error::Arguments(known),
+                ..
+            }) = merged.get_mut(known)
+            {
+                known.alike += 1;
+                continue;
+            }
+        }
+        merged.push(failure);
+    }
+    *failures = merged;
+}
+
+/// The selectors that fit: first those near what was written, then the best of all.
 fn offer(
     trial: &Trial<'_, '_>,
-    reshaped: &[String],
+    nearest: &[String],
     intent: &ParameterIntent,
     fits: &mut FitTest<'_>,
 ) -> Vec<String> {
-    let mut offered = trial.filter(reshaped, fits);
+    let mut offered = trial.filter(nearest, fits);
     offered.truncate(MAX_RESHAPED);
     for found in trial.fitting(intent, OFFERED, fits) {
         if offered.len() < OFFERED && !offered.contains(&found.selector) {

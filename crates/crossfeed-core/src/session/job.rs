@@ -22,13 +22,14 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Document, indexing_bytes};
-use crossfeed_wire::{CallId, Pointer};
+use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
 /// One resolution after its look-ups.
 pub(super) struct ResolveJob {
     pub(super) inner: Arc<Inner>,
+    pub(super) scope: Scope,
     pub(super) plan: Plan,
     pub(super) looked: Vec<LookupResult>,
     pub(super) schema: Option<InputSchema>,
@@ -202,6 +203,7 @@ impl ResolveJob {
             results: &self.looked,
             reveal: &self.inner.options.reveal,
             selectors: &self.inner.selectors,
+            declared: (&self.inner.declared, &self.scope),
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),

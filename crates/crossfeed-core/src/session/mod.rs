@@ -348,6 +348,7 @@ impl Session {
         let small = !is_slow && is_small(&plan, &looked, is_counted);
         let job = ResolveJob {
             inner: Arc::clone(self.inner()),
+            scope: self.scope.clone(),
             plan,
             looked,
             schema: schema.cloned(),

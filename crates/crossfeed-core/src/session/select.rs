@@ -8,8 +8,15 @@ use crate::{
     suggest::{ParameterSchema, Suggestion, Trial},
 };
 use crossfeed_wire::{ArtifactId, CallId};
+use serde_json::Value;
 
 impl Session {
+    /// Says what a tool of this tenant and project returns, by its output schema. A field that the schema has for such an
+    /// item is none that a selector names by mistake, even if no item of a result has it.
+    pub fn declare_output(&self, tool: &str, schema: &Value) {
+        self.inner().declared.declare(&self.scope, tool, schema);
+    }
+
     /// Evaluates a selector on a recorded result.
     ///
     /// # Errors
@@ -36,12 +43,14 @@ impl Session {
     ) -> Result<Selected, Failure> {
         let key = LookupKey::new(call_id, None);
         let text = expression.to_owned();
+        let scope = self.scope.clone();
         let selecting = self.work_on_found(&key, is_plain_path(expression), move |on| {
             if !failures {
                 on.succeeded()?;
             }
             let (views, budget) = on.views()?;
-            let selection = on.inner.select_in(&views, &on.arena, &budget, &text)?;
+            let declared = on.inner.declared.get(&scope, on.shown.tool());
+            let selection = (on.inner).select_from(&views, declared, &on.arena, &budget, &text)?;
             Ok(Selected {
                 json: written(&selection.view, Some(&text), &on.arena, &budget)?,
                 report: selection.report,
@@ -116,6 +125,7 @@ impl Session {
             let (views, budget) = on.views()?;
             let trial = Trial {
                 view: &views.offered(&on.arena, &budget),
+                others: &[],
                 whole: views.inner(&on.arena, &budget).is_none(),
                 arena: &on.arena,
                 budget: &budget,

@@ -59,6 +59,46 @@ fn tool(schema: Value) -> Option<Value> {
 }
 
 #[tokio::test]
+async fn what_is_wrong_in_each_item_is_said_once_with_an_object_that_fits() {
+    let item = json!({"type": "object", "required": ["title", "link"]});
+    let schema = tool(json!({"type": "array", "items": item}));
+    let arguments = json!({"x": {"$tool": "c", "$select": "items"}});
+    let error = refused(&session().await, arguments, schema).await;
+    assert_eq!(error.failures().len(), 1);
+    assert_eq!(
+        error.to_string(),
+        "expected a property \"link\", found {title: string(1), url: string(3)}, and in 1 more item (argument `/x/0`)\n\
+         try: items[*].{title: title, link: url}"
+    );
+}
+
+#[tokio::test]
+async fn a_declared_field_may_be_absent_from_every_item() {
+    let session = session().await;
+    let nothing = session
+        .select(&call("c"), "items[?rating == 'x'].url")
+        .await;
+    assert_eq!(
+        nothing.unwrap_err().error.code().as_str(),
+        "select.matched_nothing"
+    );
+    let item = json!({"properties": {"title": {}, "url": {}, "rating": {}}});
+    session.declare_output("search", &json!({"properties": {"items": {"items": item}}}));
+    let empty = session
+        .select(&call("c"), "items[?rating == 'x'].url")
+        .await;
+    assert_eq!(empty.unwrap().json, b"[]");
+    let arguments = json!({"x": {"$tool": "c", "$select": "items[?rating == 'x'].url"}});
+    let resolved = session.resolve(arguments.clone(), None).await.unwrap();
+    assert_eq!(resolved.arguments, json!({"x": []}));
+    // Another scope knows nothing of it.
+    let nothing = session
+        .select(&call("c"), "items[?ratnig == 'x'].url")
+        .await;
+    assert!(nothing.is_err());
+}
+
+#[tokio::test]
 async fn a_miss_offers_what_fits_the_parameter() {
     let missed = |select: &str| json!({"x": {"$tool": "c", "$select": select}});
     let text = || tool(json!({"type": "string"}));

@@ -15,6 +15,8 @@ use std::collections::HashSet;
 const ALIKE: f64 = 0.7;
 /// The most bytes of a text whose format is examined.
 const MAX_TEXT_BYTES: usize = 2048;
+/// How many members that must be there are kept.
+const MAX_REQUIRED: usize = 16;
 /// How many words of descriptions are kept.
 const MAX_WORDS: usize = 200;
 
@@ -31,6 +33,8 @@ pub(crate) struct ParameterIntent {
     described: HashSet<String>,
     /// The types that the schema demands; `None` for any.
     kinds: Option<Vec<Kind>>,
+    /// The members that an object, or each object of a list, must have.
+    required: Vec<String>,
 }
 
 /// The format of a text.
@@ -71,10 +75,18 @@ impl ParameterIntent {
                 known.retain(|kind| own.contains(kind));
                 known
             });
+        let required = schemas
+            .iter()
+            .filter_map(|schema| schema.get("required")?.as_array())
+            .flatten()
+            .filter_map(|name| Some(name.as_str()?.to_owned()))
+            .take(MAX_REQUIRED)
+            .collect();
         let intent = Self {
             format,
             described,
             kinds,
+            required,
             ..Self::default()
         };
         match name {
@@ -98,6 +110,11 @@ impl ParameterIntent {
             .or_else(|| TextFormat::from_name(self.words.last()?));
         self.name = Some(name);
         self
+    }
+
+    /// The members that an object must have.
+    pub(super) fn required(&self) -> &[String] {
+        &self.required
     }
 
     /// Whether the parameter wants lists rather than their items.

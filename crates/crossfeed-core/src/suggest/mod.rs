@@ -13,10 +13,12 @@ pub(crate) use reshape::reshaped;
 
 use crate::{
     paths::{Candidate, candidates, member, relevance},
-    select::SelectOptions,
+    select::{SelectOptions, near},
     validate::keeps_numbers,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, SpineStep, View, evaluate};
+use crossfeed_jmespath::{
+    Arena, Budget, Expression, Kind, Limits, Node, SpineStep, View, evaluate,
+};
 use crossfeed_json::Cursor;
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashSet, fmt};
@@ -61,6 +63,8 @@ pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 #[derive(Clone, Copy)]
 pub(crate) struct Trial<'a, 'v> {
     pub(crate) view: &'v View<'a>,
+    /// Other views on which selectors are read, where they give nothing on the first.
+    pub(crate) others: &'v [View<'a>],
     pub(crate) arena: &'a Arena,
     /// For the walk, and for the JSON in strings that it opens.
     pub(crate) budget: &'v Budget,
@@ -122,7 +126,7 @@ impl<'a> Trial<'a, '_> {
                     continue;
                 }
                 tested += 1;
-                let Some(value) = self.value_of(&selector, &mut left) else {
+                let Some(value) = self.value_of(&selector, self.view, &mut left) else {
                     continue;
                 };
                 let items = value.json.as_array().map(Vec::len);
@@ -143,21 +147,61 @@ impl<'a> Trial<'a, '_> {
     pub(crate) fn filter(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
-            self.value_of(selector, &mut left)
+            let views = std::iter::once(self.view).chain(self.others);
+            let mut values = views.filter_map(|view| self.value_of(selector, view, &mut left));
+            values
+                .next()
                 .is_some_and(|value| fits(value.json, value.digits.as_deref()))
         };
         let fitting = selectors.iter().filter(|selector| fit(selector));
         fitting.cloned().collect()
     }
 
-    fn value_of(&self, selector: &str, left: &mut TestBudget) -> Option<TestValue> {
+    /// The selector with an object built of each object that it gives, of the members that must be there: each is the
+    /// field of that name, else the nearest.
+    pub(crate) fn built(&self, selector: &str, intent: &ParameterIntent) -> Option<String> {
+        let expression = self.arena.keep(Expression::parse(selector).ok()?.into());
+        let limits = Limits::default().with_base_steps(MAX_EVALUATION_STEPS);
+        let budget = Budget::new(&limits, 0);
+        let mut views = std::iter::once(self.view).chain(self.others);
+        let found =
+            views.find_map(|view| evaluate(expression, view, self.arena, &budget).ok()?)?;
+        let is_list = found.kind() == Kind::Array;
+        let item = if is_list { found.at(0)? } else { found };
+        if item.kind() != Kind::Object || intent.required().is_empty() {
+            return None;
+        }
+        let member_of = |name: &String| {
+            let field = match item.get(name) {
+                Some(_) => member("", name),
+                None => near(std::slice::from_ref(&item), name, self.arena, self.budget)
+                    .into_iter()
+                    .next()?,
+            };
+            Some(format!("{}: {field}", member("", name)))
+        };
+        let members: Option<Vec<_>> = intent.required().iter().map(member_of).collect();
+        let each = match expression.root() {
+            Node::Project(_) | Node::Chain(_) => "",
+            _ if is_list => "[*]",
+            _ => "",
+        };
+        Some(format!("{selector}{each}.{{{}}}", members?.join(", ")))
+    }
+
+    fn value_of(
+        &self,
+        selector: &str,
+        view: &View<'a>,
+        left: &mut TestBudget,
+    ) -> Option<TestValue> {
         let expression = Expression::parse(selector).ok()?;
         let limits = Limits::default()
             .with_base_steps(MAX_EVALUATION_STEPS)
             .with_output_bytes(MAX_VALUE_BYTES);
         // Each selector has its own budget, so that one cannot use up another's.
         let budget = Budget::new(&limits, 0);
-        let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
+        let found = evaluate(&expression, view, self.arena, &budget).ok()??;
         let most = MAX_VALUE_BYTES.min(left.bytes);
         // The size is known before the value is built.
         if let Some(cursor) = found.as_cursor().filter(|cursor| cursor.raw().len() > most) {

@@ -34,6 +34,7 @@ fn suggest_by(
     let budget = Budget::new(&options.limits, document.root().unwrap().value_count());
     let trial = Trial {
         view: &view,
+        others: &[],
         arena: &arena,
         budget: &budget,
         options: &options,

@@ -278,6 +278,9 @@ async fn begun(
         if let Some(parent) = TraceMeta::read(root).context() {
             begun = begun.with_parent(parent);
         }
+        if let Some(output) = &offered.output {
+            shared.session().declare_output(name, output.schema());
+        }
         begun = begun
             .with_tool(name)
             .with_repeatable(offered.prepared.listed().is_repeatable());

@@ -1,7 +1,7 @@
 //! What an expression reads that no value has, and what it compares in vain: why an empty list, or a null in
 //! every item, may not be an answer.
 
-use super::{EvalError, Evaluator};
+use super::{EvalError, Evaluator, emptiness::may_be_none};
 use crate::{
     arena::Arena,
     budget::{Budget, Cost},
@@ -34,6 +34,10 @@ pub struct Doubt<'a> {
     pub around: Vec<View<'a>>,
     /// How many values were read.
     pub values: usize,
+    /// Whether it leaves no more than a null in an object or list that the expression builds.
+    pub is_null: bool,
+    /// Whether a member of what the expression builds is empty, or null, for it.
+    is_settled: bool,
 }
 
 /// What is wrong with a part of an expression.
@@ -122,13 +126,9 @@ impl<'a> Doubter<'a, '_, '_> {
             }
             Node::Project(projection) => self.projection(projection, inputs),
             Node::Or(parts) => self.alternatives(parts, |doubter, part| doubter.walk(part, inputs)),
-            Node::And(parts) | Node::List(parts) => {
-                parts.iter().try_for_each(|part| self.walk(part, inputs))
-            }
-            Node::Hash(hash) => {
-                let mut values = hash.values.iter();
-                values.try_for_each(|value| self.walk(value, inputs))
-            }
+            Node::And(parts) => parts.iter().try_for_each(|part| self.walk(part, inputs)),
+            Node::List(parts) => self.members(parts, inputs),
+            Node::Hash(hash) => self.members(&hash.values, inputs),
             Node::Not(inner) => self.walk(inner, inputs),
             Node::Compare(comparison) => {
                 self.walk(&comparison.left, inputs)?;
@@ -140,6 +140,30 @@ impl<'a> Doubter<'a, '_, '_> {
             Node::Call(function, arguments) => self.call(*function, arguments, inputs),
             Node::Reference(inner) => self.walk(inner, &[]),
         }
+    }
+
+    /// Looks at the members of what an expression builds. What a member reads in vain is no doubt if it gives something.
+    fn members(&mut self, members: &'a [Node], inputs: &[View<'a>]) -> Result<(), EvalError> {
+        for member in members {
+            let before = self.found.len();
+            self.walk(member, inputs)?;
+            if self.found[before..].iter().all(|doubt| doubt.is_settled) {
+                continue;
+            }
+            let values = self.values(member, inputs)?;
+            let is_null = values.is_empty();
+            let is_none = is_null || may_be_none(member, &values, self.evaluator.budget)?;
+            let mut place = 0;
+            self.found.retain_mut(|doubt| {
+                place += 1;
+                if place <= before || doubt.is_settled {
+                    return true;
+                }
+                (doubt.is_null, doubt.is_settled) = (is_null, true);
+                is_none
+            });
+        }
+        Ok(())
     }
 
     fn call(
@@ -206,7 +230,11 @@ impl<'a> Doubter<'a, '_, '_> {
             let mut place = 0;
             self.found.retain(|doubt| {
                 place += 1;
-                place <= before || matches!(doubt.misread, Misread::Spelling { .. })
+                let is_of_literal = matches!(
+                    doubt.misread,
+                    Misread::Spelling { .. } | Misread::Types { .. }
+                );
+                place <= before || is_of_literal
             });
         }
         Ok(())
@@ -269,6 +297,8 @@ impl<'a> Doubter<'a, '_, '_> {
                 path,
                 around,
                 values: count,
+                is_null: false,
+                is_settled: false,
             });
         }
         Ok(())
@@ -300,20 +330,27 @@ impl<'a> Doubter<'a, '_, '_> {
             })?;
         }
         if !is_listed {
+            // A slice stands behind the path that it is taken from, in a chain with it.
+            let is_slice = matches!(projection.elements, Elements::Slice { .. });
             let place = match projection.source {
-                Node::Current => None,
+                Node::Current if !is_slice => None,
                 _ => self.place.checked_sub(1),
             };
             let path = named(node_spine(&projection.source).into_iter());
             self.doubt(Misread::NoItems, place, path, sources.iter())?;
         }
         if let Elements::Filtered(predicate) = &projection.elements {
-            if self.all(&items, |doubter, item| {
+            match self.all(&items, |doubter, item| {
                 Ok(!doubter.evaluator.test(predicate, item)?)
-            })? {
-                self.refusal(predicate, &items, false)?;
-            } else {
-                self.walk(predicate, &[])?;
+            }) {
+                Ok(true) => self.refusal(predicate, &items, false)?,
+                Ok(false) => self.walk(predicate, &[])?,
+                // `contains(naem, 'x')`: a function got a null.
+                Err(error @ EvalError::Type(_)) => {
+                    self.walk(predicate, &items)?;
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
             }
         }
         // What an item has that was refused, others could have had.
@@ -435,10 +472,22 @@ impl<'a> Doubter<'a, '_, '_> {
                 spelling.get_or_insert_with(|| (short(&found), 0)).1 += 1;
             }
         }
+        self.compared_in_vain(read, wanted, items, spelling, types.filter(|_| !agree))
+    }
+
+    /// Takes note of a spelling that is nearly there, else of types that never agree.
+    fn compared_in_vain(
+        &mut self,
+        read: &Side<'a>,
+        wanted: &Side<'a>,
+        items: &[View<'a>],
+        spelling: Option<(String, usize)>,
+        types: Option<(Kind, Kind)>,
+    ) -> Result<(), EvalError> {
         let misread = match (spelling, types) {
             (Some((found, items)), _) => Misread::Spelling { found, items },
-            (None, Some((found, wanted))) if !agree => Misread::Types { found, wanted },
-            _ => return Ok(()),
+            (None, Some((found, wanted))) => Misread::Types { found, wanted },
+            (None, None) => return Ok(()),
         };
         let place = wanted.literal().then_some(wanted.place);
         let path = named(node_spine(read.node).into_iter());
@@ -486,14 +535,7 @@ impl<'a> Doubter<'a, '_, '_> {
                 }
             }
         }
-        let misread = match (spelling, types) {
-            (Some((found, items)), _) => Misread::Spelling { found, items },
-            (None, Some((found, wanted))) if !agree => Misread::Types { found, wanted },
-            _ => return Ok(()),
-        };
-        let place = wanted.literal().then_some(wanted.place);
-        let path = named(node_spine(subject.node).into_iter());
-        Ok(self.doubt(misread, place, path, items.iter())?)
+        self.compared_in_vain(subject, wanted, items, spelling, types.filter(|_| !agree))
     }
 
     /// The first of two texts for which `holds` is true in lower case only.

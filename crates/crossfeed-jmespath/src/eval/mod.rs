@@ -2,6 +2,7 @@
 
 mod compare;
 mod doubt;
+mod emptiness;
 mod functions;
 mod number;
 mod rows;
@@ -13,6 +14,7 @@ mod why_empty;
 
 pub use compare::equal;
 pub use doubt::{Doubt, Misread, doubts};
+pub use emptiness::{Emptiness, emptiness};
 pub use why_empty::{WhyEmpty, why_empty};
 
 use crate::{
