@@ -7,9 +7,9 @@ mod report;
 
 use crate::{
     cli, gateway,
-    report::{CommandError, Result, printable},
+    report::{CommandError, Result},
 };
-use crossfeed::ErrorCode;
+use crossfeed::{ErrorCode, error::printable};
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, is_there, read, remove, replace};
 use program::Program;
