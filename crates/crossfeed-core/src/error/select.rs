@@ -61,8 +61,8 @@ pub enum SelectError {
         expression: String,
         /// Why an empty answer is taken for none: `` items[?score > '0.5'] `` where scores are numbers.
         why: Option<String>,
-        /// Whether a `$default` may be written for it.
-        defaults: bool,
+        /// What may be written where nothing may match: the key of a default, or another value in its place.
+        otherwise: Option<String>,
         /// The shape of the value.
         shape: Shape,
         /// The nearest selectors that match.
@@ -102,10 +102,14 @@ impl SelectError {
         matches!(self, Self::MatchedNothing { .. })
     }
 
-    /// Says that a `$default` may be written where an answer is empty.
-    pub(crate) fn offer_default(mut self) -> Self {
-        if let Self::MatchedNothing { defaults, .. } = &mut self {
-            *defaults = true;
+    /// Says what may be written where an answer is empty: a default under this key or, where none can be written, a
+    /// value.
+    pub(crate) fn offer_default(mut self, key: Option<&str>) -> Self {
+        if let Self::MatchedNothing { otherwise, .. } = &mut self {
+            *otherwise = Some(match key {
+                Some(key) => format!("a `{key}`, such as `[]`"),
+                None => "`[]` in place of the reference".to_owned(),
+            });
         }
         self
     }
@@ -138,18 +142,15 @@ impl SelectError {
             Self::MatchedNothing {
                 expression,
                 why,
-                defaults,
+                otherwise,
                 shape,
                 nearest,
             } => {
                 let found = found(shape, &distinguished(nearest, expression));
                 let Some(why) = why else { return found };
-                let or_empty = if *defaults {
-                    "\nor, if nothing may match: a `$default`, such as `[]`"
-                } else {
-                    ""
-                };
-                format!("why: {why}\n{found}{or_empty}")
+                let otherwise = otherwise.as_ref();
+                let otherwise = otherwise.map(|it| format!("\nor, if nothing may match: {it}"));
+                format!("why: {why}\n{found}{}", otherwise.unwrap_or_default())
             }
             Self::TooLong { limit, .. } => {
                 format!(

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     arguments::{Documents, Tree, count_of, unheld},
     canonical::{StoredItem, Views},
-    error::{LimitError, LookupError, MalformedReference, SelectError},
+    error::{LimitError, LookupError, MalformedReference, Misplaced, SelectError},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
@@ -175,11 +175,12 @@ pub(crate) fn malformed<'v>(
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let error = MalformedReference::new(
-            malformed.malformed.clone(),
-            written.as_deref(),
-            &plan.spelling,
-        );
+        let place = Misplaced {
+            at: &malformed.at,
+            written: written.as_deref(),
+            spelling: &plan.spelling,
+        };
+        let error = MalformedReference::new(malformed.malformed.clone(), place);
         Failure::new(malformed.at.clone(), error)
     });
     failures.collect()
@@ -196,6 +197,8 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
+    /// The key of a reference's default, where the schema has a place for it.
+    pub(crate) default_key: Option<&'o str>,
 }
 
 pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Failure {
@@ -373,7 +376,8 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression);
-                let selection = selection.map_err(SelectError::offer_default)?;
+                let selection =
+                    selection.map_err(|error| error.offer_default(context.default_key))?;
                 source.report = Some(selection.report);
                 (selection.view, budget.output_bytes())
             }

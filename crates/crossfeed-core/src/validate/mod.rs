@@ -69,6 +69,7 @@ fn failure(finding: Finding, arguments: &Value, links: &LineageIndex<'_>) -> Fai
         brought_by: link.map(|link| link.source.call_id.clone()),
         fitting: Vec::new(),
         looked: false,
+        is_advised: false,
     };
     let mut failure = Failure::new(finding.at, error);
     if let Some(link) = link {
