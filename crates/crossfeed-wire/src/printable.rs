@@ -25,6 +25,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// The same of several lines, whose breaks stay.
+///
+/// ```
+/// use crossfeed_wire::printable_lines;
+///
+/// assert_eq!(printable_lines("a\u{1b}[2J\nb"), "a\\u{1b}[2J\nb");
+/// ```
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);

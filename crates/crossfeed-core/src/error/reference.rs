@@ -46,9 +46,10 @@ impl ReferenceStyle {
         self.spelling.unwrap_or(Spelling::Dollar).key(name)
     }
 
-    /// The key of a default, where the schema has a place for it.
-    pub(crate) fn default_key(&self) -> Option<String> {
-        (!self.is_list()).then(|| self.key("default"))
+    /// The spelling of a default, where the schema has a place for it.
+    pub(crate) fn default_spelling(&self) -> Option<Spelling> {
+        let spelling = self.spelling.unwrap_or(Spelling::Dollar);
+        (!self.is_list()).then_some(spelling)
     }
 
     /// Whether references are entries of a list.
@@ -351,6 +352,7 @@ impl MalformedReference {
     /// Completes the correction by what the session knows: a call, and a selector that works on its result.
     pub(crate) fn complete(&mut self, draft: &Draft, call_id: &CallId, select: Option<&str>) {
         let id = call_id.as_str();
+        let select = select.filter(|select| *select != "@");
         if self.takes_example() {
             let example = draft.spelling.example(id, select);
             self.correct(None, Some(example), draft);
@@ -419,8 +421,9 @@ fn advice(
         (None, Malformed::UnreachableTarget { .. }) => {
             "put the reference at the parameter itself".to_owned()
         }
-        (None, Malformed::NullInText) => match spelling.default_key() {
-            Some(default) => {
+        (None, Malformed::NullInText) => match spelling.default_spelling() {
+            Some(spelling) => {
+                let default = spelling.key("default");
                 format!("add a `{default}` to the reference, or leave it out of the text")
             }
             None => "leave it out of the text".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::shape::Shape;
 use crossfeed_jmespath::{Expression, ParseError, TypeMismatch, guard::Forbidden};
+use crossfeed_tools::Spelling;
 use crossfeed_wire::ErrorCode;
 use std::borrow::Cow;
 
@@ -61,8 +62,8 @@ pub enum SelectError {
         expression: String,
         /// Why an empty answer is taken for none: `` items[?score > '0.5'] `` where scores are numbers.
         why: Option<String>,
-        /// What may be written where nothing may match: the key of a default, or another value in its place.
-        otherwise: Option<String>,
+        /// The spelling of a `$default` that may be written for it, if one may.
+        defaults: Option<Spelling>,
         /// The shape of the value.
         shape: Shape,
         /// The nearest selectors that match.
@@ -102,14 +103,10 @@ impl SelectError {
         matches!(self, Self::MatchedNothing { .. })
     }
 
-    /// Says what may be written where an answer is empty: a default under this key or, where none can be written, a
-    /// value.
-    pub(crate) fn offer_default(mut self, key: Option<&str>) -> Self {
-        if let Self::MatchedNothing { otherwise, .. } = &mut self {
-            *otherwise = Some(match key {
-                Some(key) => format!("a `{key}`, such as `[]`"),
-                None => "`[]` in place of the reference".to_owned(),
-            });
+    /// Says that a `$default` may be written where an answer is empty, if the schema has a place for it.
+    pub(crate) fn offer_default(mut self, spelling: Option<Spelling>) -> Self {
+        if let Self::MatchedNothing { defaults, .. } = &mut self {
+            *defaults = spelling;
         }
         self
     }
@@ -142,15 +139,17 @@ impl SelectError {
             Self::MatchedNothing {
                 expression,
                 why,
-                otherwise,
+                defaults,
                 shape,
                 nearest,
             } => {
                 let found = found(shape, &distinguished(nearest, expression));
                 let Some(why) = why else { return found };
-                let otherwise = otherwise.as_ref();
-                let otherwise = otherwise.map(|it| format!("\nor, if nothing may match: {it}"));
-                format!("why: {why}\n{found}{}", otherwise.unwrap_or_default())
+                let or_empty = defaults.map(|spelling| {
+                    let key = spelling.key("default");
+                    format!("\nor, if nothing may match: a `{key}`, such as `[]`")
+                });
+                format!("why: {why}\n{found}{}", or_empty.unwrap_or_default())
             }
             Self::TooLong { limit, .. } => {
                 format!(

@@ -19,6 +19,7 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
+use crossfeed_tools::Spelling;
 use crossfeed_wire::{Pointer, reference::Reference};
 use serde_json::Value;
 use std::{
@@ -197,8 +198,8 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
-    /// The key of a reference's default, where the schema has a place for it.
-    pub(crate) default_key: Option<&'o str>,
+    /// The spelling of a reference's default, where the schema has a place for it.
+    pub(crate) defaults: Option<Spelling>,
 }
 
 pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Failure {
@@ -376,8 +377,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression);
-                let selection =
-                    selection.map_err(|error| error.offer_default(context.default_key))?;
+                let selection = selection.map_err(|error| error.offer_default(context.defaults))?;
                 source.report = Some(selection.report);
                 (selection.view, budget.output_bytes())
             }

@@ -282,7 +282,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             (Some(_), ..) | (None, None, None) => SelectError::MatchedNothing {
                 expression,
                 why,
-                otherwise: None,
+                defaults: None,
                 shape,
                 nearest,
             },

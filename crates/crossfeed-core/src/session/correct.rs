@@ -14,8 +14,6 @@ use serde_json::{Value, json};
 
 /// The most corrections of one call that are completed.
 const MAX_COMPLETED: usize = 5;
-/// The most results that are looked into for a selector: those that were used last.
-const MAX_TRIED: usize = 8;
 /// The most parameters that are tried as the target of an entry that names none.
 const MAX_PARAMETERS: usize = 8;
 
@@ -27,22 +25,17 @@ impl Session {
         schema: Option<&InputSchema>,
     ) {
         let schema = schema.map(InputSchema::as_value);
-        let mut latest = None;
         let drafts = error.failures_mut().iter_mut();
         let drafts = drafts.filter_map(|failure| match &mut failure.error {
             Error::Reference(error) => error.draft.take().map(|draft| (error, draft)),
             _ => None,
         });
         for (error, draft) in drafts.take(MAX_COMPLETED) {
-            let ids = match &draft.call_id {
-                Some(named) => vec![named.clone()],
-                None => {
-                    if latest.is_none() {
-                        latest = Some(self.latest_calls().await);
-                    }
-                    latest.clone().unwrap_or_default()
-                }
+            let id = match &draft.call_id {
+                Some(named) => Some(named.clone()),
+                None => self.latest_call().await,
             };
+            let Some(id) = id else { continue };
             let targeted = if draft.lacks_target() {
                 let parameters = schema.map_or_else(Vec::new, parameters);
                 let targeted = parameters.iter().map(|to| draft.clone().with_target(to));
@@ -50,46 +43,46 @@ impl Session {
             } else {
                 vec![*draft]
             };
-            if let Some((draft, id, select)) = self.working(&targeted, &ids, schema).await {
-                error.complete(draft, id, Some(&select));
-            } else if let (Some(draft), Some(id)) = (targeted.first(), ids.first())
+            if let Some((draft, select)) = self.working(&targeted, &id, schema).await {
+                error.complete(draft, &id, Some(&select));
+            } else if let Some(draft) = targeted.first()
                 && (draft.select.is_some() || error.takes_example())
             {
                 // Its own error says more.
-                error.complete(draft, id, draft.select.as_deref());
+                error.complete(draft, &id, draft.select.as_deref());
             }
         }
     }
 
-    /// The first of these drafts and calls that go together, and the selector: the one that was written, if possible.
+    /// The result that was used last: to look into it does not change what was.
+    async fn latest_call(&self) -> Option<CallId> {
+        if self.hides_ids {
+            return None;
+        }
+        let listed = self.results().await.ok()?;
+        let latest = listed.into_iter().rev().find(|listed| !listed.failed);
+        latest.map(|latest| latest.call_id)
+    }
+
+    /// The first of these drafts that goes with a call, and the selector: the one that was written, if possible.
     async fn working<'d>(
         &self,
         drafts: &'d [Draft],
-        ids: &'d [CallId],
+        call_id: &CallId,
         schema: Option<&Value>,
-    ) -> Option<(&'d Draft, &'d CallId, String)> {
+    ) -> Option<(&'d Draft, String)> {
         for is_exact in [true, false] {
             for draft in drafts
                 .iter()
                 .filter(|draft| draft.select.is_some() || !is_exact)
             {
-                for id in ids {
-                    let working = self.working_selector(id, draft, schema, is_exact);
-                    if let Some(select) = working.await {
-                        return Some((draft, id, select));
-                    }
+                let working = self.working_selector(call_id, draft, schema, is_exact);
+                if let Some(select) = working.await {
+                    return Some((draft, select));
                 }
             }
         }
         None
-    }
-
-    /// The calls that can be referred to, the latest first.
-    async fn latest_calls(&self) -> Vec<CallId> {
-        let known = self.known_calls().await.unwrap_or_default();
-        let ids = known.iter().rev();
-        let ids = ids.filter_map(|known| CallId::parse(known.id()).ok());
-        ids.take(MAX_TRIED).collect()
     }
 
     /// The selector of a draft, if what it selects of a result fits; unless that is to be so exactly, else one near it
@@ -107,6 +100,8 @@ impl Session {
         let anything = || ParameterSchema::new(&json!({})).ok();
         let parameter = parameter.or_else(anything)?;
         let written = draft.select.clone();
+        // The whole is never offered in place of a part.
+        let may_be_whole = written.is_none() && draft.call_id.is_none();
         let key = LookupKey::new(call_id, None);
         let working = self.work_on_found(&key, false, move |on| {
             on.succeeded()?;
@@ -151,11 +146,9 @@ impl Session {
                 let mut fits = |value: Value, digits: Option<&str>| fits(value, digits, repairs);
                 let near = trial.filter(&near, &mut fits).into_iter().next();
                 let best = || {
-                    let best = trial
-                        .fitting(&parameter.intent, 1, &mut fits)
-                        .into_iter()
-                        .next();
-                    best.map(|best| best.selector)
+                    let best = trial.fitting(&parameter.intent, 2, &mut fits).into_iter();
+                    let mut best = best.map(|best| best.selector);
+                    best.find(|select| may_be_whole || select != "@")
                 };
                 if let Some(select) = near.or_else(best) {
                     return Ok(Some(select));

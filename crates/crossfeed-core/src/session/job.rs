@@ -197,7 +197,6 @@ impl ResolveJob {
         if self.plan.is_empty() {
             return Ok(FilledArguments::without_references(arguments));
         }
-        let default_key = self.plan.spelling.default_key();
         let context = FillContext {
             arena,
             results: &self.looked,
@@ -206,7 +205,7 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
-            default_key: default_key.as_deref(),
+            defaults: self.plan.spelling.default_spelling(),
         };
         fill(&self.plan, arguments, malformed, &context).map_err(|failures| {
             let mut failures = self.in_order(failures);

@@ -17,7 +17,7 @@ const MAX_IN_FULL: usize = 20;
 /// Whether others' results may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Privacy {
-    /// Results of the scope are not all this caller's: none is offered in place of one that is unknown.
+    /// Results of the scope are not all this caller's: nothing is learned of them.
     pub(super) is_shared: bool,
     /// Whether results say that they are complete.
     pub(super) says_complete: bool,
