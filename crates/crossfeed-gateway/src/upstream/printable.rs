@@ -4,8 +4,8 @@
 /// that it can neither forge lines nor steer a terminal.
 pub(in crate::upstream) fn printable(text: &[u8], limit: usize) -> String {
     let shown = &text[..text.len().min(limit)];
-    let text = String::from_utf8_lossy(shown).replace('\t', " ");
-    let mut line = crossfeed_wire::printable(&text).into_owned();
+    let without_tabs = String::from_utf8_lossy(shown).replace('\t', " ");
+    let mut line = crossfeed_wire::printable(&without_tabs).into_owned();
     if shown.len() < text.len() {
         line.push('…');
     }
