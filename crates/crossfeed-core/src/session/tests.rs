@@ -176,7 +176,10 @@ async fn malformed_references_are_shown_as_they_should_be() {
             json!({"x": {"$tool": "c", "_tool": "c"}}),
             r#"try: {"_tool":"c"}"#,
         ),
-        (json!({"x": {"$tool": "c", "_tool": "d"}}), generic),
+        (
+            json!({"x": {"$tool": "c", "_tool": "d"}}),
+            &generic.replace('$', "_"),
+        ),
         (
             json!({"x": {"$literal": {"secret": 1}, "$tool": "c"}}),
             r#"try: {"$tool":"c"}"#,
