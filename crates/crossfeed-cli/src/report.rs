@@ -6,7 +6,10 @@ use crate::{
 };
 use crossfeed::{
     Error, ErrorCode,
-    error::{ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError},
+    error::{
+        ErrorBody, ErrorReport, Failure, IdError, LookupError, ResolveError, printable,
+        printable_lines,
+    },
     store::StoreError,
 };
 use std::{
@@ -248,7 +251,8 @@ impl<'w> Streams<'w> {
     /// Writes an error that has no code.
     pub(crate) fn error(&mut self, text: impl Display) {
         let style = self.styles.error;
-        let text = printable_lines(&text.to_string());
+        let text = text.to_string();
+        let text = printable_lines(&text);
         self.remark(format_args!("{style}error:{style:#} {text}"));
     }
 }
@@ -259,25 +263,6 @@ pub(crate) fn count(count: usize, what: &str) -> String {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     }
-}
-
-/// A text of others in a line: control characters, which could steer a terminal, are escaped.
-pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            printable.extend(c.escape_debug());
-        } else {
-            printable.push(c);
-        }
-    }
-    printable
-}
-
-/// Like [`printable`], but line breaks stay.
-fn printable_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(printable).collect();
-    lines.join("\n")
 }
 
 /// Reports why a command stopped, as JSON on standard output or as text on standard error, and

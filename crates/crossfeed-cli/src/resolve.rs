@@ -3,11 +3,12 @@
 use crate::{
     artifact, cli, input,
     records::{self, Content, NoRecord, Record},
-    report::{CommandError, Result, Streams, printable},
+    report::{CommandError, Result, Streams},
     rewrite, select,
 };
 use crossfeed::{
     Engine, EngineOptions, ErrorCode, InputSchema, Pointer, Scope,
+    error::printable,
     json::Document,
     resolve::{LineageEntry, TypeRepair},
     schema::SchemaError,

@@ -2,11 +2,11 @@
 
 use crate::{
     cli, inputs, records,
-    report::{Result, Streams, printable},
+    report::{Result, Streams},
 };
 use crossfeed::{
     CallId, EngineOptions, Error,
-    error::{ErrorBody, Failure, LookupError},
+    error::{ErrorBody, Failure, LookupError, printable},
     json::{Document, Kind},
     select::SelectReport,
 };

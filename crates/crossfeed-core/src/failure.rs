@@ -8,7 +8,10 @@ use crossfeed_projection::ProjectionError;
 use crossfeed_schema::SchemaError;
 use crossfeed_store::{Budget as StoreBudget, StoreError};
 use crossfeed_tools::ReadError;
-use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
+use crossfeed_wire::{
+    ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, printable,
+    printable_lines,
+};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Why the arguments of a call are refused, or a request for a result fails.
@@ -168,7 +171,7 @@ impl Failure {
         }
     }
 
-    /// What was found, and one next step.
+    /// What was found, and one next step; empty where it was said before.
     fn advice(&self) -> String {
         self.advice.clone().unwrap_or_else(|| self.error.advice())
     }
@@ -199,7 +202,7 @@ impl Failure {
         let expression = self.expression.as_deref().map(quotable);
         body.expression = expression.map(Cow::into_owned);
         body.at = Some(cut(self.at.as_str(), MAX_AT_CHARS).into_owned());
-        body.advice = Some(self.advice());
+        body.advice = Some(self.advice()).filter(|advice| !advice.is_empty());
         body
     }
 
@@ -253,7 +256,11 @@ impl<E: Into<Error>> From<E> for Box<Failure> {
 /// The text for a model: the error, what was found, one next step.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.line(), self.advice())
+        f.write_str(&printable(&self.line()))?;
+        match self.advice() {
+            advice if advice.is_empty() => Ok(()),
+            advice => write!(f, "\n{}", printable_lines(&advice)),
+        }
     }
 }
 
@@ -273,6 +280,10 @@ pub struct ResolveError {
 impl ResolveError {
     pub(crate) fn new(failures: Vec<Failure>) -> Self {
         Self { failures }
+    }
+
+    pub(crate) fn failures_mut(&mut self) -> &mut [Failure] {
+        &mut self.failures
     }
 
     /// The failures, in the order of the arguments.
@@ -330,7 +341,7 @@ impl fmt::Display for ResolveError {
             if index < MAX_IN_FULL {
                 write!(f, "{failure}")?;
             } else {
-                f.write_str(&failure.line())?;
+                f.write_str(&printable(&failure.line()))?;
             }
         }
         Ok(())

@@ -62,6 +62,7 @@ pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
 pub use lineage::{LineageEntry, ReferenceRepair, ReferenceSource};
+pub use notices::Notices;
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};

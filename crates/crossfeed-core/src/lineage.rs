@@ -2,7 +2,6 @@
 
 use crate::select::SelectReport;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
-use serde_json::{Map, Value};
 use std::{collections::HashMap, fmt};
 
 /// Where a value came from.
@@ -36,22 +35,9 @@ pub struct ReferenceSource {
 pub struct ReferenceRepair {
     /// As it was written: `{{call_1.items[0].url}}`.
     pub written: String,
-    /// As it was read: `{"$tool":"call_1","$select":"items[0].url"}`.
+    /// As it was read, spelled as in the schema that the model was shown: `{"$tool":"call_1","$select":"items[0].url"}`,
+    /// or an entry of its references map.
     pub read: String,
-}
-
-impl ReferenceRepair {
-    pub(crate) fn new(written: &str, source: &ReferenceSource) -> Self {
-        let mut read = Map::new();
-        read.insert("$tool".to_owned(), source.call_id.as_str().into());
-        if let Some(select) = &source.select {
-            read.insert("$select".to_owned(), select.as_str().into());
-        }
-        Self {
-            written: written.to_owned(),
-            read: Value::Object(read).to_string(),
-        }
-    }
 }
 
 impl fmt::Display for ReferenceRepair {

@@ -1,5 +1,4 @@
-//! What a model should hear of a call that was resolved: what it wrote was read otherwise, or not at all, or selected
-//! nothing.
+//! What a model should hear of a call: what it wrote was read otherwise, or not at all, or selected nothing.
 //!
 //! # What holds
 //!
@@ -12,7 +11,9 @@ use crate::{
     select::{Notice, SelectReport, masked_selector},
     validate::TypeRepair,
 };
+use crossfeed_projection::{Diagnostic, DiagnosticKind, Diagnostics};
 use crossfeed_tokens::estimated_tokens;
+use crossfeed_wire::printable;
 
 /// The most tokens of the notices of one call.
 const MAX_TOKENS: usize = 100;
@@ -28,36 +29,101 @@ pub(crate) enum Reader {
     Log,
 }
 
-/// The notices of a resolved call, a line each.
-pub(crate) fn notices(
-    lineage: &[LineageEntry],
-    repairs: &[TypeRepair],
-    reader: Reader,
-) -> Vec<String> {
-    let of_links = lineage.iter().flat_map(Slip::of);
-    let slips = of_links.chain(repairs.iter().map(Slip::Converted));
-    let mut lines: Vec<String> = Vec::new();
-    let (mut tokens, mut more) = (0, 0);
-    for slip in slips {
-        if more > 0 {
-            more += 1;
-            continue;
+/// Short lines about one call, each once, within a budget of tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Notices {
+    lines: Vec<String>,
+    tokens: usize,
+    /// How many are only counted.
+    more: usize,
+}
+
+impl Notices {
+    /// Of what a call was resolved to.
+    pub(crate) fn of_call(
+        lineage: &[LineageEntry],
+        repairs: &[TypeRepair],
+        diagnostics: &Diagnostics,
+        reader: Reader,
+    ) -> Self {
+        let of_links = lineage.iter().flat_map(Slip::of_link);
+        let slips = of_links.chain(repairs.iter().map(Slip::Converted));
+        let notices: Self = slips.map(|slip| slip.line(reader)).collect();
+        notices.with_diagnostics(diagnostics, reader)
+    }
+
+    /// Of a selection by the selector as it was written.
+    pub(crate) fn of_selection(written: &str, report: &SelectReport) -> Self {
+        let slips = Slip::of_selection(written, report, None);
+        slips.map(|slip| slip.line(Reader::Model)).collect()
+    }
+
+    /// The same with what is to be said of a projection.
+    pub(crate) fn with_diagnostics(mut self, diagnostics: &Diagnostics, reader: Reader) -> Self {
+        let slips = diagnostics.iter().filter(|noted| is_slip(noted));
+        for slip in slips.map(Slip::Field) {
+            self.push(slip.line(reader));
         }
-        let line = slip.line(reader);
-        if lines.contains(&line) {
-            continue;
+        self.more += diagnostics.more();
+        self
+    }
+
+    /// Adds those of another step of the call.
+    pub fn extend(&mut self, others: Self) {
+        for line in others.lines {
+            self.push(line);
         }
-        tokens += estimated_tokens(&line);
-        if tokens > MAX_TOKENS {
-            more += 1;
+        self.more += others.more;
+    }
+
+    fn push(&mut self, line: String) {
+        if self.lines.contains(&line) {
+            return;
+        }
+        let tokens = self.tokens + estimated_tokens(&line);
+        if self.more > 0 || tokens > MAX_TOKENS {
+            self.more += 1;
         } else {
-            lines.push(line);
+            self.tokens = tokens;
+            self.lines.push(line);
         }
     }
-    if more > 0 {
-        lines.push(format!("and {more} more"));
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.more == 0
     }
-    lines
+
+    /// The lines; the last one counts those beyond the budget.
+    pub fn to_lines(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.lines.iter().cloned().chain(more).collect()
+    }
+}
+
+/// Lines in one line each.
+impl FromIterator<String> for Notices {
+    fn from_iter<I: IntoIterator<Item = String>>(lines: I) -> Self {
+        let mut notices = Self::default();
+        for line in lines {
+            notices.push(line);
+        }
+        notices
+    }
+}
+
+/// Whether a model should hear of it: it asked for something that it did not get.
+fn is_slip(noted: &Diagnostic) -> bool {
+    matches!(
+        noted.kind,
+        DiagnosticKind::UnknownField
+            | DiagnosticKind::UnknownName
+            | DiagnosticKind::MetScalar
+            | DiagnosticKind::NotAList
+            | DiagnosticKind::AlwaysKept
+            | DiagnosticKind::Ignored
+    )
 }
 
 /// Something that was not taken as it was written.
@@ -76,26 +142,37 @@ enum Slip<'a> {
     },
     Empty {
         notice: &'a Notice,
-        link: &'a LineageEntry,
+        link: Option<&'a LineageEntry>,
     },
     Converted(&'a TypeRepair),
+    Field(&'a Diagnostic),
 }
 
 impl<'a> Slip<'a> {
-    fn of(link: &'a LineageEntry) -> impl Iterator<Item = Self> {
+    fn of_link(link: &'a LineageEntry) -> impl Iterator<Item = Self> {
         let select = link.source.select.as_deref();
         let selected = select.zip(link.source.report.as_ref());
-        let repaired = selected.filter(|(written, report)| written.trim() != report.evaluated);
-        let repaired = repaired.map(|(written, report)| Self::Repaired { written, report });
-        let notice = selected.and_then(|(_, report)| report.notice.as_ref());
+        let selection =
+            selected.map(|(written, report)| Self::of_selection(written, report, Some(link)));
         let ignored = link.ignored.iter();
         let reference = link.repair.as_ref();
         let reference = reference.map(|repair| Self::Reference { repair, link });
         reference
             .into_iter()
-            .chain(repaired)
             .chain(ignored.map(move |key| Self::Ignored { key, link }))
-            .chain(notice.map(move |notice| Self::Empty { notice, link }))
+            .chain(selection.into_iter().flatten())
+    }
+
+    fn of_selection(
+        written: &'a str,
+        report: &'a SelectReport,
+        link: Option<&'a LineageEntry>,
+    ) -> impl Iterator<Item = Self> {
+        let is_repaired = written.trim() != report.evaluated;
+        let repaired = is_repaired.then_some(Self::Repaired { written, report });
+        let empty = report.notice.as_ref();
+        let empty = empty.map(|notice| Self::Empty { notice, link });
+        repaired.into_iter().chain(empty)
     }
 
     fn line(&self, reader: Reader) -> String {
@@ -125,42 +202,44 @@ impl<'a> Slip<'a> {
                     short(link.at.as_str())
                 )
             }
-            (Self::Empty { notice, link }, Reader::Model) => {
-                let why = notice.to_string();
-                let kind = notice.why.kind();
-                format!("{kind}: {}, {}", short(link.at.as_str()), short(&why))
-            }
-            (Self::Empty { notice, link }, Reader::Log) => {
-                let (kind, why) = (notice.why.kind(), notice.masked());
-                format!("{kind}: {}, {why}", short(link.at.as_str()))
+            (Self::Empty { notice, link }, reader) => {
+                let at = link.map(|link| format!("{}, ", short(link.at.as_str())));
+                let (kind, at) = (notice.why.kind(), at.unwrap_or_default());
+                let why = match reader {
+                    Reader::Model => short(&notice.to_string()),
+                    Reader::Log => notice.masked().to_string(),
+                };
+                format!("{kind}: {at}{why}")
             }
             (Self::Converted(TypeRepair { at, from, to }), _) => {
                 format!("converted: {} from {from} to {to}", short(at.as_str()))
             }
+            (Self::Field(noted), Reader::Model) => {
+                let mut line = format!("fields: {}", short(&noted.message));
+                if !noted.nearest.is_empty() {
+                    line.push_str(&format!("; try: {}", short(&noted.nearest.join(", "))));
+                }
+                line
+            }
+            (Self::Field(noted), Reader::Log) => format!("fields: {}", noted.kind.as_str()),
         }
     }
 }
 
 /// A text on one line, and cut where it is long.
 fn short(text: &str) -> String {
-    let on_line = |sign: char| match sign {
-        '\u{2028}' | '\u{2029}' => ' ',
-        sign if sign.is_control() => ' ',
-        sign => sign,
-    };
-    let mut signs = text.chars().map(on_line);
-    let mut out: String = signs.by_ref().take(MAX_CHARS).collect();
-    if signs.next().is_some() {
-        out.pop();
-        out.push('…');
+    let line = printable(text);
+    match line.char_indices().nth(MAX_CHARS) {
+        Some(_) => line.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
+        None => line.into_owned(),
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_TOKENS, Reader, notices};
+    use super::{MAX_TOKENS, Notices, Reader};
     use crate::{Engine, EngineOptions, InputSchema, Resolved, ToolResult};
+    use crossfeed_projection::Diagnostics;
     use crossfeed_tokens::estimated_tokens;
     use crossfeed_wire::{CallId, Scope};
     use proptest::prelude::*;
@@ -186,8 +265,8 @@ mod tests {
     async fn check(arguments: Value, model: &[&str], log: &[&str]) {
         let schema = json!({"type": "object", "properties": {"n": {"type": "string"}}});
         let resolved = resolved(arguments, Some(schema)).await;
-        assert_eq!(resolved.notices(), model);
-        assert_eq!(resolved.masked_notices(), log);
+        assert_eq!(resolved.notices().to_lines(), model);
+        assert_eq!(resolved.masked_notices().to_lines(), log);
     }
 
     #[tokio::test]
@@ -248,16 +327,19 @@ mod tests {
             let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
             resolved.lineage[0].ignored.clone_from(&keys);
             for reader in [Reader::Model, Reader::Log] {
-                let lines = notices(&resolved.lineage, &[], reader);
+                let said = || {
+                    let diagnostics = Diagnostics::default();
+                    Notices::of_call(&resolved.lineage, &[], &diagnostics, reader).to_lines()
+                };
+                let lines = said();
                 prop_assert_eq!(lines.is_empty(), keys.is_empty());
                 prop_assert!(lines.len() <= distinct.len() + 1);
-                let said = lines.iter().filter(|line| !line.starts_with("and "));
-                let tokens = said.map(|line| estimated_tokens(line)).sum::<usize>();
+                let counted = lines.iter().filter(|line| !line.starts_with("and "));
+                let tokens = counted.map(|line| estimated_tokens(line)).sum::<usize>();
                 prop_assert!(tokens <= MAX_TOKENS, "{lines:?}");
                 let is_line = |line: &String| line.chars().all(|sign| !sign.is_control() && sign != '\u{2028}');
                 prop_assert!(lines.iter().all(is_line), "{lines:?}");
-                let again = notices(&resolved.lineage, &[], reader);
-                prop_assert_eq!(lines, again);
+                prop_assert_eq!(lines, said());
             }
         }
     }

@@ -154,7 +154,7 @@ pub enum Malformed {
     #[error("`{0}` and `{1}` both stand in one object")]
     TwoSpellings(&'static str, &'static str),
     /// `{"$select": "x"}`.
-    #[error("a reference needs a string `{tool}`", tool = TOOL.dollar)]
+    #[error("a reference needs the id of a call")]
     NoTool,
     /// `{"$tool": 7}`, `{"$tool": "c", "$select": 5}`.
     #[error("`{key}` must be a string, not {found}")]
@@ -213,7 +213,7 @@ pub enum Malformed {
     )]
     UnpairedBrace,
     /// `{"$template": "{b}", "$with": {"a": {"$tool": "c"}}}`.
-    #[error("`{{{name}}}` is in the template and not in `$with`")]
+    #[error("`{{{name}}}` is in the template and stands for no value")]
     NoSuchName {
         /// The name in the template.
         name: String,
@@ -224,7 +224,7 @@ pub enum Malformed {
     #[error("the value is null, which a text cannot hold")]
     NullInText,
     /// `{"$template": "text", "$with": {"a": {"$tool": "c"}}}`.
-    #[error("`{name}` is in `$with`, and `{{{name}}}` is not in the template")]
+    #[error("the value `{name}` is not used: `{{{name}}}` is not in the template")]
     UnusedName {
         /// The name in `$with`.
         name: String,

@@ -33,4 +33,6 @@ pub use crossfeed_core::{
     Failure, LimitError, LookupError, MalformedReference, NotJson, RenderError, ResolveError,
     RevealError, SelectError, ValidationCost,
 };
-pub use crossfeed_wire::{ErrorBody, ErrorReport, IdError, ScopeError, reference::Malformed};
+pub use crossfeed_wire::{
+    ErrorBody, ErrorReport, IdError, ScopeError, printable, printable_lines, reference::Malformed,
+};

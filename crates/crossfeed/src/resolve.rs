@@ -27,5 +27,5 @@
 //! ```
 
 pub use crossfeed_core::{
-    LineageEntry, ReferenceRepair, ReferenceSource, RepairScope, SplicedJson, TypeRepair,
+    LineageEntry, Notices, ReferenceRepair, ReferenceSource, RepairScope, SplicedJson, TypeRepair,
 };

@@ -188,6 +188,7 @@ fn next_tries(
             let next = match offered {
                 Offer::Json(reference) => put(arguments, at, reference, parameter),
                 Offer::Text(text) if text == "no selector" => without_selector(arguments),
+                Offer::Text(text) if text.contains(IN_PLACE_OF) => replaced(arguments, at, &text),
                 // Words, rather than something to write.
                 Offer::Text(text) if ["a ", "an ", "or ", "to "].iter().any(|word| text.starts_with(word)) => None,
                 Offer::Text(text) => match failure.error.code().as_str() {
@@ -273,9 +274,14 @@ fn put(arguments: &Value, at: &str, reference: Value, parameter: &str) -> Option
             arguments
                 .as_object_mut()?
                 .insert(key.to_owned(), members[key].clone());
+            // A place within the parameter is filled, the rest of it stays.
+            let is_within = members[key]
+                .to_string()
+                .contains(&format!("\"/{parameter}/"));
             if arguments
                 .get(parameter)
                 .is_some_and(|value| !value.is_null())
+                && !is_within
             {
                 arguments[parameter] = Value::Null;
             }
@@ -294,6 +300,18 @@ fn put(arguments: &Value, at: &str, reference: Value, parameter: &str) -> Option
             arguments.as_object_mut()?.insert(name, reference);
         }
     }
+    Some(arguments)
+}
+
+/// Between what is written in a text and what stood there.
+const IN_PLACE_OF: &str = "` in place of `";
+
+/// The arguments with a part of the text at a place replaced.
+fn replaced(arguments: &Value, at: &str, offered: &str) -> Option<Value> {
+    let (new, old) = offered.split_once(IN_PLACE_OF)?;
+    let mut arguments = arguments.clone();
+    let text = arguments.pointer_mut(at)?;
+    *text = text.as_str()?.replace(old, new).into();
     Some(arguments)
 }
 

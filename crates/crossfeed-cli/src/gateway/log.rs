@@ -4,8 +4,9 @@
 //! A slow reader of standard error does not hold up the gateway: a thread writes the lines from a bounded queue, and lines
 //! that do not fit are counted.
 
-use crate::{cli::LogFormat, report::printable};
+use crate::cli::LogFormat;
 use chrono::{DateTime, SecondsFormat};
+use crossfeed::error::printable;
 use serde_json::{Map, Value};
 use std::{
     fmt,
@@ -152,7 +153,7 @@ fn plain(value: &Value, quoted: bool) -> String {
     if quoted && (text.is_empty() || text.contains([' ', '"', '='])) {
         return format!("{text:?}");
     }
-    printable(text)
+    printable(text).into_owned()
 }
 
 /// The fields of an event, in order.

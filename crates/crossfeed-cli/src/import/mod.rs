@@ -7,9 +7,9 @@ mod report;
 
 use crate::{
     cli, gateway,
-    report::{CommandError, Result, printable},
+    report::{CommandError, Result},
 };
-use crossfeed::ErrorCode;
+use crossfeed::{ErrorCode, error::printable};
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, is_there, read, remove, replace};
 use program::Program;
@@ -279,8 +279,8 @@ fn without_backup(target: &Target, wiring: &Wiring) -> Result<FileReport> {
 }
 
 fn refused(target: &Target, error: &ImportError) -> CommandError {
-    let message = printable(&format!("{}: {error}", target.file.display()));
-    let refused = CommandError::answer(ErrorCode::ConfigInvalid, message);
+    let message = format!("{}: {error}", target.file.display());
+    let refused = CommandError::answer(ErrorCode::ConfigInvalid, printable(&message));
     let backup = target.backup();
     let backup = backup.display();
     let advice = match error {

@@ -1,9 +1,9 @@
 //! Reports the outcome for each file, for people or as JSON, after everything is done.
 
-use crate::report::{self, CommandError, Result, printable};
+use crate::report::{self, CommandError, Result};
 use crossfeed::{
     ErrorCode,
-    error::{ErrorBody, ErrorReport},
+    error::{ErrorBody, ErrorReport, printable},
 };
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -146,6 +146,9 @@ pub(crate) struct Argument<'v> {
     removed: &'v RemovedMembers,
 }
 
+/// The most bytes of a list or object in a malformed reference that a correction may hold.
+const MAX_SHOWN_BYTES: usize = 600;
+
 impl<'v> Argument<'v> {
     pub(crate) fn new(cursor: Cursor<'v>, removed: &'v RemovedMembers) -> Self {
         Self { cursor, removed }
@@ -162,9 +165,10 @@ impl<'v> Argument<'v> {
     }
 
     /// The value of a malformed reference, as far as the error needs it: a scalar, or an object. Lists and
-    /// objects in it are empty, except a list with one item.
+    /// objects in it are empty where they are long, except a list with one item.
     pub(crate) fn as_malformed(self) -> Value {
         let inside = |member: Cursor<'_>| match (member.kind(), member.at(0)) {
+            _ if member.raw().len() <= MAX_SHOWN_BYTES => member.to_nearest_value(),
             (Kind::Array, Some(only)) if member.len() == Some(1) => {
                 Value::Array(vec![outside(only)])
             }

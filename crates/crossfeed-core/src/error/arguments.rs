@@ -21,6 +21,8 @@ pub struct ArgumentError {
     pub(crate) looked: bool,
     /// In how many more items of the same list the same is wrong.
     pub(crate) alike: usize,
+    /// Whether advice on the same reference stands before.
+    pub(crate) is_advised: bool,
 }
 
 impl ArgumentError {
@@ -33,15 +35,18 @@ impl ArgumentError {
         }
     }
 
-    /// One next step.
+    /// One next step; empty where it was said before, of another part of the same value.
     pub fn advice(&self) -> String {
+        if self.is_advised {
+            return String::new();
+        }
         match (&self.brought_by, self.fitting.as_slice()) {
             (None, _) => "write a value that fits".to_owned(),
             (Some(_), []) if self.looked => {
                 "nothing that was tried of that result fits: refer to another call, or write the value"
                     .to_owned()
             }
-            (Some(_), []) => "try: a `$select` that picks what fits".to_owned(),
+            (Some(_), []) => "try: a selector that picks what fits".to_owned(),
             (Some(_), selectors) => format!("try: {}", selectors.join(", ")),
         }
     }

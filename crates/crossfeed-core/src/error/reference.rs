@@ -4,22 +4,21 @@ use super::SelectError;
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
     CallId, Pointer,
-    reference::{Malformed, NearReference},
+    reference::{Malformed, NearReference, is_sentinel, near_text},
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The most characters of a corrected form: a longer one does not help.
 const MAX_CORRECTED_CHARS: usize = 300;
-/// A placeholder for a word that only the model knows.
-const CALL_ID: &str = "<call id>";
 
 /// How the schema that the model was shown spells references.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReferenceStyle {
     /// The name of the references map, and whether it is a list.
     map: Option<(Arc<str>, bool)>,
-    is_underscored: bool,
+    /// The spelling of keys, if it is known.
+    spelling: Option<Spelling>,
 }
 
 impl ReferenceStyle {
@@ -28,51 +27,150 @@ impl ReferenceStyle {
         let map = listed.references();
         Self {
             map: map.map(|name| (name.into(), is_list)),
-            is_underscored: listed.spelling() == Some(Spelling::Underscore),
+            spelling: listed.spelling(),
         }
     }
 
     /// The spelling of the schema or, without one, of what was written.
     fn or_of(&self, object: &Map<String, Value>) -> Self {
-        let is_written = self.map.is_none() && object.keys().any(|key| key.starts_with('_'));
+        let is_written = |sigil| object.keys().any(|key| key.starts_with(sigil));
+        let written = is_written('_').then_some(Spelling::Underscore);
         Self {
             map: self.map.clone(),
-            is_underscored: self.is_underscored || is_written,
+            spelling: self.spelling.or(written),
         }
     }
 
+    /// The key of a reference that stands in place of a value.
     fn key(&self, name: &str) -> String {
-        let sigil = if self.is_underscored { '_' } else { '$' };
-        format!("{sigil}{name}")
+        self.spelling.unwrap_or(Spelling::Dollar).key(name)
     }
 
-    /// A reference as JSON.
-    fn reference(&self, id: &str, select: Option<&str>) -> String {
-        let mut object = Map::new();
-        object.insert(self.key("tool"), id.into());
-        object.extend(select.map(|select| (self.key("select"), select.into())));
-        Value::Object(object).to_string()
+    /// The spelling of a default, where the schema has a place for it.
+    pub(crate) fn default_spelling(&self) -> Option<Spelling> {
+        let spelling = self.spelling.unwrap_or(Spelling::Dollar);
+        (!self.is_list()).then_some(spelling)
     }
 
-    /// A reference in place of the value at this place of the arguments.
-    fn reference_at(&self, at: &Pointer, id: &str, select: Option<&str>) -> String {
-        let reference = self.reference(id, select);
-        let mut tokens = at.tokens();
-        match (&self.map, tokens.next(), tokens.next()) {
-            (Some((map, false)), Some(name), None) if *name != **map => {
-                format!("\"{map}\": {{{}: {reference}}}", Value::from(name))
-            }
-            (Some((map, true)), Some(name), rest) if *name != **map => {
-                let to = rest.map_or(name, |_| at.as_str().to_owned());
-                let mut entry = Map::new();
-                entry.insert("to".to_owned(), to.into());
-                entry.insert("tool".to_owned(), id.into());
-                entry.extend(select.map(|select| ("select".to_owned(), select.into())));
-                format!("\"{map}\": [{}]", Value::Object(entry))
-            }
-            _ => reference,
+    /// Whether references are entries of a list.
+    fn is_list(&self) -> bool {
+        matches!(self.map, Some((_, true)))
+    }
+
+    /// The key as the schema has it: that of an entry, where references are entries of a list.
+    fn shown_key(&self, name: &str) -> String {
+        match self.map {
+            Some((_, true)) => name.to_owned(),
+            _ => self.key(name),
         }
     }
+
+    /// A reference.
+    fn object(&self, id: &str, select: Option<&str>) -> Map<String, Value> {
+        members([self.key("tool"), self.key("select")], id, select)
+    }
+
+    /// A reference without its target or name, under the keys that the schema has.
+    fn example(&self, id: &str, select: Option<&str>) -> Map<String, Value> {
+        members(
+            ["tool", "select"].map(|name| self.shown_key(name)),
+            id,
+            select,
+        )
+    }
+
+    /// Whether a place is within the references map.
+    fn is_in_map(&self, at: &Pointer) -> bool {
+        let first = at.tokens().next();
+        let map = self.map.as_ref().map(|(name, _)| &**name);
+        first.is_some() && first.as_deref() == map
+    }
+
+    /// The place of the value of what stands at a place: of an entry of the map, its target.
+    fn target(&self, at: &Pointer) -> Pointer {
+        let name = at.tokens().nth(1).filter(|_| self.is_in_map(at));
+        name.map_or_else(|| at.clone(), |name| to_pointer(&name))
+    }
+
+    /// A reference in place of what stands at a place of the arguments: there, or as an entry of the references map.
+    /// `to` is the target of what is an entry of a list.
+    pub(crate) fn reference_at(
+        &self,
+        place: (&Pointer, Option<&str>),
+        id: &str,
+        select: Option<&str>,
+    ) -> String {
+        let entry = members(["tool", "select"].map(str::to_owned), id, select);
+        let entry = without_braces(entry);
+        let reference = without_braces(self.object(id, select));
+        self.placed(place, &entry, &reference)
+    }
+
+    /// A literal in place of what stands there.
+    fn literal_at(&self, place: (&Pointer, Option<&str>)) -> String {
+        let literal = format!("\"{}\": …", self.key("literal"));
+        self.placed(place, "\"literal\": …", &literal)
+    }
+
+    /// What stands at a place, by the members of an entry of a list, and of an object elsewhere.
+    fn placed(&self, (at, to): (&Pointer, Option<&str>), entry: &str, object: &str) -> String {
+        let entry = |to: Option<&str>| {
+            let to = to.map(|to| format!("\"to\":{},", Value::from(to)));
+            format!("{{{}{entry}}}", to.unwrap_or_default())
+        };
+        let mut tokens = at.tokens();
+        match (&self.map, tokens.next()) {
+            (Some((_, true)), _) if self.is_in_map(at) => entry(to),
+            (Some((map, is_list)), Some(name)) if !self.is_in_map(at) => {
+                let is_deep = tokens.next().is_some();
+                let to = if is_deep { at.as_str() } else { &name };
+                if *is_list {
+                    format!("\"{map}\": [{}]", entry(Some(to)))
+                } else {
+                    format!("\"{map}\": {{{}: {{{object}}}}}", Value::from(to))
+                }
+            }
+            _ => format!("{{{object}}}"),
+        }
+    }
+
+    /// Keys of the grammar as the schema spells them.
+    fn respelled(&self, key: &str) -> String {
+        match key.strip_prefix(['$', '_']) {
+            Some(name) if is_sentinel(key) && self.spelling.is_some() => self.key(name),
+            _ => key.to_owned(),
+        }
+    }
+}
+
+/// The members of a reference, under these keys.
+fn members(keys: [String; 2], id: &str, select: Option<&str>) -> Map<String, Value> {
+    let [tool, key] = keys;
+    let mut members = Map::new();
+    members.insert(tool, id.into());
+    members.extend(select.map(|select| (key, select.into())));
+    members
+}
+
+/// The place that the target of an entry names.
+fn to_pointer(to: &str) -> Pointer {
+    let pointer = Some(to).filter(|to| to.starts_with('/'));
+    let pointer = pointer.and_then(Pointer::parse);
+    pointer.unwrap_or_else(|| Pointer::root().key(to))
+}
+
+/// An entry of a list of references.
+fn entry(to: Option<&str>, id: &str, select: Option<&str>) -> String {
+    let mut entry = Map::new();
+    entry.extend(to.map(|to| ("to".to_owned(), to.into())));
+    entry.extend(members(["tool", "select"].map(str::to_owned), id, select));
+    Value::Object(entry).to_string()
+}
+
+/// The members of an object as JSON.
+fn without_braces(members: Map<String, Value>) -> String {
+    let object = Value::Object(members).to_string();
+    object[1..object.len() - 1].to_owned()
 }
 
 /// Something that looks like a reference and is not valid: `{"$tool": 7}`.
@@ -88,6 +186,78 @@ pub struct MalformedReference {
     pub(crate) why: Option<Box<str>>,
     /// One next step, spelled as the model has to write it.
     pub(crate) advice: Box<str>,
+    /// What a correction lacks that the session may know.
+    pub(crate) draft: Option<Box<Draft>>,
+}
+
+/// A correction that the session may complete: by the id of a call, a selector that works, or a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Draft {
+    /// The call, if it was named.
+    pub(crate) call_id: Option<CallId>,
+    /// The selector, if it was written.
+    pub(crate) select: Option<String>,
+    /// The target of an entry of a list.
+    to: Option<String>,
+    at: Pointer,
+    /// Whether it is an entry of a list of references.
+    is_entry: bool,
+    /// The part of a text that is replaced, if not all of what stands at the place.
+    part: Option<String>,
+    spelling: ReferenceStyle,
+}
+
+impl Draft {
+    /// Whether an entry of a list lacks its target.
+    pub(crate) fn lacks_target(&self) -> bool {
+        self.is_entry && self.to.is_none()
+    }
+
+    /// The same with a target.
+    pub(crate) fn with_target(mut self, to: &str) -> Self {
+        self.to = Some(to.to_owned());
+        self
+    }
+
+    /// The place of the value; none for a part of a text, which may be anything.
+    pub(crate) fn target(&self) -> Option<Pointer> {
+        let target = match &self.to {
+            Some(to) if self.is_entry => to_pointer(to),
+            _ => self.spelling.target(&self.at),
+        };
+        self.part.is_none().then_some(target)
+    }
+
+    fn place(&self) -> (&Pointer, Option<&str>) {
+        (&self.at, self.to.as_deref())
+    }
+
+    /// What is written instead.
+    fn written(&self, id: &str, select: Option<&str>) -> String {
+        let select = select.filter(|select| *select != "@");
+        match (&self.part, select) {
+            (Some(_), Some(select)) => format!("{{{{{id}.{select}}}}}"),
+            (Some(_), None) => format!("{{{{{id}}}}}"),
+            (None, select) if self.is_entry => entry(self.to.as_deref(), id, select),
+            (None, select) => self.spelling.reference_at(self.place(), id, select),
+        }
+    }
+}
+
+/// The place of what is malformed, what stands there, and how a correction is spelled.
+#[derive(Clone, Copy)]
+pub(crate) struct Misplaced<'a> {
+    pub(crate) at: &'a Pointer,
+    pub(crate) written: Option<&'a Value>,
+    pub(crate) spelling: &'a ReferenceStyle,
+}
+
+/// A correction of what is malformed.
+enum Correction {
+    /// All of it.
+    Whole(String),
+    /// A reference, to a call and with a selector where they are known.
+    Reference(Option<String>, Option<String>),
 }
 
 fn read_as(why: Option<&str>) -> String {
@@ -96,44 +266,113 @@ fn read_as(why: Option<&str>) -> String {
 }
 
 impl MalformedReference {
-    /// The error for `written`.
-    pub(crate) fn new(
-        malformed: Malformed,
-        written: Option<&Value>,
-        spelling: &ReferenceStyle,
-    ) -> Self {
-        let corrected = written.and_then(|written| corrected(&malformed, written, spelling));
-        Self::with(malformed, corrected, None, spelling)
+    /// The error for what stands at a place.
+    pub(crate) fn new(malformed: Malformed, place: Misplaced<'_>) -> Self {
+        let object = place.written.and_then(Value::as_object);
+        let spelling = place.spelling;
+        let spelling = object.map_or_else(|| spelling.clone(), |object| spelling.or_of(object));
+        let correction = place
+            .written
+            .and_then(|written| corrected(&malformed, written, &spelling));
+        let (call_id, select, whole) = match correction {
+            Some(Correction::Whole(text)) => (None, None, Some(text)),
+            Some(Correction::Reference(id, select)) => (id, select, None),
+            None if takes_example(&malformed) => (None, None, None),
+            None => (None, None, Some(String::new())),
+        };
+        let to = object.and_then(|object| string_of(object, ["to", "_to", "$to"]));
+        let is_list = spelling.is_list() && spelling.is_in_map(place.at);
+        let draft = Draft {
+            call_id: call_id.and_then(|id| CallId::parse(&id).ok()),
+            select,
+            is_entry: is_list || to.is_some() || malformed == Malformed::NoTarget,
+            to: to.map(str::to_owned),
+            at: place.at.clone(),
+            part: None,
+            spelling,
+        };
+        Self::with(malformed, whole, None, draft)
     }
 
-    /// The error for what was read as a reference and gives no value that fits: `why`, and selectors that do.
+    /// The error for what was read as a reference and gives no value that fits: `why`, and selectors that do. `to` is
+    /// the place of its value; it has none as a part of a text.
     pub(crate) fn misread(
-        (written, at): (&str, &Pointer),
-        (call_id, select): (&CallId, Option<&str>),
+        (written, at, to): (&str, &Pointer, Option<String>),
+        call_id: &CallId,
         (why, fitting): (String, &[String]),
         spelling: &ReferenceStyle,
     ) -> Self {
-        let written = written.to_owned();
-        let select = fitting.first().map(String::as_str).or(select);
-        let corrected = spelling.reference_at(at, call_id.as_str(), select);
-        let malformed = Malformed::NotAReference { written };
-        Self::with(malformed, Some(corrected), Some(why), spelling)
+        let malformed = Malformed::NotAReference {
+            written: written.to_owned(),
+        };
+        let draft = Draft {
+            call_id: Some(call_id.clone()),
+            select: fitting.first().cloned(),
+            part: to.is_none().then(|| written.to_owned()),
+            is_entry: spelling.is_list() && spelling.is_in_map(at),
+            to,
+            at: at.clone(),
+            spelling: spelling.clone(),
+        };
+        let is_complete = draft.select.is_some();
+        let mut error = Self::with(malformed, None, Some(why), draft);
+        error.draft.take_if(|_| is_complete);
+        error
     }
 
+    /// `whole` is all of the correction, empty if there is none; without it the draft is one, complete or not.
     fn with(
         malformed: Malformed,
-        corrected: Option<String>,
+        whole: Option<String>,
         why: Option<String>,
-        spelling: &ReferenceStyle,
+        draft: Draft,
     ) -> Self {
-        let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
-        let corrected = corrected.filter(is_short);
-        Self {
-            advice: advice(&malformed, corrected.as_deref(), spelling).into(),
-            corrected,
+        let is_draft = whole.is_none();
+        let complete = draft.call_id.as_ref().zip(draft.select.as_deref());
+        let complete = complete.filter(|_| !draft.lacks_target());
+        let written = complete.map(|(id, select)| draft.written(id.as_str(), Some(select)));
+        let corrected = whole.or(written).filter(|text| !text.is_empty());
+        let mut error = Self {
+            advice: Box::default(),
+            corrected: None,
             malformed,
             why: why.map(Into::into),
+            draft: None,
+        };
+        error.correct(corrected, None, &draft);
+        error.draft = is_draft.then(|| Box::new(draft));
+        error
+    }
+
+    /// Whether the id of any call makes its advice better.
+    pub(crate) fn takes_example(&self) -> bool {
+        takes_example(&self.malformed)
+    }
+
+    /// Completes the correction by what the session knows: a call, and a selector that works on its result.
+    pub(crate) fn complete(&mut self, draft: &Draft, call_id: &CallId, select: Option<&str>) {
+        let id = call_id.as_str();
+        let select = select.filter(|select| *select != "@");
+        if self.takes_example() {
+            let example = draft.spelling.example(id, select);
+            self.correct(None, Some(example), draft);
+        } else {
+            self.correct(Some(draft.written(id, select)), None, draft);
         }
+        self.draft = None;
+    }
+
+    /// Sets the correction, or else an example of a reference, and the advice.
+    fn correct(
+        &mut self,
+        corrected: Option<String>,
+        example: Option<Map<String, Value>>,
+        draft: &Draft,
+    ) {
+        let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
+        self.corrected = corrected.filter(is_short);
+        let corrected = self.corrected.as_deref();
+        self.advice = advice(&self.malformed, corrected, example, draft).into();
     }
 
     /// One next step.
@@ -142,53 +381,98 @@ impl MalformedReference {
     }
 }
 
-fn advice(malformed: &Malformed, corrected: Option<&str>, spelling: &ReferenceStyle) -> String {
-    let literal = spelling.key("literal");
+/// Whether advice about it shows how a reference is written.
+fn takes_example(malformed: &Malformed) -> bool {
+    matches!(
+        malformed,
+        Malformed::NoMap { .. }
+            | Malformed::NoWith { .. }
+            | Malformed::BesideTemplate { .. }
+            | Malformed::UnpairedBrace
+            | Malformed::NoSuchName { nearest: None, .. }
+            | Malformed::UnusedName { .. }
+    )
+}
+
+fn advice(
+    malformed: &Malformed,
+    corrected: Option<&str>,
+    example: Option<Map<String, Value>>,
+    draft: &Draft,
+) -> String {
+    let spelling = &draft.spelling;
+    let is_list = spelling.is_list();
+    let key = |name: &str| spelling.shown_key(name);
+    let such_as = |example: Option<String>| {
+        let example = example.map(|example| format!(", such as {example}"));
+        example.unwrap_or_default()
+    };
     match (corrected, malformed) {
         (Some(corrected), Malformed::NotAReference { .. }) => {
-            format!("try: {corrected}; to pass it as it is, wrap it: {{\"{literal}\": …}}")
+            let literal = spelling.literal_at(draft.place());
+            match &draft.part {
+                Some(part) => format!(
+                    "try: `{corrected}` in place of `{part}`; to pass the text as it is: {literal}"
+                ),
+                None => format!("try: {corrected}; to pass it as it is: {literal}"),
+            }
         }
         (Some(corrected), _) => format!("try: {corrected}"),
         (None, Malformed::UnreachableTarget { .. }) => {
             "put the reference at the parameter itself".to_owned()
         }
-        (None, Malformed::NullInText) => format!(
-            "add a `{}` to the reference, or leave it out of the text",
-            spelling.key("default")
-        ),
-        (None, Malformed::NoMap { key, .. }) => {
-            let tool = spelling.key("tool");
-            format!("try: {{\"{key}\": {{\"<parameter>\": {{\"{tool}\": \"{CALL_ID}\"}}}}}}")
+        (None, Malformed::NullInText) => match spelling.default_spelling() {
+            Some(spelling) => {
+                let default = spelling.key("default");
+                format!("add a `{default}` to the reference, or leave it out of the text")
+            }
+            None => "leave it out of the text".to_owned(),
+        },
+        (None, Malformed::NoMap { .. }) if is_list => {
+            "write it as a list of references, each with its parameter as `to`".to_owned()
         }
-        (None, Malformed::NoTarget) => format!(
-            "try: {{\"to\": \"<parameter>\", \"tool\": \"{CALL_ID}\", \"select\": \"<JMESPath>\"}}"
-        ),
+        (None, Malformed::NoMap { .. }) => {
+            let example = example.map(|example| Value::Object(example).to_string());
+            let such_as = such_as(example);
+            format!("write it as an object: each key a parameter, each value a reference{such_as}")
+        }
+        (None, Malformed::NoTarget) => {
+            "add `to`: the name of a parameter, or a JSON Pointer to a place in one".to_owned()
+        }
         (
             None,
             Malformed::NoWith { .. }
             | Malformed::BesideTemplate { .. }
             | Malformed::UnpairedBrace
-            | Malformed::NoSuchName { nearest: None, .. }
+            | Malformed::NoSuchName { .. }
             | Malformed::UnusedName { .. },
         ) => {
-            let (template, with) = (spelling.key("template"), spelling.key("with"));
-            let reference = spelling.reference(CALL_ID, Some("<JMESPath>"));
+            let (template, with) = (key("template"), key("with"));
+            let member = example.map(|example| {
+                let example = without_braces(example);
+                if is_list {
+                    format!("{{\"name\":\"a\",{example}}}")
+                } else {
+                    format!("\"a\": {{{example}}}")
+                }
+            });
             format!(
-                "write it as {{\"{template}\": \"See {{a}}\", \"{with}\": {{\"a\": {reference}}}}}"
+                "write `{{a}}` in `{template}` where a value goes, and a reference named `a` in `{with}`{}",
+                such_as(member)
             )
         }
-        (
-            None,
-            Malformed::NoSuchName {
-                nearest: Some(name),
-                ..
-            },
-        ) => format!("try: {{{name}}}"),
-        (None, _) => {
-            let (tool, select) = (spelling.key("tool"), spelling.key("select"));
+        (None, Malformed::UnknownKey { .. }) => {
+            let select = key("select");
             format!(
-                "write a reference as {{\"{tool}\": \"{CALL_ID}\"}} or {{\"{tool}\": \"{CALL_ID}\", \
-                     \"{select}\": \"<JMESPath>\"}}; wrap data that only looks like one in {{\"{literal}\": …}}"
+                "write the selector as `{select}`, or leave the key out to pass the whole result"
+            )
+        }
+        (None, _) => {
+            let tool = key("tool");
+            let literal = spelling.literal_at(draft.place());
+            format!(
+                "give as `{tool}` the `_toolCallId` of a result, exactly as it was shown; to pass data that only \
+                 looks like a reference: {literal}"
             )
         }
     }
@@ -201,157 +485,180 @@ pub(crate) fn misses(error: &mut SelectError) -> Option<(String, Vec<String>)> {
     Some((error.to_string(), fitting))
 }
 
-fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) -> Option<String> {
-    if let Malformed::NoEntry { expected, .. } = malformed {
+/// The string under one of these keys.
+fn string_of<'o>(object: &'o Map<String, Value>, keys: [&str; 3]) -> Option<&'o str> {
+    keys.iter().find_map(|key| object.get(*key)?.as_str())
+}
+
+const TOOL_KEYS: [&str; 3] = ["$tool", "_tool", "tool"];
+const SELECT_KEYS: [&str; 3] = ["$select", "_select", "select"];
+
+fn corrected(
+    malformed: &Malformed,
+    written: &Value,
+    spelling: &ReferenceStyle,
+) -> Option<Correction> {
+    let whole = |text: Option<String>| text.map(Correction::Whole);
+    match (malformed, written) {
         // A list of one reference is in place of it.
-        if let Some([Value::Object(only)]) = written.as_array().map(Vec::as_slice) {
-            return text(only.iter());
+        (Malformed::NoEntry { .. }, Value::Array(items)) => match items.as_slice() {
+            [Value::Object(only)] => return whole(text(only.iter(), spelling)),
+            _ => return None,
+        },
+        // The id of a call is in place of a reference to it; of any other value nothing is known.
+        (Malformed::NoEntry { .. }, Value::String(text)) => {
+            let near = NearReference::from_entry(text)?;
+            let whole = || "@".to_owned();
+            let select = near.selects.into_iter().next()?.unwrap_or_else(whole);
+            return Some(Correction::Reference(Some(near.id), Some(select)));
         }
-        // The id of a call is in place of a reference to it.
-        let text = written
-            .as_str()
-            .filter(|_| expected.starts_with("a reference"))?;
-        let near = NearReference::from_entry(text)?;
-        let select = near.selects.first()?.as_deref();
-        return Some(spelling.reference(&near.id, select));
+        (Malformed::NoEntry { .. }, _) => return Some(Correction::Reference(None, None)),
+        (Malformed::NotAReference { .. }, Value::String(text)) => {
+            let near = near_text(text, 1)?.parts.into_iter().next();
+            return near.map(|(_, near)| Correction::Reference(Some(near.id), None));
+        }
+        _ => {}
     }
     // A reference that was written as a string is corrected to the object in it.
     let parsed = written.as_str().map(serde_json::from_str::<Value>);
     let parsed = parsed.transpose().ok()?;
     let object = parsed.as_ref().unwrap_or(written).as_object()?;
-    let spelling = &spelling.or_of(object);
-    let tool = || {
-        ["$tool", "_tool", "tool"]
-            .iter()
-            .find_map(|key| object.get(*key)?.as_str())
+    let id = string_of(object, TOOL_KEYS);
+    let select = string_of(object, SELECT_KEYS);
+    let reference = |id: Option<&str>, select: Option<String>| {
+        Some(Correction::Reference(id.map(str::to_owned), select))
     };
+    let has = |name: &str| object.keys().any(|key| key.ends_with(name));
     match malformed {
         Malformed::TwoSpellings(dollar, underscore) => {
             if object.get(*dollar)? != object.get(*underscore)? {
                 return None;
             }
-            text(object.iter().filter(|(key, _)| key != underscore))
+            let one = object.iter().filter(|(key, _)| key != underscore);
+            whole(text(one, spelling))
         }
+        // Only what belongs to a reference is kept: other keys would be refused again.
+        Malformed::NoTool | Malformed::NoTarget if has("default") || has("artifact") => None,
         Malformed::NoTool => {
-            // Only what belongs to a reference is kept: other keys would be refused again.
-            let select = ["$select", "_select"];
-            let select = select.iter().find_map(|key| object.get(*key)?.as_str());
-            let artifact = ["$artifact", "_artifact"];
-            let artifact = artifact.iter().find_map(|key| object.get_key_value(*key));
-            let known = object
-                .keys()
-                .all(|key| crossfeed_wire::reference::is_sentinel(key));
-            let has_default = object.keys().any(|key| key.ends_with("default"));
-            match artifact {
-                Some((key, id)) if known && !has_default => {
-                    let tool = if key.starts_with('$') {
-                        "$tool"
-                    } else {
-                        "_tool"
-                    }
-                    .to_owned();
-                    let call_id = Value::from(CALL_ID);
-                    let named = object
-                        .iter()
-                        .filter(|(key, value)| !value.is_null() && **key != tool);
-                    id.is_string()
-                        .then(|| text(std::iter::once((&tool, &call_id)).chain(named)))
-                        .flatten()
-                }
-                _ if has_default => None,
-                // `{"$select": "call_1.items"}`
-                _ => {
-                    let near = select.and_then(NearReference::from_entry);
-                    let near = near.filter(NearReference::is_distinctive);
-                    let (id, select) = match &near {
-                        Some(near) => (near.id.as_str(), near.selects.first()?.as_deref()),
-                        None => (CALL_ID, select),
-                    };
-                    Some(spelling.reference(id, select))
-                }
+            // `{"$select": "call_1.items"}`
+            let near = select.and_then(NearReference::from_entry);
+            match near.filter(NearReference::is_distinctive) {
+                Some(near) => reference(Some(&near.id), near.selects.into_iter().next()?),
+                None => reference(None, select.map(str::to_owned)),
             }
         }
+        Malformed::NoTarget => reference(id, select.map(str::to_owned)),
+        Malformed::NoId { key, .. } if !key.ends_with("artifact") => {
+            reference(None, select.map(str::to_owned))
+        }
         Malformed::NoString { key, .. } => {
-            let value = object.get(key)?;
-            let meant = Value::String(if key.ends_with("select") {
-                path_of(value)?
+            let is_select = key.ends_with("select");
+            let Some(value) = object.get(key).filter(|value| !value.is_null()) else {
+                return reference(None, select.map(str::to_owned));
+            };
+            if is_select && !has("default") && !has("artifact") {
+                return reference(id, path_of(value));
+            }
+            let meant = if is_select {
+                path_of(value)
             } else {
-                meant(value)?
-            });
+                meant(value)
+            };
+            let Some(meant) = meant.map(Value::String) else {
+                let is_plain = !is_select && !has("default") && !has("artifact");
+                return is_plain.then(|| reference(None, select.map(str::to_owned)))?;
+            };
             let correct = |name, value| if name == key { &meant } else { value };
-            text(
-                object
-                    .iter()
-                    .map(|(name, value)| (name, correct(name, value))),
-            )
+            let members = object.iter();
+            let members = members.map(|(name, value)| (name, correct(name, value)));
+            whole(text(members, spelling))
         }
         Malformed::UnknownKey { .. } => {
             let is_own = |key: &String| {
-                crossfeed_wire::reference::is_sentinel(key) || key == "tool" || key == "to"
+                is_sentinel(key) || matches!(&**key, "tool" | "to" | "literal" | "default")
             };
             let mut unknown = object
                 .iter()
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
-            let select = ["$select", "_select", "select"];
-            let select = select.iter().find_map(|key| object.get(*key)?.as_str());
             let meant = unknown.next().and_then(|(_, value)| path_of(value));
             let is_only = unknown.next().is_none() && select.is_none();
             let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
-            Some(spelling.reference(tool()?, Some(select.as_deref().unwrap_or("<JMESPath>"))))
+            reference(Some(id?), select)
         }
         Malformed::NotAReference { written } if template_of(object).is_some() => {
             let (key, template) = template_of(object)?;
             let near = NearReference::from_entry(written.trim_matches(['{', '}', ' ']))?;
-            let with_key = if key.starts_with('_') {
-                "_with"
-            } else {
-                "$with"
-            };
-            let mut with = match object.get(with_key)? {
-                Value::Object(with) => with.clone(),
-                _ => return None,
-            };
-            let mut names = (1..).map(|number| format!("value{number}"));
-            let name = names.find(|name| !with.contains_key(name))?;
-            let mut reference = Map::new();
-            reference.insert(spelling.key("tool"), near.id.into());
             let select = near.selects.into_iter().next()?;
-            reference.extend(select.map(|select| (spelling.key("select"), select.into())));
+            let is_taken = |name: &String| template.contains(&format!("{{{name}}}"));
+            let mut names = (1..).map(|number| format!("value{number}"));
+            let name = names.find(|name| !is_taken(name))?;
             let text = template.replace(written.as_str(), &format!("{{{name}}}"));
             if text == template {
                 return None;
             }
-            with.insert(name, reference.into());
+            let with_key = key.replace("template", "with");
             let mut object = object.clone();
+            // Long ones were left out.
+            let has_more = text.replace(&format!("{{{name}}}"), "").contains('{');
+            match object.get_mut(&with_key)? {
+                Value::Object(with) if with.is_empty() && has_more => return None,
+                Value::Object(with) => {
+                    with.insert(name, spelling.object(&near.id, select.as_deref()).into());
+                }
+                Value::Array(with) => {
+                    let keys = ["tool", "select"].map(str::to_owned);
+                    let mut entry = members(keys, &near.id, select.as_deref());
+                    entry.insert("name".to_owned(), name.into());
+                    with.push(entry.into());
+                }
+                _ => return None,
+            }
             object.insert(key.clone(), text.into());
-            object.insert(with_key.to_owned(), with.into());
-            Some(Value::Object(object).to_string())
+            whole(Some(Value::Object(object).to_string()))
         }
         Malformed::NotAReference { .. } => {
             let ids = object.values().filter_map(Value::as_str);
-            let mut ids = ids.filter(|id| is_like_an_id(id));
-            Some(spelling.reference(ids.next()?, Some("<JMESPath>")))
+            let id = ids.into_iter().find(|id| is_like_an_id(id))?;
+            reference(Some(id), None)
+        }
+        Malformed::NoSuchName {
+            name,
+            nearest: Some(nearest),
+        } => {
+            let (key, template) = template_of(object).filter(|_| has_values(object))?;
+            let meant = template.replace(&format!("{{{name}}}"), &format!("{{{nearest}}}"));
+            let mut object = object.clone();
+            object.insert(key.clone(), meant.into());
+            whole(Some(Value::Object(object).to_string()))
         }
         Malformed::UnusedName { name } => {
             // `{{name}}` is a pair of literal braces.
             let doubled = format!("{{{{{name}}}}}");
-            let (key, template) = template_of(object)?;
+            let (key, template) = template_of(object).filter(|_| has_values(object))?;
             let template = Some(template).filter(|text| text.contains(&doubled))?;
             let mut object = object.clone();
             let correct = template.replace("{{", "{").replace("}}", "}");
             object.insert(key.clone(), correct.into());
-            Some(Value::Object(object).to_string())
+            whole(Some(Value::Object(object).to_string()))
         }
         Malformed::LiteralNotAlone(literal) => {
-            let mut ids = ["$tool", "_tool"]
-                .iter()
-                .filter_map(|key| object.get(*key)?.as_str());
-            let named = ids.any(|id| CallId::parse(id).is_ok());
-            let reference = || object.iter().filter(|(key, _)| key != literal);
-            named.then(|| text(reference())).flatten()
+            let members = object.iter().filter(|(key, _)| key != literal);
+            let is_id = CallId::parse(id?).is_ok();
+            whole(is_id.then(|| text(members, spelling)).flatten())
         }
         _ => None,
     }
+}
+
+/// Whether the references of a template were read: long ones were left out.
+fn has_values(object: &Map<String, Value>) -> bool {
+    let with = ["$with", "_with", "with"].iter();
+    with.filter_map(|key| object.get(*key))
+        .any(|with| match with {
+            Value::Object(with) => !with.is_empty(),
+            Value::Array(with) => !with.is_empty(),
+            _ => false,
+        })
 }
 
 /// The text of a template, and its key.
@@ -361,15 +668,18 @@ fn template_of(object: &Map<String, Value>) -> Option<(&String, &str)> {
     Some((key, text.as_str()?))
 }
 
-/// A reference as JSON; `None` if it holds data, which no message shows.
-fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<String> {
+/// A reference as JSON, spelled as in the schema; `None` if it holds data, which no message shows.
+fn text<'o>(
+    members: impl Iterator<Item = (&'o String, &'o Value)>,
+    spelling: &ReferenceStyle,
+) -> Option<String> {
     let mut object = Map::new();
     for (key, value) in members {
         let data = value.is_object() || value.is_array();
         if data || key.ends_with("literal") || key.ends_with("default") {
             return None;
         }
-        object.insert(key.clone(), value.clone());
+        object.insert(spelling.respelled(key), value.clone());
     }
     Some(Value::Object(object).to_string())
 }

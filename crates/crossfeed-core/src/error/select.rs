@@ -2,6 +2,7 @@
 
 use crate::shape::Shape;
 use crossfeed_jmespath::{Expression, ParseError, TypeMismatch, guard::Forbidden};
+use crossfeed_tools::Spelling;
 use crossfeed_wire::ErrorCode;
 use std::borrow::Cow;
 
@@ -61,8 +62,8 @@ pub enum SelectError {
         expression: String,
         /// Why an empty answer is taken for none: `` items[?score > '0.5'] `` where scores are numbers.
         why: Option<String>,
-        /// Whether a `$default` may be written for it.
-        defaults: bool,
+        /// The spelling of a `$default` that may be written for it, if one may.
+        defaults: Option<Spelling>,
         /// The shape of the value.
         shape: Shape,
         /// The nearest selectors that match.
@@ -107,10 +108,10 @@ impl SelectError {
         }
     }
 
-    /// Says that a `$default` may be written where an answer is empty.
-    pub(crate) fn offer_default(mut self) -> Self {
+    /// Says that a `$default` may be written where an answer is empty, if the schema has a place for it.
+    pub(crate) fn offer_default(mut self, spelling: Option<Spelling>) -> Self {
         if let Self::MatchedNothing { defaults, .. } = &mut self {
-            *defaults = true;
+            *defaults = spelling;
         }
         self
     }
@@ -150,12 +151,11 @@ impl SelectError {
             } => {
                 let found = found(shape, &distinguished(nearest, expression));
                 let Some(why) = why else { return found };
-                let or_empty = if *defaults {
-                    "\nor, if nothing may match: a `$default`, such as `[]`"
-                } else {
-                    ""
-                };
-                format!("why: {why}\n{found}{or_empty}")
+                let or_empty = defaults.map(|spelling| {
+                    let key = spelling.key("default");
+                    format!("\nor, if nothing may match: a `{key}`, such as `[]`")
+                });
+                format!("why: {why}\n{found}{}", or_empty.unwrap_or_default())
             }
             Self::TooLong { limit, .. } => {
                 format!(

@@ -1,5 +1,9 @@
 //! The options of a projection, and its outcome.
 
+use crate::{
+    notices::{Notices, Reader},
+    select::SelectReport,
+};
 use crossfeed_projection::{Diagnostics, Operation, ProjectionRequest, ResourceType, Views};
 use derive_setters::Setters;
 use serde_json::Value;
@@ -50,10 +54,22 @@ pub struct Projected {
     /// Remarks on the request. Except for names in the request itself, they name nothing that is never
     /// revealed.
     pub diagnostics: Diagnostics,
+    /// How the selector was understood; `None` without one.
+    pub report: Option<SelectReport>,
     /// The tokens that the value takes of a model's context.
     pub tokens: usize,
     /// Whether it is the error of a failed call, which is not projected.
     pub failed: bool,
+}
+
+impl Projected {
+    /// What the model should hear of its request: of the selector, if it wrote one, and of fields that are not there.
+    pub fn notices(&self, select: Option<&str>) -> Notices {
+        let selection = select.zip(self.report.as_ref());
+        let selection = selection.map(|(written, report)| Notices::of_selection(written, report));
+        let selection = selection.unwrap_or_default();
+        selection.with_diagnostics(&self.diagnostics, Reader::Model)
+    }
 }
 
 impl fmt::Debug for Projected {

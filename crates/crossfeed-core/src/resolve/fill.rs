@@ -9,7 +9,7 @@ use super::{
 use crate::{
     arguments::{Documents, Tree, count_of, unheld},
     canonical::{StoredItem, Views},
-    error::{LimitError, LookupError, MalformedReference, SelectError},
+    error::{LimitError, LookupError, MalformedReference, Misplaced, SelectError},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
@@ -19,6 +19,7 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
+use crossfeed_tools::Spelling;
 use crossfeed_wire::{Pointer, Scope, reference::Reference};
 use serde_json::Value;
 use std::{
@@ -175,11 +176,12 @@ pub(crate) fn malformed<'v>(
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let error = MalformedReference::new(
-            malformed.malformed.clone(),
-            written.as_deref(),
-            &plan.spelling,
-        );
+        let place = Misplaced {
+            at: &malformed.at,
+            written: written.as_deref(),
+            spelling: &plan.spelling,
+        };
+        let error = MalformedReference::new(malformed.malformed.clone(), place);
         Failure::new(malformed.at.clone(), error)
     });
     failures.collect()
@@ -198,6 +200,8 @@ pub(crate) struct FillContext<'a, 'o> {
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
+    /// The spelling of a reference's default, where the schema has a place for it.
+    pub(crate) defaults: Option<Spelling>,
 }
 
 pub(super) fn failure(planned: &PlannedReference, error: impl Into<Error>) -> Failure {
@@ -377,7 +381,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression);
-                let selection = selection.map_err(SelectError::offer_default)?;
+                let selection = selection.map_err(|error| error.offer_default(context.defaults))?;
                 source.report = Some(selection.report);
                 (selection.view, budget.output_bytes())
             }

@@ -13,4 +13,5 @@ pub(crate) use fill::{
     FillArena, FillContext, FillLimits, FilledArguments, LookupResult, fill, malformed,
 };
 pub(crate) use plan::{Filling, LookupKey, Notation, Plan, Step, may_hold_references};
+pub(crate) use substitute::target_of;
 pub(crate) use tally::Tally;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     arguments::{Inside, Tree, index_of},
-    error::{LimitError, MalformedReference},
+    error::{LimitError, MalformedReference, Misplaced},
     failure::{Error, Failure},
     lineage::{LineageEntry, ReferenceRepair},
 };
@@ -125,11 +125,8 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                     match value.origin.to_text(value.value.as_view(), self.left) {
                         Ok(Some(value)) => (*reference, value),
                         Ok(None) => {
-                            let error = MalformedReference::new(
-                                Malformed::NullInText,
-                                None,
-                                &self.plan.spelling,
-                            );
+                            let at = &self.plan.references[*reference].at;
+                            let error = self.malformed(Malformed::NullInText, at);
                             return Some(Err((*reference, error.into())));
                         }
                         Err(_) => return Some(Err((*reference, self.too_large()))),
@@ -147,6 +144,15 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
             text.push_str(&piece);
         }
         is_complete.then_some(Ok(text))
+    }
+
+    fn malformed(&self, malformed: Malformed, at: &Pointer) -> MalformedReference {
+        let place = Misplaced {
+            at,
+            written: None,
+            spelling: &self.plan.spelling,
+        };
+        MalformedReference::new(malformed, place)
     }
 
     fn too_large(&self) -> Error {
@@ -189,12 +195,19 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
         let links = references.filter_map(|reference| {
             let (planned, resolved) = self.resolved(reference)?;
             let repair = planned.reference.repair.as_ref();
+            let source = &resolved.source;
             Some(LineageEntry {
                 at: at.clone(),
-                source: resolved.source.clone(),
+                source: source.clone(),
                 ignored: planned.reference.ignored.clone(),
-                repair: repair
-                    .map(|repair| ReferenceRepair::new(&repair.written, &resolved.source)),
+                repair: repair.map(|repair| ReferenceRepair {
+                    written: repair.written.clone(),
+                    read: self.plan.spelling.reference_at(
+                        (&planned.at, Some(&target_of(at))),
+                        source.call_id.as_str(),
+                        source.select.as_deref(),
+                    ),
+                }),
                 text,
                 digits: resolved.digits.clone().filter(|_| text.is_none()),
                 tokens: resolved.tokens,
@@ -215,14 +228,19 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
         };
         let failure = at.map(|at| {
             let to = to.as_str().to_owned();
-            let error = MalformedReference::new(
-                Malformed::UnreachableTarget { to },
-                None,
-                &self.plan.spelling,
-            );
+            let error = self.malformed(Malformed::UnreachableTarget { to }, &at);
             Failure::new(at, error)
         });
         self.failures.extend(failure);
+    }
+}
+
+/// How an entry of a list names a place.
+pub(crate) fn target_of(at: &Pointer) -> String {
+    let mut tokens = at.tokens();
+    match (tokens.next(), tokens.next()) {
+        (Some(name), None) if !name.starts_with('/') => name,
+        _ => at.as_str().to_owned(),
     }
 }
 

@@ -357,7 +357,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             (Some(_), ..) | (None, None, None) => SelectError::MatchedNothing {
                 expression,
                 why,
-                defaults: false,
+                defaults: None,
                 shape,
                 nearest,
             },

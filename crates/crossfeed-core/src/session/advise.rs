@@ -81,7 +81,7 @@ impl ResolveJob {
     }
 
     /// The place of the value of each reference, by the place of the reference.
-    fn targets(&self) -> HashMap<&Pointer, Pointer> {
+    pub(super) fn targets(&self) -> HashMap<&Pointer, Pointer> {
         let at = |reference: &usize| self.plan.references.get(*reference).map(|found| &found.at);
         let mut targets = HashMap::new();
         for step in &self.plan.steps {
@@ -133,6 +133,7 @@ impl ResolveJob {
             };
             // Each try validates all arguments, so the others must be small.
             let is_small = brought - link.source.bytes_out <= MAX_BYTES_BESIDE;
+            error.is_advised = suggested.contains(&link.at);
             let is_left = suggested.len() < MAX_SUGGESTIONS;
             if !(is_small && is_left && suggested.insert(&link.at)) {
                 continue;

@@ -207,6 +207,7 @@ impl ResolveJob {
             limits: self.inner.fill_limits(),
             tally,
             telemetry: self.inner.telemetry(),
+            defaults: self.plan.spelling.default_spelling(),
         };
         fill(&self.plan, arguments, malformed, &context).map_err(|failures| {
             let mut failures = self.in_order(failures);

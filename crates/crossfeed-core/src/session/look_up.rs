@@ -90,8 +90,11 @@ impl Session {
         looked
     }
 
-    /// Adds similar ids of this session to unknown ones; none if the store cannot list them.
+    /// Adds similar ids of this session to unknown ones; none if they are hidden, or the store cannot list them.
     pub(super) async fn offer(&self, looked: &mut [LookupResult]) {
+        if self.hides_ids {
+            return;
+        }
         let unknown = looked.iter_mut().filter_map(|looked| match looked {
             Err(LookupError::Unknown { call_id, offer }) => {
                 Some((false, call_id.as_str().to_owned(), offer))
@@ -134,6 +137,9 @@ impl Session {
     /// The calls whose results can be referred to, the most recently used last; then those in flight, except
     /// this session's own call and those that wait for it.
     pub(super) async fn known_calls(&self) -> Result<Vec<KnownId>, StoreError> {
+        if self.hides_ids {
+            return Ok(Vec::new());
+        }
         let inner = self.inner();
         // Before the store: a call that returns in between is in both.
         let running = inner.flights.running(&self.scope, self.actor.as_ref());

@@ -2,6 +2,7 @@
 
 mod advise;
 mod artifacts;
+mod correct;
 mod cost;
 mod flight;
 #[cfg(test)]
@@ -53,7 +54,7 @@ use crate::{
     failure::{Failure, ResolveError},
     flight::CallHandle,
     lineage::LineageEntry,
-    notices::{Reader, notices},
+    notices::{Notices, Reader},
     record::ToolResult,
     resolve::{Notation, Plan},
     select::SelectReport,
@@ -93,6 +94,8 @@ pub struct Session {
     memory: Option<Arc<dyn Memory>>,
     /// What counts as a reference.
     notation: Notation,
+    /// Whether no id is offered, or taken for one that is near it.
+    hides_ids: bool,
 }
 
 /// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
@@ -128,13 +131,17 @@ impl<A> Resolved<A> {
 
     /// What the model should hear beside the call's result: a line for each thing that was read otherwise than it
     /// was written, was ignored, or selected nothing. The same slip has the same words each time.
-    pub fn notices(&self) -> Vec<String> {
-        notices(&self.lineage, &self.repairs, Reader::Model)
+    pub fn notices(&self) -> Notices {
+        self.noticed(Reader::Model)
     }
 
     /// The same for a log, without payload.
-    pub fn masked_notices(&self) -> Vec<String> {
-        notices(&self.lineage, &self.repairs, Reader::Log)
+    pub fn masked_notices(&self) -> Notices {
+        self.noticed(Reader::Log)
+    }
+
+    fn noticed(&self, reader: Reader) -> Notices {
+        Notices::of_call(&self.lineage, &self.repairs, &self.diagnostics, reader)
     }
 
     /// Adds the model's request for the result.
@@ -156,6 +163,13 @@ pub struct Selected {
     pub report: SelectReport,
 }
 
+impl Selected {
+    /// What the model should hear of the selector that it wrote.
+    pub fn notices(&self, written: &str) -> Notices {
+        Notices::of_selection(written, &self.report)
+    }
+}
+
 impl Engine {
     /// A session: the scope of call ids.
     pub fn session(&self, scope: Scope) -> Session {
@@ -166,6 +180,7 @@ impl Engine {
             call: Weak::new(),
             memory: None,
             notation: Notation::Near,
+            hides_ids: false,
         }
     }
 }
@@ -175,6 +190,13 @@ impl Session {
     /// that name a call of the session as models do are references, too: `{{call_1.items[0].url}}`.
     pub fn with_exact_references(mut self) -> Self {
         self.notation = Notation::Exact;
+        self
+    }
+
+    /// Offers no id of the session in place of an unknown one, and takes none for one that is near it: for a scope that
+    /// several callers share who must not learn of each other's calls.
+    pub fn with_hidden_ids(mut self) -> Self {
+        self.hides_ids = true;
         self
     }
 
@@ -362,7 +384,11 @@ impl Session {
         })
         .await;
         self.measure(&grown).await;
-        outcome.record_usage(|| self.account())
+        let mut resolved = outcome.record_usage(|| self.account());
+        if let Err(error) = &mut resolved {
+            self.complete_corrections(error, schema).await;
+        }
+        resolved
     }
 
     /// Reads the arguments of a call back from the schema that the model was shown, then resolves and validates them:

@@ -6,7 +6,7 @@ use crate::{
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
-    resolve::{Notation, Plan},
+    resolve::{Notation, Plan, target_of},
 };
 use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
@@ -101,6 +101,7 @@ impl Session {
 impl ResolveJob {
     /// Says of what was read as a reference and selects nothing that it is none, and how one is written.
     pub(super) fn explain_misreadings(&self, failures: &mut [Failure]) {
+        let targets = self.targets();
         for failure in failures {
             let mut references = self.plan.references.iter();
             let planned = references.find(|planned| {
@@ -117,9 +118,11 @@ impl ResolveJob {
             let Some((why, fitting)) = misses(error) else {
                 continue;
             };
+            // A part of a text has no place of its own.
+            let to = targets.get(&failure.at).map(target_of);
             failure.error = MalformedReference::misread(
-                (&repair.written, &failure.at),
-                (call_id, failure.expression.as_deref()),
+                (&repair.written, &failure.at, to),
+                call_id,
                 (why, &fitting),
                 &self.plan.spelling,
             )
@@ -137,8 +140,8 @@ impl ResolveJob {
             };
             let source = &link.source;
             failure.error = MalformedReference::misread(
-                (&repair.written, &link.at),
-                (&source.call_id, source.select.as_deref()),
+                (&repair.written, &link.at, Some(target_of(&link.at))),
+                &source.call_id,
                 (error.to_string(), &error.fitting),
                 &self.plan.spelling,
             )

@@ -129,7 +129,7 @@ async fn what_cannot_be_read_is_refused_with_the_right_form() {
         None,
         &[
             "`index` beside `$tool`",
-            r#"{"$tool":"call_1","$select":"[0]"}"#,
+            r#"{"$tool":"call_1","$select":"items[0]"}"#,
         ],
     )
     .await;

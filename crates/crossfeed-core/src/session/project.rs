@@ -190,6 +190,7 @@ fn projected(
         json: json.into(),
         schema,
         diagnostics,
+        report: selected,
         failed: false,
     })
 }
@@ -203,6 +204,7 @@ fn failed(on: &Work<'_>) -> Result<Projected, Box<Failure>> {
         json,
         schema: None,
         diagnostics: Default::default(),
+        report: None,
         failed: true,
     })
 }

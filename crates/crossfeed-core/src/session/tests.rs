@@ -199,26 +199,27 @@ async fn unknown_ids_are_answered_with_those_that_are_there() {
 
 #[tokio::test]
 async fn malformed_references_are_shown_as_they_should_be() {
-    let generic = "write a reference as {\"$tool\": \"<call id>\"} or {\"$tool\": \"<call id>\", \"$select\": \
-                   \"<JMESPath>\"}; wrap data that only looks like one in {\"$literal\": …}";
+    let generic = "give as `$tool` the `_toolCallId` of a result, exactly as it was shown; to pass data that only \
+                   looks like a reference: {\"$literal\": …}";
+    let best = r#"try: {"$tool":"c","$select":"items[0].url"}"#;
     for (written, advice) in [
         (json!({"x": {"$tool": 7}}), r#"try: {"$tool":"7"}"#),
         (json!({"x": {"$tool": ["c"]}}), r#"try: {"$tool":"c"}"#),
-        (json!({"x": {"$tool": {}}}), generic),
-        (json!({"x": {"$tool": ""}}), generic),
+        (json!({"x": {"$tool": {}}}), best),
+        (json!({"x": {"$tool": ""}}), best),
         (
             json!({"x": {"$select": "items"}}),
-            r#"try: {"$tool":"<call id>","$select":"items"}"#,
+            r#"try: {"$tool":"c","$select":"items"}"#,
         ),
-        (
-            json!({"x": {"_artifact": "a"}}),
-            r#"try: {"_tool":"<call id>","_artifact":"a"}"#,
-        ),
+        (json!({"x": {"$artifact": "a"}}), generic),
         (
             json!({"x": {"$tool": "c", "_tool": "c"}}),
-            r#"try: {"$tool":"c"}"#,
+            r#"try: {"_tool":"c"}"#,
         ),
-        (json!({"x": {"$tool": "c", "_tool": "d"}}), generic),
+        (
+            json!({"x": {"$tool": "c", "_tool": "d"}}),
+            &generic.replace('$', "_"),
+        ),
         (
             json!({"x": {"$literal": {"secret": 1}, "$tool": "c"}}),
             r#"try: {"$tool":"c"}"#,
@@ -228,14 +229,15 @@ async fn malformed_references_are_shown_as_they_should_be() {
             generic,
         ),
         (json!({"$refs": {"x": "c"}}), r#"try: {"$tool":"c"}"#),
-        (json!({"$refs": {"x": 7}}), generic),
+        (json!({"$refs": {"x": 7}}), best),
         (
             json!({"$refs": 7}),
-            r#"try: {"$refs": {"<parameter>": {"$tool": "<call id>"}}}"#,
+            "write it as an object: each key a parameter, each value a reference, such as \
+             {\"$tool\":\"c\",\"$select\":\"items[0].url\"}",
         ),
         (
             json!({"$refs": [{"tool": "c"}]}),
-            r#"try: {"to": "<parameter>", "tool": "<call id>", "select": "<JMESPath>"}"#,
+            "add `to`: the name of a parameter, or a JSON Pointer to a place in one",
         ),
         (
             json!({"$refs": [{"to": "x", "tool": 7}]}),
@@ -243,7 +245,7 @@ async fn malformed_references_are_shown_as_they_should_be() {
         ),
         (
             json!({"x": "{\"$tool\": \"c\", \"$select\": 5}"}),
-            r#"try: {"$tool":"c","$select":"[5]"}"#,
+            r#"try: {"$tool":"c","$select":"total"}"#,
         ),
     ] {
         check(written, None, advice).await;

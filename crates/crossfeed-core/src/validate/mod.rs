@@ -70,6 +70,7 @@ fn failure(finding: Finding, arguments: &Value, links: &LineageIndex<'_>) -> Fai
         fitting: Vec::new(),
         looked: false,
         alike: 0,
+        is_advised: false,
     };
     let mut failure = Failure::new(finding.at, error);
     if let Some(link) = link {

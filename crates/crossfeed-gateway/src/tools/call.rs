@@ -22,7 +22,8 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::{
-    BeginError, Error, InFlight, LimitError, LineageEntry, ResolveError, ResolvedJson, SplicedJson,
+    BeginError, Error, InFlight, LimitError, LineageEntry, Notices, ResolveError, ResolvedJson,
+    SplicedJson,
 };
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
@@ -53,7 +54,7 @@ pub(super) struct PreparedCall {
     /// Whether all of the result was asked for, whatever its size.
     pub(super) wants_whole: bool,
     /// What is said of the call beside its result.
-    pub(super) notices: Arc<[String]>,
+    pub(super) notices: Notices,
 }
 
 impl ClientTools {
@@ -106,7 +107,8 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
             .is_some_and(|own| own.extra.contains(&name))
     };
     if is_own(&name) {
-        let answer = builtin::answer(shared, &name, arguments).await;
+        let is_model = reader.views().any(|view| view != View::Program);
+        let answer = builtin::answer(shared, &name, arguments, is_model).await;
         return Err(Call::Answered(answer));
     }
     let mut advice = None;
@@ -191,7 +193,7 @@ async fn forwarded(shared: &Arc<Shared>, params: Bytes) -> Result<Forward, Call>
             shows: shared.shows(&said),
             can_read: is_own(builtin::READ),
             projection: ready.projection.clone(),
-            notices: Arc::clone(&ready.notices),
+            notices: ready.notices.clone(),
             params: for_result,
         },
         in_flight,
@@ -385,8 +387,8 @@ fn noticed(
     in_flight: &InFlight,
     offered: &Offered,
     resolved: &ResolvedJson,
-) -> Arc<[String]> {
-    for notice in resolved.masked_notices() {
+) -> Notices {
+    for notice in resolved.masked_notices().to_lines() {
         tracing::info!(
             target: "crossfeed::gateway::tools",
             call_id = in_flight.call_id().as_str(),
@@ -394,10 +396,7 @@ fn noticed(
             "{notice}"
         );
     }
-    if shared.tools.config.mutes_notices {
-        return Arc::default();
-    }
-    resolved.notices().into()
+    shared.heard(resolved.notices())
 }
 
 /// Whose data arguments hold, if it may go to the tool; and a line for each in the log.
@@ -465,7 +464,7 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<P
     if !has_references && !offered.is_chained && is_plain {
         return Some(PreparedCall::default());
     }
-    without_references(resolved, written).await
+    without_references(shared, resolved, written).await
 }
 
 /// Arguments without references as the tool gets them; none where there are references.
@@ -474,16 +473,21 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Pr
     let unjudged = offered.prepared.without_validation();
     let resolved = session.resolve_call_json(&unjudged, written.clone());
     // With nothing to judge by, what fails here is a reference.
-    without_references(resolved.await.ok()?, written).await
+    without_references(shared, resolved.await.ok()?, written).await
 }
 
 /// Arguments without parameters of the gateway's; none where they hold references.
-async fn without_references(resolved: ResolvedJson, written: &Bytes) -> Option<PreparedCall> {
+async fn without_references(
+    shared: &Shared,
+    resolved: ResolvedJson,
+    written: &Bytes,
+) -> Option<PreparedCall> {
     let length = resolved.arguments.len();
     if !resolved.lineage.is_empty() {
         return None;
     }
     Some(PreparedCall {
+        notices: shared.heard(resolved.notices()),
         arguments: changed(length, resolved.arguments, written.clone()).await,
         projection: resolved.projection,
         wants_whole: resolved.whole,

@@ -26,7 +26,7 @@ use crate::{
     protocol::code,
 };
 use bytes::Bytes;
-use crossfeed_core::{Memory, Session};
+use crossfeed_core::{Memory, Notices, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
 use crossfeed_tools::{Spelling, Style, guidance_with};
@@ -271,6 +271,14 @@ impl Shared {
         let first = styles.next();
         let same = first.filter(|first| styles.all(|style| style == *first));
         same.unwrap_or((Style::Inline, Spelling::Underscore))
+    }
+
+    /// What the model hears of its call.
+    pub(super) fn heard(&self, notices: Notices) -> Notices {
+        if self.tools.config.mutes_notices {
+            return Notices::default();
+        }
+        notices
     }
 
     /// An error as the result of a call.
@@ -522,7 +530,11 @@ impl ClientTools {
             tasks: Mutex::new(LruCache::new(room.known)),
             room,
         };
-        let place = Place::new(client.session(scope), ids, is_shared);
+        let mut session = client.session(scope);
+        if is_shared {
+            session = session.with_hidden_ids();
+        }
+        let place = Place::new(session, ids, is_shared);
         let client = Arc::new(client);
         Self {
             shared: Arc::new(Shared { client, place }),

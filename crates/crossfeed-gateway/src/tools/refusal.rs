@@ -4,7 +4,7 @@ use super::{flow::FlowError, list::Offered};
 use bytes::Bytes;
 use crossfeed_core::{Error, Failure, ResolveError};
 use crossfeed_tools::ReadError;
-use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport};
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport, printable, printable_lines};
 use serde_json::{Value, json};
 
 /// The member of `_meta` under which errors stand for programs.
@@ -17,7 +17,7 @@ const MAX_IN_FULL: usize = 20;
 /// Whether others' results may be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Privacy {
-    /// Results of the scope are not all this caller's: none is offered in place of one that is unknown.
+    /// Results of the scope are not all this caller's: nothing is learned of them.
     pub(super) is_shared: bool,
     /// Whether results say that they are complete.
     pub(super) says_complete: bool,
@@ -88,39 +88,33 @@ pub(super) fn flow_body(error: &FlowError) -> ErrorBodies {
 }
 
 /// Errors as a tool result.
-pub(super) fn to_result(mut bodies: ErrorBodies, privacy: Privacy) -> Bytes {
-    if privacy.is_shared {
-        for body in &mut bodies {
-            if body.code == ErrorCode::ResultUnknown.as_str() {
-                let advice = "use the `_toolCallId` of a result, exactly as it was shown";
-                body.advice = Some(advice.to_owned());
-            }
-        }
-    }
+pub(super) fn to_result(bodies: ErrorBodies, privacy: Privacy) -> Bytes {
     let lines = bodies.iter().enumerate().map(|(index, body)| {
-        let line = format!("{}: {}", body.code, body.message);
+        let line = format!("{}: {}", body.code, printable(&body.message));
         let advice = body.advice.as_ref().filter(|_| index < MAX_IN_FULL);
-        advice.map_or_else(|| line.clone(), |advice| format!("{line}\n{advice}"))
+        advice.map_or_else(
+            || line.clone(),
+            |advice| format!("{line}\n{}", printable_lines(advice)),
+        )
     });
     let text = lines.collect::<Vec<_>>().join("\n");
     let mut bodies = bodies.into_iter();
     let first = bodies.next();
     let report = first.map(|first| ErrorReport::new(first, bodies));
     let report = report.and_then(|report| serde_json::to_value(report).ok());
-    result(&text, report, true, privacy)
-}
-
-/// A tool result of a text.
-pub(super) fn result(text: &str, report: Option<Value>, is_error: bool, privacy: Privacy) -> Bytes {
-    let mut result = json!({"content": [{"type": "text", "text": text}]});
-    if is_error {
-        result["isError"] = Value::Bool(true);
-    }
-    if privacy.says_complete {
-        result["resultType"] = json!("complete");
-    }
+    let mut result = result(&text, privacy);
+    result["isError"] = Value::Bool(true);
     if let Some(report) = report {
         result["_meta"] = json!({ META: report });
     }
     result.to_string().into()
+}
+
+/// A tool result of a text.
+pub(super) fn result(text: &str, privacy: Privacy) -> Value {
+    let mut result = json!({"content": [{"type": "text", "text": text}]});
+    if privacy.says_complete {
+        result["resultType"] = json!("complete");
+    }
+    result
 }

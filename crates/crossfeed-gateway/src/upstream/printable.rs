@@ -4,25 +4,12 @@
 /// that it can neither forge lines nor steer a terminal.
 pub(in crate::upstream) fn printable(text: &[u8], limit: usize) -> String {
     let shown = &text[..text.len().min(limit)];
-    let mut line = String::with_capacity(shown.len());
-    for character in String::from_utf8_lossy(shown).chars() {
-        match character {
-            '\t' => line.push(' '),
-            _ if character.is_control() || is_invisible(character) => {
-                line.extend(character.escape_default());
-            }
-            _ => line.push(character),
-        }
-    }
+    let without_tabs = String::from_utf8_lossy(shown).replace('\t', " ");
+    let mut line = crossfeed_wire::printable(&without_tabs).into_owned();
     if shown.len() < text.len() {
         line.push('…');
     }
     line
-}
-
-/// Characters that change the order or the breaks of a line without being control characters.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@ use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};
 const MAX_QUOTED_CHARS: usize = 200;
 /// How a user of the library offers a choice of fields.
 const BY_OPTION: &str = "the host lists them with `ListOptions::with_reflection`";
-/// How to pass on a part of an earlier result.
-const PART: &str = r#"{"$tool": "<call id>", "$select": "<JMESPath>"}"#;
 
 /// Why arguments cannot be read back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,11 +97,11 @@ impl ReadError {
             Self::NotOffered { name, offered } => match offered.as_slice() {
                 [] => format!(
                     "leave `{name}` out: tools offer a choice of fields only where {to_offer}; to pass on a part \
-                     of an earlier result, write {PART} as the value of a parameter"
+                     of an earlier result, write a reference as the value of a parameter"
                 ),
                 [own, ..] => format!(
                     "try: `{own}`, which names fields of this call's result; to pass on a part of an earlier \
-                     result, write {PART} as the value of a parameter"
+                     result, write a reference as the value of a parameter"
                 ),
             },
             Self::NotBoolean { name, .. } => {

@@ -189,7 +189,7 @@ fn outside_maps(
 
 /// An entry can only be a reference, so what is near one is read as one.
 fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
-    let expected = "a reference such as {\"$tool\": \"call_1\"}";
+    let expected = "a reference";
     let wrong = || Malformed::NoEntry {
         expected,
         found: type_name(value),
@@ -242,7 +242,7 @@ fn only_member(object: &Map<String, Value>) -> Option<&Value> {
 fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
     let Value::Object(object) = value else {
         return Err(Malformed::NoEntry {
-            expected: "an object such as {\"to\": \"url\", \"tool\": \"call_1\"}",
+            expected: "a reference with its target as `to`",
             found: type_name(value),
         });
     };

@@ -1,8 +1,9 @@
 //! Prints the tools that are named on the command line in full, as a client gets them, laid out for a person.
 
 use super::{Checked, ToolCost, parsed, tokens, write_cost, write_unanswered};
-use crate::report::{self, CommandError, Result, printable};
+use crate::report::{self, CommandError, Result};
 use bytes::Bytes;
+use crossfeed::error::printable;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

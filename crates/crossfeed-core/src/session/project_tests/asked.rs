@@ -79,7 +79,7 @@ fn a_choice_of_fields_that_is_not_offered_is_refused() {
                         let says = format!("the tool does not offer `{name}`");
                         assert!(text.contains(&says), "{text}");
                         assert!(text.contains("ListOptions::with_reflection"), "{text}");
-                        let part = r#"{"$tool": "<call id>", "$select": "<JMESPath>"}"#;
+                        let part = "write a reference as the value of a parameter";
                         assert!(text.contains(part), "{text}");
                     }
                 }
@@ -136,7 +136,7 @@ fn a_host_says_how_a_choice_of_fields_is_offered() {
             let advice = error.advice_with("set `projection = true`");
             assert!(advice.contains("set `projection = true`"), "{advice}");
             assert!(!advice.contains("with_reflection"), "{advice}");
-            assert!(advice.contains("$tool"), "{advice}");
+            assert!(advice.contains("write a reference"), "{advice}");
         }
     });
 }

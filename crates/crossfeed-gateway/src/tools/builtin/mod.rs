@@ -145,9 +145,14 @@ impl Arguments {
     }
 }
 
-/// The answer to a call of one of them; an error is an answer, too.
-pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Bytes {
-    let answer = answered(shared, name, arguments).await;
+/// The answer to a call of one of them; an error is an answer, too. `is_model`: a model may read it.
+pub(super) async fn answer(
+    shared: &Shared,
+    name: &str,
+    arguments: Option<Bytes>,
+    is_model: bool,
+) -> Bytes {
+    let answer = answered(shared, name, arguments, is_model).await;
     answer.unwrap_or_else(|body| shared.refused(body))
 }
 
@@ -155,6 +160,7 @@ async fn answered(
     shared: &Shared,
     name: &str,
     arguments: Option<Bytes>,
+    is_model: bool,
 ) -> Result<Bytes, ErrorBodies> {
     let bytes = arguments.as_ref().map_or(0, Bytes::len);
     if bytes > MAX_ARGUMENT_BYTES {
@@ -169,7 +175,7 @@ async fn answered(
     let arguments = Arguments(arguments.and_then(read).unwrap_or_else(|| json!({})));
     arguments.check(name)?;
     match name {
-        READ => read::answer(shared, &arguments).await,
+        READ => read::answer(shared, &arguments, is_model).await,
         LIST => stored::answer(shared, &arguments).await,
         _ => inspect::answer(shared, &arguments),
     }

@@ -9,6 +9,7 @@ use crate::{
     tools::{
         client::Shared,
         refusal::{self, ErrorBodies},
+        result::with_notices,
     },
 };
 use bytes::Bytes;
@@ -26,7 +27,11 @@ const SHARE: usize = 30;
 const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
 
 /// Answers with what is asked for.
-pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Bytes, ErrorBodies> {
+pub(super) async fn answer(
+    shared: &Shared,
+    arguments: &Arguments,
+    is_model: bool,
+) -> Result<Bytes, ErrorBodies> {
     let Some(call_id) = arguments.text("call_id")? else {
         let message = "the required parameter `call_id` is missing";
         let code = ErrorCode::ArgumentsInvalid;
@@ -56,7 +61,7 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
         offset,
         budget,
     };
-    let json = match fields {
+    let read = match fields {
         Some(fields) => {
             let request = ProjectionRequest::new().with_include(fields);
             let mut options = ProjectOptions::default()
@@ -64,17 +69,26 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
                 .with_failures();
             options.select = select.map(str::to_owned);
             let projected = session.project(&id, &options).await;
-            projected.map(|projected| projected.json)
+            projected.map(|projected| {
+                let notices = projected.notices(select);
+                (projected.json, notices)
+            })
         }
         // `@` is all of it.
         None => {
-            let selected = session.read(&id, select.unwrap_or("@")).await;
-            selected.map(|selected| selected.json)
+            let select = select.unwrap_or("@");
+            let selected = session.read(&id, select).await;
+            selected.map(|selected| {
+                let notices = selected.notices(select);
+                (selected.json, notices)
+            })
         }
     };
-    let json = json.map_err(|failure| refusal::from_failure(&failure))?;
+    let (json, notices) = read.map_err(|failure| refusal::from_failure(&failure))?;
     let text = apart(json.len(), move || page(json, &wanted)).await;
     session.note_shown(&text);
     // Text alone: a page in which something is left out is not JSON.
-    Ok(refusal::result(&text, None, false, shared.privacy()))
+    let mut result = refusal::result(&text, shared.privacy());
+    with_notices(&mut result, &shared.heard(notices), is_model);
+    Ok(result.to_string().into())
 }

@@ -40,5 +40,5 @@ pub(super) async fn answer(shared: &Shared, arguments: &Arguments) -> Result<Byt
         answer["next_offset"] = json!(next);
     }
     let text = answer.to_string();
-    Ok(refusal::result(&text, None, false, shared.privacy()))
+    Ok(refusal::result(&text, shared.privacy()).to_string().into())
 }

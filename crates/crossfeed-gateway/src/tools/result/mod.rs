@@ -37,7 +37,7 @@ use crate::{
     withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
-use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
+use crossfeed_core::{InFlight, Notices, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
@@ -46,6 +46,7 @@ use crossfeed_wire::{CallId, View};
 use program::Outline;
 use serde_json::Value;
 use std::sync::Arc;
+pub(super) use whole::with_notices;
 use whole::{clean, whole};
 
 /// What a client asks for in the `_meta` of its call.
@@ -77,9 +78,16 @@ pub(super) struct ResultNotes {
     /// What is to be said besides.
     pub(super) note: Option<String>,
     /// What the model should hear of its call.
-    pub(super) notices: Arc<[String]>,
+    pub(super) notices: Notices,
     /// A member of `_meta` that the gateway said before.
     pub(super) keeps: Option<&'static str>,
+}
+
+impl ResultNotes {
+    /// What a program is told besides the call id.
+    fn texts(&self) -> impl Iterator<Item = String> {
+        self.note.iter().cloned().chain(self.notices.to_lines())
+    }
 }
 
 /// A call whose result will be recorded and shown.
@@ -108,7 +116,7 @@ pub(super) struct Replay {
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
     /// What is said of the call beside its result.
-    pub(super) notices: Arc<[String]>,
+    pub(super) notices: Notices,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
 }
@@ -308,7 +316,7 @@ impl Replay {
             offered: Arc::clone(&self.offered),
             said: ResultNotes {
                 call_id: Some(self.call_id.to_string()),
-                notices: Arc::clone(&self.notices),
+                notices: self.notices.clone(),
                 ..ResultNotes::default()
             },
         }
@@ -492,10 +500,12 @@ async fn shown(shared: &Shared, replay: &Replay, mut show: Show, is_large: bool)
     let wants_parts = replay.projection.is_some();
     if let Some(request) = replay.projection.clone() {
         match projected(shared, call_id, &show, request).await {
-            Ok(parts) if may_be_cut && is_long(parts.as_bytes()) => {}
-            Ok(parts) => {
-                let is_withheld = is_withheld(shared, call_id, &show).await;
-                return parts_result(&parts, &show, is_withheld);
+            Ok((parts, notices)) => {
+                show.said.notices.extend(notices);
+                if !(may_be_cut && is_long(parts.as_bytes())) {
+                    let is_withheld = is_withheld(shared, call_id, &show).await;
+                    return parts_result(&parts, &show, is_withheld);
+                }
             }
             Err(refused) => return Some(refused),
         }
@@ -564,7 +574,7 @@ impl AsRef<[u8]> for UncountedBytes {
 
 /// Whether a result says that its call failed. Some write 1 or "true": whatever is not `false` may be meant so, and
 /// nothing refers to it.
-fn has_failed(root: Cursor<'_>) -> bool {
+pub(super) fn has_failed(root: Cursor<'_>) -> bool {
     let said = root.get("isError");
     said.is_some_and(|own| own.as_bool() != Some(false))
 }
@@ -650,19 +660,24 @@ fn asked_in_meta(offered: &Offered, params: &Bytes, document: &Document) -> Opti
     Some(Document::new(projected.json.into_owned()))
 }
 
-/// Of a result what the model asked for by parameters of ours, as JSON, or why that cannot be.
+/// Of a result what the model asked for by parameters of ours, as JSON, with what it should hear of them; or why that
+/// cannot be.
 async fn projected(
     shared: &Shared,
     call_id: &CallId,
     show: &Show,
     request: ProjectionRequest,
-) -> Result<String, Bytes> {
+) -> Result<(String, Notices), Bytes> {
     let mut options = ProjectOptions::default().with_request(request);
     if let Some(output) = &show.offered.output {
         options = options.with_output_schema(output.schema().clone());
     }
     match shared.session().project(call_id, &options).await {
-        Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
+        Ok(projected) => {
+            let notices = shared.heard(projected.notices(None));
+            let parts = String::from_utf8_lossy(&projected.json).into_owned();
+            Ok((parts, notices))
+        }
         Err(failure) => Err(shared.refused(refusal::parts_failed(&failure, call_id))),
     }
 }

@@ -84,9 +84,8 @@ impl Outline {
 
     /// How many bytes [`shown_by`] writes at most; none where it writes all of the result anew.
     pub(super) fn bytes_written(&self, show: &Show) -> Option<usize> {
-        let said = [show.said.call_id.as_ref(), show.said.note.as_ref()];
-        let said = said.into_iter().flatten().chain(&*show.said.notices);
-        let said = said.map(|text| quoted(text).len() + 1);
+        let said = show.said.call_id.iter().cloned().chain(show.said.texts());
+        let said = said.map(|text| quoted(&text).len() + 1);
         let written = said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + KEYS_OF_META;
         (!self.is_odd(show)).then_some(written)
     }
@@ -154,7 +153,7 @@ fn with_said(result: &Bytes, outline: &Outline, said: &ResultNotes, withholds: b
     if let Some(id) = &said.call_id {
         ours.push((CALL_ID, quoted(id)));
     }
-    let notices: Vec<_> = said.note.iter().chain(&*said.notices).collect();
+    let notices: Vec<_> = said.texts().collect();
     if !notices.is_empty() {
         ours.push((NOTICES, json!(notices).to_string()));
     }

@@ -3,12 +3,13 @@
 //! The id stands in a part behind the others and in the structured content, so that every part keeps its place.
 //! Structured content that does not conform to what is listed becomes a text.
 
-use super::{Show, foreign};
+use super::{Show, foreign, has_failed};
 use crate::{
     members::{may_hold, object, with_members},
     withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
+use crossfeed_core::Notices;
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -116,7 +117,11 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     let own = root.get(STRUCTURED);
     let mut text = clean.text.clone();
     let mut put = Vec::new();
-    if let Some(own) = own.filter(|own| own.kind() == Kind::Object && !show.offered.has_page) {
+    // What a call failed with keeps its structure as it came.
+    let is_ours = |own: &Cursor<'_>| {
+        own.kind() == Kind::Object && !show.offered.has_page && !has_failed(root)
+    };
+    if let Some(own) = own.filter(is_ours) {
         let id = show.said.call_id.as_deref().map(quoted);
         let said = [(internal::TOOL_CALL_ID, id), (SHOWN_NOTICES, notices(show))];
         let said: Vec<_> = said
@@ -160,8 +165,8 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
 
 /// What the gateway says of the call, as JSON.
 fn notices(show: &Show) -> Option<String> {
-    let notices = &*show.said.notices;
-    (!notices.is_empty()).then(|| json!(notices).to_string())
+    let notices = &show.said.notices;
+    (!notices.is_empty()).then(|| json!(notices.to_lines()).to_string())
 }
 
 /// The `_meta` of a result with notices in it; none where there are none.
@@ -178,6 +183,19 @@ pub(super) fn meta_with_notices(root: Cursor<'_>, show: &Show) -> Option<Bytes> 
 pub(super) fn notices_part(show: &Show) -> Option<String> {
     let notices = notices(show)?;
     Some(text_part(&format!("{{\"{SHOWN_NOTICES}\":{notices}}}")))
+}
+
+/// A result of the gateway's own, and what is to be said of its call: behind it for a model, in `_meta` for all.
+pub(in crate::tools) fn with_notices(result: &mut Value, notices: &Notices, is_model: bool) {
+    if notices.is_empty() {
+        return;
+    }
+    let notices = notices.to_lines();
+    if let Some(parts) = result[CONTENT].as_array_mut().filter(|_| is_model) {
+        let text = json!({SHOWN_NOTICES: notices}).to_string();
+        parts.push(json!({"type": "text", "text": text}));
+    }
+    result[META][NOTICES] = json!(notices);
 }
 
 /// Whether a text part repeats the structured content, as the protocol asks servers to.
@@ -220,7 +238,10 @@ fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> O
         said.insert("_crossfeedNote".to_owned(), json!(note));
     }
     if !show.said.notices.is_empty() {
-        said.insert(SHOWN_NOTICES.to_owned(), json!(&*show.said.notices));
+        said.insert(
+            SHOWN_NOTICES.to_owned(),
+            json!(show.said.notices.to_lines()),
+        );
     }
     (!said.is_empty()).then(|| Value::Object(said).to_string())
 }

@@ -42,7 +42,7 @@ async fn a_choice_of_fields_that_is_not_offered_is_refused() {
                 assert_eq!(text.contains(how), !projection, "{text}");
                 assert_eq!(text.contains("declare the fields"), projection, "{text}");
                 assert!(!text.contains("ListOptions"), "{text}");
-                let part = r#"{"$tool": "<call id>", "$select": "<JMESPath>"}"#;
+                let part = "write a reference as the value of a parameter";
                 assert!(text.contains(part), "{text}");
             }
         }
@@ -92,4 +92,32 @@ async fn a_choice_of_fields_is_heard_beside_arguments_that_do_not_fit() {
         shown["structuredContent"],
         json!({"n": 1, "_toolCallId": "call_1"})
     );
+}
+
+/// What a model asked of the result and did not get, it hears beside the result, within the budget of its call.
+#[tokio::test]
+async fn a_choice_of_fields_that_is_ignored_is_said() {
+    let mut config = server("a");
+    config.projection = true;
+    let tools = json!([{"name": "t", "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}},
+        "outputSchema": {"type": "object", "properties": {"n": {}, "m": {}}}}]);
+    let client = World::new(vec![(config, tools)], Vec::new());
+    let client = client.client(local()).await;
+    for (arguments, expected) in [
+        (json!({"_select": 7}), "fields: `_select` "),
+        (json!({"q": 7, "_select": 7}), "fields: `_select` "),
+        (
+            json!({"_select": ["n", "name"]}),
+            "fields: no object has `name`",
+        ),
+    ] {
+        let sent = forward(&client, params("t", arguments.clone())).await;
+        let result = json!({"content": [], "structuredContent": {"n": 1, "m": 2}});
+        let shown = sent.pending.finish(result.to_string().into()).await;
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        let said = &shown["_meta"]["dev.crossfeed/notices"];
+        let first = said[0].as_str().unwrap_or_default();
+        assert!(first.starts_with(expected), "{arguments}: {shown}");
+        assert_eq!(shown["structuredContent"]["_crossfeedNotices"], *said);
+    }
 }

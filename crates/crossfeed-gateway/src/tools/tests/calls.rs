@@ -116,6 +116,23 @@ async fn sessions_do_not_reach_across() {
         ids.push(said["_toolCallId"].as_str().unwrap().to_owned());
         clients.push(client);
     }
+    // Whoever shares a session learns of no other id in it, whatever is wrong.
+    for client in clients
+        .iter()
+        .filter(|client| client.shared.privacy().is_shared)
+    {
+        for arguments in [
+            json!({"url": null, "_refs": {"url": {"_select": "a"}}}),
+            json!({"url": null, "_refs": {"url": {"_tool": "search", "_select": "a"}}}),
+            json!({"url": {"$call": "search", "$select": "a"}}),
+            json!({"url": null, "_refs": 7}),
+        ] {
+            if let Call::Answered(answer) = client.call(params("fetch", arguments)).await {
+                let text = String::from_utf8_lossy(&answer);
+                assert!(!ids.iter().any(|id| text.contains(id.as_str())), "{text}");
+            }
+        }
+    }
     for (owner, id) in ids.iter().enumerate() {
         for (other, client) in clients.iter().enumerate() {
             let arguments = json!({"url": null, "_refs": {"url": {"_tool": id}}});

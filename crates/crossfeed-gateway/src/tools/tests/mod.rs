@@ -1,5 +1,6 @@
 //! Calls and results, from what a client writes to what it sees.
 
+mod advice;
 mod apart;
 mod asked;
 mod calls;

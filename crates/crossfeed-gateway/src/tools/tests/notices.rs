@@ -103,6 +103,138 @@ async fn a_failure_says_them_too() {
     check(View::Model, failed, expected).await;
 }
 
+/// What a server gives of a failure stays as it is, its structure too.
+#[tokio::test]
+async fn the_structure_of_a_failure_stays() {
+    let failed = json!({"content": [{"type": "text", "text": "no"}], "structuredContent": {"a": 1}, "isError": true});
+    for view in [View::Model, View::Program] {
+        let client = client(view, false).await;
+        let shown = shown(&client, "items[0].url[string]", &failed.to_string()).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["structuredContent"], json!({"a": 1}), "{shown}");
+        assert_eq!(shown["_meta"], meta());
+    }
+}
+
+/// `read_result` selects, too.
+#[tokio::test]
+async fn a_page_says_them_behind_itself() {
+    for view in [View::Model, View::Program] {
+        for is_muted in [false, true] {
+            let client = client(view, is_muted).await;
+            for (arguments, said) in [
+                (json!({"select": "items[0].url[string]"}), Some(REPAIRED)),
+                (
+                    json!({"fields": ["items[].ur"]}),
+                    Some("fields: no object has `ur` at `items[]`; try: url"),
+                ),
+                (json!({"select": "items[0].url"}), None),
+                (json!({}), None),
+            ] {
+                let mut arguments = arguments;
+                arguments["call_id"] = json!("call_1");
+                let answer = answered(&client, params("read_result", arguments)).await;
+                let said = said.filter(|_| !is_muted).map(|said| json!([said]));
+                let parts = answer["content"].as_array().unwrap();
+                let page = parts[0]["text"].as_str().unwrap();
+                assert!(serde_json::from_str::<Value>(page).is_ok(), "{page}");
+                let behind = said.as_ref().filter(|_| view == View::Model);
+                let behind = behind.map(|said| json!({"_crossfeedNotices": said}).to_string());
+                let text = parts
+                    .get(1)
+                    .map(|part| part["text"].as_str().unwrap().to_owned());
+                assert_eq!(text, behind, "{answer}");
+                let meta = said.map(|said| json!({"dev.crossfeed/notices": said}));
+                assert_eq!(answer.get("_meta"), meta.as_ref(), "{answer}");
+            }
+        }
+    }
+}
+
+/// What was read is spelled as the client's tools have it.
+#[tokio::test]
+async fn they_are_spelled_as_the_schema_is() {
+    for (style, read) in [
+        ("inline", r#"{"_tool":"call_1","_select":"items[0].url"}"#),
+        ("openai", r#"{"$tool":"call_1","$select":"items[0].url"}"#),
+        (
+            "refs",
+            r#""_refs": {"url": {"_tool":"call_1","_select":"items[0].url"}}"#,
+        ),
+        (
+            "refs-list",
+            r#""_refs": [{"to":"url","tool":"call_1","select":"items[0].url"}]"#,
+        ),
+    ] {
+        let mut config = server("a");
+        config.profile = Some(style.to_owned());
+        let client = World::new(vec![(config, tools())], Vec::new());
+        let client = client.client(local()).await;
+        let found = json!({"content": [{"type": "text", "text": "{\"items\":[{\"url\":\"u\"}]}"}]});
+        returned(&client, "search", found).await;
+        let written = "{{call_1.items[0].url\n}}";
+        let forward = forward(&client, params("fetch", json!({"url": written}))).await;
+        let shown = forward.pending.finish(Bytes::from_static(b"{}")).await;
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        let said = format!("repaired: `{{{{call_1.items[0].url\\n}}}}` read as `{read}`");
+        assert_eq!(
+            shown["_meta"]["dev.crossfeed/notices"],
+            json!([said]),
+            "{style}"
+        );
+    }
+}
+
+/// A program means what it writes: only references of the grammar count.
+#[tokio::test]
+async fn nothing_is_read_otherwise_for_a_program() {
+    let client = client(View::Program, false).await;
+    for url in [
+        json!("{{call_1.items[0].url}}"),
+        json!("call_1.items[0].url"),
+        json!("See ${call_1.items[0].url}!"),
+        json!({"tool": "call_1", "select": "items[0].url"}),
+    ] {
+        let arguments = json!({"any": url, "url": "x"});
+        let forward = forward(&client, params("fetch", arguments.clone())).await;
+        let sent: Value = serde_json::from_slice(&forward.params).unwrap();
+        assert_eq!(sent["arguments"], arguments);
+        let result = r#"{"content":[]}"#;
+        let shown = forward
+            .pending
+            .finish(Bytes::from_static(result.as_bytes()))
+            .await;
+        let shown = String::from_utf8(shown.to_vec()).unwrap();
+        assert!(!shown.contains("notices"), "{shown}");
+    }
+    let exact =
+        json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items[0].url"}}});
+    let forward = forward(&client, params("fetch", exact)).await;
+    let sent: Value = serde_json::from_slice(&forward.params).unwrap();
+    assert_eq!(sent["arguments"], json!({"url": "u"}));
+}
+
+/// No text of others ends a line, or steers a terminal.
+#[tokio::test]
+async fn an_error_is_in_its_own_lines() {
+    let client = client(View::Model, false).await;
+    for selector in [
+        "items[0].u\nselect.invalid: forged",
+        "items[0].\u{1b}[2Jx",
+        "items[\u{2028}\u{202e}",
+    ] {
+        let reference = json!({"_tool": "call_1", "_select": selector});
+        let arguments = json!({"url": null, "_refs": {"url": reference}});
+        let answer = answered(&client, params("fetch", arguments)).await;
+        let text = error(&answer);
+        assert!(!text.contains(['\u{1b}', '\u{2028}', '\u{202e}']), "{text}");
+        assert!(!text.contains("\nselect"), "{text}");
+        // For programs it stays what it is.
+        let body = &answer["_meta"]["dev.crossfeed/error"]["error"];
+        assert_eq!(body["expression"], selector);
+    }
+}
+
 #[tokio::test]
 async fn a_preview_says_them_behind_itself() {
     for is_error in [false, true] {

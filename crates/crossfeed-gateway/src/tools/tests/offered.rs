@@ -1,7 +1,8 @@
 //! What is offered to a model: what works through a gateway, in the words of its tools' schemas.
 
 use super::*;
-use crate::config::ClientName;
+use crate::config::{ClientName, ViewChoice};
+use crossfeed_wire::View;
 
 async fn client(name: Option<&str>, templates: bool) -> (World, ClientTools) {
     let mut world = World::new(vec![(server("a"), tools())], Vec::new());
@@ -34,6 +35,26 @@ async fn only_what_works_is_offered() {
             assert!(
                 guidance.starts_with("To pass data from an earlier"),
                 "{guidance}"
+            );
+        }
+    }
+}
+
+/// Clients cut instructions at 2,048 characters: the gateway's own are within, and stand first.
+#[tokio::test]
+async fn the_guidance_is_within_what_clients_read() {
+    for name in ["who", "claude-code", "openai-mcp", "gemini-cli-mcp-client"] {
+        for view in View::ALL {
+            let mut config = server("a");
+            config.view = Some(ViewChoice::Always(view));
+            let mut world = World::new(vec![(config, tools())], Vec::new());
+            Arc::make_mut(&mut world.tools.config).templates = true;
+            let caller = local().with_client(ClientName::new(name, None));
+            let guidance = world.client(caller).await.guidance();
+            let chars = guidance.chars().count();
+            assert!(
+                chars <= 2048,
+                "{name} {view:?}: {chars} characters: {guidance}"
             );
         }
     }
