@@ -15,7 +15,7 @@ pub use near::{
 pub use template::{Piece, Template};
 
 use crate::{ArtifactId, CallId, IdError, Pointer};
-use near::{KeyMeaning, meaning_of};
+use near::{KeyMeaning, meaning_of, selector_of};
 use serde_json::{Map, Value};
 
 /// A key of the grammar, in both of its spellings.
@@ -50,7 +50,7 @@ const LISTED_WITH: &str = "with";
 pub fn copied_keys() -> impl Iterator<Item = &'static str> {
     let own = [DEFAULT, WITH, REFS].into_iter();
     let own = own.flat_map(|sentinel| [sentinel.dollar, sentinel.underscore]);
-    own.chain(map::NEAR_MAPS)
+    own.chain(map::NEAR_MAPS).chain([LISTED_WITH])
 }
 
 /// Whether `key` is one of the [`copied_keys`].
@@ -98,7 +98,7 @@ impl Reference {
             let written = serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}});
             Box::new(Repair {
                 written: shortened(&written.to_string()),
-                others: Vec::new(),
+                ..Repair::default()
             })
         });
         self
@@ -106,13 +106,17 @@ impl Reference {
 }
 
 /// A reference that was not written as the grammar says, and is read as what it must mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
     /// The reference as it was written, cut if it is long.
     pub written: String,
     /// Other selectors that may be meant, if the first selects nothing; `None` is the whole result.
     pub others: Vec<Option<String>>,
+    /// The selector to offer where these select nothing.
+    pub guess: Option<String>,
+    /// Whether it is data if it selects nothing: it may as well be the name of a file.
+    pub or_data: bool,
 }
 
 /// The meaning of an object of the arguments.
@@ -365,13 +369,25 @@ pub fn read_object<'a>(
 ) -> Result<Reading<'a>, Malformed> {
     let keys = Keys { object, declared };
     if !object.keys().any(|key| keys.is_sentinel(key)) {
-        return Ok(Reading::Data);
+        return Ok(unsigned_template(object, declared).map_or(Reading::Data, Reading::Template));
     }
     // In a lone `{"$literal": null}`, null is content rather than absence.
     if object.len() == 1
         && let Some((_, content)) = object.iter().find(|(key, _)| LITERAL.is(key))
     {
         return Ok(Reading::Literal(content));
+    }
+    // `{"$literal": 1, "note": "x"}`; another key may have been meant for the content.
+    if let Some((key, content)) = keys.get(LITERAL)?.filter(|(key, _)| *key == LITERAL.dollar) {
+        let mut others = object.keys().filter(|key| !keys.is_sentinel(key)).peekable();
+        if others.peek().is_some() {
+            return match others.all(|key| !declared(key) && meaning_of(key) == KeyMeaning::Nothing) {
+                true if object.keys().filter(|key| keys.is_sentinel(key)).count() == 1 => {
+                    Ok(Reading::Literal(content))
+                }
+                _ => Err(Malformed::LiteralNotAlone(key)),
+            };
+        }
     }
     let template = keys.template();
     let is_template = template.is_some() && keys.get(WITH)?.is_some();
@@ -418,6 +434,14 @@ pub fn read_object<'a>(
         return Ok(Reading::Data);
     }
     let tool = tool.ok_or(Malformed::NoTool)?;
+    // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
+    if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default) {
+        let wrong = |error| match error {
+            Malformed::NoTool => string(tool.0, tool.1).map(|_| error).unwrap_or_else(|it| it),
+            error => error,
+        };
+        return map::read_inner(inner).map(Reading::Reference).map_err(wrong);
+    }
     let is_other = |key: &str| TEMPLATE.is(key) || WITH.is(key) || REFS.is(key) && refs.is_some();
     let is_own = |key: &str| keys.is_sentinel(key) && !is_other(key);
     let meaning = |key: &str| {
@@ -437,6 +461,20 @@ pub fn read_object<'a>(
     parts
         .reference(object, is_own, meaning)
         .map(Reading::Reference)
+}
+
+/// A template whose keys have no sigils: `{"template": "See {a}", "with": {"a": {"$tool": "call_1"}}}`.
+fn unsigned_template(
+    object: &Map<String, Value>,
+    declared: &impl Fn(&str) -> bool,
+) -> Option<Template> {
+    if object.len() != 2 || declared(LISTED_TEMPLATE) || declared(LISTED_WITH) {
+        return None;
+    }
+    let text = object.get(LISTED_TEMPLATE)?.as_str()?;
+    let with = object.get(LISTED_WITH)?;
+    let at = Pointer::root().key(LISTED_WITH);
+    Template::read(text, LISTED_WITH, with, &at).ok()
 }
 
 /// A key or text as an error quotes it.
@@ -467,10 +505,19 @@ impl Parts<'_, '_> {
         meaning: impl Fn(&str) -> KeyMeaning,
     ) -> Result<Reference, Malformed> {
         let (tool_key, tool) = self.tool;
-        let mut select = self
-            .select
-            .map(|(key, value)| string(key, value).map(str::to_owned))
-            .transpose()?;
+        let mut repaired = None;
+        let mut select = match self.select {
+            Some((_, Value::String(select))) => Some(select.clone()),
+            Some((key, value)) => {
+                let select = selector_of(value, None).map(Some);
+                repaired = Some((key, value));
+                select.ok_or_else(|| Malformed::NoString {
+                    key: key.to_owned(),
+                    found: type_name(value),
+                })?
+            }
+            None => None,
+        };
         let mut reference = Reference {
             call_id: id(tool_key, tool, CallId::parse)?,
             artifact_id: self
@@ -489,23 +536,25 @@ impl Parts<'_, '_> {
             };
             match (meaning(key), value) {
                 (_, Value::Null) | (KeyMeaning::Nothing, _) => reference.ignored.push(key.clone()),
-                (KeyMeaning::Select, Value::String(text))
-                    if select.is_none() && !text.trim().is_empty() =>
-                {
-                    let written = serde_json::json!({tool_key: tool, key.as_str(): text});
-                    reference.repair = Some(Box::new(Repair {
-                        written: shortened(&written.to_string()),
-                        others: Vec::new(),
-                    }));
-                    select = Some(text.clone());
+                (KeyMeaning::Select, value) => {
+                    let meant = selector_of(value, select.as_deref()).ok_or_else(unknown)?;
+                    repaired = Some((key, value));
+                    select = Some(meant);
                 }
-                (KeyMeaning::Select | KeyMeaning::Default, _) => return Err(unknown()),
+                (KeyMeaning::Default, _) => return Err(unknown()),
                 (KeyMeaning::Unknown, _) if self.select.is_some() => {
                     reference.ignored.push(key.clone());
                 }
                 (KeyMeaning::Unknown, _) => return Err(unknown()),
             }
         }
+        reference.repair = repaired.map(|(key, value)| {
+            let written = serde_json::json!({tool_key: tool, key: value});
+            Box::new(Repair {
+                written: shortened(&written.to_string()),
+                ..Repair::default()
+            })
+        });
         reference.select = select;
         Ok(reference)
     }

@@ -9,6 +9,7 @@ mod loose;
 mod object;
 mod part;
 mod path;
+mod region;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ pub use id::is_id_byte;
 pub use keys::{Held, may_be_near_object};
 pub(super) use keys::{KeyMeaning, meaning_of};
 pub use object::near_object;
-pub(super) use object::read_near;
+pub(super) use object::{read_near, selector_of};
 
 use self::{
     id::{Head, is_distinctive},
@@ -55,6 +56,10 @@ pub struct NearReference {
     pub written: String,
     /// Whether a key names the call that begins with `$` or `_`.
     pub has_sigil: bool,
+    /// The selector to offer where the others select nothing, or where the meaning is unclear.
+    pub guess: Option<String>,
+    /// Whether it is data if it selects nothing: it may as well be the name of a file.
+    pub or_data: bool,
 }
 
 impl NearReference {
@@ -71,6 +76,8 @@ impl NearReference {
             repair: Some(Box::new(Repair {
                 written: self.written,
                 others: selects.collect(),
+                guess: self.guess,
+                or_data: self.or_data,
             })),
         })
     }
@@ -109,7 +116,25 @@ impl NearReference {
             default: None,
             written: shortened(written),
             has_sigil: false,
+            guess: None,
+            or_data: false,
         }
+    }
+
+    /// With what it would be read as only to be offered.
+    fn unclear(mut self) -> Self {
+        self.make_unclear();
+        self
+    }
+
+    fn make_unclear(&mut self) {
+        let first = self.selects.drain(..).next().flatten();
+        self.guess = self.guess.take().or(first);
+    }
+
+    fn guessing(mut self, guess: Option<String>) -> Self {
+        self.guess = guess;
+        self
     }
 }
 
@@ -210,7 +235,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             .iter_mut()
             .filter(|(place, _)| place.len() < trimmed.len())
         {
-            near.selects.clear();
+            near.make_unclear();
         }
     }
     (!found.parts.is_empty() || found.has_more).then_some(found)

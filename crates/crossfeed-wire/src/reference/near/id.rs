@@ -53,6 +53,22 @@ pub(super) const ROOTS: [&str; 47] = [
     "toolcallid",
 ];
 
+/// Words for what gives a result: `ref(call_1, 'items')`.
+pub(super) const GETTERS: [&str; 12] = [
+    "get",
+    "getresult",
+    "gettoolresult",
+    "read",
+    "use",
+    "select",
+    "from",
+    "fetch",
+    "lookup",
+    "load",
+    "outputof",
+    "resultof",
+];
+
 /// Whether a text is hardly anything but the id of a call: `call_1`, `toolu_01AbC`, not `search` or `1`.
 pub(super) fn is_distinctive(id: &str) -> bool {
     let has = |is: fn(&u8) -> bool| id.as_bytes().iter().any(is);
@@ -103,7 +119,9 @@ impl<'t> Head<'t> {
                 "[\"", "['", "(\"", "('", "(", "[", ".", "://", ":", "=", "/",
             ];
             let separator = separator.into_iter().find(|sign| behind.starts_with(sign));
-            let is_root = separator.is_some() && is_one_of(word, &ROOTS);
+            let is_getter =
+                |sign: &str| sign.starts_with('(') && is_one_of(word, &GETTERS);
+            let is_root = separator.is_some_and(|sign| is_one_of(word, &ROOTS) || is_getter(sign));
             let (true, Some(separator)) = (is_root, separator) else {
                 return Some(Self {
                     id: word,
