@@ -9,8 +9,8 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Held, NearReference, NearText, is_id_byte, is_near_text, may_be_near_object, near_object,
-    near_text, opens_near_text,
+    Held, NearReference, NearText, is_id_byte, is_near_text, is_wrapper, may_be_near_object,
+    near_object, near_text, opens_near_text,
 };
 pub use template::{Piece, Template};
 
@@ -379,9 +379,13 @@ pub fn read_object<'a>(
     }
     // `{"$literal": 1, "note": "x"}`; another key may have been meant for the content.
     if let Some((key, content)) = keys.get(LITERAL)?.filter(|(key, _)| *key == LITERAL.dollar) {
-        let mut others = object.keys().filter(|key| !keys.is_sentinel(key)).peekable();
+        let mut others = object
+            .keys()
+            .filter(|key| !keys.is_sentinel(key))
+            .peekable();
         if others.peek().is_some() {
-            return match others.all(|key| !declared(key) && meaning_of(key) == KeyMeaning::Nothing) {
+            return match others.all(|key| !declared(key) && meaning_of(key) == KeyMeaning::Nothing)
+            {
                 true if object.keys().filter(|key| keys.is_sentinel(key)).count() == 1 => {
                     Ok(Reading::Literal(content))
                 }
@@ -437,10 +441,14 @@ pub fn read_object<'a>(
     // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
     if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default) {
         let wrong = |error| match error {
-            Malformed::NoTool => string(tool.0, tool.1).map(|_| error).unwrap_or_else(|it| it),
+            Malformed::NoTool => string(tool.0, tool.1)
+                .map(|_| error)
+                .unwrap_or_else(|it| it),
             error => error,
         };
-        return map::read_inner(inner).map(Reading::Reference).map_err(wrong);
+        return map::read_inner(inner)
+            .map(Reading::Reference)
+            .map_err(wrong);
     }
     let is_other = |key: &str| TEMPLATE.is(key) || WITH.is(key) || REFS.is(key) && refs.is_some();
     let is_own = |key: &str| keys.is_sentinel(key) && !is_other(key);
@@ -461,6 +469,11 @@ pub fn read_object<'a>(
     parts
         .reference(object, is_own, meaning)
         .map(Reading::Reference)
+}
+
+/// Whether a key may be one of a template whose keys have no sigils.
+pub fn is_unsigned(key: &str) -> bool {
+    key == LISTED_WITH
 }
 
 /// A template whose keys have no sigils: `{"template": "See {a}", "with": {"a": {"$tool": "call_1"}}}`.

@@ -17,6 +17,6 @@ pub use lookup::LookupError;
 pub use offer::Alternatives;
 pub(crate) use offer::{KnownId, comparison_budget};
 pub use reference::MalformedReference;
-pub(crate) use reference::{ReferenceStyle, misses};
+pub(crate) use reference::{MAX_MEANT_BYTES, MeantPiece, ReferenceStyle, misses};
 pub use select::SelectError;
 pub(crate) use select::{cut, quotable};

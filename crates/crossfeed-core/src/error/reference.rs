@@ -20,24 +20,62 @@ pub(crate) struct ReferenceStyle {
     /// The name of the references map, and whether it is a list.
     map: Option<(Arc<str>, bool)>,
     is_underscored: bool,
+    /// Whether it offers no texts with values in them.
+    lacks_templates: bool,
+}
+
+/// The most bytes of a text that are shown as they are meant.
+pub(crate) const MAX_MEANT_BYTES: usize = 1000;
+
+/// A piece of what was probably meant: of a text with values in it, or a value alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MeantPiece {
+    Text(String),
+    Value {
+        id: String,
+        select: Option<String>,
+    },
+    /// More of a text than is shown.
+    Rest,
 }
 
 impl ReferenceStyle {
     pub(crate) fn of(listed: &ListedTool) -> Self {
         let is_list = listed.style() == Some(Style::RefsList);
-        let map = listed.references();
-        Self {
-            map: map.map(|name| (name.into(), is_list)),
+        let mut style = Self {
+            map: listed.references().map(|name| (name.into(), is_list)),
             is_underscored: listed.spelling() == Some(Spelling::Underscore),
+            lacks_templates: true,
+        };
+        style.lacks_templates = !style.is_template_in(listed.shown_schema());
+        style
+    }
+
+    /// Whether the schema that the model was shown has templates.
+    fn is_template_in(&self, shown: &Value) -> bool {
+        let has = |schema: &Value, key: &str| schema["properties"].get(key).is_some();
+        let key = self.key("template");
+        if let Some((map, is_list)) = &self.map {
+            let map = &shown["properties"][&**map];
+            return has(&map["items"], "template") && *is_list
+                || has(&map["additionalProperties"], &key);
         }
+        let definitions = ["$defs", "definitions"].into_iter();
+        let mut definitions = definitions
+            .filter_map(|keyword| shown.get(keyword)?.as_object())
+            .flat_map(Map::values);
+        definitions.any(|schema| {
+            let branches = schema["anyOf"].as_array();
+            branches.is_some_and(|branches| branches.iter().any(|branch| has(branch, &key)))
+        })
     }
 
     /// The spelling of the schema or, without one, of what was written.
     fn or_of(&self, object: &Map<String, Value>) -> Self {
         let is_written = self.map.is_none() && object.keys().any(|key| key.starts_with('_'));
         Self {
-            map: self.map.clone(),
             is_underscored: self.is_underscored || is_written,
+            ..self.clone()
         }
     }
 
@@ -48,10 +86,80 @@ impl ReferenceStyle {
 
     /// A reference as JSON.
     fn reference(&self, id: &str, select: Option<&str>) -> String {
+        self.reference_value(id, select).to_string()
+    }
+
+    fn reference_value(&self, id: &str, select: Option<&str>) -> Value {
         let mut object = Map::new();
         object.insert(self.key("tool"), id.into());
         object.extend(select.map(|select| (self.key("select"), select.into())));
-        Value::Object(object).to_string()
+        Value::Object(object)
+    }
+
+    /// What was meant at this place of the arguments: a reference, or a text with values in it. Without templates it is
+    /// the text with the values in double braces, which are read.
+    fn meant_at(&self, at: &Pointer, meant: &[MeantPiece]) -> Option<String> {
+        if let [MeantPiece::Value { id, select }] = meant {
+            return Some(self.reference_at(at, id, select.as_deref()));
+        }
+        if meant.is_empty() || meant.contains(&MeantPiece::Rest) {
+            return None;
+        }
+        let is_inside = at.tokens().next().is_some();
+        if self.lacks_templates || !is_inside {
+            let text: String = meant.iter().map(in_braces).collect();
+            return Some(Value::from(text).to_string());
+        }
+        let mut text = String::new();
+        let mut values: Vec<(&str, Option<&str>)> = Vec::new();
+        for piece in meant {
+            match piece {
+                MeantPiece::Rest => {}
+                MeantPiece::Text(piece) => {
+                    text.push_str(&piece.replace('{', "{{").replace('}', "}}"));
+                }
+                MeantPiece::Value { id, select } => {
+                    let value = (id.as_str(), select.as_deref());
+                    let known = values.iter().position(|known| *known == value);
+                    let number = known.unwrap_or_else(|| {
+                        values.push(value);
+                        values.len() - 1
+                    });
+                    text.push_str(&format!("{{{}}}", name(number)));
+                }
+            }
+        }
+        let values = values.into_iter().enumerate();
+        let mut tokens = at.tokens();
+        Some(match (&self.map, tokens.next(), tokens.next()) {
+            (Some((map, true)), Some(parameter), rest) if *parameter != **map => {
+                let to = rest.map_or(parameter, |_| at.as_str().to_owned());
+                let with = values.map(|(number, (id, select))| {
+                    let mut entry = Map::new();
+                    entry.insert("name".to_owned(), name(number).into());
+                    entry.insert("tool".to_owned(), id.into());
+                    entry.extend(select.map(|select| ("select".to_owned(), select.into())));
+                    Value::Object(entry)
+                });
+                let with: Vec<_> = with.collect();
+                let entry = serde_json::json!({"to": to, "template": text, "with": with});
+                format!("\"{map}\": [{entry}]")
+            }
+            (map, parameter, rest) => {
+                let with = values
+                    .map(|(number, (id, select))| (name(number), self.reference_value(id, select)));
+                let mut template = Map::new();
+                template.insert(self.key("template"), text.into());
+                template.insert(self.key("with"), Value::Object(with.collect()));
+                let template = Value::Object(template);
+                match (map, parameter, rest) {
+                    (Some((map, false)), Some(parameter), None) if *parameter != **map => {
+                        format!("\"{map}\": {{{}: {template}}}", Value::from(parameter))
+                    }
+                    _ => template.to_string(),
+                }
+            }
+        })
     }
 
     /// A reference in place of the value at this place of the arguments.
@@ -71,6 +179,34 @@ impl ReferenceStyle {
                 format!("\"{map}\": [{}]", Value::Object(entry))
             }
             _ => reference,
+        }
+    }
+}
+
+/// The name of a value in a text.
+fn name(number: usize) -> String {
+    match u8::try_from(number) {
+        Ok(number @ 0..26) => char::from(b'a' + number).to_string(),
+        _ => format!("value{number}"),
+    }
+}
+
+/// A piece of a text as models write it, which is read.
+fn in_braces(piece: &MeantPiece) -> String {
+    match piece {
+        MeantPiece::Text(text) => text.clone(),
+        MeantPiece::Rest => "…".to_owned(),
+        MeantPiece::Value { id, select: None } => format!("{{{{{id}}}}}"),
+        MeantPiece::Value {
+            id,
+            select: Some(select),
+        } => {
+            let joint = match select.chars().next() {
+                Some('[') if !select.contains('(') => "",
+                _ if select.contains('(') || select.starts_with('{') => " | ",
+                _ => ".",
+            };
+            format!("{{{{{id}{joint}{select}}}}}")
         }
     }
 }
@@ -109,15 +245,50 @@ impl MalformedReference {
     /// The error for what was read as a reference and gives no value that fits: `why`, and selectors that do.
     pub(crate) fn misread(
         (written, at): (&str, &Pointer),
-        (call_id, select): (&CallId, Option<&str>),
-        (why, fitting): (String, &[String]),
+        meant: &[MeantPiece],
+        why: String,
         spelling: &ReferenceStyle,
     ) -> Self {
         let written = written.to_owned();
-        let select = fitting.first().map(String::as_str).or(select);
-        let corrected = spelling.reference_at(at, call_id.as_str(), select);
-        let malformed = Malformed::NotAReference { written };
-        Self::with(malformed, Some(corrected), Some(why), spelling)
+        Self::meaning(
+            Malformed::NotAReference { written },
+            at,
+            meant,
+            spelling,
+            Some(why),
+        )
+    }
+
+    /// The error for what is meant as a reference in a way that is not read, and may be meant so.
+    pub(crate) fn unclear(
+        malformed: Malformed,
+        at: &Pointer,
+        meant: &[MeantPiece],
+        spelling: &ReferenceStyle,
+    ) -> Self {
+        Self::meaning(malformed, at, meant, spelling, None)
+    }
+
+    fn meaning(
+        malformed: Malformed,
+        at: &Pointer,
+        meant: &[MeantPiece],
+        spelling: &ReferenceStyle,
+        why: Option<String>,
+    ) -> Self {
+        let mut error = Self::with(malformed, spelling.meant_at(at, meant), why, spelling);
+        if error.corrected.is_none() && meant.len() > 1 {
+            let value = meant
+                .iter()
+                .find(|piece| matches!(piece, MeantPiece::Value { .. }));
+            let value = value.map(in_braces).unwrap_or_default();
+            let literal = spelling.key("literal");
+            error.advice = format!(
+                "in the text write {value}; to pass it as it is, wrap it: {{\"{literal}\": …}}"
+            )
+            .into();
+        }
+        error
     }
 
     fn with(
@@ -294,7 +465,9 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
             let select = ["$select", "_select", "select"];
             let select = select.iter().find_map(|key| object.get(*key)?.as_str());
-            let meant = unknown.next().and_then(|(_, value)| path_of(value));
+            // `limit: 1` is no index.
+            let meant = unknown.next();
+            let meant = meant.and_then(|(_, value)| path_of(value).filter(|_| value.is_string()));
             let is_only = unknown.next().is_none() && select.is_none();
             let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
             Some(spelling.reference(tool()?, Some(select.as_deref().unwrap_or("<JMESPath>"))))

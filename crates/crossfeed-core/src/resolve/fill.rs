@@ -135,7 +135,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     // All are resolved before any is put in place, while places are still as they were written.
     let numbers = plan.references.iter().map(|planned| {
         let value = resolver.value(planned, &arguments);
-        value.map_err(|error| failures.push(failure(planned, error)))
+        value.map_err(|error| {
+            if !is_data(planned, &error) {
+                failures.push(failure(planned, error));
+            }
+        })
     });
     let numbers: Vec<Option<usize>> = numbers.map(Result::ok).collect();
     let view = |number: &Option<usize>| match &resolver.values[(*number)?].origin {
@@ -175,14 +179,21 @@ pub(crate) fn malformed<'v>(
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let error = MalformedReference::new(
-            malformed.malformed.clone(),
-            written.as_deref(),
-            &plan.spelling,
-        );
+        let fault = malformed.malformed.clone();
+        let error = match malformed.meant.as_slice() {
+            [] => MalformedReference::new(fault, written.as_deref(), &plan.spelling),
+            meant => MalformedReference::unclear(fault, &malformed.at, meant, &plan.spelling),
+        };
         Failure::new(malformed.at.clone(), error)
     });
     failures.collect()
+}
+
+/// Whether what selects nothing is no reference: it may as well be the name of a file.
+fn is_data(planned: &PlannedReference, error: &Error) -> bool {
+    let repair = planned.reference.repair.as_ref();
+    repair.is_some_and(|repair| repair.or_data)
+        && matches!(error, Error::Select(_) | Error::Lookup(_))
 }
 
 /// The context in which values are resolved.

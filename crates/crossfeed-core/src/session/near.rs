@@ -2,7 +2,7 @@
 
 use super::{Session, job::ResolveJob};
 use crate::{
-    error::{KnownId, LookupError, MalformedReference, misses},
+    error::{KnownId, LookupError, MalformedReference, MeantPiece, misses},
     failure::{Error, Failure},
     flight::CallHandle,
     lineage::LineageEntry,
@@ -11,7 +11,10 @@ use crate::{
 use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
 use futures_util::future::join_all;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// The most ids that the store is asked for one by one; of more, those count that it lists.
 const MAX_ASKED: usize = 64;
@@ -31,14 +34,22 @@ impl Session {
             plan.settle(&HashMap::new());
             return Ok(());
         }
-        let asked = written.iter().take(MAX_ASKED);
-        let asked: Vec<CallId> = asked.filter_map(|id| CallId::parse(id).ok()).collect();
+        // A list has no results in it, so that none is loaded only to see whether it is there.
+        let listed = self.known_calls().await;
+        let listed_ids: HashSet<&str> = listed.iter().flatten().map(KnownId::id).collect();
+        let parsed = |id: &String| CallId::parse(id).ok();
+        let is_listed = |id: &&String| listed_ids.contains(id.as_str());
+        let mut known: HashMap<String, CallId> = written
+            .iter()
+            .filter(is_listed)
+            .filter_map(|id| Some((id.clone(), parsed(id)?)))
+            .collect();
+        let asked = written.iter().filter(|id| !is_listed(id));
+        let asked: Vec<CallId> = asked.take(MAX_ASKED).filter_map(parsed).collect();
         let found = join_all(asked.iter().map(|id| self.is_of_session(id))).await;
         let found = asked.into_iter().zip(found).filter(|(_, found)| *found);
-        let mut known: HashMap<String, CallId> =
-            found.map(|(id, _)| (id.as_str().to_owned(), id)).collect();
+        known.extend(found.map(|(id, _)| (id.as_str().to_owned(), id)));
         if known.len() < written.len() {
-            let listed = self.known_calls().await;
             let listed = listed.map_err(|error| LookupError::Store(Arc::new(error)))?;
             let mut by_folded: HashMap<String, Option<&str>> = HashMap::new();
             for listed in &listed {
@@ -103,24 +114,30 @@ impl ResolveJob {
     pub(super) fn explain_misreadings(&self, failures: &mut [Failure]) {
         for failure in failures {
             let mut references = self.plan.references.iter();
-            let planned = references.find(|planned| {
+            let number = references.position(|planned| {
                 planned.at == failure.at
                     && Some(&planned.reference.call_id) == failure.call_id.as_ref()
                     && planned.reference.select == failure.expression
             });
-            let repair = planned.and_then(|planned| planned.reference.repair.as_ref());
-            let (Some(repair), Some(call_id), Error::Select(error)) =
-                (repair, &failure.call_id, &mut failure.error)
+            let planned =
+                number.and_then(|number| Some((number, self.plan.references.get(number)?)));
+            let repair = planned.and_then(|(number, planned)| {
+                Some((number, planned, planned.reference.repair.as_ref()?))
+            });
+            let (Some((number, planned, repair)), Error::Select(error)) =
+                (repair, &mut failure.error)
             else {
                 continue;
             };
             let Some((why, fitting)) = misses(error) else {
                 continue;
             };
+            let select = fitting.into_iter().next().or_else(|| repair.guess.clone());
+            let select = select.or_else(|| planned.reference.select.clone());
             failure.error = MalformedReference::misread(
                 (&repair.written, &failure.at),
-                (call_id, failure.expression.as_deref()),
-                (why, &fitting),
+                &self.plan.meant(number, select),
+                why,
                 &self.plan.spelling,
             )
             .into();
@@ -136,10 +153,15 @@ impl ResolveJob {
                 continue;
             };
             let source = &link.source;
+            let select = error.fitting.first().or(source.select.as_ref());
+            let meant = MeantPiece::Value {
+                id: source.call_id.as_str().to_owned(),
+                select: select.cloned(),
+            };
             failure.error = MalformedReference::misread(
                 (&repair.written, &link.at),
-                (&source.call_id, source.select.as_deref()),
-                (error.to_string(), &error.fitting),
+                &[meant],
+                error.to_string(),
                 &self.plan.spelling,
             )
             .into();

@@ -3,7 +3,7 @@
 use super::{
     Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL, Malformed,
     Parts, REFS, Reading, Reference, TOOL, Template, is_sentinel,
-    near::{NearReference, meaning_of, read_near},
+    near::{NearReference, meaning_of, near_list, read_near},
     read_object, read_string, string, type_name,
 };
 use crate::Pointer;
@@ -239,7 +239,11 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
         // A list of one.
         Value::Array(list) => match list.as_slice() {
             [only @ (Value::Object(_) | Value::String(_))] => read_map_entry(only).map(unwrapped),
-            _ => Err(wrong()),
+            // `["call_1", "items", 0]`
+            steps => near_list(steps)
+                .and_then(NearReference::into_reference)
+                .map(Filling::Reference)
+                .ok_or_else(wrong),
         },
         _ => Err(wrong()),
     }

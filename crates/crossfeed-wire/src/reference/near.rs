@@ -18,8 +18,8 @@ mod whole;
 pub use id::is_id_byte;
 pub use keys::{Held, may_be_near_object};
 pub(super) use keys::{KeyMeaning, meaning_of};
-pub use object::near_object;
-pub(super) use object::{read_near, selector_of};
+pub use object::{is_wrapper, near_object};
+pub(super) use object::{near_list, read_near, selector_of};
 
 use self::{
     id::{Head, is_distinctive},

@@ -101,12 +101,21 @@ fn the_whole_never_passes_instead_of_a_part() {
 #[test]
 fn what_can_only_be_the_selector_is_read_as_it() {
     for (value, select) in [
-        (json!({"$tool": "c", "$select": ["items", 0, "url"]}), "items[0].url"),
+        (
+            json!({"$tool": "c", "$select": ["items", 0, "url"]}),
+            "items[0].url",
+        ),
         (json!({"$tool": "c", "$path": ["a b", "*"]}), "\"a b\"[*]"),
-        (json!({"$tool": "c", "$select": ["items[0].url"]}), "items[0].url"),
+        (
+            json!({"$tool": "c", "$select": ["items[0].url"]}),
+            "items[0].url",
+        ),
         (json!({"$tool": "c", "$select": 5}), "[5]"),
         (json!({"$tool": "c", "index": -1}), "[-1]"),
-        (json!({"$tool": "c", "$select": "items", "index": 0}), "items | [0]"),
+        (
+            json!({"$tool": "c", "$select": "items", "index": 0}),
+            "items | [0]",
+        ),
         (json!({"$tool": {"$tool": "c", "$select": "x"}}), "x"),
         (json!({"$tool": {"id": "c", "select": "x"}}), "x"),
         (json!({"_tool": {"call_id": "c", "path": "x"}}), "x"),
@@ -117,7 +126,10 @@ fn what_can_only_be_the_selector_is_read_as_it() {
 
 #[test]
 fn a_remark_beside_a_literal_is_ignored() {
-    check(json!({"$literal": {"$tool": "c"}, "note": "x"}), r#"literal {"$tool":"c"}"#);
+    check(
+        json!({"$literal": {"$tool": "c"}, "note": "x"}),
+        r#"literal {"$tool":"c"}"#,
+    );
     check(json!({"$literal": 1, "x": 2}), "malformed");
     check(json!({"_literal": 1, "x": 2}), "data");
 }

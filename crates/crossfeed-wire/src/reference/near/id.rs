@@ -119,8 +119,7 @@ impl<'t> Head<'t> {
                 "[\"", "['", "(\"", "('", "(", "[", ".", "://", ":", "=", "/",
             ];
             let separator = separator.into_iter().find(|sign| behind.starts_with(sign));
-            let is_getter =
-                |sign: &str| sign.starts_with('(') && is_one_of(word, &GETTERS);
+            let is_getter = |sign: &str| sign.starts_with('(') && is_one_of(word, &GETTERS);
             let is_root = separator.is_some_and(|sign| is_one_of(word, &ROOTS) || is_getter(sign));
             let (true, Some(separator)) = (is_root, separator) else {
                 return Some(Self {

@@ -4,8 +4,8 @@ use super::{
     NearReference,
     id::{is_compound, is_distinctive, word_of},
     keys::{
-        KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, is_one_of, meaning_of,
-        plain_key,
+        KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, is_one_of,
+        meaning_of, plain_key,
     },
     path::steps,
     shortened,
@@ -149,13 +149,52 @@ pub(crate) fn read_near(
 /// Whether an object says that it is a reference: `{"type": "reference", "id": "call_1"}`.
 fn is_typed(object: &Map<String, Value>) -> bool {
     let kind = object.get("type").and_then(Value::as_str);
-    kind.is_some_and(|kind| is_one_of(kind, &["ref", "reference", "toolref", "toolreference", "resultreference", "callreference"]))
+    kind.is_some_and(|kind| {
+        is_one_of(
+            kind,
+            &[
+                "ref",
+                "reference",
+                "toolref",
+                "toolreference",
+                "resultreference",
+                "callreference",
+            ],
+        )
+    })
+}
+
+/// What a list of steps may mean whose first is the id of a call: `["call_1", "items", 0]`.
+pub(crate) fn near_list(list: &[Value]) -> Option<NearReference> {
+    let (id, path) = list.split_first()?;
+    let id = id
+        .as_str()
+        .filter(|id| word_of(id) == Some(id) && is_distinctive(id))?;
+    let select = Some(path).filter(|path| !path.is_empty());
+    let select = match select {
+        Some(path) => Some(steps(path)?),
+        None => None,
+    };
+    let written = Value::Array(list.to_vec()).to_string();
+    Some(NearReference::new(id, vec![select], &written))
+}
+
+/// Whether a reference that is all that stands under this key stands in place of the object: `{"$ref": {…}}`.
+pub fn is_wrapper(key: &str) -> bool {
+    key.starts_with(['$', '@']) && is_call_key_as_it_is(key)
 }
 
 /// Whether a key beside the id of a call names the tool.
 fn is_name_of_tool(key: &str) -> bool {
     const KEYS: [&str; 8] = [
-        "name", "tool", "toolname", "function", "functionname", "call", "server", "method",
+        "name",
+        "tool",
+        "toolname",
+        "function",
+        "functionname",
+        "call",
+        "server",
+        "method",
     ];
     is_one_of(key, &KEYS)
 }

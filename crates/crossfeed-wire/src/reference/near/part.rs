@@ -7,8 +7,15 @@ use super::{
     path::{Path, is_ending, readings},
     region::{expression, names_a_call, template},
     scan::{closing, is_one_expression},
+    shortened,
 };
 use std::ops::Range;
+
+/// The most signs before an escaped delimiter that are looked at.
+const MAX_ESCAPES: usize = 16;
+
+/// The most encoded signs on each side of a path.
+const MAX_AROUND: usize = 4;
 
 /// A part of a text that may be meant as a reference.
 pub(super) struct Part {
@@ -48,13 +55,19 @@ impl Part {
             return Self::with_dollar(text, at);
         };
         let direct = Self::direct(text, at, (open, close));
-        if direct.as_ref().is_some_and(|part| !part.near.selects.is_empty()) {
+        if direct
+            .as_ref()
+            .is_some_and(|part| !part.near.selects.is_empty())
+        {
             return direct;
         }
         let within = || {
             let (length, inner) = template(rest)?;
             // `${"$tool": "call_1"}`
-            if ["tool\"", "tool'", "tool:"].iter().any(|key| inner.contains(key)) {
+            if ["tool\"", "tool'", "tool:"]
+                .iter()
+                .any(|key| inner.contains(key))
+            {
                 return None;
             }
             let near = expression(inner, &rest[..length])?;
@@ -135,14 +148,19 @@ impl Part {
     /// `<call_1>items[0].url</call_1>`, `<ref id="call_1">items[0].url</ref>`
     fn element(text: &str, at: usize) -> Option<Self> {
         let inner = text.get(at..)?.strip_prefix('<')?;
-        let find = |text: &str, sign: u8| text.bytes().take(MAX_PATH_BYTES).position(|it| it == sign);
+        let find =
+            |text: &str, sign: u8| text.bytes().take(MAX_PATH_BYTES).position(|it| it == sign);
         let name = word_of(inner)?;
         let (attributes, content) = inner[name.len()..].split_at(find(&inner[name.len()..], b'>')?);
         let (path, end) = content[1..].split_at(find(&content[1..], b'<')?);
-        let end = end.strip_prefix("</")?.strip_prefix(name)?.strip_prefix('>')?;
+        let end = end
+            .strip_prefix("</")?
+            .strip_prefix(name)?
+            .strip_prefix('>')?;
         let mut words = attributes.split(['"', '\'', '=', ' ']);
         let id = std::iter::once(name).find(|name| attributes.is_empty() && is_distinctive(name));
-        let id = id.or_else(|| words.find(|word| word_of(word) == Some(word) && is_distinctive(word)))?;
+        let id =
+            id.or_else(|| words.find(|word| word_of(word) == Some(word) && is_distinctive(word)))?;
         let place = at..text.len() - end.len();
         let select = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
         Some(Self {
@@ -230,13 +248,22 @@ impl Part {
         };
         let before = text[..start].chars().next_back();
         // `%7B%7Bcall_1.items%7D%7D`: the value would have to be encoded, too.
-        let encoded = id.get(2..).filter(|rest| {
-            let sign = id.as_bytes();
-            let is_sign = matches!(sign[0], b'2'..=b'7') && sign[1].is_ascii_hexdigit();
-            before == Some('%') && is_sign && is_distinctive(rest)
-        });
-        if encoded.is_some() {
+        let bytes = text.as_bytes();
+        let encoded = start
+            .checked_sub(1)
+            .filter(|sign| is_encoded(&bytes[*sign..]));
+        if let Some(mut begin) = encoded.filter(|_| id.get(2..).is_some_and(is_distinctive)) {
             let mut part = Self::open(text, start + 2, start + 2)?;
+            let mut end = part.place.end;
+            for _ in 0..MAX_AROUND {
+                let before = begin.checked_sub(3);
+                begin = before
+                    .filter(|it| is_encoded(&bytes[*it..]))
+                    .unwrap_or(begin);
+                end += if is_encoded(&bytes[end..]) { 3 } else { 0 };
+            }
+            part.place = begin..end;
+            part.near.written = shortened(&text[part.place.clone()]);
             part.near.make_unclear();
             return Some(part);
         }
@@ -333,7 +360,13 @@ impl Part {
 
 /// Whether a delimiter is escaped by a backslash before it: `\{{call_1.items}}`.
 fn is_escaped(before: &str) -> bool {
-    let before = before.trim_end_matches(['{', '$', '<', '#']);
-    let signs = before.bytes().rev().take_while(|byte| *byte == b'\\');
-    signs.count() % 2 == 1
+    let is_sign = |byte: &u8| matches!(byte, b'{' | b'$' | b'<' | b'#');
+    let mut behind = before.bytes().rev().take(MAX_ESCAPES).peekable();
+    while behind.next_if(is_sign).is_some() {}
+    behind.take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// Whether a sign of an address stands here, encoded: `%7B`.
+fn is_encoded(text: &[u8]) -> bool {
+    matches!(text, [b'%', b'2'..=b'7', last, ..] if last.is_ascii_hexdigit())
 }

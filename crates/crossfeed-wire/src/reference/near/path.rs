@@ -157,7 +157,9 @@ impl<'t> Step<'t> {
                     Self::Slice(slice)
                 }
                 // `[items]`, `[:items]`
-                key if word_of(key.trim_start_matches(':')) == Some(key.trim_start_matches(':')) => {
+                key if word_of(key.trim_start_matches(':'))
+                    == Some(key.trim_start_matches(':')) =>
+                {
                     Self::Key(key.trim_start_matches(':'))
                 }
                 filter if filter.starts_with('?') => Self::Filter(&text[..length + 2]),
@@ -250,7 +252,11 @@ pub(crate) fn steps(list: &[Value]) -> Option<String> {
         }
         _ => None,
     };
-    let path = list.iter().take(MAX_STEPS + 1).map(step).collect::<Option<String>>();
+    let path = list
+        .iter()
+        .take(MAX_STEPS + 1)
+        .map(step)
+        .collect::<Option<String>>();
     let path = path.filter(|path| list.len() <= MAX_STEPS && !path.is_empty())?;
     Some(path.strip_prefix('.').map_or(path.clone(), str::to_owned))
 }

@@ -103,7 +103,14 @@ pub(super) fn expression(inner: &str, written: &str) -> Option<NearReference> {
 
 /// Whether another call has a path in an expression behind a path.
 pub(super) fn names_a_call(behind: &str) -> bool {
-    let nothing = Named { id: 0..0, start: 0, end: 0, is_argument: false, is_quoted: false, is_alone: true };
+    let nothing = Named {
+        id: 0..0,
+        start: 0,
+        end: 0,
+        is_argument: false,
+        is_quoted: false,
+        is_alone: true,
+    };
     let (_, path) = Path::read(behind);
     let behind = &behind[path..];
     Named::all(behind).any(|named| named.counts(behind, &nothing))

@@ -131,7 +131,10 @@ fn expressions_around_ids_are_read() {
         ("{{json call_1.items}}", "items"),
         ("{{ .Steps.call_1.items }}", "items"),
         ("{{ $('call_1').json.x }}", "json.x|x"),
-        ("{{ ti.xcom_pull(task_ids='call_1')['items'][0] }}", "items[0]"),
+        (
+            "{{ ti.xcom_pull(task_ids='call_1')['items'][0] }}",
+            "items[0]",
+        ),
         ("{{\"call_1\".items}}", "items"),
         ("<%= call_1['items'] %>", "items"),
         ("length(call_1.items)", "length(items)"),
@@ -157,7 +160,11 @@ fn expressions_around_ids_are_read() {
     let unclear = |text: &str| {
         let near = near_text(text, 9).unwrap();
         let (_, near) = &near.parts[0];
-        assert_eq!((near.id.as_str(), near.selects.as_slice()), ("call_1", &[][..]), "{text}");
+        assert_eq!(
+            (near.id.as_str(), near.selects.as_slice()),
+            ("call_1", &[][..]),
+            "{text}"
+        );
         near.guess.clone()
     };
     assert_eq!(
@@ -324,8 +331,14 @@ fn objects_near_references_are_read() {
     );
     check_object(json!({"$call": "call_1", "$output": "x"}), Some("call_1 x"));
     check_object(json!({"tool": "call_1", "select": {}}), Some("call_1 "));
-    check_object(json!({"type": "reference", "id": "call_1"}), Some("call_1 @"));
-    check_object(json!({"tool_output": "call_1", "path": "x"}), Some("call_1 x"));
+    check_object(
+        json!({"type": "reference", "id": "call_1"}),
+        Some("call_1 @"),
+    );
+    check_object(
+        json!({"tool_output": "call_1", "path": "x"}),
+        Some("call_1 x"),
+    );
     check_object(
         json!({"$tools": "call_1", "$select": "x"}),
         Some("call_1 x"),

@@ -36,9 +36,14 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
         return Some(near);
     }
     // `${"$tool": "call_1"}`
-    let object = text.strip_prefix('$').filter(|object| object.starts_with(['{', '(']));
+    let object = text
+        .strip_prefix('$')
+        .filter(|object| object.starts_with(['{', '(']));
     if let Some(near) = object.and_then(serialised) {
-        return Some(NearReference { written: shortened(text), ..near });
+        return Some(NearReference {
+            written: shortened(text),
+            ..near
+        });
     }
     if let Some(near) = sole(text).or_else(|| link(text)) {
         return Some(near);
@@ -220,7 +225,10 @@ pub(super) fn called(text: &str, written: &str) -> Option<NearReference> {
     let name = word_of(text.trim_start_matches(['$', '@']))?;
     let name_end = text.find(name)? + name.len();
     let is_getter = is_one_of(name, &GETTERS) || is_one_of(name, &ROOTS);
-    let inner = text[name_end..].strip_prefix('(')?.strip_suffix(')').filter(|_| is_getter)?;
+    let inner = text[name_end..]
+        .strip_prefix('(')?
+        .strip_suffix(')')
+        .filter(|_| is_getter)?;
     let is_quote = |sign: char| matches!(sign, '"' | '\'' | '`' | ' ');
     let (id, select) = match inner.split_once(',') {
         Some((id, select)) => (id, Some(select.trim().trim_matches(is_quote))),
@@ -249,7 +257,10 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
         .or_else(|| rest.strip_prefix("=>"))
         .or_else(|| rest.strip_prefix('!'));
     let piped = arrow.map(|path| format!("| {}", path.trim_start()));
-    let rest = piped.as_deref().unwrap_or(rest).trim_end_matches(['.', ';']);
+    let rest = piped
+        .as_deref()
+        .unwrap_or(rest)
+        .trim_end_matches(['.', ';']);
     let is_path = rest.starts_with(['.', '[', '#', ':', '/', '|'])
         || rest.starts_with("->")
         || rest.starts_with("?.");
