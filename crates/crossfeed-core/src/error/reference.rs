@@ -383,8 +383,8 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
             .as_str()
             .filter(|_| expected.starts_with("a reference"))?;
         let near = NearReference::from_entry(text)?;
-        let select = near.selects.first()?.as_deref();
-        return Some(spelling.reference(&near.id, select));
+        let select = near.selects.first().cloned().flatten().or(near.guess);
+        return Some(spelling.reference(&near.id, select.as_deref()));
     }
     // A reference that was written as a string is corrected to the object in it.
     let parsed = written.as_str().map(serde_json::from_str::<Value>);

@@ -288,7 +288,7 @@ impl Plan {
             if id.bytes().all(reference::is_id_byte) || reference.artifact_id.is_some() {
                 return None;
             }
-            let mut near = NearReference::from_entry(id)?;
+            let mut near = NearReference::from_entry(id)?.certain();
             match (&reference.select, near.selects.as_slice()) {
                 (None, [_, ..]) => {}
                 (select, [None]) => near.selects = vec![select.clone()],
@@ -810,8 +810,11 @@ impl<'v> Walk<'v, '_> {
         if !(is_other || is_wrapper || is_projected) {
             return Ok(None);
         }
-        if let (Kind::String, true) = (child.kind(), is_other) {
-            return Ok(self.wrapped_text(child));
+        if child.kind() == Kind::String {
+            return match is_other {
+                true => Ok(self.wrapped_text(child)),
+                false => self.projected_text(child),
+            };
         }
         // The depth, which looks at all of the value, comes last.
         if child.kind() != Kind::Object && !is_map
@@ -845,6 +848,25 @@ impl<'v> Walk<'v, '_> {
             }
         };
         Ok(found)
+    }
+
+    /// A serialised reference to a list in a list.
+    fn projected_text(
+        &mut self,
+        text: impl ArgumentValue<'v>,
+    ) -> Result<Option<Wrapped>, LimitError> {
+        let Some(text) = text.text().filter(|text| may_be_object(text)) else {
+            return Ok(None);
+        };
+        self.room.take_text(&text)?;
+        Ok(match reference::read_string(&text, &|_| false) {
+            Ok(Some(reference::Filling::Reference(reference)))
+                if reference.select.as_deref().is_some_and(projects) =>
+            {
+                Some(Wrapped::Exact(reference.unwrapped()))
+            }
+            _ => None,
+        })
     }
 
     /// A text that is a reference as a whole.

@@ -67,6 +67,7 @@ impl Session {
                     let only = of_tool.next().filter(|_| of_tool.next().is_none());
                     only.map(KnownId::id)
                 });
+                let meant = meant.or_else(|| alike(&written, &listed));
                 if let Some(Ok(id)) = meant.map(CallId::parse) {
                     known.entry(written).or_insert(id);
                 }
@@ -167,6 +168,28 @@ impl ResolveJob {
             .into();
         }
     }
+}
+
+/// The only call whose id a text must mean that is cut or has a word before it: `toolu_01A9fKq2`, `tool_call_1`.
+fn alike<'l>(written: &str, listed: &'l [KnownId]) -> Option<&'l str> {
+    /// Letters that no two ids have in common by chance.
+    const ENOUGH: usize = 12;
+    const LONG: usize = 16;
+    let plain = folded(written);
+    let is_alike = |known: &&KnownId| {
+        let id = known.id();
+        let before = written.strip_suffix(id);
+        if before.is_some_and(|before| before.ends_with(['_', '-'])) && id.len() > 3 {
+            return true;
+        }
+        let known = folded(id);
+        let common = known.chars().zip(plain.chars());
+        let common = common.take_while(|(a, b)| a == b).count();
+        id.len() >= LONG && (common >= ENOUGH || common == plain.len() && common + 3 >= ENOUGH)
+    };
+    let mut alike = listed.iter().filter(is_alike);
+    let only = alike.next().filter(|_| alike.next().is_none());
+    only.map(KnownId::id)
 }
 
 /// An id without what models change in it: case, and the kind of separator.

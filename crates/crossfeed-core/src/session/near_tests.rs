@@ -511,6 +511,12 @@ async fn other_forms_are_resolved() {
     ] {
         gives(object, json!("u")).await;
     }
+    for text in [
+        "{{tool_call_1.items[0].url}}",
+        "{{ index .call_1.items 0 \"url\" }}",
+    ] {
+        gives(json!(text), json!("u")).await;
+    }
     gives(json!("length(call_1.items)"), json!(2)).await;
     gives(json!("{{length(call_1.items)}}"), json!(2)).await;
     gives(json!("$toolu_01AbC"), json!({"a-b": "x"})).await;
@@ -563,7 +569,7 @@ async fn what_is_unclear_is_refused_with_what_it_may_mean() {
     let right = r#"try: {"$tool":"call_1","$select":"items"}"#;
     for text in [
         "%7B%7Bcall_1.items%7D%7D",
-        "{{ index .call_1.items 0 }}",
+        "{{ index .call_1.items x }}",
         "{{ format \"%s\" call_1.items }}",
     ] {
         refused(json!(text), None, &[right, r#"{"$literal": …}"#]).await;

@@ -232,6 +232,7 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
             // Any other word may be a value.
             None => NearReference::from_entry(text)
                 .filter(NearReference::is_distinctive)
+                .map(NearReference::certain)
                 .and_then(NearReference::into_reference)
                 .map(Filling::Reference)
                 .ok_or_else(wrong),

@@ -38,6 +38,22 @@ const MAX_PATH_BYTES: usize = 1000;
 /// The most bytes of an id, as a call id has.
 const MAX_ID_BYTES: usize = 256;
 
+/// Words that only introduce a path which is the rest of a text.
+const WORDS: [&str; 12] = [
+    "await",
+    "return",
+    "yield",
+    "echo",
+    "print",
+    "value",
+    "result",
+    "ref",
+    "reference",
+    "var",
+    "expr",
+    "expression",
+];
+
 /// The most bytes of a text that is a reference as a whole.
 const MAX_WHOLE_BYTES: usize = 4000;
 
@@ -119,6 +135,12 @@ impl NearReference {
             guess: None,
             or_data: false,
         }
+    }
+
+    /// What stands where there can be no data.
+    pub fn certain(mut self) -> Self {
+        self.or_data = false;
+        self
     }
 
     /// With what it would be read as only to be offered.
@@ -216,7 +238,11 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             && before.starts_with(|sign: char| sign.is_ascii_punctuation());
         let is_close =
             behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
-        if is_open && is_close {
+        // `={{ $json.call_1.x }}`, `return call_1.x;`
+        let word = before.trim_end_matches([':', '=']).trim_end();
+        let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
+            && matches!(behind, "" | ";");
+        if is_open && is_close || is_introduced {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);

@@ -84,7 +84,7 @@ fn the_whole_never_passes_instead_of_a_part() {
         );
     }
     for value in [
-        json!({"$tool": "c", "select": ["x.y", 0]}),
+        json!({"$tool": "c", "select": ["x[0]", 0]}),
         json!({"$tool": "c", "select": {"a": "x"}}),
         json!({"$tool": "c", "limit": 1}),
         json!({"$tool": "c", "path": "x", "field": "y"}),

@@ -3,7 +3,7 @@
 use super::{MAX_ID_BYTES, keys::is_one_of};
 
 /// Words before the id of a call in templates of other systems, without separators: `{{steps.call_1.output}}`.
-pub(super) const ROOTS: [&str; 47] = [
+pub(super) const ROOTS: [&str; 63] = [
     "steps",
     "step",
     "results",
@@ -51,6 +51,22 @@ pub(super) const ROOTS: [&str; 47] = [
     "id",
     "callid",
     "toolcallid",
+    "crossfeed",
+    "mcp",
+    "resource",
+    "resources",
+    "cache",
+    "store",
+    "artifact",
+    "artifacts",
+    "value",
+    "values",
+    "source",
+    "from",
+    "observation",
+    "observations",
+    "events",
+    "messages",
 ];
 
 /// Words for what gives a result: `ref(call_1, 'items')`.

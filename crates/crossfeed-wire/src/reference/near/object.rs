@@ -141,6 +141,8 @@ pub(crate) fn read_near(
     if is_unclear {
         near.make_unclear();
     }
+    // `{"$ref": "call_1.json"}`
+    near.or_data &= !is_certain && object.len() == 1 && plain_key(call_key) == "ref";
     near.written = shortened(&written_of(object));
     near.has_sigil = has_sigil;
     Some(near)

@@ -11,6 +11,9 @@ use super::{
 };
 use std::ops::Range;
 
+/// Signs of other systems behind an opening delimiter: `{{- call_1.items -}}`.
+const SIGNS: [char; 8] = [' ', '%', '=', '!', ':', '&', '~', '-'];
+
 /// The most signs before an escaped delimiter that are looked at.
 const MAX_ESCAPES: usize = 16;
 
@@ -89,7 +92,11 @@ impl Part {
     fn direct(text: &str, at: usize, (open, close): (&str, &str)) -> Option<Self> {
         let rest = text.get(at..)?;
         let inner = &rest[open.len()..];
-        let head = inner.trim_start_matches([' ', '%', '=']);
+        // `{{#call_1.items}}` begins a block.
+        if open == "{{" && inner.starts_with(['#', '/', '^']) {
+            return None;
+        }
+        let head = inner.trim_start_matches(SIGNS);
         let has_sign = head.starts_with(['$', '@', '#']);
         let head = head.strip_prefix(['$', '@', '#']).unwrap_or(head);
         let start = rest.len() - head.len();
@@ -102,7 +109,7 @@ impl Part {
         }
         let behind = &head[named.end..];
         let length = closing(behind, open, close)?;
-        let path = behind[..length].trim_end_matches('%').trim();
+        let path = behind[..length].trim_end_matches(['%', '-', '~']).trim();
         if names_a_call(path) {
             return None;
         }
@@ -118,7 +125,7 @@ impl Part {
             return None;
         }
         // Code compares: `a <b_1.x && c > d`.
-        let is_tight = inner.len() == head.len() || inner.starts_with(['%', '$', '@', '#', '=']);
+        let is_tight = inner.len() == head.len() || !inner.starts_with(' ');
         if !(is_clear || is_tight && is_one_expression(path)) {
             return None;
         }
@@ -135,8 +142,9 @@ impl Part {
             is_open = true;
         }
         // `#{call_1.url}`
-        let is_signed = rest.starts_with('{') && text[..at].ends_with(['#', '@', '%']);
-        let place = at - usize::from(is_signed)..end;
+        let signs = ["$!", "#", "@", "%"].into_iter();
+        let mut signs = signs.filter(|sign| rest.starts_with('{') && text[..at].ends_with(sign));
+        let place = at - signs.next().map_or(0, str::len)..end;
         let near = NearReference::new(named.id, selects, &text[place.clone()]);
         Some(Self {
             near: if is_open { near.unclear() } else { near },
@@ -148,10 +156,15 @@ impl Part {
     /// `<call_1>items[0].url</call_1>`, `<ref id="call_1">items[0].url</ref>`
     fn element(text: &str, at: usize) -> Option<Self> {
         let inner = text.get(at..)?.strip_prefix('<')?;
-        let find =
-            |text: &str, sign: u8| text.bytes().take(MAX_PATH_BYTES).position(|it| it == sign);
+        // Up to the next sign of an element, so that many of them are looked at once.
+        let find = |text: &str, sign: u8| {
+            let mut bytes = text.bytes().take(MAX_PATH_BYTES);
+            let at = bytes.position(|byte| matches!(byte, b'<' | b'>'))?;
+            (text.as_bytes()[at] == sign).then_some(at)
+        };
         let name = word_of(inner)?;
-        let (attributes, content) = inner[name.len()..].split_at(find(&inner[name.len()..], b'>')?);
+        let rest = &inner[name.len()..];
+        let (attributes, content) = rest.split_at(find(rest, b'>')?);
         let (path, end) = content[1..].split_at(find(&content[1..], b'<')?);
         let end = end
             .strip_prefix("</")?
@@ -279,7 +292,10 @@ impl Part {
             _ => {}
         }
         let mut part = Self::open(text, start, start)?;
-        const AROUND: [(&str, &str); 14] = [
+        const AROUND: [(&str, &str); 17] = [
+            ("@(", ")"),
+            ("[% ", " %]"),
+            ("!", "!"),
             ("%(", ")s"),
             ("\\(", ")"),
             ("((", "))"),
@@ -305,7 +321,9 @@ impl Part {
         }
         // A sign before it only.
         let before = &text[..part.place.start];
-        if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^'])
+        if let Some(rest) = before.strip_suffix("$!") {
+            part.place.start = rest.len();
+        } else if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^', ':'])
             && !rest.ends_with(|sign: char| sign.is_alphanumeric() || sign.is_ascii_punctuation())
         {
             part.place.start -= 1;

@@ -227,7 +227,7 @@ pub(super) fn is_ending(select: &str) -> bool {
 }
 
 /// A key as JMESPath spells it.
-fn quoted(key: &str) -> Cow<'_, str> {
+pub(super) fn quoted(key: &str) -> Cow<'_, str> {
     let mut bytes = key.bytes();
     let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let is_plain = bytes.next().is_some_and(is_first)
@@ -247,7 +247,7 @@ pub(crate) fn steps(list: &[Value]) -> Option<String> {
     let step = |step: &'_ Value| match step {
         Value::Number(index) => Some(format!("[{}]", index.as_i64()?)),
         Value::String(each) if each == "*" || each == "[*]" => Some("[*]".to_owned()),
-        Value::String(key) if !key.contains(['[', ']', '(', '|', '.']) => {
+        Value::String(key) if !key.contains(['[', ']', '(', '|']) => {
             Some(format!(".{}", quoted(key)))
         }
         _ => None,

@@ -3,14 +3,15 @@
 use super::{
     MAX_ID_BYTES, MAX_PATH_BYTES, NearReference,
     id::{is_distinctive, is_id_byte, word_of},
-    path::{Path, readings},
+    path::{Path, quoted, readings},
     whole::called,
 };
 use std::ops::Range;
 
 /// The end of a template that opens at the beginning of a text, and what is within it. Line breaks may be.
 pub(super) fn template(text: &str) -> Option<(usize, &str)> {
-    const DELIMITERS: [(&str, &str); 8] = [
+    const DELIMITERS: [(&str, &str); 9] = [
+        ("<?", "?>"),
         ("{{{", "}}}"),
         ("{{", "}}"),
         ("{%", "%}"),
@@ -67,6 +68,12 @@ pub(super) fn expression(inner: &str, written: &str) -> Option<NearReference> {
     let guess = readings(&rest[..Path::read(rest).1]);
     let guess = guess.and_then(|guess| guess.into_iter().next()?);
     let near = |selects| NearReference::new(id, selects, written);
+    // `{{ index .call_1.items 0 "url" }}`
+    if matches!(word, "index" | "lookup")
+        && let Some(select) = indexed(rest)
+    {
+        return Some(near(vec![Some(select)]).guessing(guess));
+    }
     let is_block = inner.starts_with(['#', '/', '^', '>', '!', '&'])
         || KEYWORDS.contains(&word)
         || inner.contains(';');
@@ -99,6 +106,23 @@ pub(super) fn expression(inner: &str, written: &str) -> Option<NearReference> {
     }
     select.push_str(inner.get(end..)?);
     Some(near(vec![Some(select)]).guessing(guess))
+}
+
+/// A path and further steps behind it, divided by blanks.
+fn indexed(rest: &str) -> Option<String> {
+    let (path, more) = rest.split_at(rest.find(' ')?);
+    let mut select = readings(path)?.into_iter().next()??;
+    for step in more.split_whitespace() {
+        let key = step.trim_matches(['"', '\'']);
+        match key.parse::<i64>() {
+            Ok(index) => select.push_str(&format!("[{index}]")),
+            Err(_) if word_of(key) == Some(key) && key.len() < step.len() => {
+                select.push_str(&format!(".{}", quoted(key)));
+            }
+            Err(_) => return None,
+        }
+    }
+    Some(select)
 }
 
 /// Whether another call has a path in an expression behind a path.

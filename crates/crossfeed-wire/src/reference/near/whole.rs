@@ -163,14 +163,23 @@ fn spoken(text: &str, written: &str) -> Option<NearReference> {
         let path = path.strip_prefix("the ").unwrap_or(path);
         near(id.trim_matches('`'), path)
     });
-    joints.next().or_else(|| {
+    // `items[0].url (call_1)`
+    let bracketed = || {
+        let (path, id) = text.strip_suffix(')')?.rsplit_once(" (")?;
+        near(id, path)
+    };
+    joints.next().or_else(bracketed).or_else(|| {
         let id = word_of(text)?;
         let behind = &text[id.len()..];
         let path = behind.strip_prefix([':', ',', ';']).unwrap_or(behind);
-        let path = path
-            .strip_prefix("?select=")
-            .or_else(|| path.strip_prefix("?path="))
-            .unwrap_or(path);
+        let joints = [
+            "?select=", "?path=", "'s ", "’s ", " at ", " path ", " select ",
+        ];
+        let inner = path
+            .strip_prefix(" (")
+            .and_then(|path| path.strip_suffix(')'));
+        let mut behind_joint = joints.iter().filter_map(|joint| path.strip_prefix(joint));
+        let path = inner.or_else(|| behind_joint.next()).unwrap_or(path);
         near(id, path).filter(|_| path.len() < behind.len() || path.starts_with(' '))
     })
 }
@@ -251,11 +260,25 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
     let is_call = |head: &Head<'_>| is_distinctive(head.id) || is_compound(head.id);
     let head = Head::read(text).filter(is_call)?;
     let rest = behind_root(text[head.end..].trim_start());
+    // `call_1("items[0].url")`
+    let argument = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'));
+    let argument = argument.map(|select| select.trim_matches(['"', '\'', ' ']));
+    if let Some(select) = argument.filter(|select| is_path(select) && is_distinctive(head.id)) {
+        return Some(NearReference::new(
+            head.id,
+            vec![Some(select.to_owned())],
+            written,
+        ));
+    }
+    // `call_1().items`
+    let rest = rest.strip_prefix("()").unwrap_or(rest);
     // `call_1 -> items`
     let arrow = rest
         .strip_prefix("-> ")
         .or_else(|| rest.strip_prefix("=>"))
-        .or_else(|| rest.strip_prefix('!'));
+        .or_else(|| rest.strip_prefix(['!', '→', '»', '>']));
     let piped = arrow.map(|path| format!("| {}", path.trim_start()));
     let rest = piped
         .as_deref()
