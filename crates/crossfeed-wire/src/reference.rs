@@ -379,17 +379,16 @@ pub fn read_object<'a>(
     }
     // `{"$literal": 1, "note": "x"}`; another key may have been meant for the content.
     if let Some((key, content)) = keys.get(LITERAL)?.filter(|(key, _)| *key == LITERAL.dollar) {
-        let mut others = object
-            .keys()
-            .filter(|key| !keys.is_sentinel(key))
-            .peekable();
-        if others.peek().is_some() {
-            return match others.all(|key| !declared(key) && meaning_of(key) == KeyMeaning::Nothing)
-            {
-                true if object.keys().filter(|key| keys.is_sentinel(key)).count() == 1 => {
-                    Ok(Reading::Literal(content))
-                }
-                _ => Err(Malformed::LiteralNotAlone(key)),
+        let filled = object.iter().filter(|(_, value)| !value.is_null());
+        let (own, others): (Vec<&String>, Vec<_>) = filled
+            .map(|(key, _)| key)
+            .partition(|key| keys.is_sentinel(key));
+        let is_remark = |key: &&String| !declared(key) && meaning_of(key) == KeyMeaning::Nothing;
+        if !others.is_empty() {
+            return if own.len() == 1 && others.iter().all(is_remark) {
+                Ok(Reading::Literal(content))
+            } else {
+                Err(Malformed::LiteralNotAlone(key))
             };
         }
     }

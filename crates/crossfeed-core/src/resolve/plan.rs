@@ -312,9 +312,10 @@ impl Plan {
     pub(crate) fn meant(&self, number: usize, select: Option<String>) -> Vec<MeantPiece> {
         let value = |at: usize| {
             let reference = &self.references.get(at)?.reference;
-            let select = match at == number {
-                true => select.clone(),
-                false => reference.select.clone(),
+            let select = if at == number {
+                select.clone()
+            } else {
+                reference.select.clone()
             };
             let id = reference.call_id.as_str().to_owned();
             Some(MeantPiece::Value { id, select })
@@ -811,9 +812,10 @@ impl<'v> Walk<'v, '_> {
             return Ok(None);
         }
         if child.kind() == Kind::String {
-            return match is_other {
-                true => Ok(self.wrapped_text(child)),
-                false => self.projected_text(child),
+            return if is_other {
+                Ok(self.wrapped_text(child))
+            } else {
+                self.projected_text(child)
             };
         }
         // The depth, which looks at all of the value, comes last.
@@ -944,9 +946,12 @@ impl<'v> Walk<'v, '_> {
             .collect();
         let members: HashMap<_, _> = with.into_iter().flat_map(ArgumentValue::members).collect();
         for (within, reference) in template.references {
-            let entry = within.tokens().nth(1).and_then(|token| match is_list {
-                true => items.get(token.parse::<usize>().ok()?).copied(),
-                false => members.get(token.as_str()).copied(),
+            let entry = within.tokens().nth(1).and_then(|token| {
+                if is_list {
+                    items.get(token.parse::<usize>().ok()?).copied()
+                } else {
+                    members.get(token.as_str()).copied()
+                }
             });
             let ordinal = entry.and_then(ArgumentValue::ordinal);
             numbers.push(self.plan.add(at.join(&within), ordinal, reference));
