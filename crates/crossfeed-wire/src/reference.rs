@@ -161,7 +161,7 @@ pub enum Malformed {
     /// `{"$select": "x"}`.
     #[error("a reference needs a string `{tool}`", tool = TOOL.dollar)]
     NoTool,
-    /// `{"$tool": 7}`, `{"$tool": "c", "$select": 5}`.
+    /// `{"$tool": 7}`, `{"$tool": "c", "$select": {}}`.
     #[error("`{key}` must be a string, not {found}")]
     NoString {
         /// The key at fault, as it was written.

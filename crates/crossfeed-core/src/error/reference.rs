@@ -444,11 +444,9 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
         }
         Malformed::NoString { key, .. } => {
             let value = object.get(key)?;
-            let meant = Value::String(if key.ends_with("select") {
-                path_of(value)?
-            } else {
-                meant(value)?
-            });
+            // What a selector may be besides is read as it.
+            let meant = meant(value).filter(|_| !key.ends_with("select"))?;
+            let meant = Value::String(meant);
             let correct = |name, value| if name == key { &meant } else { value };
             text(
                 object
@@ -465,9 +463,9 @@ fn corrected(malformed: &Malformed, written: &Value, spelling: &ReferenceStyle) 
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
             let select = ["$select", "_select", "select"];
             let select = select.iter().find_map(|key| object.get(*key)?.as_str());
-            // `limit: 1` is no index.
-            let meant = unknown.next();
-            let meant = meant.and_then(|(_, value)| path_of(value).filter(|_| value.is_string()));
+            // `limit: 1` is no selector.
+            let meant = unknown.next().and_then(|(_, value)| value.as_str());
+            let meant = meant.map(str::to_owned);
             let is_only = unknown.next().is_none() && select.is_none();
             let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
             Some(spelling.reference(tool()?, Some(select.as_deref().unwrap_or("<JMESPath>"))))
@@ -551,16 +549,6 @@ fn text<'o>(members: impl Iterator<Item = (&'o String, &'o Value)>) -> Option<St
 fn meant(value: &Value) -> Option<String> {
     match (value, value.as_array().map(Vec::as_slice)) {
         (Value::Number(number), _) => Some(number.to_string()),
-        (_, Some([Value::String(text)])) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-/// A selector that was written as an index, or as a list of one key.
-fn path_of(value: &Value) -> Option<String> {
-    match (value, value.as_array().map(Vec::as_slice)) {
-        (Value::String(text), _) => Some(text.clone()),
-        (Value::Number(number), _) => number.as_i64().map(|index| format!("[{index}]")),
         (_, Some([Value::String(text)])) => Some(text.clone()),
         _ => None,
     }

@@ -203,7 +203,7 @@ async fn malformed_references_are_shown_as_they_should_be() {
         ),
         (
             json!({"x": "{\"$tool\": \"c\", \"$select\": 5}"}),
-            r#"try: {"$tool":"c","$select":"[5]"}"#,
+            r#"try: {"$tool":"c","$select":"total"}; to pass it as it is, wrap it: {"$literal": …}"#,
         ),
     ] {
         check(written, None, advice).await;
