@@ -9,12 +9,13 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Held, Members, NearReference, NearText, glance, is_id_byte, may_hold_id, near_object, near_text,
+    Held, Members, NearReference, NearText, glance, is_id_byte, is_near_text, is_wrapper,
+    may_hold_id, near_object, near_text,
 };
 pub use template::{Piece, Template};
 
 use crate::{ArtifactId, CallId, IdError, Pointer};
-use near::{KeyMeaning, meaning_of};
+use near::{KeyMeaning, meaning_of, selector_of};
 use serde_json::{Map, Value};
 
 /// A key of the grammar, in both of its spellings.
@@ -49,7 +50,7 @@ const LISTED_WITH: &str = "with";
 pub fn copied_keys() -> impl Iterator<Item = &'static str> {
     let own = [DEFAULT, WITH, REFS].into_iter();
     let own = own.flat_map(|sentinel| [sentinel.dollar, sentinel.underscore]);
-    own.chain(map::NEAR_MAPS)
+    own.chain(map::NEAR_MAPS).chain([LISTED_WITH])
 }
 
 /// Whether `key` is one of the [`copied_keys`].
@@ -97,7 +98,7 @@ impl Reference {
             let written = serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}});
             Box::new(Repair {
                 written: shortened(&written.to_string()),
-                others: Vec::new(),
+                ..Repair::default()
             })
         });
         self
@@ -105,13 +106,17 @@ impl Reference {
 }
 
 /// A reference that was not written as the grammar says, and is read as what it must mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
     /// The reference as it was written, cut if it is long.
     pub written: String,
     /// Other selectors that may be meant, if the first selects nothing; `None` is the whole result.
     pub others: Vec<Option<String>>,
+    /// The selector to offer where these select nothing.
+    pub guess: Option<String>,
+    /// Whether it is data if it selects nothing: it may as well be the name of a file.
+    pub or_data: bool,
 }
 
 /// The meaning of an object of the arguments.
@@ -156,7 +161,7 @@ pub enum Malformed {
     /// `{"$select": "x"}`.
     #[error("a reference needs the id of a call")]
     NoTool,
-    /// `{"$tool": 7}`, `{"$tool": "c", "$select": 5}`.
+    /// `{"$tool": 7}`, `{"$tool": "c", "$select": {}}`.
     #[error("`{key}` must be a string, not {found}")]
     NoString {
         /// The key at fault, as it was written.
@@ -364,13 +369,28 @@ pub fn read_object<'a>(
 ) -> Result<Reading<'a>, Malformed> {
     let keys = Keys { object, declared };
     if !object.keys().any(|key| keys.is_sentinel(key)) {
-        return Ok(Reading::Data);
+        return Ok(unsigned_template(object, declared).map_or(Reading::Data, Reading::Template));
     }
     // In a lone `{"$literal": null}`, null is content rather than absence.
     if object.len() == 1
         && let Some((_, content)) = object.iter().find(|(key, _)| LITERAL.is(key))
     {
         return Ok(Reading::Literal(content));
+    }
+    // `{"$literal": 1, "note": "x"}`; another key may have been meant for the content.
+    if let Some((key, content)) = keys.get(LITERAL)?.filter(|(key, _)| *key == LITERAL.dollar) {
+        let filled = object.iter().filter(|(_, value)| !value.is_null());
+        let (own, others): (Vec<&String>, Vec<_>) = filled
+            .map(|(key, _)| key)
+            .partition(|key| keys.is_sentinel(key));
+        let is_remark = |key: &&String| !declared(key) && meaning_of(key) == KeyMeaning::Nothing;
+        if !others.is_empty() {
+            return if own.len() == 1 && others.iter().all(is_remark) {
+                Ok(Reading::Literal(content))
+            } else {
+                Err(Malformed::LiteralNotAlone(key))
+            };
+        }
     }
     let template = keys.template();
     let is_template = template.is_some() && keys.get(WITH)?.is_some();
@@ -417,6 +437,18 @@ pub fn read_object<'a>(
         return Ok(Reading::Data);
     }
     let tool = tool.ok_or(Malformed::NoTool)?;
+    // `{"$tool": {"$tool": "call_1", "$select": "x"}}`
+    if let (Value::Object(inner), None, None, None) = (tool.1, artifact, select, default) {
+        let wrong = |error| match error {
+            Malformed::NoTool => string(tool.0, tool.1)
+                .map(|_| error)
+                .unwrap_or_else(|it| it),
+            error => error,
+        };
+        return map::read_inner(inner)
+            .map(Reading::Reference)
+            .map_err(wrong);
+    }
     let is_other = |key: &str| TEMPLATE.is(key) || WITH.is(key) || REFS.is(key) && refs.is_some();
     let is_own = |key: &str| keys.is_sentinel(key) && !is_other(key);
     let meaning = |key: &str| {
@@ -436,6 +468,25 @@ pub fn read_object<'a>(
     parts
         .reference(object, is_own, meaning)
         .map(Reading::Reference)
+}
+
+/// Whether a key may be one of a template whose keys have no sigils.
+pub fn is_unsigned(key: &str) -> bool {
+    key == LISTED_WITH
+}
+
+/// A template whose keys have no sigils: `{"template": "See {a}", "with": {"a": {"$tool": "call_1"}}}`.
+fn unsigned_template(
+    object: &Map<String, Value>,
+    declared: &impl Fn(&str) -> bool,
+) -> Option<Template> {
+    if object.len() != 2 || declared(LISTED_TEMPLATE) || declared(LISTED_WITH) {
+        return None;
+    }
+    let text = object.get(LISTED_TEMPLATE)?.as_str()?;
+    let with = object.get(LISTED_WITH)?;
+    let at = Pointer::root().key(LISTED_WITH);
+    Template::read(text, LISTED_WITH, with, &at).ok()
 }
 
 /// A key or text as an error quotes it.
@@ -466,10 +517,19 @@ impl Parts<'_, '_> {
         meaning: impl Fn(&str) -> KeyMeaning,
     ) -> Result<Reference, Malformed> {
         let (tool_key, tool) = self.tool;
-        let mut select = self
-            .select
-            .map(|(key, value)| string(key, value).map(str::to_owned))
-            .transpose()?;
+        let mut repaired = None;
+        let mut select = match self.select {
+            Some((_, Value::String(select))) => Some(select.clone()),
+            Some((key, value)) => {
+                let select = selector_of(value, None).map(Some);
+                repaired = Some((key, value));
+                select.ok_or_else(|| Malformed::NoString {
+                    key: key.to_owned(),
+                    found: type_name(value),
+                })?
+            }
+            None => None,
+        };
         let mut reference = Reference {
             call_id: id(tool_key, tool, CallId::parse)?,
             artifact_id: self
@@ -488,23 +548,25 @@ impl Parts<'_, '_> {
             };
             match (meaning(key), value) {
                 (_, Value::Null) | (KeyMeaning::Nothing, _) => reference.ignored.push(key.clone()),
-                (KeyMeaning::Select, Value::String(text))
-                    if select.is_none() && !text.trim().is_empty() =>
-                {
-                    let written = serde_json::json!({tool_key: tool, key.as_str(): text});
-                    reference.repair = Some(Box::new(Repair {
-                        written: shortened(&written.to_string()),
-                        others: Vec::new(),
-                    }));
-                    select = Some(text.clone());
+                (KeyMeaning::Select, value) => {
+                    let meant = selector_of(value, select.as_deref()).ok_or_else(unknown)?;
+                    repaired = Some((key, value));
+                    select = Some(meant);
                 }
-                (KeyMeaning::Select | KeyMeaning::Default, _) => return Err(unknown()),
+                (KeyMeaning::Default, _) => return Err(unknown()),
                 (KeyMeaning::Unknown, _) if self.select.is_some() => {
                     reference.ignored.push(key.clone());
                 }
                 (KeyMeaning::Unknown, _) => return Err(unknown()),
             }
         }
+        reference.repair = repaired.map(|(key, value)| {
+            let written = serde_json::json!({tool_key: tool, key: value});
+            Box::new(Repair {
+                written: shortened(&written.to_string()),
+                ..Repair::default()
+            })
+        });
         reference.select = select;
         Ok(reference)
     }

@@ -43,6 +43,11 @@ impl Room {
         if !text.contains("tool\"") {
             return Ok(());
         }
+        self.take_json(text)
+    }
+
+    /// Takes the room for a text that is read as JSON.
+    pub(crate) fn take_json(&mut self, text: &str) -> Result<(), LimitError> {
         let begins = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
         self.take(1 + text.bytes().filter(begins).count(), text.len())
     }
@@ -105,6 +110,14 @@ impl<'v> ArgumentValue<'v> for &'v Value {
     fn ordinal(self) -> Option<u32> {
         None
     }
+}
+
+/// Whether a list or object may be steps of a path, or a reference in place of the id of a call.
+fn is_small(value: Cursor<'_>) -> bool {
+    const MOST: usize = 40;
+    const MOST_BYTES: usize = 4000;
+    let is_holder = matches!(value.kind(), Kind::Array | Kind::Object);
+    is_holder && value.raw().len() <= MOST_BYTES && value.value_count() <= MOST
 }
 
 /// Members of a document that reading back removed.
@@ -212,7 +225,7 @@ impl<'v> ArgumentValue<'v> for Argument<'v> {
         let mut object = Map::new();
         for (key, value) in self.left() {
             let key = key.text();
-            let built = if is_copied(key.as_ref()) {
+            let built = if is_copied(key.as_ref()) || is_small(value) {
                 room.take(value.value_count(), key.len() + value.raw().len())?;
                 value.to_nearest_value()
             } else {

@@ -1,6 +1,9 @@
 //! Malformed references, with the correct form where it can be inferred.
 
-use super::SelectError;
+use super::{
+    SelectError,
+    meant::{MeantPiece, in_braces},
+};
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
     CallId, Pointer,
@@ -16,19 +19,42 @@ const MAX_CORRECTED_CHARS: usize = 300;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReferenceStyle {
     /// The name of the references map, and whether it is a list.
-    map: Option<(Arc<str>, bool)>,
+    pub(super) map: Option<(Arc<str>, bool)>,
     /// The spelling of keys, if it is known.
     spelling: Option<Spelling>,
+    /// Whether it offers no texts with values in them.
+    pub(super) lacks_templates: bool,
 }
 
 impl ReferenceStyle {
     pub(crate) fn of(listed: &ListedTool) -> Self {
         let is_list = listed.style() == Some(Style::RefsList);
-        let map = listed.references();
-        Self {
-            map: map.map(|name| (name.into(), is_list)),
+        let mut style = Self {
+            map: listed.references().map(|name| (name.into(), is_list)),
             spelling: listed.spelling(),
+            lacks_templates: true,
+        };
+        style.lacks_templates = !style.is_template_in(listed.shown_schema());
+        style
+    }
+
+    /// Whether the schema that the model was shown has templates.
+    fn is_template_in(&self, shown: &Value) -> bool {
+        let has = |schema: &Value, key: &str| schema["properties"].get(key).is_some();
+        let key = self.key("template");
+        if let Some((map, is_list)) = &self.map {
+            let map = &shown["properties"][&**map];
+            return has(&map["items"], "template") && *is_list
+                || has(&map["additionalProperties"], &key);
         }
+        let definitions = ["$defs", "definitions"].into_iter();
+        let mut definitions = definitions
+            .filter_map(|keyword| shown.get(keyword)?.as_object())
+            .flat_map(Map::values);
+        definitions.any(|schema| {
+            let branches = schema["anyOf"].as_array();
+            branches.is_some_and(|branches| branches.iter().any(|branch| has(branch, &key)))
+        })
     }
 
     /// The spelling of the schema or, without one, of what was written.
@@ -36,13 +62,13 @@ impl ReferenceStyle {
         let is_written = |sigil| object.keys().any(|key| key.starts_with(sigil));
         let written = is_written('_').then_some(Spelling::Underscore);
         Self {
-            map: self.map.clone(),
             spelling: self.spelling.or(written),
+            ..self.clone()
         }
     }
 
     /// The key of a reference that stands in place of a value.
-    fn key(&self, name: &str) -> String {
+    pub(super) fn key(&self, name: &str) -> String {
         self.spelling.unwrap_or(Spelling::Dollar).key(name)
     }
 
@@ -66,7 +92,7 @@ impl ReferenceStyle {
     }
 
     /// A reference.
-    fn object(&self, id: &str, select: Option<&str>) -> Map<String, Value> {
+    pub(super) fn object(&self, id: &str, select: Option<&str>) -> Map<String, Value> {
         members([self.key("tool"), self.key("select")], id, select)
     }
 
@@ -144,7 +170,7 @@ impl ReferenceStyle {
 }
 
 /// The members of a reference, under these keys.
-fn members(keys: [String; 2], id: &str, select: Option<&str>) -> Map<String, Value> {
+pub(super) fn members(keys: [String; 2], id: &str, select: Option<&str>) -> Map<String, Value> {
     let [tool, key] = keys;
     let mut members = Map::new();
     members.insert(tool, id.into());
@@ -236,8 +262,10 @@ impl Draft {
     fn written(&self, id: &str, select: Option<&str>) -> String {
         let select = select.filter(|select| *select != "@");
         match (&self.part, select) {
-            (Some(_), Some(select)) => format!("{{{{{id}.{select}}}}}"),
-            (Some(_), None) => format!("{{{{{id}}}}}"),
+            (Some(_), select) => in_braces(&MeantPiece::Value {
+                id: id.to_owned(),
+                select: select.map(str::to_owned),
+            }),
             (None, select) if self.is_entry => entry(self.to.as_deref(), id, select),
             (None, select) => self.spelling.reference_at(self.place(), id, select),
         }
@@ -295,11 +323,12 @@ impl MalformedReference {
     }
 
     /// The error for what was read as a reference and gives no value that fits: `why`, and selectors that do. `to` is
-    /// the place of its value; it has none as a part of a text.
+    /// the place of its value; it has none as a part of a text, of which `meant` are the pieces.
     pub(crate) fn misread(
         (written, at, to): (&str, &Pointer, Option<String>),
         call_id: &CallId,
         (why, fitting): (String, &[String]),
+        meant: &[MeantPiece],
         spelling: &ReferenceStyle,
     ) -> Self {
         let malformed = Malformed::NotAReference {
@@ -314,8 +343,48 @@ impl MalformedReference {
             at: at.clone(),
             spelling: spelling.clone(),
         };
+        Self::meaning(malformed, meant, Some(why), draft)
+    }
+
+    /// The error for what is meant as a reference in a way that is not read, and may be meant so.
+    pub(crate) fn unclear(
+        malformed: Malformed,
+        at: &Pointer,
+        meant: &[MeantPiece],
+        spelling: &ReferenceStyle,
+    ) -> Self {
+        let value = meant.iter().find_map(|piece| match piece {
+            MeantPiece::Value { id, select } => Some((id, select)),
+            _ => None,
+        });
+        let part = match &malformed {
+            Malformed::NotAReference { written } => Some(written.clone()),
+            _ => None,
+        };
+        let draft = Draft {
+            call_id: value.and_then(|(id, _)| CallId::parse(id).ok()),
+            select: value.and_then(|(_, select)| select.clone()),
+            part: part.filter(|_| meant.len() > 1),
+            is_entry: spelling.is_list() && spelling.is_in_map(at),
+            to: None,
+            at: at.clone(),
+            spelling: spelling.clone(),
+        };
+        Self::meaning(malformed, meant, None, draft)
+    }
+
+    /// Where the selector is known, the whole of a short text is shown as it was meant.
+    fn meaning(
+        malformed: Malformed,
+        meant: &[MeantPiece],
+        why: Option<String>,
+        mut draft: Draft,
+    ) -> Self {
         let is_complete = draft.select.is_some();
-        let mut error = Self::with(malformed, None, Some(why), draft);
+        let whole = draft.spelling.meant_at(&draft.at, meant);
+        let whole = whole.filter(|whole| is_complete && is_short(whole));
+        draft.part.take_if(|_| whole.is_some());
+        let mut error = Self::with(malformed, whole, why, draft);
         error.draft.take_if(|_| is_complete);
         error
     }
@@ -369,8 +438,7 @@ impl MalformedReference {
         example: Option<Map<String, Value>>,
         draft: &Draft,
     ) {
-        let is_short = |text: &String| text.chars().nth(MAX_CORRECTED_CHARS).is_none();
-        self.corrected = corrected.filter(is_short);
+        self.corrected = corrected.filter(|text| is_short(text));
         let corrected = self.corrected.as_deref();
         self.advice = advice(&self.malformed, corrected, example, draft).into();
     }
@@ -379,6 +447,10 @@ impl MalformedReference {
     pub fn advice(&self) -> String {
         self.advice.as_ref().into()
     }
+}
+
+fn is_short(text: &str) -> bool {
+    text.chars().nth(MAX_CORRECTED_CHARS).is_none()
 }
 
 /// Whether advice about it shows how a reference is written.
@@ -509,7 +581,8 @@ fn corrected(
         (Malformed::NoEntry { .. }, Value::String(text)) => {
             let near = NearReference::from_entry(text)?;
             let whole = || "@".to_owned();
-            let select = near.selects.into_iter().next()?.unwrap_or_else(whole);
+            let select = near.selects.into_iter().next().flatten().or(near.guess);
+            let select = select.unwrap_or_else(whole);
             return Some(Correction::Reference(Some(near.id), Some(select)));
         }
         (Malformed::NoEntry { .. }, _) => return Some(Correction::Reference(None, None)),
@@ -553,20 +626,14 @@ fn corrected(
         }
         Malformed::NoString { key, .. } => {
             let is_select = key.ends_with("select");
-            let Some(value) = object.get(key).filter(|value| !value.is_null()) else {
-                return reference(None, select.map(str::to_owned));
-            };
-            if is_select && !has("default") && !has("artifact") {
-                return reference(id, path_of(value));
-            }
-            let meant = if is_select {
-                path_of(value)
-            } else {
-                meant(value)
-            };
+            let value = object.get(key).filter(|value| !value.is_null());
+            // What a selector may be besides is read as it.
+            let meant = value.and_then(meant).filter(|_| !is_select);
             let Some(meant) = meant.map(Value::String) else {
-                let is_plain = !is_select && !has("default") && !has("artifact");
-                return is_plain.then(|| reference(None, select.map(str::to_owned)))?;
+                let is_plain = !has("default") && !has("artifact");
+                let id = id.filter(|_| is_select);
+                let select = select.map(str::to_owned);
+                return is_plain.then(|| reference(id, select))?;
             };
             let correct = |name, value| if name == key { &meant } else { value };
             let members = object.iter();
@@ -580,7 +647,9 @@ fn corrected(
             let mut unknown = object
                 .iter()
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
-            let meant = unknown.next().and_then(|(_, value)| path_of(value));
+            // `limit: 1` is no selector.
+            let meant = unknown.next().and_then(|(_, value)| value.as_str());
+            let meant = meant.map(str::to_owned);
             let is_only = unknown.next().is_none() && select.is_none();
             let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
             reference(Some(id?), select)
@@ -688,16 +757,6 @@ fn text<'o>(
 fn meant(value: &Value) -> Option<String> {
     match (value, value.as_array().map(Vec::as_slice)) {
         (Value::Number(number), _) => Some(number.to_string()),
-        (_, Some([Value::String(text)])) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-/// A selector that was written as an index, or as a list of one key.
-fn path_of(value: &Value) -> Option<String> {
-    match (value, value.as_array().map(Vec::as_slice)) {
-        (Value::String(text), _) => Some(text.clone()),
-        (Value::Number(number), _) => number.as_i64().map(|index| format!("[{index}]")),
         (_, Some([Value::String(text)])) => Some(text.clone()),
         _ => None,
     }

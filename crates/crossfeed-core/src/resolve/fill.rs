@@ -136,7 +136,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     // All are resolved before any is put in place, while places are still as they were written.
     let numbers = plan.references.iter().map(|planned| {
         let value = resolver.value(planned, &arguments);
-        value.map_err(|error| failures.push(failure(planned, error)))
+        value.map_err(|error| {
+            if !is_data(planned, &error) {
+                failures.push(failure(planned, error));
+            }
+        })
     });
     let numbers: Vec<Option<usize>> = numbers.map(Result::ok).collect();
     let view = |number: &Option<usize>| match &resolver.values[(*number)?].origin {
@@ -176,15 +180,28 @@ pub(crate) fn malformed<'v>(
 ) -> Vec<Failure> {
     let failures = plan.malformed.iter().map(|malformed| {
         let written = written(&malformed.at, malformed.ordinal);
-        let place = Misplaced {
-            at: &malformed.at,
-            written: written.as_deref(),
-            spelling: &plan.spelling,
+        let fault = malformed.malformed.clone();
+        let error = match malformed.meant.as_slice() {
+            [] => {
+                let place = Misplaced {
+                    at: &malformed.at,
+                    written: written.as_deref(),
+                    spelling: &plan.spelling,
+                };
+                MalformedReference::new(fault, place)
+            }
+            meant => MalformedReference::unclear(fault, &malformed.at, meant, &plan.spelling),
         };
-        let error = MalformedReference::new(malformed.malformed.clone(), place);
         Failure::new(malformed.at.clone(), error)
     });
     failures.collect()
+}
+
+/// Whether what selects nothing is no reference: it may as well be the name of a file.
+fn is_data(planned: &PlannedReference, error: &Error) -> bool {
+    let repair = planned.reference.repair.as_ref();
+    repair.is_some_and(|repair| repair.or_data)
+        && matches!(error, Error::Select(_) | Error::Lookup(_))
 }
 
 /// The context in which values are resolved.

@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::{ArgumentValue, Room},
-    error::{LimitError, ReferenceStyle},
+    error::{LimitError, MAX_MEANT_BYTES, MeantPiece, ReferenceStyle},
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Position;
@@ -64,6 +64,8 @@ pub(crate) struct PlannedReference {
 pub(crate) struct MalformedAt {
     pub(crate) at: Pointer,
     pub(crate) malformed: Malformed,
+    /// What it probably means, of what is meant as a reference.
+    pub(crate) meant: Vec<MeantPiece>,
     /// Its number in the document, if the arguments are one.
     pub(crate) ordinal: Option<u32>,
     order: usize,
@@ -286,7 +288,7 @@ impl Plan {
             if id.bytes().all(reference::is_id_byte) || reference.artifact_id.is_some() {
                 return None;
             }
-            let mut near = NearReference::from_entry(id)?;
+            let mut near = NearReference::from_entry(id)?.certain();
             match (&reference.select, near.selects.as_slice()) {
                 (None, [_, ..]) => {}
                 (select, [None]) => near.selects = vec![select.clone()],
@@ -304,6 +306,51 @@ impl Plan {
             Some((number, near))
         });
         found.take(MAX_NEAR).collect()
+    }
+
+    /// What is meant where a reference stands, with another selector for it: the reference, or the text that it is in.
+    pub(crate) fn meant(&self, number: usize, select: Option<String>) -> Vec<MeantPiece> {
+        let value = |at: usize| {
+            let reference = &self.references.get(at)?.reference;
+            let select = if at == number {
+                select.clone()
+            } else {
+                reference.select.clone()
+            };
+            let id = reference.call_id.as_str().to_owned();
+            Some(MeantPiece::Value { id, select })
+        };
+        let place = self.references.get(number).map(|planned| &planned.at);
+        let text = self.steps.iter().find_map(|step| match step {
+            Step::Put {
+                at,
+                filling: Filling::Text(pieces),
+                ..
+            } if Some(at) == place => Some(pieces),
+            _ => None,
+        });
+        let Some(pieces) = text else {
+            return value(number).into_iter().collect();
+        };
+        let mut length = 0;
+        let is_long = pieces.iter().any(|piece| {
+            length += match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Value(_) => 8,
+            };
+            length > MAX_MEANT_BYTES
+        });
+        if is_long {
+            return value(number)
+                .into_iter()
+                .chain([MeantPiece::Rest])
+                .collect();
+        }
+        let pieces = pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(MeantPiece::Text(text.clone())),
+            Piece::Value(at) => value(*at),
+        });
+        pieces.collect()
     }
 
     /// Reads references anew.
@@ -357,27 +404,38 @@ impl Plan {
         let text = match kind {
             NearKind::Template => {
                 let written = format!("{{{}}}", near.written);
-                self.refuse_in(order, at, ordinal, Malformed::NotAReference { written });
+                let malformed = Malformed::NotAReference { written };
+                self.refuse_in(order, at, ordinal, (malformed, Vec::new()));
                 return;
             }
             NearKind::Text(text) if first.len() < text.trim().len() => Some(text),
             NearKind::Text(_) | NearKind::Object => None,
         };
         self.has_more |= has_more || self.has_unread;
+        for (_, near) in &mut parts {
+            if let Some(call_id) = known.get(&near.id) {
+                near.id = call_id.as_str().to_owned();
+            }
+        }
+        let unclear = parts.iter().find(|(_, near)| near.selects.is_empty());
+        if let Some((_, unclear)) = unclear {
+            let written = unclear.written.clone();
+            let malformed = Malformed::NotAReference { written };
+            let meant = meant_pieces(text.as_deref(), &parts);
+            self.refuse_in(order, at, ordinal, (malformed, meant));
+            return;
+        }
         let mut pieces = Vec::new();
         let mut end = 0;
         let text_piece = |text: Option<&str>| {
             let text = text.filter(|text| !text.is_empty());
             text.map(|text| Piece::Text(text.to_owned()))
         };
-        for (part, mut near) in parts {
-            if let Some(call_id) = known.get(&near.id) {
-                near.id = call_id.as_str().to_owned();
-            }
+        for (part, near) in parts {
             let written = near.written.clone();
             let Some(reference) = near.into_reference() else {
                 let malformed = Malformed::NotAReference { written };
-                self.refuse_in(order, at, ordinal, malformed);
+                self.refuse_in(order, at, ordinal, (malformed, Vec::new()));
                 return;
             };
             let reference = self.add_in(order, at.clone(), None, reference);
@@ -428,13 +486,20 @@ impl Plan {
 
     fn refuse(&mut self, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
         let order = self.next_order();
-        self.refuse_in(order, at, ordinal, malformed);
+        self.refuse_in(order, at, ordinal, (malformed, Vec::new()));
     }
 
-    fn refuse_in(&mut self, order: usize, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
+    fn refuse_in(
+        &mut self,
+        order: usize,
+        at: Pointer,
+        ordinal: Option<u32>,
+        (malformed, meant): (Malformed, Vec<MeantPiece>),
+    ) {
         self.malformed.push(MalformedAt {
             at,
             malformed,
+            meant,
             ordinal,
             order,
         });
@@ -462,6 +527,39 @@ impl Plan {
         });
         self.references.len() - 1
     }
+}
+
+/// The pieces of a text, or of a reference alone, as they are probably meant.
+fn meant_pieces(text: Option<&str>, parts: &[(Range<usize>, NearReference)]) -> Vec<MeantPiece> {
+    let value = |near: &NearReference| MeantPiece::Value {
+        id: near.id.clone(),
+        select: near
+            .selects
+            .first()
+            .cloned()
+            .flatten()
+            .or(near.guess.clone()),
+    };
+    let Some(text) = text else {
+        return parts.iter().take(1).map(|(_, near)| value(near)).collect();
+    };
+    if text.len() > MAX_MEANT_BYTES {
+        let unclear = parts.iter().find(|(_, near)| near.selects.is_empty());
+        let unclear = unclear.map(|(_, near)| value(near));
+        return unclear.into_iter().chain([MeantPiece::Rest]).collect();
+    }
+    let mut pieces = Vec::with_capacity(2 * parts.len() + 1);
+    let mut end = 0;
+    for (part, near) in parts {
+        let before = text.get(end..part.start).unwrap_or_default();
+        pieces.push(MeantPiece::Text(before.to_owned()));
+        pieces.push(value(near));
+        end = part.end;
+    }
+    pieces.push(MeantPiece::Text(
+        text.get(end..).unwrap_or_default().to_owned(),
+    ));
+    pieces
 }
 
 /// What a value shows at a glance; `None` if some key or string in it may be of a reference.
@@ -569,6 +667,16 @@ fn may_be_object(text: &str) -> bool {
     }
 }
 
+/// Whether a selector gives a list rather than a part of one: `items[*].url`.
+fn projects(select: &str) -> bool {
+    let has_list = ["[*]", "[]", "[?"].iter().any(|list| select.contains(list));
+    let is_slice = || {
+        let mut brackets = select.split('[').skip(1);
+        brackets.any(|inner| inner.split(']').next().is_some_and(|it| it.contains(':')))
+    };
+    !select.contains(['|', '(']) && (has_list || is_slice())
+}
+
 /// Whether the schema declares a member of this name.
 fn declares(declared: Option<&Position<'_>>, key: &str) -> bool {
     declared.is_some_and(|declared| declared.declares(key))
@@ -665,10 +773,30 @@ impl<'v> Walk<'v, '_> {
         let (Some(child), None) = (children.next(), children.next()) else {
             return Ok(None);
         };
-        let is_map = value.members().any(|(key, _)| reference::is_map(&key));
+        let is_other = declared.is_some_and(|declared| !declared.may_fit(is_taken));
+        let key = value.members().next().map(|(key, _)| key);
+        let is_map = key.as_deref().is_some_and(reference::is_map);
+        let is_wrapper = key.as_deref().is_some_and(reference::is_wrapper);
+        // A list of lists is not taken, and the reference gives a list.
+        let is_flat = || {
+            let item = declared
+                .filter(|_| kind == "array")
+                .map(|list| list.item(0));
+            item.is_some_and(|item| !item.is_empty() && !item.may_fit(is_taken))
+        };
+        let is_projected = !is_other && !is_wrapper && is_flat();
+        if !(is_other || is_wrapper || is_projected) {
+            return Ok(None);
+        }
+        if child.kind() == Kind::String {
+            return if is_other {
+                Ok(self.wrapped_text(child))
+            } else {
+                self.projected_text(child)
+            };
+        }
         // The depth, which looks at all of the value, comes last.
         if child.kind() != Kind::Object && !is_map
-            || declared.is_none_or(|declared| declared.may_fit(is_taken))
             || value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len()))
         {
             return Ok(None);
@@ -687,14 +815,47 @@ impl<'v> Walk<'v, '_> {
         } else {
             let written = child.as_written(self.room)?;
             match reference::read_object(&written, &nothing) {
-                Ok(Reading::Reference(reference)) => Some(Wrapped::Exact(reference.unwrapped())),
-                Ok(Reading::Data) if self.near_left > 0 => {
+                Ok(Reading::Reference(reference))
+                    if !is_projected || reference.select.as_deref().is_some_and(projects) =>
+                {
+                    Some(Wrapped::Exact(reference.unwrapped()))
+                }
+                Ok(Reading::Data) if self.near_left > 0 && !is_projected => {
                     reference::near_object(&written, &nothing).map(Wrapped::Near)
                 }
                 _ => None,
             }
         };
         Ok(found)
+    }
+
+    /// A serialised reference to a list in a list.
+    fn projected_text(
+        &mut self,
+        text: impl ArgumentValue<'v>,
+    ) -> Result<Option<Wrapped>, LimitError> {
+        let Some(text) = text.text().filter(|text| may_be_object(text)) else {
+            return Ok(None);
+        };
+        self.room.take_text(&text)?;
+        Ok(match reference::read_string(&text, &|_| false) {
+            Ok(Some(reference::Filling::Reference(reference)))
+                if reference.select.as_deref().is_some_and(projects) =>
+            {
+                Some(Wrapped::Exact(reference.unwrapped()))
+            }
+            _ => None,
+        })
+    }
+
+    /// A text that is a reference as a whole.
+    fn wrapped_text(&self, text: impl ArgumentValue<'v>) -> Option<Wrapped> {
+        let text = text.text()?;
+        if self.near_left == 0 || !reference::is_near_text(&text) {
+            return None;
+        }
+        let (_, near) = reference::near_text(&text, 1)?.parts.into_iter().next()?;
+        Some(Wrapped::Near(near))
     }
 
     /// Adds what an object or list may mean as a reference.
@@ -751,13 +912,23 @@ impl<'v> Walk<'v, '_> {
         template: Template,
     ) -> Filling {
         let mut numbers = Vec::with_capacity(template.references.len());
+        let first = template.references.first();
+        let with_key = first.and_then(|(within, _)| within.tokens().next());
+        let with = with_key.and_then(|key| value?.member(&key));
+        let is_list = with.is_some_and(|with| with.kind() == Kind::Array);
+        let items: Vec<_> = with
+            .filter(|_| is_list)
+            .into_iter()
+            .flat_map(ArgumentValue::children)
+            .collect();
+        let members: HashMap<_, _> = with.into_iter().flat_map(ArgumentValue::members).collect();
         for (within, reference) in template.references {
-            let mut tokens = within.tokens();
-            let with = tokens.next().and_then(|key| value?.member(&key));
-            let entry = with.zip(tokens.next());
-            let entry = entry.and_then(|(with, token)| match with.kind() {
-                Kind::Array => with.children().nth(token.parse().ok()?),
-                _ => with.member(&token),
+            let entry = within.tokens().nth(1).and_then(|token| {
+                if is_list {
+                    items.get(token.parse::<usize>().ok()?).copied()
+                } else {
+                    members.get(token.as_str()).copied()
+                }
             });
             let ordinal = entry.and_then(ArgumentValue::ordinal);
             numbers.push(self.plan.add(at.join(&within), ordinal, reference));
@@ -864,9 +1035,12 @@ impl<'v> Walk<'v, '_> {
     ) -> Result<(), LimitError> {
         self.enter()?;
         let mut maps = Vec::new();
-        let may_have_map = self.path.is_empty() && self.notation == Notation::Near;
+        let is_near = self.notation == Notation::Near;
+        let may_have_map = self.path.is_empty() && is_near;
         if object.members().any(|(key, _)| {
-            reference::is_sentinel(&key) || may_have_map && reference::is_near_map(&key)
+            reference::is_sentinel(&key)
+                || is_near && reference::is_unsigned(&key)
+                || may_have_map && reference::is_near_map(&key)
         }) {
             let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
@@ -884,6 +1058,10 @@ impl<'v> Walk<'v, '_> {
                     }
                     return Ok(());
                 }
+            }
+            let texts = written.iter().filter(|(key, _)| reference::is_copied(key));
+            for text in texts.filter_map(|(_, value)| value.as_str()) {
+                self.room.take_json(text)?;
             }
             match reference::read_references(&written, &declares) {
                 Ok(found) => maps = found,

@@ -42,6 +42,7 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
             }
             // The plan was settled: what is left is data.
             Step::Near(_) => {}
+            Step::Put { filling, .. } if self.is_data(filling) => {}
             Step::Put { at, filling, .. } => {
                 let value = self.filled(filling, at, arguments);
                 if let (Some(value), Some(place)) = (value, arguments.at_mut(at)) {
@@ -71,6 +72,15 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                 }
             }
         }
+    }
+
+    /// Whether it is the name of a file after all, which selects nothing.
+    fn is_data(&self, filling: &Filling) -> bool {
+        let Filling::Reference(number) = filling else {
+            return false;
+        };
+        let repair = self.plan.references[*number].reference.repair.as_ref();
+        self.numbers[*number].is_none() && repair.is_some_and(|repair| repair.or_data)
     }
 
     /// What is put at a place; `None` where that failed.

@@ -11,7 +11,10 @@ use crate::{
 use crossfeed_store::{Lookup, Missing};
 use crossfeed_wire::CallId;
 use futures_util::future::join_all;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// The most ids that the store is asked for one by one; of more, those count that it lists.
 const MAX_ASKED: usize = 64;
@@ -31,14 +34,22 @@ impl Session {
             plan.settle(&HashMap::new());
             return Ok(());
         }
-        let asked = written.iter().take(MAX_ASKED);
-        let asked: Vec<CallId> = asked.filter_map(|id| CallId::parse(id).ok()).collect();
+        // A list has no results in it, so that none is loaded only to see whether it is there.
+        let listed = self.known_calls().await;
+        let listed_ids: HashSet<&str> = listed.iter().flatten().map(KnownId::id).collect();
+        let parsed = |id: &String| CallId::parse(id).ok();
+        let is_listed = |id: &&String| listed_ids.contains(id.as_str());
+        let mut known: HashMap<String, CallId> = written
+            .iter()
+            .filter(is_listed)
+            .filter_map(|id| Some((id.clone(), parsed(id)?)))
+            .collect();
+        let asked = written.iter().filter(|id| !is_listed(id));
+        let asked: Vec<CallId> = asked.take(MAX_ASKED).filter_map(parsed).collect();
         let found = join_all(asked.iter().map(|id| self.is_of_session(id))).await;
         let found = asked.into_iter().zip(found).filter(|(_, found)| *found);
-        let mut known: HashMap<String, CallId> =
-            found.map(|(id, _)| (id.as_str().to_owned(), id)).collect();
+        known.extend(found.map(|(id, _)| (id.as_str().to_owned(), id)));
         if known.len() < written.len() {
-            let listed = self.known_calls().await;
             let listed = listed.map_err(|error| LookupError::Store(Arc::new(error)))?;
             let mut by_folded: HashMap<String, Option<&str>> = HashMap::new();
             for listed in &listed {
@@ -56,6 +67,7 @@ impl Session {
                     let only = of_tool.next().filter(|_| of_tool.next().is_none());
                     only.map(KnownId::id)
                 });
+                let meant = meant.or_else(|| alike(&written, &listed));
                 if let Some(Ok(id)) = meant.map(CallId::parse) {
                     known.entry(written).or_insert(id);
                 }
@@ -104,14 +116,17 @@ impl ResolveJob {
         let targets = self.targets();
         for failure in failures {
             let mut references = self.plan.references.iter();
-            let planned = references.find(|planned| {
+            let number = references.position(|planned| {
                 planned.at == failure.at
                     && Some(&planned.reference.call_id) == failure.call_id.as_ref()
                     && planned.reference.select == failure.expression
             });
-            let repair = planned.and_then(|planned| planned.reference.repair.as_ref());
-            let (Some(repair), Some(call_id), Error::Select(error)) =
-                (repair, &failure.call_id, &mut failure.error)
+            let repair = number.and_then(|number| {
+                let reference = &self.plan.references.get(number)?.reference;
+                Some((number, &reference.call_id, reference.repair.as_ref()?))
+            });
+            let (Some((number, call_id, repair)), Error::Select(error)) =
+                (repair, &mut failure.error)
             else {
                 continue;
             };
@@ -120,10 +135,12 @@ impl ResolveJob {
             };
             // A part of a text has no place of its own.
             let to = targets.get(&failure.at).map(target_of);
+            let select = fitting.first().cloned().or_else(|| repair.guess.clone());
             failure.error = MalformedReference::misread(
                 (&repair.written, &failure.at, to),
                 call_id,
-                (why, &fitting),
+                (why, select.as_slice()),
+                &self.plan.meant(number, select.clone()),
                 &self.plan.spelling,
             )
             .into();
@@ -143,11 +160,34 @@ impl ResolveJob {
                 (&repair.written, &link.at, Some(target_of(&link.at))),
                 &source.call_id,
                 (error.to_string(), &error.fitting),
+                &[],
                 &self.plan.spelling,
             )
             .into();
         }
     }
+}
+
+/// The only call whose id a text must mean that is cut or has a word before it: `toolu_01A9fKq2`, `tool_call_1`.
+fn alike<'l>(written: &str, listed: &'l [KnownId]) -> Option<&'l str> {
+    /// Letters that no two ids have in common by chance.
+    const ENOUGH: usize = 12;
+    const LONG: usize = 16;
+    let plain = folded(written);
+    let is_alike = |known: &&KnownId| {
+        let id = known.id();
+        let before = written.strip_suffix(id);
+        if before.is_some_and(|before| before.ends_with(['_', '-'])) && id.len() > 3 {
+            return true;
+        }
+        let known = folded(id);
+        let common = known.chars().zip(plain.chars());
+        let common = common.take_while(|(a, b)| a == b).count();
+        id.len() >= LONG && (common >= ENOUGH || common == plain.len() && common + 3 >= ENOUGH)
+    };
+    let mut alike = listed.iter().filter(is_alike);
+    let only = alike.next().filter(|_| alike.next().is_none());
+    only.map(KnownId::id)
 }
 
 /// An id without what models change in it: case, and the kind of separator.

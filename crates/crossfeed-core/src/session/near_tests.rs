@@ -125,16 +125,19 @@ async fn what_cannot_be_read_is_refused_with_the_right_form() {
     refused(json!("{{call_1.items[0].urll}}"), None, &["urll", literal]).await;
     refused(json!("see ${call_1.nothing.here} there"), None, &[literal]).await;
     refused(
-        json!({"$tool": "call_1", "index": 0}),
+        json!({"$tool": "call_1", "limit": 0}),
         None,
-        &[
-            "`index` beside `$tool`",
-            r#"{"$tool":"call_1","$select":"items[0]"}"#,
-        ],
+        &["`limit` beside `$tool`"],
     )
     .await;
     refused(
-        json!({"tool": "call_1", "select": ["items"]}),
+        json!({"$tool": "call_1", "index": 0}),
+        None,
+        &["`{\"$tool\":\"call_1\",\"index\":0}` is not how"],
+    )
+    .await;
+    refused(
+        json!({"tool": "call_1", "select": {"x": "items"}}),
         None,
         &["call_1"],
     )
@@ -482,4 +485,190 @@ async fn a_default_in_a_template_keeps_its_digits() {
         {"a": {"$tool": "call_1", "$select": "gone", "$default": 1.50}}}}"#;
     let resolved = session().await.resolve_json(arguments, None).await.unwrap();
     assert_eq!(resolved.arguments.into_bytes(), br#"{"x":"1.50 EUR"}"#[..]);
+}
+
+/// Other forms of what is meant as a reference: of expressions, of objects, of lists.
+#[tokio::test]
+async fn other_forms_are_resolved() {
+    for text in [
+        "{{ call_1.items | [0].url }}",
+        "{{ first(call_1.items).url }}",
+        "<%= call_1.items[0].url %>",
+        "[call_1](items[0].url)",
+        "<call_1>items[0].url</call_1>",
+        "{{ ti.xcom_pull(task_ids='call_1')['items'][0]['url'] }}",
+        "{\"$tool\": \"call_1\" \"$select\": \"items[0].url\"}",
+        "${\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}",
+    ] {
+        gives(json!(text), json!("u")).await;
+    }
+    for object in [
+        json!({"$tool": "call_1", "$select": ["items", 0, "url"]}),
+        json!({"$tool": "call_1", "$path": ["items", 0, "url"]}),
+        json!({"$tool": {"id": "call_1", "select": "items[0].url"}}),
+        json!({"$ref": {"$tool": "call_1", "$select": "items[0].url"}}),
+        json!({"$tool": "call_1", "$select": "items[*].url", "index": 0}),
+    ] {
+        gives(object, json!("u")).await;
+    }
+    for text in [
+        "{{tool_call_1.items[0].url}}",
+        "{{ index .call_1.items 0 \"url\" }}",
+    ] {
+        gives(json!(text), json!("u")).await;
+    }
+    gives(json!("length(call_1.items)"), json!(2)).await;
+    gives(json!("{{length(call_1.items)}}"), json!(2)).await;
+    gives(json!("$toolu_01AbC"), json!({"a-b": "x"})).await;
+    gives(
+        json!("There are {{length(call_1.items)}}."),
+        json!("There are 2."),
+    )
+    .await;
+    let session = session().await;
+    let string = json!({"properties": {"x": {"type": "string"}, "y": {"type": "array", "items": {"type": "string"}}}});
+    for (arguments, right) in [
+        (
+            json!({"x": null, "_refs": {"x": ["call_1", "items", 0, "url"]}}),
+            json!({"x": "u"}),
+        ),
+        (json!({"x": ["{{call_1.items[0].url}}"]}), json!({"x": "u"})),
+        (
+            json!({"y": [{"$tool": "call_1", "$select": "items[*].url"}]}),
+            json!({"y": ["u", "v"]}),
+        ),
+        (
+            json!({"y": [{"$tool": "call_1", "$select": "items[0].url"}]}),
+            json!({"y": ["u"]}),
+        ),
+        (
+            json!({"x": null, "_refs": {"to": "x", "tool": "call_1", "select": "items[0].url"}}),
+            json!({"x": "u"}),
+        ),
+        (
+            json!({"x": null, "_refs": {"x": [{"_tool": "call_1", "_select": "items[0].url"}]}}),
+            json!({"x": "u"}),
+        ),
+        (
+            json!({"x": {"template": "See {a}", "with": {"a": {"$tool": "call_1", "$select": "items[0].url"}}}}),
+            json!({"x": "See u"}),
+        ),
+        (
+            json!({"x": {"$literal": "{{call_1.x}}", "note": "as it is"}}),
+            json!({"x": "{{call_1.x}}"}),
+        ),
+    ] {
+        let resolved = resolve(&session, &arguments, Some(string.clone())).await;
+        assert_eq!(resolved.unwrap().0, right, "{arguments}");
+    }
+}
+
+/// What is unclear is refused, with what it may mean.
+#[tokio::test]
+async fn what_is_unclear_is_refused_with_what_it_may_mean() {
+    let right = r#"try: {"$tool":"call_1","$select":"items"}"#;
+    for text in [
+        "%7B%7Bcall_1.items%7D%7D",
+        "{{ index .call_1.items x }}",
+        "{{ format \"%s\" call_1.items }}",
+    ] {
+        refused(json!(text), None, &[right, r#"{"$literal": …}"#]).await;
+    }
+    for text in [
+        "{{#each call_1.items}}{{url}}{{/each}}",
+        "{% for x in call_1.items %}{{x.url}}{% endfor %}",
+        "{{ call_1.items + search_1.items }}",
+        "docs {{call_1.items.map(x, y}}",
+        "see JSON.parse(call_1.x).y there",
+    ] {
+        refused(json!(text), None, &["call_1", r#"{"$literal": …}"#]).await;
+    }
+    refused(
+        json!({"$literal": 1, "x": 2}),
+        None,
+        &["`$literal` stands alone"],
+    )
+    .await;
+}
+
+/// Amid text the advice is the whole text as it is meant.
+#[tokio::test]
+async fn amid_text_the_whole_text_is_offered() {
+    refused(
+        json!("See {{call_1.items[0].urll}} and {{call_1.items[1].url}}!"),
+        None,
+        &[
+            r#"try: {"$template":"See {a} and {b}!","$with":{"a":{"$tool":"call_1","$select":"items[0].url"},"b":{"$tool":"call_1","$select":"items[1].url"}}}"#,
+            r#"{"$literal": …}"#,
+        ],
+    )
+    .await;
+    let long = "a ".repeat(1000);
+    refused(
+        json!(format!("{long}{{{{call_1.items[0].urll}}}}")),
+        None,
+        &["in the text write {{call_1.items[0].url}}"],
+    )
+    .await;
+    let tools = json!([{"name": "fetch", "inputSchema": {
+        "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
+    }}]);
+    let tools = ToolList::parse(&tools).unwrap();
+    let session = session().await;
+    for (style, templates, right) in [
+        (
+            Style::Inline,
+            false,
+            r#"try: "See {{call_1.items[0].url}}.""#,
+        ),
+        (
+            Style::Inline,
+            true,
+            r#"try: {"$template":"See {a}.","$with":{"a":{"$tool":"call_1","$select":"items[0].url"}}}"#,
+        ),
+        (
+            Style::Refs,
+            true,
+            r#"try: "_refs": {"url": {"_template":"See {a}.","_with":{"a":{"_tool":"call_1","_select":"items[0].url"}}}}"#,
+        ),
+        (
+            Style::RefsList,
+            true,
+            r#"try: "_refs": [{"to":"url","template":"See {a}.","with":[{"name":"a","tool":"call_1","select":"items[0].url"}]}]"#,
+        ),
+    ] {
+        let mut options = ListOptions::style(style);
+        options.offers.templates = templates;
+        let listed = rewrite_tools(&tools, &options);
+        let fetch = session
+            .engine
+            .prepare(listed.find("fetch").unwrap().clone());
+        let arguments = json!({"url": "See {{call_1.items[0].urll}}."});
+        let error = session.resolve_call(&fetch, arguments).await.unwrap_err();
+        assert!(error.to_string().contains(right), "{style}: {error}");
+    }
+}
+
+/// A name of a file is one unless it selects something.
+#[tokio::test]
+async fn names_of_files_are_references_only_if_they_select_something() {
+    let session = session().await;
+    let result = ToolResult::json(json!({"md": "text"}).to_string());
+    let call = CallId::parse("call_2").unwrap();
+    session.record(&call, result).await.unwrap();
+    for (argument, right) in [
+        (json!("call_2.md"), json!("text")),
+        (json!("call_1.md"), json!("call_1.md")),
+        (json!("call_1.tar.gz"), json!("call_1.tar.gz")),
+        (
+            json!({"$ref": "call_1.json"}),
+            json!({"$ref": "call_1.json"}),
+        ),
+        (json!("\\{{call_1.total}}"), json!("\\{{call_1.total}}")),
+        (json!("\\${call_1.total}"), json!("\\${call_1.total}")),
+    ] {
+        let arguments = json!({"x": argument});
+        let (resolved, _) = resolve(&session, &arguments, None).await.unwrap();
+        assert_eq!(resolved["x"], right, "{arguments}");
+    }
 }

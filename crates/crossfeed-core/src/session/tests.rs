@@ -245,7 +245,7 @@ async fn malformed_references_are_shown_as_they_should_be() {
         ),
         (
             json!({"x": "{\"$tool\": \"c\", \"$select\": 5}"}),
-            r#"try: {"$tool":"c","$select":"total"}"#,
+            r#"try: {"$tool":"c","$select":"total"}; to pass it as it is: {"$literal": …}"#,
         ),
     ] {
         check(written, None, advice).await;

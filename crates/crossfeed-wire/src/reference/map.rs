@@ -3,7 +3,7 @@
 use super::{
     Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL, Malformed,
     Parts, REFS, Reading, Reference, TOOL, Template, is_sentinel,
-    near::{NearReference, meaning_of, read_near},
+    near::{NearReference, meaning_of, near_list, read_near},
     read_object, read_string, string, type_name,
 };
 use crate::Pointer;
@@ -22,6 +22,9 @@ pub(super) const NEAR_MAPS: [&str; 10] = [
     "$reference",
     "reference",
 ];
+
+/// The most members of what stands in place of the id of a call.
+const MAX_INNER: usize = 8;
 
 /// Whether `key` is that of a references map, in either spelling.
 pub fn is_map(key: &str) -> bool {
@@ -136,6 +139,11 @@ pub fn read_references(
         }
         let entries = match value {
             Value::Null => Vec::new(),
+            // An entry of a list in its place: `{"to": "url", "tool": "call_1"}`.
+            Value::Object(map) if is_entry(map, declared) => vec![Entry {
+                at,
+                reading: read_list_entry(value).and_then(|entry| outside_maps(entry, declared)),
+            }],
             Value::Object(map) => map
                 .iter()
                 .map(|(name, value)| Entry {
@@ -224,11 +232,47 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
             // Any other word may be a value.
             None => NearReference::from_entry(text)
                 .filter(NearReference::is_distinctive)
+                .map(NearReference::certain)
+                .and_then(NearReference::into_reference)
+                .map(Filling::Reference)
+                .ok_or_else(wrong),
+        },
+        // A list of one.
+        Value::Array(list) => match list.as_slice() {
+            [only @ (Value::Object(_) | Value::String(_))] => read_map_entry(only).map(unwrapped),
+            // `["call_1", "items", 0]`
+            steps => near_list(steps)
                 .and_then(NearReference::into_reference)
                 .map(Filling::Reference)
                 .ok_or_else(wrong),
         },
         _ => Err(wrong()),
+    }
+}
+
+fn unwrapped(filling: Filling) -> Filling {
+    match filling {
+        Filling::Reference(reference) => Filling::Reference(reference.unwrapped()),
+        other => other,
+    }
+}
+
+/// Whether an object is an entry of the list form rather than a map: no parameter has the name of its keys.
+fn is_entry(map: &Map<String, Value>, declared: &impl Fn(&str) -> bool) -> bool {
+    let is_text = |key: &str| map.get(key).is_some_and(Value::is_string);
+    let is_filled = is_text("tool") || is_text(LISTED_TEMPLATE) || map.contains_key(LISTED_LITERAL);
+    is_text("to") && is_filled && map.keys().all(|key| !declared(key))
+}
+
+/// What stands in place of the id of a call, and is a reference itself: `{"$tool": {"id": "call_1", "select": "x"}}`.
+pub(super) fn read_inner(object: &Map<String, Value>) -> Result<Reference, Malformed> {
+    let is_plain = |value: &Value| !value.is_object() && !value.is_array();
+    if object.len() > MAX_INNER || !object.values().all(is_plain) {
+        return Err(Malformed::NoTool);
+    }
+    match read_map_entry(&Value::Object(object.clone()))? {
+        Filling::Reference(reference) => Ok(reference.unwrapped()),
+        _ => Err(Malformed::NoTool),
     }
 }
 

@@ -10,6 +10,7 @@ mod loose;
 mod object;
 mod part;
 mod path;
+mod region;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -18,8 +19,8 @@ mod whole;
 pub use glance::{Held, Members, glance, may_hold_id};
 pub use id::is_id_byte;
 pub(super) use keys::{KeyMeaning, meaning_of};
-pub use object::near_object;
-pub(super) use object::read_near;
+pub use object::{is_wrapper, near_object};
+pub(super) use object::{near_list, read_near, selector_of};
 
 use self::{
     id::{Head, is_distinctive},
@@ -37,6 +38,22 @@ const MAX_PATH_BYTES: usize = 1000;
 
 /// The most bytes of an id, as a call id has.
 const MAX_ID_BYTES: usize = 256;
+
+/// Words that only introduce a path which is the rest of a text.
+const WORDS: [&str; 12] = [
+    "await",
+    "return",
+    "yield",
+    "echo",
+    "print",
+    "value",
+    "result",
+    "ref",
+    "reference",
+    "var",
+    "expr",
+    "expression",
+];
 
 /// The most bytes of a text that is a reference as a whole.
 const MAX_WHOLE_BYTES: usize = 4000;
@@ -56,6 +73,10 @@ pub struct NearReference {
     pub written: String,
     /// Whether a key names the call that begins with `$` or `_`.
     pub has_sigil: bool,
+    /// The selector to offer where the others select nothing, or where the meaning is unclear.
+    pub guess: Option<String>,
+    /// Whether it is data if it selects nothing: it may as well be the name of a file.
+    pub or_data: bool,
 }
 
 impl NearReference {
@@ -72,6 +93,8 @@ impl NearReference {
             repair: Some(Box::new(Repair {
                 written: self.written,
                 others: selects.collect(),
+                guess: self.guess,
+                or_data: self.or_data,
             })),
         })
     }
@@ -110,7 +133,31 @@ impl NearReference {
             default: None,
             written: shortened(written),
             has_sigil: false,
+            guess: None,
+            or_data: false,
         }
+    }
+
+    /// What stands where there can be no data.
+    pub fn certain(mut self) -> Self {
+        self.or_data = false;
+        self
+    }
+
+    /// With what it would be read as only to be offered.
+    fn unclear(mut self) -> Self {
+        self.make_unclear();
+        self
+    }
+
+    fn make_unclear(&mut self) {
+        let first = self.selects.drain(..).next().flatten();
+        self.guess = self.guess.take().or(first);
+    }
+
+    fn guessing(mut self, guess: Option<String>) -> Self {
+        self.guess = guess;
+        self
     }
 }
 
@@ -192,7 +239,11 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             && before.starts_with(|sign: char| sign.is_ascii_punctuation());
         let is_close =
             behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
-        if is_open && is_close {
+        // `={{ $json.call_1.x }}`, `return call_1.x;`
+        let word = before.trim_end_matches([':', '=']).trim_end();
+        let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
+            && matches!(behind, "" | ";");
+        if is_open && is_close || is_introduced {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);
@@ -211,8 +262,14 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             .iter_mut()
             .filter(|(place, _)| place.len() < trimmed.len())
         {
-            near.selects.clear();
+            near.make_unclear();
         }
     }
     (!found.parts.is_empty() || found.has_more).then_some(found)
+}
+
+/// Whether [`near_text`] reads the whole text as one part.
+pub fn is_near_text(text: &str) -> bool {
+    let text = text.trim();
+    text.len() <= MAX_WHOLE_BYTES && whole_text(text).is_some()
 }

@@ -84,8 +84,9 @@ fn the_whole_never_passes_instead_of_a_part() {
         );
     }
     for value in [
-        json!({"$tool": "c", "select": ["x"]}),
-        json!({"$tool": "c", "index": 0}),
+        json!({"$tool": "c", "select": ["x[0]", 0]}),
+        json!({"$tool": "c", "select": {"a": "x"}}),
+        json!({"$tool": "c", "limit": 1}),
         json!({"$tool": "c", "path": "x", "field": "y"}),
         json!({"$tool": "c", "$select": "x", "path": "y"}),
         json!({"$tool": "c", "$select": "x", "default": 0}),
@@ -95,6 +96,42 @@ fn the_whole_never_passes_instead_of_a_part() {
     ] {
         check(value, "malformed");
     }
+}
+
+#[test]
+fn what_can_only_be_the_selector_is_read_as_it() {
+    for (value, select) in [
+        (
+            json!({"$tool": "c", "$select": ["items", 0, "url"]}),
+            "items[0].url",
+        ),
+        (json!({"$tool": "c", "$path": ["a b", "*"]}), "\"a b\"[*]"),
+        (
+            json!({"$tool": "c", "$select": ["items[0].url"]}),
+            "items[0].url",
+        ),
+        (json!({"$tool": "c", "$select": 5}), "[5]"),
+        (json!({"$tool": "c", "index": -1}), "[-1]"),
+        (
+            json!({"$tool": "c", "$select": "items", "index": 0}),
+            "items | [0]",
+        ),
+        (json!({"$tool": {"$tool": "c", "$select": "x"}}), "x"),
+        (json!({"$tool": {"id": "c", "select": "x"}}), "x"),
+        (json!({"_tool": {"call_id": "c", "path": "x"}}), "x"),
+    ] {
+        check(value, &format!("c None Some({select:?}) None ignored []"));
+    }
+}
+
+#[test]
+fn a_remark_beside_a_literal_is_ignored() {
+    check(
+        json!({"$literal": {"$tool": "c"}, "note": "x"}),
+        r#"literal {"$tool":"c"}"#,
+    );
+    check(json!({"$literal": 1, "x": 2}), "malformed");
+    check(json!({"_literal": 1, "x": 2}), "data");
 }
 
 #[test]
@@ -109,6 +146,17 @@ fn a_template_holds_references() {
         pieces(json!({"_template": "}}", "_with": {}})),
         r#"[Text("}")]"#
     );
+    assert_eq!(
+        pieces(json!({"template": "See {a}", "with": {"a": {"$tool": "c"}}})),
+        r#"[Text("See "), Value(0)]"#
+    );
+    for data in [
+        json!({"template": "See {a}", "with": {"a": "x"}}),
+        json!({"template": "See {b}", "with": {"a": {"$tool": "c"}}}),
+        json!({"template": "See {a}", "with": {"a": {"$tool": "c"}}, "to": "x"}),
+    ] {
+        check(data, "data");
+    }
     for value in [
         json!({"$template": "{a}"}),
         json!({"$template": "{a}", "a": {"$tool": "c"}}),
@@ -198,8 +246,11 @@ fn sentinel_keys_in_another_shape_are_malformed() {
         json!({"$tool": 7}),
         json!({"$tool": null}),
         json!({"$tool": ""}),
-        json!({"$tool": "c", "$select": 5}),
-        json!({"$tool": "c", "$select": 5, "note": "x"}),
+        json!({"$tool": "c", "$select": true}),
+        json!({"$tool": "c", "$select": {}, "note": "x"}),
+        json!({"$tool": {}}),
+        json!({"$tool": {"x": "c"}}),
+        json!({"$literal": 1, "x": 2}),
         json!({"$tool": "c", "$artifact": []}),
         json!({"$artifact": "a"}),
         json!({"$default": 1}),
@@ -264,7 +315,7 @@ fn a_string_is_a_reference_only_if_it_is_nothing_else() {
     assert_eq!(reference("{\"$tool\": 7}"), Ok(None));
     assert_eq!(reference("{\"$literal\": {\"$tool\": \"c\"}}"), Ok(None));
     assert_eq!(reference("[{\"$tool\": \"c\"}]"), Ok(None));
-    assert!(reference("{\"$tool\": \"c\", \"$select\": 5}").is_err());
+    assert!(reference("{\"$tool\": \"c\", \"$select\": true}").is_err());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! What most texts and objects show at a glance: that no call is named in them.
 
 use super::{
-    MAX_ID_BYTES, MAX_WHOLE_BYTES,
+    MAX_ID_BYTES,
     id::{is_compound, is_distinctive, is_id_byte},
+    is_near_text,
     keys::{MAX_MEMBERS, is_call_key, meaning_of},
     near_text,
-    whole::whole_text,
 };
 use crate::reference::KeyMeaning;
 use std::ops::Deref;
@@ -82,9 +82,7 @@ fn look(text: &str) -> (Held, bool) {
     if memchr::memchr(b'<', bytes).is_some() {
         return is_near();
     }
-    let whole = text.trim();
-    let is_whole = whole.len() <= MAX_WHOLE_BYTES && whole_text(whole).is_some();
-    (Held::Id, is_whole)
+    (Held::Id, is_near_text(text))
 }
 
 /// Whether a text is an address of the web.

@@ -3,7 +3,7 @@
 use super::{MAX_ID_BYTES, keys::is_one_of};
 
 /// Words before the id of a call in templates of other systems, without separators: `{{steps.call_1.output}}`.
-pub(super) const ROOTS: [&str; 47] = [
+pub(super) const ROOTS: [&str; 63] = [
     "steps",
     "step",
     "results",
@@ -51,6 +51,38 @@ pub(super) const ROOTS: [&str; 47] = [
     "id",
     "callid",
     "toolcallid",
+    "crossfeed",
+    "mcp",
+    "resource",
+    "resources",
+    "cache",
+    "store",
+    "artifact",
+    "artifacts",
+    "value",
+    "values",
+    "source",
+    "from",
+    "observation",
+    "observations",
+    "events",
+    "messages",
+];
+
+/// Words for what gives a result: `ref(call_1, 'items')`.
+pub(super) const GETTERS: [&str; 12] = [
+    "get",
+    "getresult",
+    "gettoolresult",
+    "read",
+    "use",
+    "select",
+    "from",
+    "fetch",
+    "lookup",
+    "load",
+    "outputof",
+    "resultof",
 ];
 
 /// Whether a text is hardly anything but the id of a call: `call_1`, `toolu_01AbC`, not `search` or `1`.
@@ -105,7 +137,8 @@ impl<'t> Head<'t> {
                 "[\"", "['", "(\"", "('", "(", "[", ".", "://", ":", "=", "/",
             ];
             let separator = separator.into_iter().find(|sign| behind.starts_with(sign));
-            let is_root = separator.is_some() && is_one_of(word, &ROOTS);
+            let is_getter = |sign: &str| sign.starts_with('(') && is_one_of(word, &GETTERS);
+            let is_root = separator.is_some_and(|sign| is_one_of(word, &ROOTS) || is_getter(sign));
             let (true, Some(separator)) = (is_root, separator) else {
                 return Some(Self {
                     id: word,

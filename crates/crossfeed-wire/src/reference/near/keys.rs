@@ -14,7 +14,18 @@ pub(crate) enum KeyMeaning {
     Unknown,
 }
 
-const SELECT_KEYS: [&str; 32] = [
+const SELECT_KEYS: [&str; 43] = [
+    "fieldpath",
+    "fieldname",
+    "keypath",
+    "valuepath",
+    "datapath",
+    "resultpath",
+    "outputpath",
+    "jqfilter",
+    "jmespathquery",
+    "xpath",
+    "transform",
     "at",
     "index",
     "fields",
@@ -72,7 +83,14 @@ const REMARK_KEYS: [&str; 9] = [
 ];
 
 /// Keys for the id of a call, with a sigil or without.
-const CALL_KEYS: [&str; 26] = [
+const CALL_KEYS: [&str; 33] = [
+    "tooloutput",
+    "toolresponse",
+    "callresult",
+    "resultfrom",
+    "outputfrom",
+    "calloutput",
+    "previouscall",
     "tool",
     "toolcallid",
     "callid",

@@ -2,7 +2,11 @@
 //! with an end or not.
 
 use super::{
-    MAX_WHOLE_BYTES, NearReference, id::is_distinctive, near_object, scan::Scan, shortened,
+    MAX_WHOLE_BYTES, NearReference,
+    id::{is_distinctive, word_of},
+    near_object,
+    scan::Scan,
+    shortened,
 };
 use crate::reference::{Malformed, Reading, read_object};
 use serde_json::{Map, Value};
@@ -44,14 +48,14 @@ fn read(text: &str) -> Option<NearReference> {
         b'[' if text.contains("tool") => {
             let items: Vec<Map<String, Value>> = serde_json::from_str(text).ok()?;
             let mut near = items.iter().find_map(near_or_exact)?;
-            near.selects.clear();
+            near.make_unclear();
             Some(near)
         }
         b'{' => {
             let (object, is_whole) = loose_object(text)?;
             let mut near = near_or_exact(&object)?;
             if !is_whole {
-                near.selects.clear();
+                near.make_unclear();
             }
             Some(near)
         }
@@ -103,7 +107,7 @@ fn members_of(text: &str) -> Option<String> {
     let element = element.trim_end_matches('>').trim_end_matches('/');
     let (name, mut rest) = element.split_once(' ')?;
     let mut members = Vec::new();
-    if is_distinctive(name) {
+    if word_of(name) == Some(name) && is_distinctive(name) {
         members.push(format!("\"tool\": {}", Value::from(name)));
     }
     while let Some((key, value)) = rest.trim_start().split_once("=\"") {
@@ -234,6 +238,8 @@ fn loose_object(text: &str) -> Option<(Map<String, Value>, bool)> {
         rest = match behind.strip_prefix([',', ';']) {
             Some(next) => next.trim_start(),
             None if behind.is_empty() || behind.starts_with('}') => behind,
+            // The comma is missing.
+            None if is_quoted && behind.starts_with(['"', '\'', '“', '$', '_']) => behind,
             None => return None,
         };
     }
@@ -308,5 +314,8 @@ impl<'t> Word<'t> {
 /// Whether a quoted text may end before this: other quotes within it, as in `'a[?b == 'c']'`, were not escaped.
 fn ends(behind: &str) -> bool {
     let behind = behind.trim_start();
-    behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';'])
+    let is_next = ["\"$", "'$", "\"_", "'_", "\"select", "'select"]
+        .iter()
+        .any(|key| behind.starts_with(key));
+    behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';']) || is_next
 }

@@ -4,8 +4,10 @@ use super::{
     NearReference,
     id::{is_compound, is_distinctive, word_of},
     keys::{
-        KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, meaning_of, plain_key,
+        KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, is_one_of,
+        meaning_of, plain_key,
     },
+    path::steps,
     shortened,
 };
 use crate::reference::is_sentinel;
@@ -28,6 +30,24 @@ pub fn near_object(
     declared: &impl Fn(&str) -> bool,
 ) -> Option<NearReference> {
     read_near(object, declared, false)
+}
+
+/// The selector that a value under a key for one means: a text, an index or a list of steps. An index stands behind the
+/// selector that is there.
+pub(crate) fn selector_of(value: &Value, before: Option<&str>) -> Option<String> {
+    let select = match value {
+        Value::String(text) if !text.trim().is_empty() => text.clone(),
+        Value::Number(index) => {
+            let index = format!("[{}]", index.as_i64()?);
+            return Some(match before {
+                Some(before) => format!("{before} | {index}"),
+                None => index,
+            });
+        }
+        Value::Array(list) => steps(list)?,
+        _ => return None,
+    };
+    Some(select).filter(|_| before.is_none())
 }
 
 /// [`near_object`]; `is_certain`: only a reference can stand there, so any word is an id.
@@ -53,7 +73,7 @@ pub(crate) fn read_near(
     // `{"_id": "1"}` is a record; `{"$id": "1"}` is not.
     let is_signed = has_sign(call_key.trim_matches('_'))
         || has_sign(call_key) && (near.is_distinctive() || is_call_key_as_it_is(call_key));
-    let has_sigil = is_signed || object.keys().any(|key| is_sentinel(key));
+    let has_sigil = is_signed || is_typed(object) || object.keys().any(|key| is_sentinel(key));
     let is_meant = has_sigil || is_certain;
     let has_select = || {
         let mut keys = object.keys();
@@ -93,13 +113,22 @@ pub(crate) fn read_near(
             {
                 near.default = Some(value.clone());
             }
-            (KeyMeaning::Select | KeyMeaning::Default, _) => is_unclear = true,
+            (KeyMeaning::Select, value) => {
+                let before = near.selects.first().cloned().flatten();
+                match selector_of(value, before.as_deref()) {
+                    Some(select) => {
+                        near.selects = vec![Some(select)];
+                        is_selected = true;
+                    }
+                    None => is_unclear = true,
+                }
+            }
+            (KeyMeaning::Default, _) => is_unclear = true,
             (KeyMeaning::Nothing, _) => {}
             // The target of a list's entry, in a map.
             (KeyMeaning::Unknown, Value::String(_)) if is_certain && key == "to" => {}
             // The name of a tool beside the id of the call.
-            (KeyMeaning::Unknown, Value::String(_))
-                if is_call_key(key, true) || plain_key(key) == "name" => {}
+            (KeyMeaning::Unknown, Value::String(_)) if is_name_of_tool(key) => {}
             // The only other text can only be the selector.
             (KeyMeaning::Unknown, Value::String(text)) if is_meant && is_known && !is_selected => {
                 near.selects = vec![Some(text.clone())];
@@ -110,11 +139,66 @@ pub(crate) fn read_near(
         }
     }
     if is_unclear {
-        near.selects.clear();
+        near.make_unclear();
     }
+    // `{"$ref": "call_1.json"}`
+    near.or_data &= !is_certain && object.len() == 1 && plain_key(call_key) == "ref";
     near.written = shortened(&written_of(object));
     near.has_sigil = has_sigil;
     Some(near)
+}
+
+/// Whether an object says that it is a reference: `{"type": "reference", "id": "call_1"}`.
+fn is_typed(object: &Map<String, Value>) -> bool {
+    let kind = object.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| {
+        is_one_of(
+            kind,
+            &[
+                "ref",
+                "reference",
+                "toolref",
+                "toolreference",
+                "resultreference",
+                "callreference",
+            ],
+        )
+    })
+}
+
+/// What a list of steps may mean whose first is the id of a call: `["call_1", "items", 0]`.
+pub(crate) fn near_list(list: &[Value]) -> Option<NearReference> {
+    let (id, path) = list.split_first()?;
+    let id = id
+        .as_str()
+        .filter(|id| word_of(id) == Some(id) && is_distinctive(id))?;
+    let select = Some(path).filter(|path| !path.is_empty());
+    let select = match select {
+        Some(path) => Some(steps(path)?),
+        None => None,
+    };
+    let written = Value::Array(list.to_vec()).to_string();
+    Some(NearReference::new(id, vec![select], &written))
+}
+
+/// Whether a reference that is all that stands under this key stands in place of the object: `{"$ref": {…}}`.
+pub fn is_wrapper(key: &str) -> bool {
+    key.starts_with(['$', '@']) && is_call_key_as_it_is(key)
+}
+
+/// Whether a key beside the id of a call names the tool.
+fn is_name_of_tool(key: &str) -> bool {
+    const KEYS: [&str; 8] = [
+        "name",
+        "tool",
+        "toolname",
+        "function",
+        "functionname",
+        "call",
+        "server",
+        "method",
+    ];
+    is_one_of(key, &KEYS)
 }
 
 /// A selector behind a key that is the id of a call with a sign: `{"$call_1": "items[0]"}`.
@@ -132,6 +216,7 @@ fn keyed(key: &str, select: &str, object: &Map<String, Value>) -> Option<NearRef
 /// The key that names a call, and what its text means. Where there are several, only one names a call beyond doubt.
 fn call_of(object: &Map<String, Value>, is_certain: bool) -> Option<(&String, NearReference)> {
     let is_signed = is_certain
+        || is_typed(object)
         || object
             .keys()
             .any(|key| is_sentinel(key) || meaning_of(key) == KeyMeaning::Select);

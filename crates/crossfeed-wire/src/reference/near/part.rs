@@ -4,10 +4,21 @@ use super::{
     MAX_ID_BYTES, MAX_PATH_BYTES, NearReference,
     id::{Head, ROOTS, is_compound, is_distinctive, is_id_byte, word_of},
     loose::serialised,
-    path::{Path, readings},
+    path::{Path, is_ending, readings},
+    region::{expression, names_a_call, template},
     scan::{closing, is_one_expression},
+    shortened,
 };
 use std::ops::Range;
+
+/// Signs of other systems behind an opening delimiter: `{{- call_1.items -}}`.
+const SIGNS: [char; 8] = [' ', '%', '=', '!', ':', '&', '~', '-'];
+
+/// The most signs before an escaped delimiter that are looked at.
+const MAX_ESCAPES: usize = 16;
+
+/// The most encoded signs on each side of a path.
+const MAX_AROUND: usize = 4;
 
 /// A part of a text that may be meant as a reference.
 pub(super) struct Part {
@@ -34,6 +45,9 @@ impl Part {
         if rest.starts_with(['.', '[']) {
             return Self::bare(text, at);
         }
+        if is_escaped(&text[..at]) {
+            return None;
+        }
         if rest.starts_with('{')
             && let Some(part) = Self::serialised(text, at)
         {
@@ -43,13 +57,51 @@ impl Part {
         let Some((open, close)) = delimiters else {
             return Self::with_dollar(text, at);
         };
+        let direct = Self::direct(text, at, (open, close));
+        if direct
+            .as_ref()
+            .is_some_and(|part| !part.near.selects.is_empty())
+        {
+            return direct;
+        }
+        let within = || {
+            let (length, inner) = template(rest)?;
+            // `${"$tool": "call_1"}`
+            if ["tool\"", "tool'", "tool:"]
+                .iter()
+                .any(|key| inner.contains(key))
+            {
+                return None;
+            }
+            let near = expression(inner, &rest[..length])?;
+            // `$(ls call_1.txt)`
+            let is_name = near.guess.as_deref().is_some_and(is_ending);
+            if is_name && rest.starts_with("$(") {
+                return None;
+            }
+            Some(Self {
+                near,
+                place: at..at + length,
+                is_in_json: false,
+            })
+        };
+        direct.or_else(within).or_else(|| Self::element(text, at))
+    }
+
+    /// A path in delimiters.
+    fn direct(text: &str, at: usize, (open, close): (&str, &str)) -> Option<Self> {
+        let rest = text.get(at..)?;
         let inner = &rest[open.len()..];
-        let head = inner.trim_start_matches([' ', '%', '=']);
+        // `{{#call_1.items}}` begins a block.
+        if open == "{{" && inner.starts_with(['#', '/', '^']) {
+            return None;
+        }
+        let head = inner.trim_start_matches(SIGNS);
         let has_sign = head.starts_with(['$', '@', '#']);
         let head = head.strip_prefix(['$', '@', '#']).unwrap_or(head);
         let start = rest.len() - head.len();
         let named = Head::read(head)?;
-        let is_clear = matches!(*open, "{{" | "${" | "${{" | "{{{");
+        let is_clear = matches!(open, "{{" | "${" | "${{" | "{{{");
         let is_distinct = is_distinctive(named.id);
         let is_tool = !is_distinct && is_clear && !has_sign && is_compound(named.id);
         if !is_distinct && !is_tool {
@@ -57,7 +109,10 @@ impl Part {
         }
         let behind = &head[named.end..];
         let length = closing(behind, open, close)?;
-        let path = behind[..length].trim_end_matches('%').trim();
+        let path = behind[..length].trim_end_matches(['%', '-', '~']).trim();
+        if names_a_call(path) {
+            return None;
+        }
         let end = at + start + named.end + length + close.len();
         // `{{call_1}}.items[0].url`
         let outside = if path.is_empty() {
@@ -70,26 +125,59 @@ impl Part {
             return None;
         }
         // Code compares: `a <b_1.x && c > d`.
-        let is_tight = inner.len() == head.len() || inner.starts_with(['%', '$', '@', '#', '=']);
+        let is_tight = inner.len() == head.len() || !inner.starts_with(' ');
         if !(is_clear || is_tight && is_one_expression(path)) {
             return None;
         }
         let path = if outer.is_empty() { path } else { outer };
-        let mut selects = match readings(path) {
+        let selects = match readings(path) {
             Some(selects) => selects,
             None if is_clear && !is_tool => Vec::new(),
             None => return None,
         };
         let end = end + outside;
+        let mut is_open = false;
         // `{call_1.url}}`
-        if text[end..].starts_with(&close[..1]) && matches!(*close, "}" | ">") {
-            selects.clear();
+        if text[end..].starts_with(&close[..1]) && matches!(close, "}" | ">") {
+            is_open = true;
         }
         // `#{call_1.url}`
-        let is_signed = rest.starts_with('{') && text[..at].ends_with(['#', '@', '%']);
-        let place = at - usize::from(is_signed)..end;
+        let signs = ["$!", "#", "@", "%"].into_iter();
+        let mut signs = signs.filter(|sign| rest.starts_with('{') && text[..at].ends_with(sign));
+        let place = at - signs.next().map_or(0, str::len)..end;
+        let near = NearReference::new(named.id, selects, &text[place.clone()]);
         Some(Self {
-            near: NearReference::new(named.id, selects, &text[place.clone()]),
+            near: if is_open { near.unclear() } else { near },
+            place,
+            is_in_json: false,
+        })
+    }
+
+    /// `<call_1>items[0].url</call_1>`, `<ref id="call_1">items[0].url</ref>`
+    fn element(text: &str, at: usize) -> Option<Self> {
+        let inner = text.get(at..)?.strip_prefix('<')?;
+        // Up to the next sign of an element, so that many of them are looked at once.
+        let find = |text: &str, sign: u8| {
+            let mut bytes = text.bytes().take(MAX_PATH_BYTES);
+            let at = bytes.position(|byte| matches!(byte, b'<' | b'>'))?;
+            (text.as_bytes()[at] == sign).then_some(at)
+        };
+        let name = word_of(inner)?;
+        let rest = &inner[name.len()..];
+        let (attributes, content) = rest.split_at(find(rest, b'>')?);
+        let (path, end) = content[1..].split_at(find(&content[1..], b'<')?);
+        let end = end
+            .strip_prefix("</")?
+            .strip_prefix(name)?
+            .strip_prefix('>')?;
+        let mut words = attributes.split(['"', '\'', '=', ' ']);
+        let id = std::iter::once(name).find(|name| attributes.is_empty() && is_distinctive(name));
+        let id =
+            id.or_else(|| words.find(|word| word_of(word) == Some(word) && is_distinctive(word)))?;
+        let place = at..text.len() - end.len();
+        let select = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
+        Some(Self {
+            near: NearReference::new(id, vec![select], &text[place.clone()]),
             place,
             is_in_json: false,
         })
@@ -122,11 +210,13 @@ impl Part {
         let first = signs.find(|byte| !byte.is_ascii_whitespace());
         let is_in_json =
             matches!(first, Some(b'[' | b'{')) && text[..at].trim_end().ends_with([':', ',', '[']);
-        if is_in_json {
-            near.selects.clear();
+        // `${"$tool": "call_1"}` may be an amount of money.
+        let is_signed = text[..at].ends_with('$');
+        if is_in_json || is_signed {
+            near.make_unclear();
         }
         Some(Self {
-            place: at..end,
+            place: at - usize::from(is_signed)..end,
             near,
             is_in_json,
         })
@@ -170,6 +260,30 @@ impl Part {
             None => start,
         };
         let before = text[..start].chars().next_back();
+        // `%7B%7Bcall_1.items%7D%7D`: the value would have to be encoded, too.
+        let bytes = text.as_bytes();
+        let encoded = start
+            .checked_sub(1)
+            .filter(|sign| is_encoded(&bytes[*sign..]));
+        if let Some(mut begin) = encoded.filter(|_| id.get(2..).is_some_and(is_distinctive)) {
+            let mut part = Self::open(text, start + 2, start + 2)?;
+            let mut end = part.place.end;
+            for _ in 0..MAX_AROUND {
+                let before = begin.checked_sub(3);
+                begin = before
+                    .filter(|it| is_encoded(&bytes[*it..]))
+                    .unwrap_or(begin);
+                end += if is_encoded(&bytes[end..]) { 3 } else { 0 };
+            }
+            part.place = begin..end;
+            part.near.written = shortened(&text[part.place.clone()]);
+            part.near.make_unclear();
+            return Some(part);
+        }
+        let outside = text[..start].trim_end_matches(['%', '=', ' ']);
+        if outside.ends_with(['{', '$', '<', '#']) && is_escaped(outside) {
+            return None;
+        }
         match before {
             Some('$' | '/' | '\\' | '.') => return None,
             Some(sign) if sign.is_alphanumeric() => return None,
@@ -178,7 +292,10 @@ impl Part {
             _ => {}
         }
         let mut part = Self::open(text, start, start)?;
-        const AROUND: [(&str, &str); 14] = [
+        const AROUND: [(&str, &str); 17] = [
+            ("@(", ")"),
+            ("[% ", " %]"),
+            ("!", "!"),
             ("%(", ")s"),
             ("\\(", ")"),
             ("((", "))"),
@@ -204,13 +321,15 @@ impl Part {
         }
         // A sign before it only.
         let before = &text[..part.place.start];
-        if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^'])
+        if let Some(rest) = before.strip_suffix("$!") {
+            part.place.start = rest.len();
+        } else if let Some(rest) = before.strip_suffix(['@', '#', '%', '&', '~', '^', ':'])
             && !rest.ends_with(|sign: char| sign.is_alphanumeric() || sign.is_ascii_punctuation())
         {
             part.place.start -= 1;
         } else if before.ends_with(['{', '<', '[', '%']) {
             // A delimiter is not closed.
-            part.near.selects.clear();
+            part.near.make_unclear();
         }
         Some(part)
     }
@@ -221,29 +340,51 @@ impl Part {
         let named = Head::read(rest).filter(|head| is_distinctive(head.id))?;
         let behind = &rest[named.end..];
         let (path, length) = Path::read(behind);
-        if path.steps.is_empty() || path.is_name_of_file() {
+        let next = behind[length..].strip_prefix('.');
+        let is_method = next.and_then(|next| Some(next[word_of(next)?.len()..].starts_with('(')));
+        if path.steps.is_empty() && is_method != Some(true) || path.is_name_of_file() {
             return None;
         }
         let end = from + named.end + length;
-        let mut selects = readings(&behind[..length])?;
+        let selects = readings(&behind[..length])?;
         // More of an expression follows than can be told from text: `call_1.items.map(`
         let behind = &behind[length..];
-        let method = behind.strip_prefix('.').and_then(word_of);
+        let has_more = next.and_then(word_of).is_some();
         let is_joined = |behind: &str, sign: char| {
             let behind = behind.trim_matches(' ').strip_prefix(sign);
             behind.is_some_and(|behind| behind.trim_start().starts_with(['"', '\'', '`']))
         };
-        let before: String = text[..start].chars().rev().take(8).collect();
-        if is_joined(behind, '+') || is_joined(&before, '+') {
-            selects.clear();
-        }
-        if behind.starts_with(['(', '[']) || method.is_some() || behind.starts_with(".{") {
-            selects.clear();
-        }
+        let before = &text[..start];
+        let back: String = before.chars().rev().take(8).collect();
+        // `length(call_1.items)`, `"%s" % call_1.x`
+        let is_argument = before
+            .strip_suffix('(')
+            .is_some_and(|name| name.ends_with(|sign: char| sign.is_alphanumeric() || sign == '_'));
+        let is_unclear = is_joined(behind, '+')
+            || is_joined(&back, '+')
+            || is_joined(&back, '%')
+            || is_argument
+            || behind.starts_with(['(', '['])
+            || has_more
+            || behind.starts_with(".{");
+        let near = NearReference::new(named.id, selects, &text[start..end]);
         Some(Self {
-            near: NearReference::new(named.id, selects, &text[start..end]),
+            near: if is_unclear { near.unclear() } else { near },
             place: start..end,
             is_in_json: false,
         })
     }
+}
+
+/// Whether a delimiter is escaped by a backslash before it: `\{{call_1.items}}`.
+fn is_escaped(before: &str) -> bool {
+    let is_sign = |byte: &u8| matches!(byte, b'{' | b'$' | b'<' | b'#');
+    let mut behind = before.bytes().rev().take(MAX_ESCAPES).peekable();
+    while behind.next_if(is_sign).is_some() {}
+    behind.take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// Whether a sign of an address stands here, encoded: `%7B`.
+fn is_encoded(text: &[u8]) -> bool {
+    matches!(text, [b'%', b'2'..=b'7', last, ..] if last.is_ascii_hexdigit())
 }

@@ -50,6 +50,12 @@ const FILE_ENDINGS: [&str; 36] = [
     "gif", "svg", "zip", "gz", "ini", "cfg", "sql", "css", "com",
 ];
 
+/// What stands before such an ending: `min.js`.
+const INNER_ENDINGS: [&str; 8] = ["tar", "min", "d", "test", "spec", "bak", "old", "new"];
+
+/// The most steps of a path that is written as a list.
+const MAX_STEPS: usize = 32;
+
 /// A step of a path.
 pub(super) enum Step<'t> {
     Key(&'t str),
@@ -80,10 +86,20 @@ impl<'t> Path<'t> {
         (Self { steps }, at)
     }
 
-    /// Whether it is only the ending of the name of a file.
+    /// Whether it is only the ending of the name of a file: `tar.gz`.
     pub(super) fn is_name_of_file(&self) -> bool {
-        let is_ending = |key: &str| FILE_ENDINGS.iter().any(|it| it.eq_ignore_ascii_case(key));
-        matches!(self.steps.as_slice(), [Step::Key(only)] if is_ending(only))
+        let is_ending = |step: &Step<'_>, endings: &[&str]| match step {
+            Step::Key(key) => is_one_of(key, endings),
+            _ => false,
+        };
+        match self.steps.as_slice() {
+            [only] => is_ending(only, &FILE_ENDINGS),
+            [first, last] => {
+                is_ending(last, &FILE_ENDINGS)
+                    && (is_ending(first, &FILE_ENDINGS) || is_ending(first, &INNER_ENDINGS))
+            }
+            _ => false,
+        }
     }
 
     /// The path as JMESPath, without its first steps.
@@ -109,10 +125,13 @@ impl<'t> Path<'t> {
 
 impl<'t> Step<'t> {
     fn read(text: &'t str, is_first: bool, has_slashes: bool) -> Option<(Self, usize)> {
-        // `items.[0]`
-        if text.starts_with(".[") {
-            let (step, length) = Self::read(&text[1..], false, has_slashes)?;
-            return matches!(step, Self::Index(_) | Self::Each).then_some((step, length + 1));
+        // `items.[0]`, `items->[0]`
+        let joints = [".", "?.", "->"].into_iter();
+        let mut joints = joints.filter(|sign| text.starts_with(sign));
+        if let Some(joint) = joints.find(|sign| text[sign.len()..].starts_with('[')) {
+            let (step, length) = Self::read(&text[joint.len()..], false, has_slashes)?;
+            return matches!(step, Self::Index(_) | Self::Each)
+                .then_some((step, length + joint.len()));
         }
         if let Some(inner) = text.strip_prefix('[') {
             let quote = inner.chars().next()?;
@@ -137,7 +156,12 @@ impl<'t> Step<'t> {
                 {
                     Self::Slice(slice)
                 }
-                key if word_of(key) == Some(key) => Self::Key(key),
+                // `[items]`, `[:items]`
+                key if word_of(key.trim_start_matches(':'))
+                    == Some(key.trim_start_matches(':')) =>
+                {
+                    Self::Key(key.trim_start_matches(':'))
+                }
                 filter if filter.starts_with('?') => Self::Filter(&text[..length + 2]),
                 _ => return None,
             };
@@ -151,6 +175,14 @@ impl<'t> Step<'t> {
         let separator = separators.iter().find(|sign| text.starts_with(**sign))?;
         let rest = &text[separator.len()..];
         let is_pointer = separator.ends_with('/');
+        // `call_1."a/b"`
+        if let Some(within) = rest.strip_prefix('"') {
+            let mut quoted = within.bytes().take(MAX_ID_BYTES);
+            let length = quoted.position(|byte| byte == b'"')?;
+            let key = &within[..length];
+            let is_plain = !key.is_empty() && !key.contains(['\\', '\n']);
+            return is_plain.then_some((Self::Key(key), separator.len() + length + 2));
+        }
         // `/items/*/url`, `/items/:2`
         if is_pointer && rest.starts_with('*') {
             return Some((Self::Each, separator.len() + 1));
@@ -168,6 +200,8 @@ impl<'t> Step<'t> {
         }
         let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
         let end = rest.find(|sign| !is_sign(sign)).unwrap_or(rest.len());
+        // `items->url`
+        let end = end - usize::from(rest[..end].ends_with('-') && rest[end..].starts_with('>'));
         let word = rest
             .get(..end)
             .filter(|word| !word.is_empty() && !word.starts_with('-'))?;
@@ -183,8 +217,17 @@ impl<'t> Step<'t> {
     }
 }
 
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|it| it.eq_ignore_ascii_case(word))
+}
+
+/// Whether a selector is only the ending of the name of a file.
+pub(super) fn is_ending(select: &str) -> bool {
+    is_one_of(select, &FILE_ENDINGS)
+}
+
 /// A key as JMESPath spells it.
-fn quoted(key: &str) -> Cow<'_, str> {
+pub(super) fn quoted(key: &str) -> Cow<'_, str> {
     let mut bytes = key.bytes();
     let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let is_plain = bytes.next().is_some_and(is_first)
@@ -194,6 +237,28 @@ fn quoted(key: &str) -> Cow<'_, str> {
     } else {
         Cow::Owned(Value::from(key).to_string())
     }
+}
+
+/// The selector that a list of steps means: `["items", 0, "url"]`. A text alone is a selector.
+pub(crate) fn steps(list: &[Value]) -> Option<String> {
+    if let [Value::String(only)] = list {
+        return Some(only.clone());
+    }
+    let step = |step: &'_ Value| match step {
+        Value::Number(index) => Some(format!("[{}]", index.as_i64()?)),
+        Value::String(each) if each == "*" || each == "[*]" => Some("[*]".to_owned()),
+        Value::String(key) if !key.contains(['[', ']', '(', '|']) => {
+            Some(format!(".{}", quoted(key)))
+        }
+        _ => None,
+    };
+    let path = list
+        .iter()
+        .take(MAX_STEPS + 1)
+        .map(step)
+        .collect::<Option<String>>();
+    let path = path.filter(|path| list.len() <= MAX_STEPS && !path.is_empty())?;
+    Some(path.strip_prefix('.').map_or(path.clone(), str::to_owned))
 }
 
 /// A path without the root of a JSONPath before it: `:$.items`.

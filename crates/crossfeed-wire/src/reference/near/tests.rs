@@ -120,6 +120,102 @@ fn templating_habits_are_read() {
     check("{{toolu_01AbC.a-b}}", "toolu_01AbC \"a-b\"");
 }
 
+/// The meaning of more than a path in delimiters is what is left without the id.
+#[test]
+fn expressions_around_ids_are_read() {
+    for (text, select) in [
+        ("{{length(call_1.items)}}", "length(items)"),
+        ("{{ call_1.items | length }}", "items | length"),
+        ("{{\ncall_1.total\n}}", "total"),
+        ("{{ (call_1.items | first).url }}", "(items | first).url"),
+        ("{{json call_1.items}}", "items"),
+        ("{{ .Steps.call_1.items }}", "items"),
+        ("{{ $('call_1').json.x }}", "json.x|x"),
+        (
+            "{{ ti.xcom_pull(task_ids='call_1')['items'][0] }}",
+            "items[0]",
+        ),
+        ("{{\"call_1\".items}}", "items"),
+        ("<%= call_1['items'] %>", "items"),
+        ("length(call_1.items)", "length(items)"),
+        ("sum(call_1.items[*].n)", "sum(items[*].n)"),
+        ("call_1?.total", "total"),
+        ("call_1.items?.[0]?.url", "items[0].url"),
+        ("call_1.get(\"items\")", "get(\"items\")"),
+        ("call_1.\"a/b\".c", "\"a/b\".c"),
+        ("call_1->items->0->url", "items[0].url"),
+        ("call_1[:items][0]", "items[0]"),
+        ("output_of(call_1).items", "items"),
+        ("{{ index .call_1.items 0 \"url\" }}", "items[0].url"),
+        ("{{- call_1.items -}}", "items"),
+        ("[% call_1.items %]", "items"),
+        ("<?= call_1.items ?>", "items"),
+        ("={{ $json.call_1.x }}", "x"),
+        ("$!{call_1.items}", "items"),
+        ("return call_1.items;", "items"),
+        ("call_1().items[0]", "items[0]"),
+        ("call_1(\"items[0].url\")", "items[0].url"),
+        ("call_1's items[0].url", "items[0].url"),
+        ("call_1 (items[0].url)", "items[0].url"),
+        ("items[0].url (call_1)", "items[0].url"),
+        ("call_1 → items[0].url", "items[0].url"),
+        ("crossfeed://call_1/items/0/url", "items[0].url"),
+        ("[call_1](items[0].url)", "items[0].url"),
+        ("<call_1>items[0].url</call_1>", "items[0].url"),
+        ("<ref id=\"call_1\">items[0].url</ref>", "items[0].url"),
+        ("<call_1>", "@"),
+        ("$call_1", "@"),
+        ("{call_1}", "@"),
+        ("${\"$tool\":\"call_1\",\"$select\":\"a\"}", "a"),
+        ("{\"$tool\": \"call_1\" \"$select\": \"a\"}", "a"),
+    ] {
+        check(text, &format!("call_1 {select}"));
+    }
+    let unclear = |text: &str| {
+        let near = near_text(text, 9).unwrap();
+        let (_, near) = &near.parts[0];
+        assert_eq!(
+            (near.id.as_str(), near.selects.as_slice()),
+            ("call_1", &[][..]),
+            "{text}"
+        );
+        near.guess.clone()
+    };
+    assert_eq!(
+        unclear("{{#each call_1.items}}{{url}}{{/each}}").as_deref(),
+        Some("items")
+    );
+    for text in [
+        "{% for x in call_1.items %}{{x.url}}{% endfor %}",
+        "{{#call_1.items}}{{url}}{{/call_1.items}}",
+        "%7B%7Bcall_1.total%7D%7D",
+        "https://a.example/?q=%24%7Bcall_1.total%7D",
+        "JSON.parse(call_1.x).y",
+        "'{}'.format(call_1.x)",
+        "a call_1.get(\"items\") b",
+        "{{ call_1.x + call_2.y }}",
+        "costs ${\"$tool\":\"call_1\"} a month",
+    ] {
+        unclear(text);
+    }
+}
+
+/// A name of a file may as well be a path.
+#[test]
+fn names_of_files_may_be_data() {
+    for (text, or_data) in [
+        ("call_1.json", true),
+        ("call_1.tar.gz", true),
+        ("./call_1.md", true),
+        ("call_1.user.json", false),
+        ("{{call_1.json}}", false),
+        ("call_1.items", false),
+    ] {
+        let near = near_text(text, 9).unwrap();
+        assert_eq!(near.parts[0].1.or_data, or_data, "{text}");
+    }
+}
+
 #[test]
 fn serialised_objects_are_read() {
     for text in [
@@ -195,13 +291,18 @@ fn what_names_no_call_is_data() {
         "{{#items.isModel}}",
         "{{ output.data['text/latex'] | convert }}",
         "{{c.items[0]}}",
-        "call_1.json",
+        "see call_1.json and call_1.tar.gz",
+        "/tmp/call_1.json",
+        "\\{{call_1.total}}",
+        "see \\{{ call_1.total }} and \\${call_1.total}",
+        "the output of call_1",
+        "the output of call_1 has items",
         "{{}}",
         "{{ name }} and {{search.query}}",
         "$1.50 or $1",
         "${1}",
         "{{1.x}}",
-        "<call_1>",
+        "see <call_1> and $call_1",
         "a@call_1.com",
         "{\"a\": {\"b\": 1}}",
         "{\"type\": \"object\"}",
@@ -233,8 +334,26 @@ fn objects_near_references_are_read() {
     check_object(json!({"$from": "c"}), Some("c @"));
     check_object(json!({"$call_1": "items[0]"}), Some("call_1 items[0]"));
     check_object(json!({"tool": "call_1.items"}), Some("call_1 items"));
-    check_object(json!({"tool": "call_1", "select": 5}), Some("call_1 "));
-    check_object(json!({"$call": "call_1", "index": 5}), Some("call_1 "));
+    check_object(json!({"tool": "call_1", "select": 5}), Some("call_1 [5]"));
+    check_object(json!({"$call": "call_1", "index": 5}), Some("call_1 [5]"));
+    check_object(
+        json!({"tool": "call_1", "path": ["items", 0]}),
+        Some("call_1 items[0]"),
+    );
+    check_object(
+        json!({"$call": "call_1", "path": "items", "index": 0}),
+        Some("call_1 items | [0]"),
+    );
+    check_object(json!({"$call": "call_1", "$output": "x"}), Some("call_1 x"));
+    check_object(json!({"tool": "call_1", "select": {}}), Some("call_1 "));
+    check_object(
+        json!({"type": "reference", "id": "call_1"}),
+        Some("call_1 @"),
+    );
+    check_object(
+        json!({"tool_output": "call_1", "path": "x"}),
+        Some("call_1 x"),
+    );
     check_object(
         json!({"$tools": "call_1", "$select": "x"}),
         Some("call_1 x"),

@@ -3,11 +3,14 @@
 use super::{
     MAX_PATH_BYTES, NearReference,
     glance::is_address,
-    id::{Head, is_compound, is_distinctive, is_id_byte, word_of},
+    id::{GETTERS, Head, ROOTS, is_compound, is_distinctive, is_id_byte, word_of},
+    keys::is_one_of,
     loose::{self, serialised},
     part::Part,
     path::{Path, behind_root, readings},
+    region::expression,
     scan::is_one_expression,
+    shortened,
 };
 
 /// A text that is a reference as a whole: serialised, in delimiters, or an id with a path.
@@ -19,6 +22,7 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
         }
         return bare(text, text)
             .or_else(|| called(text, text))
+            .or_else(|| around(text))
             .or_else(|| spoken(text, text))
             .or_else(|| introduced(text))
             .or_else(|| loose::members(text));
@@ -33,6 +37,19 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
         return Some(near);
     }
     if let Some(near) = serialised(text.trim_end_matches([';', ','])) {
+        return Some(near);
+    }
+    // `${"$tool": "call_1"}`
+    let object = text
+        .strip_prefix('$')
+        .filter(|object| object.starts_with(['{', '(']));
+    if let Some(near) = object.and_then(serialised) {
+        return Some(NearReference {
+            written: shortened(text),
+            ..near
+        });
+    }
+    if let Some(near) = sole(text).or_else(|| link(text)) {
         return Some(near);
     }
     let inner = within_signs(text);
@@ -129,19 +146,12 @@ fn spoken(text: &str, written: &str) -> Option<NearReference> {
     const JOINTS: [&str; 8] = [
         " of ", " from ", " in ", " @ ", "@", " on ", " <- ", " for ",
     ];
-    let is_path = |path: &str| {
-        let (first, rest) = match path.strip_prefix('[') {
-            Some(_) => ("", path),
-            None => word_of(path).map(|word| path.split_at(word.len()))?,
-        };
-        let (_, length) = Path::read(rest);
-        let is_whole = length == rest.len() && (length > 0 || first.is_empty());
-        (is_whole && !is_distinctive(first)).then(|| path.to_owned())
-    };
     let near = |id: &str, path: &str| {
         let is_id = word_of(id) == Some(id) && is_distinctive(id);
-        let path = is_path(path.trim().trim_matches('`')).filter(|_| is_id)?;
-        Some(NearReference::new(id, vec![Some(path)], written))
+        let path = path.trim().trim_matches('`');
+        // A word alone is prose.
+        let is_path = is_path(path) && word_of(path) != Some(path);
+        (is_id && is_path).then(|| NearReference::new(id, vec![Some(path.to_owned())], written))
     };
     // The id ends the text, in backticks or not.
     let last = text.trim_end_matches('`');
@@ -157,22 +167,81 @@ fn spoken(text: &str, written: &str) -> Option<NearReference> {
         let path = path.strip_prefix("the ").unwrap_or(path);
         near(id.trim_matches('`'), path)
     });
-    joints.next().or_else(|| {
+    // `items[0].url (call_1)`
+    let bracketed = || {
+        let (path, id) = text.strip_suffix(')')?.rsplit_once(" (")?;
+        near(id, path)
+    };
+    joints.next().or_else(bracketed).or_else(|| {
         let id = word_of(text)?;
         let behind = &text[id.len()..];
         let path = behind.strip_prefix([':', ',', ';']).unwrap_or(behind);
-        let path = path
-            .strip_prefix("?select=")
-            .or_else(|| path.strip_prefix("?path="))
-            .unwrap_or(path);
+        let joints = [
+            "?select=", "?path=", "'s ", "’s ", " at ", " path ", " select ",
+        ];
+        let inner = path
+            .strip_prefix(" (")
+            .and_then(|path| path.strip_suffix(')'));
+        let mut behind_joint = joints.iter().filter_map(|joint| path.strip_prefix(joint));
+        let path = inner.or_else(|| behind_joint.next()).unwrap_or(path);
         near(id, path).filter(|_| path.len() < behind.len() || path.starts_with(' '))
     })
 }
 
-/// `ref(call_1, 'items[0].url')`
-fn called(text: &str, written: &str) -> Option<NearReference> {
+/// The id of a call alone, with signs that say that it is one: `<call_1>`, `$call_1`.
+fn sole(text: &str) -> Option<NearReference> {
+    const AROUND: [(&str, &str); 10] = [
+        ("<<", ">>"),
+        ("[[", "]]"),
+        ("{", "}"),
+        ("<", "/>"),
+        ("<", " />"),
+        ("<", ">"),
+        ("[", "]"),
+        ("%", "%"),
+        ("$", ""),
+        ("@", ""),
+    ];
+    let within = |(open, close): &(&str, &str)| text.strip_prefix(open)?.strip_suffix(close);
+    let mut inner = AROUND.iter().filter_map(within).map(|inner| inner.trim());
+    let id = inner.find(|inner| word_of(inner) == Some(inner) && is_distinctive(inner))?;
+    Some(NearReference::new(id, vec![None], text))
+}
+
+/// `[call_1](items[0].url)`
+fn link(text: &str) -> Option<NearReference> {
+    let inner = text.strip_prefix('[')?;
+    let id = word_of(inner).filter(|id| is_distinctive(id))?;
+    let path = inner[id.len()..].strip_prefix("](")?.strip_suffix(')')?;
+    is_path(path).then(|| NearReference::new(id, vec![Some(path.to_owned())], text))
+}
+
+/// Whether a text is a path, which may begin with a key: `items[0].url`.
+fn is_path(path: &str) -> bool {
+    let (first, rest) = match path.strip_prefix('[') {
+        Some(_) => ("", path),
+        None => path.split_at(word_of(path).unwrap_or_default().len()),
+    };
+    let (_, length) = Path::read(rest);
+    length == rest.len() && !path.is_empty() && !is_distinctive(first)
+}
+
+/// A function around a path: `length(call_1.items)`.
+fn around(text: &str) -> Option<NearReference> {
     let name = word_of(text)?;
-    let inner = text[name.len()..].strip_prefix('(')?.strip_suffix(')')?;
+    let is_call = text[name.len()..].starts_with('(') && is_one_expression(text);
+    (is_call && text.len() <= MAX_PATH_BYTES).then(|| expression(text, text))?
+}
+
+/// `ref(call_1, 'items[0].url')`
+pub(super) fn called(text: &str, written: &str) -> Option<NearReference> {
+    let name = word_of(text.trim_start_matches(['$', '@']))?;
+    let name_end = text.find(name)? + name.len();
+    let is_getter = is_one_of(name, &GETTERS) || is_one_of(name, &ROOTS);
+    let inner = text[name_end..]
+        .strip_prefix('(')?
+        .strip_suffix(')')
+        .filter(|_| is_getter)?;
     let is_quote = |sign: char| matches!(sign, '"' | '\'' | '`' | ' ');
     let (id, select) = match inner.split_once(',') {
         Some((id, select)) => (id, Some(select.trim().trim_matches(is_quote))),
@@ -195,13 +264,30 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
     let is_call = |head: &Head<'_>| is_distinctive(head.id) || is_compound(head.id);
     let head = Head::read(text).filter(is_call)?;
     let rest = behind_root(text[head.end..].trim_start());
+    // `call_1("items[0].url")`
+    let argument = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'));
+    let argument = argument.map(|select| select.trim_matches(['"', '\'', ' ']));
+    if let Some(select) = argument.filter(|select| is_path(select) && is_distinctive(head.id)) {
+        return Some(NearReference::new(
+            head.id,
+            vec![Some(select.to_owned())],
+            written,
+        ));
+    }
+    // `call_1().items`
+    let rest = rest.strip_prefix("()").unwrap_or(rest);
     // `call_1 -> items`
     let arrow = rest
         .strip_prefix("-> ")
         .or_else(|| rest.strip_prefix("=>"))
-        .or_else(|| rest.strip_prefix('!'));
+        .or_else(|| rest.strip_prefix(['!', '→', '»', '>']));
     let piped = arrow.map(|path| format!("| {}", path.trim_start()));
-    let rest = piped.as_deref().unwrap_or(rest);
+    let rest = piped
+        .as_deref()
+        .unwrap_or(rest)
+        .trim_end_matches(['.', ';']);
     let is_path = rest.starts_with(['.', '[', '#', ':', '/', '|'])
         || rest.starts_with("->")
         || rest.starts_with("?.");
@@ -211,17 +297,26 @@ fn bare(text: &str, written: &str) -> Option<NearReference> {
     let (path, length) = Path::read(rest);
     // The name of a tool in place of an id needs more: `search_issues.items[0]`.
     let is_short = path.steps.len() < 2 && !rest.starts_with('[');
-    if path.is_name_of_file() || !is_distinctive(head.id) && is_short {
+    if !is_distinctive(head.id) && (is_short || path.is_name_of_file()) {
         return None;
     }
     // Text that follows is not of the expression: `call_1.url/comments`.
     let behind = rest[length..].trim_start();
     let is_operator =
         behind.is_empty() || behind.starts_with(['|', '.', '[', '=', '!', '&', '<', '>', '(', '?']);
-    if !is_operator
-        || path.steps.is_empty() && !rest.starts_with(['[', '|']) && !rest.starts_with(".{")
-    {
+    // `call_1.get("items")`
+    let is_method = || {
+        let word = rest.strip_prefix('.').and_then(word_of);
+        word.is_some_and(|word| rest[word.len() + 1..].starts_with('('))
+    };
+    let is_path = !path.steps.is_empty() || rest.starts_with(['[', '|']) || rest.starts_with(".{");
+    if !is_operator && !is_method() || !is_path && !is_method() {
         return None;
     }
-    Some(NearReference::new(head.id, readings(rest)?, written))
+    let mut near = NearReference::new(head.id, readings(rest)?, written);
+    if length == rest.len() && path.is_name_of_file() {
+        near.selects.truncate(1);
+        near.or_data = true;
+    }
+    Some(near)
 }
