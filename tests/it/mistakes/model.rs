@@ -184,8 +184,14 @@ fn next_tries(
             continue;
         };
         let at = failure.at.as_str();
+        let is_malformed = failure.error.code().as_str() == "reference.malformed";
         for offered in offers(offered) {
             let next = match offered {
+                // The whole text as it is meant; elsewhere it is a selector that is a quoted name.
+                Offer::Text(text) if is_malformed && text.starts_with('"') => {
+                    let text = serde_json::from_str(&text).ok();
+                    text.and_then(|text| put(arguments, at, text, parameter))
+                }
                 Offer::Json(reference) => put(arguments, at, reference, parameter),
                 Offer::Text(text) if text == "no selector" => without_selector(arguments),
                 Offer::Text(text) if text.contains(IN_PLACE_OF) => replaced(arguments, at, &text),
@@ -247,9 +253,13 @@ fn offers(text: &str) -> Vec<Offer> {
 
 /// The first comma or semicolon outside brackets and quotes.
 fn end_of_item(text: &str) -> usize {
-    let (mut depth, mut quote) = (0_i32, None);
+    let (mut depth, mut quote, mut is_escaped) = (0_i32, None, false);
     for (index, char) in text.char_indices() {
+        if std::mem::take(&mut is_escaped) {
+            continue;
+        }
         match (quote, char) {
+            (Some(_), '\\') => is_escaped = true,
             (Some(open), close) if open == close => quote = None,
             (Some(_), _) => {}
             (None, '\'' | '"' | '`') => quote = Some(char),

@@ -56,8 +56,9 @@ impl ReferenceStyle {
             (Some((map, true)), Some(parameter), rest) if *parameter != **map => {
                 let to = rest.map_or(parameter, |_| at.as_str().to_owned());
                 let with = values.map(|(number, (id, select))| {
-                    let mut entry = members(["tool", "select"].map(str::to_owned), id, select);
+                    let mut entry = Map::new();
                     entry.insert("name".to_owned(), name(number).into());
+                    entry.extend(members(["tool", "select"].map(str::to_owned), id, select));
                     Value::Object(entry)
                 });
                 let with: Vec<_> = with.collect();

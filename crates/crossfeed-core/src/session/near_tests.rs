@@ -607,7 +607,7 @@ async fn amid_text_the_whole_text_is_offered() {
     refused(
         json!(format!("{long}{{{{call_1.items[0].urll}}}}")),
         None,
-        &["in the text write {{call_1.items[0].url}}"],
+        &["try: `{{call_1.items[0].url}}` in place of `{{call_1.items[0].urll}}`"],
     )
     .await;
     let tools = json!([{"name": "fetch", "inputSchema": {
