@@ -574,10 +574,15 @@ proptest! {
         let compiled = schema.clone().map(|schema| InputSchema::compile(schema).unwrap());
         block_on(async {
             let options = EngineOptions::default().with_repairs(scope_of_repairs).with_max_resolved_bytes(limit);
-            let session = Engine::in_memory(options).session(scope("s"));
-            session.record(&call("c"), ToolResult::json(results.0.clone())).await.unwrap();
-            session.record(&call("d"), ToolResult::json(results.1.clone())).await.unwrap();
-            let bytes = session.resolve_json(arguments.clone(), compiled.as_ref()).await;
+            let engine = Engine::in_memory(options);
+            // One each: the order in which results are offered is that of their use.
+            let [session, other] = ["s", "t"].map(|name| engine.session(scope(name)));
+            for session in [&session, &other] {
+                for (name, result) in [("c", &results.0), ("d", &results.1)] {
+                    session.record(&call(name), ToolResult::json(result.clone())).await.unwrap();
+                }
+            }
+            let bytes = other.resolve_json(arguments.clone(), compiled.as_ref()).await;
             match value {
                 Ok(value) => {
                     let value = session.resolve(value, compiled.as_ref()).await;

@@ -250,6 +250,11 @@ impl<'a> Ground<'a> {
                             }
                             _ => continue,
                         };
+                        // A list around a list of anything is such a list, too.
+                        let is_list = arguments[&parameter].is_array();
+                        if is_list && schema(&meant)["items"] == json!({}) {
+                            continue;
+                        }
                         cases.push((
                             seed(&[name, correct, &arguments.to_string()]),
                             style,

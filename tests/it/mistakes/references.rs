@@ -621,7 +621,13 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     ("serialised, with a comma too many", |said| {
         vec![written(
-            said.put(said.reference().to_string().replace('}', ",}").into()),
+            said.put(
+                said.reference()
+                    .to_string()
+                    .strip_suffix('}')
+                    .map(|members| format!("{members},}}"))
+                    .into(),
+            ),
         )]
     }),
     ("serialised, with keys without quotes", |said| {

@@ -243,10 +243,13 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let word = before.trim_end_matches([':', '=']).trim_end();
         let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
             && matches!(behind, "" | ";");
-        if is_open && is_close || is_introduced {
+        let remains = Remains::of(before, behind);
+        if is_open && is_close || is_introduced || remains == Remains::Delimiter {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);
+        } else if remains == Remains::Sign {
+            near.make_unclear();
         }
     }
     // The quotes of another language would stay, and in JSON what a value holds could end a text.
@@ -272,4 +275,55 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
 pub fn is_near_text(text: &str) -> bool {
     let text = text.trim();
     text.len() <= MAX_WHOLE_BYTES && whole_text(text).is_some()
+}
+
+/// What stands around the only path of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remains {
+    /// What can only delimit it: `{{call_1.url}`, `!Ref call_1.url`.
+    Delimiter,
+    /// Signs that may mean something else: `# call_1.title`.
+    Sign,
+    /// Words, stops or nothing.
+    Text,
+}
+
+impl Remains {
+    fn of(before: &str, behind: &str) -> Self {
+        const MOST: usize = 64;
+        if before.len().max(behind.len()) > MOST {
+            return Self::Text;
+        }
+        let is_word =
+            |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        // `!Ref`
+        if behind.is_empty() && before.strip_prefix('!').is_some_and(is_word) {
+            return Self::Delimiter;
+        }
+        // `&lcub;` is a `{`.
+        let mut signs = String::new();
+        for text in [before, behind] {
+            let mut pieces = text.split('&');
+            signs.extend(pieces.next());
+            for piece in pieces {
+                match piece.split_once(';') {
+                    Some((name, rest)) if is_word(name.trim_start_matches('#')) => {
+                        signs.push('{');
+                        signs.push_str(rest);
+                    }
+                    _ => signs.push_str(piece),
+                }
+            }
+        }
+        let is_delimiter = |sign: char| "{}[]()<>%§¤ ".contains(sign);
+        if signs.contains(char::is_alphanumeric)
+            || !signs.contains(|sign| "{}[]()<>%§¤#$@=|^~\\&".contains(sign))
+        {
+            Self::Text
+        } else if signs.chars().all(is_delimiter) && signs.trim() != ">" {
+            Self::Delimiter
+        } else {
+            Self::Sign
+        }
+    }
 }

@@ -71,7 +71,7 @@ fn look(text: &str) -> (Held, bool) {
         if word.len() < 3 || !is_distinctive(word) && !is_compound() {
             continue;
         }
-        if matches!(bytes.get(at), Some(b'.' | b'[')) {
+        if matches!(bytes.get(at), Some(b'.' | b'[')) || bytes[at..].starts_with(b"](") {
             return is_near();
         }
         has_id = true;

@@ -3,6 +3,7 @@
 use super::{
     MAX_ID_BYTES, MAX_PATH_BYTES, NearReference,
     id::{Head, ROOTS, is_compound, is_distinctive, is_id_byte, word_of},
+    keys::is_call_key,
     loose::serialised,
     path::{Path, is_ending, readings},
     region::{expression, names_a_call, template},
@@ -43,7 +44,7 @@ impl Part {
         ];
         let rest = text.get(at..)?;
         if rest.starts_with(['.', '[']) {
-            return Self::bare(text, at);
+            return Self::bare(text, at).or_else(|| Self::link(text, at));
         }
         if is_escaped(&text[..at]) {
             return None;
@@ -121,7 +122,10 @@ impl Part {
             0
         };
         let outer = &text[end..end + outside];
-        if path.is_empty() && outer.is_empty() && (!is_clear || is_tool) {
+        // `{call_1}` amid text
+        let is_lone = path.is_empty() && outer.is_empty() && !is_clear;
+        let is_tight_id = open == "{" && start == 1 && length == 0;
+        if path.is_empty() && outer.is_empty() && is_tool || is_lone && !is_tight_id {
             return None;
         }
         // Code compares: `a <b_1.x && c > d`.
@@ -136,7 +140,7 @@ impl Part {
             None => return None,
         };
         let end = end + outside;
-        let mut is_open = false;
+        let mut is_open = is_lone && (at > 0 || end < text.len());
         // `{call_1.url}}`
         if text[end..].starts_with(&close[..1]) && matches!(close, "}" | ">") {
             is_open = true;
@@ -165,6 +169,16 @@ impl Part {
         let name = word_of(inner)?;
         let rest = &inner[name.len()..];
         let (attributes, content) = rest.split_at(find(rest, b'>')?);
+        // `<ref id="call_1" path="items[0].url"/>`
+        if attributes.ends_with('/') {
+            let length = 1 + name.len() + attributes.len() + 1;
+            let near = serialised(&text[at..at + length]).filter(NearReference::is_distinctive)?;
+            return Some(Self {
+                near,
+                place: at..at + length,
+                is_in_json: false,
+            });
+        }
         let (path, end) = content[1..].split_at(find(&content[1..], b'<')?);
         let end = end
             .strip_prefix("</")?
@@ -183,21 +197,39 @@ impl Part {
         })
     }
 
-    /// `{"$tool": "call_1"}`, amid text.
+    /// `[call_1](items[0].url)`
+    fn link(text: &str, at: usize) -> Option<Self> {
+        let inner = text.get(at..)?.strip_prefix('[')?;
+        let id = word_of(inner).filter(|id| is_distinctive(id))?;
+        let path = inner[id.len()..].strip_prefix("](")?;
+        let length = closing(path, "(", ")")?;
+        let selects = readings(&format!(".{}", path[..length].trim())).filter(|_| length > 0)?;
+        let place = at..at + id.len() + length + 4;
+        Some(Self {
+            near: NearReference::new(id, selects, &text[place.clone()]),
+            place,
+            is_in_json: false,
+        })
+    }
+
+    /// `{"$tool": "call_1"}`, amid text, or an object near it.
     fn serialised(text: &str, at: usize) -> Option<Self> {
         let inner = text.get(at + 1..)?.trim_start();
         let inner = inner.trim_start_matches(['"', '\'', '“', '\\']);
         let inner = inner.strip_prefix("&quot;").unwrap_or(inner);
-        if !["$tool", "_tool"].iter().any(|key| inner.starts_with(key)) {
+        let is_exact = ["$tool", "_tool"].iter().any(|key| inner.starts_with(key));
+        let is_near = || word_of(inner).is_some_and(|key| is_call_key(key, false));
+        if !is_exact && !is_near() {
             return None;
         }
         let end = match closing(text.get(at + 1..)?, "{", "}") {
             Some(length) => at + 2 + length,
             // The end is missing.
-            None if text.len() - at <= MAX_PATH_BYTES => text.len(),
+            None if is_exact && text.len() - at <= MAX_PATH_BYTES => text.len(),
             None => return None,
         };
-        let mut near = serialised(&text[at..end])?;
+        let near = serialised(&text[at..end]);
+        let mut near = near.filter(|near| is_exact || near.is_distinctive())?;
         // A brace too many.
         let end = end
             + text[end..]
