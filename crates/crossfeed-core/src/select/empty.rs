@@ -67,6 +67,14 @@ impl<'a> Selector<'a, '_> {
                     named(&path)
                 )
             }
+            Misread::Turned { items } => {
+                let written = short(written.unwrap_or("the text"));
+                let plural = if *items == 1 { "" } else { "s" };
+                format!(
+                    "{path} is searched for in {written}; it has {written} in {items} item{plural}",
+                    path = named(&path)
+                )
+            }
             Misread::Spelling { found, items } => {
                 let found = short(found);
                 let written = short(written.unwrap_or("that"));

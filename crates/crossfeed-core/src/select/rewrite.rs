@@ -278,6 +278,7 @@ fn edits<'a>(
             let literal = text.get(place.start..place.end).unwrap_or_default();
             vec![retyped(literal, *found).and_then(|with| replaced(place.start, place.end, &with))]
         }
+        (Misread::Turned { .. }, Some(place)) => vec![turned(text, place)],
         (Misread::Spelling { found, .. }, Some(place)) => {
             vec![raw_string(found).and_then(|with| replaced(place.start, place.end, &with))]
         }
@@ -286,6 +287,27 @@ fn edits<'a>(
     let name = place.and_then(|place| name_for_text(text, &all, place));
     let first = undotted(text, &all).into_iter().chain(name);
     first.chain(found.into_iter().flatten()).collect()
+}
+
+/// The arguments of a function of which a literal is the first of two, the other way round.
+fn turned(text: &str, literal: Place) -> Option<String> {
+    let (first, rest) = (
+        text.get(literal.start..literal.end)?,
+        text.get(literal.end..)?,
+    );
+    let second = rest.trim_start().strip_prefix(',')?;
+    let mut depth = 0;
+    let end = second.find(|sign| {
+        depth += match sign {
+            '(' | '[' | '{' => 1,
+            ')' | ']' | '}' => -1,
+            _ => 0,
+        };
+        depth < 0 || depth == 0 && sign == ','
+    })?;
+    let (second, rest) = second.split_at(end);
+    let before = &text[..literal.start];
+    Some(format!("{before}{}, {first}{rest}", second.trim()))
 }
 
 /// A text that a step of a path follows, as the name that it stands for: `'a b'.c` and `x['a b'].c`.

@@ -329,6 +329,16 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
         "users[?contains(tags, 'a')].id",
     );
     check(
+        "users[?contains('B', name)].id",
+        "`name` is searched for in 'B'; it has 'B' in 1 item",
+        "users[?contains(name, 'B')].id",
+    );
+    check(
+        "users[?contains('a', tags)].id",
+        "`tags` is searched for in 'a'; it has 'a' in 1 item",
+        "users[?contains(tags, 'a')].id",
+    );
+    check(
         "users[?id == '2'].name",
         "`id` is a number and is compared with the string '2'",
         "users[?id == `2`].name",

@@ -57,6 +57,11 @@ pub enum Misread {
         /// The type that it is compared with.
         wanted: Kind,
     },
+    /// A text is searched for the value instead of the value for the text: `contains('a', title)`.
+    Turned {
+        /// How many values have the text.
+        items: usize,
+    },
     /// A text that differs from those compared with by case or surrounding blanks only.
     Spelling {
         /// The text that is there.
@@ -509,8 +514,13 @@ impl<'a> Doubter<'a, '_, '_> {
         };
         let mut spelling: Option<(String, usize)> = None;
         let (mut types, mut agree) = (None, false);
+        let may_be_turned = subject.literal() && !wanted.literal();
+        let mut turned = 0;
         for item in items {
             let (text, part) = (self.eval(subject, item)?, self.eval(wanted, item)?);
+            if may_be_turned && let Some(text) = text.as_str() {
+                turned += usize::from(self.has(&part, &text, holds)?);
+            }
             let inner: Vec<_> = match text.kind() {
                 Kind::Array => text.items().collect(),
                 _ => vec![text.clone()],
@@ -535,7 +545,36 @@ impl<'a> Doubter<'a, '_, '_> {
                 }
             }
         }
+        if turned > 0 {
+            let path = named(node_spine(wanted.node).into_iter());
+            let misread = Misread::Turned { items: turned };
+            return Ok(self.doubt(misread, Some(subject.place), path, items.iter())?);
+        }
         self.compared_in_vain(subject, wanted, items, spelling, types.filter(|_| !agree))
+    }
+
+    /// Whether a text has, or a list is of, a text that is not blank.
+    fn has(
+        &self,
+        value: &View<'a>,
+        text: &str,
+        holds: impl Fn(&str, &str) -> bool,
+    ) -> Result<bool, Cost> {
+        let budget = self.evaluator.budget;
+        if text.trim().is_empty() {
+            return Ok(false);
+        }
+        if let Some(value) = value.as_str() {
+            budget.read_text(value.len().saturating_add(text.len()))?;
+            return Ok(holds(&value, text));
+        }
+        for item in value.items() {
+            budget.spend(1)?;
+            if item.as_str().is_some_and(|item| item == text) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The first of two texts for which `holds` is true in lower case only.

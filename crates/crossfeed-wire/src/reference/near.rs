@@ -282,7 +282,7 @@ pub fn is_near_text(text: &str) -> bool {
 enum Remains {
     /// What can only delimit it: `{{call_1.url}`, `!Ref call_1.url`.
     Delimiter,
-    /// Signs that may mean something else: `# call_1.title`.
+    /// Signs that may mean something else: `> call_1.title`.
     Sign,
     /// Words, stops or nothing.
     Text,

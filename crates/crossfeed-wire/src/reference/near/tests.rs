@@ -273,6 +273,17 @@ fn parts_of_texts_are_read() {
     check("call_1.url + '/comments'", "call_1 ");
     check("$call_1.urls[:2].url", "call_1 urls[:2].url");
     check("<p>call_1.x</p>", "call_1 x");
+    check("See [call_1](items[0].url) now", "call_1 items[0].url");
+    check(
+        "See <ref id=\"call_1\" path=\"items[0].url\"/> now",
+        "call_1 items[0].url",
+    );
+    check("See {'tool': 'call_1', 'path': 'url'} now", "call_1 url");
+    check("See {call_1} now", "call_1 ");
+    assert_eq!(
+        parts("{\"tool\": \"hammer\", \"path\": \"x\"} in text"),
+        [""; 0]
+    );
     check("see {\"$tool\": \"c\", \"$select\": \"a\"}!", "c a");
     check("[{\"$tool\": \"c\"}, {\"$tool\": \"d\"}]", "c ");
     check("\"{\\\"$tool\\\": \\\"c\\\"}\"", "c @");
@@ -280,6 +291,24 @@ fn parts_of_texts_are_read() {
         parts("From ${call_1.a} to <call_2.b>!"),
         ["call_1 a", "call_2 b"]
     );
+}
+
+#[test]
+fn what_only_delimits_is_replaced() {
+    for text in [
+        "{{call_1.url}",
+        "!Ref call_1.url",
+        "§call_1.url§",
+        "&lcub;&lcub;call_1.url&rcub;&rcub;",
+        "call_1.url}}",
+    ] {
+        let near = near_text(text, 9).unwrap();
+        assert_eq!(near.parts[0].0, 0..text.len(), "{text}");
+        check(text, "call_1 url");
+    }
+    // It may be a quotation.
+    check("> call_1.url", "call_1 ");
+    check("- call_1.url", "call_1 url");
 }
 
 #[test]
