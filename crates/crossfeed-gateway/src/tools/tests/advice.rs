@@ -206,8 +206,7 @@ async fn a_reference_written_wrongly() {
         json!({"_tool": "", "_select": "users[0].name"}),
         json!({"_tool": "call_99", "_select": "users[0].name"}),
         json!({"_tool": "read_query", "_select": "users[0].name"}),
-        json!({"_tool": "call_1", "_select": 5}),
-        json!({"_tool": "call_1", "index": 0}),
+        json!({"_tool": "call_1", "_select": {}}),
         json!({"_tool": "call_1", "field": ["name"]}),
     ] {
         check("path", reference, json!("u0")).await;
