@@ -184,8 +184,17 @@ fn texts_that_name_no_call_ask_for_nothing() {
         "",
         "{ a }",
         "5 < 6 > 4",
+        "2026-04-12T08:30:00Z",
+        "https://www.example.com/articles/2003/3f2a9b1c?page=2#top",
+        "ada.lovelace@mail2.example.com",
+        "1.24.0-beta.2",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "192.168.0.1:8080",
+        "a well-known place, 3.5 km away",
     ] {
         assert_eq!(asked(text, json!({"x": text, "y": [text]})), 0, "{text}");
+        let record = json!({"id": 7, "title": text, "published": text, "author": {"name": text, "email": text}});
+        assert_eq!(asked(text, record), 0, "{text}");
     }
 }
 

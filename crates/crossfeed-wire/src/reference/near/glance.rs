@@ -131,7 +131,6 @@ pub struct Members {
     has_id: bool,
     has_signs: bool,
     has_text: bool,
-    has_key: bool,
 }
 
 impl Members {
@@ -144,7 +143,6 @@ impl Members {
         self.has_id |= held == Held::Id;
         self.has_text |= matches!(held, Held::Id | Held::Text);
         self.has_signs |= is_signed(key.first()) || is_signed(key.last());
-        self.has_key |= self.filled == 1 && key.last().is_some_and(u8::is_ascii_alphanumeric);
     }
 
     /// Whether the object may be meant as a reference: either a text in it may be the id of a call, or a key has a sign.
