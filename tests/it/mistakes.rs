@@ -474,7 +474,7 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         Half::HeldOut,
         Kind::References,
         830,
-        110,
+        114,
     ),
 ];
 

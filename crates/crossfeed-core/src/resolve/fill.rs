@@ -201,7 +201,11 @@ pub(crate) fn malformed<'v>(
 fn is_data(planned: &PlannedReference, error: &Error) -> bool {
     let repair = planned.reference.repair.as_ref();
     repair.is_some_and(|repair| repair.or_data)
-        && matches!(error, Error::Select(_) | Error::Lookup(_))
+        && match error {
+            Error::Select(error) => error.is_miss(),
+            Error::Lookup(error) => !matches!(error, LookupError::Store(_)),
+            _ => false,
+        }
 }
 
 /// The context in which values are resolved.

@@ -170,9 +170,9 @@ impl ResolveJob {
 
 /// The only call whose id a text must mean that is cut or has a word before it: `toolu_01A9fKq2`, `tool_call_1`.
 fn alike<'l>(written: &str, listed: &'l [KnownId]) -> Option<&'l str> {
-    /// Letters that no two ids have in common by chance.
-    const ENOUGH: usize = 12;
-    const LONG: usize = 16;
+    /// Letters that no two ids begin with by chance.
+    const MIN_COMMON_CHARS: usize = 9;
+    const MIN_ID_BYTES: usize = 16;
     let plain = folded(written);
     let is_alike = |known: &&KnownId| {
         let id = known.id();
@@ -180,10 +180,9 @@ fn alike<'l>(written: &str, listed: &'l [KnownId]) -> Option<&'l str> {
         if before.is_some_and(|before| before.ends_with(['_', '-'])) && id.len() > 3 {
             return true;
         }
-        let known = folded(id);
-        let common = known.chars().zip(plain.chars());
-        let common = common.take_while(|(a, b)| a == b).count();
-        id.len() >= LONG && (common >= ENOUGH || common == plain.len() && common + 3 >= ENOUGH)
+        id.len() >= MIN_ID_BYTES
+            && plain.len() >= MIN_COMMON_CHARS
+            && folded(id).starts_with(&plain)
     };
     let mut alike = listed.iter().filter(is_alike);
     let only = alike.next().filter(|_| alike.next().is_none());

@@ -210,7 +210,13 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let Some(part) = Part::read(text, at).filter(|part| part.place.start >= end) else {
             continue;
         };
-        if part.is_in_json && *has_literal.get_or_insert_with(|| text.contains("literal")) {
+        if part.is_in_json
+            && *has_literal.get_or_insert_with(|| {
+                ["$literal", "_literal"]
+                    .iter()
+                    .any(|key| text.contains(key))
+            })
+        {
             continue;
         }
         if found.parts.len() == most {

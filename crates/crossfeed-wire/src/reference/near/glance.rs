@@ -76,11 +76,14 @@ fn look(text: &str) -> (Held, bool) {
         }
         has_id = true;
     }
-    if !has_id || is_address(text) {
+    if !has_id {
         return (Held::Text, false);
     }
     if memchr::memchr(b'<', bytes).is_some() {
         return is_near();
+    }
+    if is_address(text) {
+        return (Held::Text, false);
     }
     (Held::Id, is_near_text(text))
 }

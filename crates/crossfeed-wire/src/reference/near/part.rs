@@ -383,7 +383,7 @@ impl Part {
         let behind = &behind[length..];
         let has_more = next.and_then(word_of).is_some();
         let is_joined = |behind: &str, sign: char| {
-            let behind = behind.trim_matches(' ').strip_prefix(sign);
+            let behind = behind.trim_start_matches(' ').strip_prefix(sign);
             behind.is_some_and(|behind| behind.trim_start().starts_with(['"', '\'', '`']))
         };
         let before = &text[..start];

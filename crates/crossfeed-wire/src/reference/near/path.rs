@@ -1,6 +1,6 @@
 //! Paths into results, in the notations of models, and the selectors that they mean.
 
-use super::{MAX_ID_BYTES, id::word_of, scan::closing};
+use super::{MAX_ID_BYTES, MAX_PATH_BYTES, id::word_of, scan::closing};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -274,6 +274,9 @@ pub(super) fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     let rest = rest.trim();
     // `call_1:$.items`
     let rest = behind_root(rest);
+    if rest.len() > MAX_PATH_BYTES {
+        return None;
+    }
     if rest.is_empty() {
         return Some(vec![None]);
     }
@@ -283,12 +286,17 @@ pub(super) fn readings(rest: &str) -> Option<Vec<Option<String>>> {
         && FILTERS.contains(&filter.split('(').next()?.trim())
     {
         let mut found = readings(path)?;
-        found.push(
-            found
-                .first()?
-                .as_deref()
-                .map(|first| format!("{first} | {}", filter.trim())),
-        );
+        let filter = filter.trim();
+        let first = found.first()?.as_deref();
+        let piped = first.map(|first| format!("{first} | {filter}"));
+        // A field of that name comes first.
+        let is_name = word_of(filter) == Some(filter);
+        let at = if is_name && piped.is_some() {
+            0
+        } else {
+            found.len()
+        };
+        found.insert(at, piped);
         return Some(found);
     }
     if let Some(piped) = rest.strip_prefix(['|', ',']) {

@@ -534,6 +534,7 @@ fn piece() -> impl Strategy<Value = String> {
         "ä",
         "…",
         "%7B",
+        "<call_1>items</call_1>",
     ];
     prop_oneof![
         9 => prop::sample::select(pieces.map(str::to_owned).to_vec()),
