@@ -9,8 +9,8 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Held, Members, NearReference, NearText, glance, is_id_byte, is_near_text, is_wrapper,
-    may_hold_id, near_object, near_text,
+    Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_wrapper, may_hold_id,
+    near_object, near_text, near_whole,
 };
 pub use template::{Piece, Template};
 

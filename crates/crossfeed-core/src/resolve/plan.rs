@@ -9,7 +9,7 @@ use crossfeed_schema::Position;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{
-        self, Held, Malformed, NearReference, Piece, Reading, Reference, Target, Template,
+        self, Glimpse, Malformed, NearReference, Piece, Reading, Reference, Target, Template,
     },
 };
 use serde_json::Value;
@@ -563,7 +563,7 @@ fn meant_pieces(text: Option<&str>, parts: &[(Range<usize>, NearReference)]) -> 
 }
 
 /// What a value shows at a glance; `None` if some key or string in it may be of a reference.
-fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Held>, LimitError> {
+fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Glimpse>, LimitError> {
     let held = match value {
         Value::Object(_) | Value::Array(_) if depth >= MAX_DEPTH => {
             return Err(LimitError::ArgumentsTooDeep);
@@ -582,7 +582,7 @@ fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Held
             let mut keys = members.keys();
             let may_be_near = looked.may_be_near(keys.clone().map(String::as_str))
                 || depth == 0 && keys.any(|key| reference::is_near_map(key));
-            return Ok((notation == Notation::Exact || !may_be_near).then_some(Held::Other));
+            return Ok((notation == Notation::Exact || !may_be_near).then_some(Glimpse::Other));
         }
         // The first that may refer, or nests too deep, ends the walk.
         Value::Array(items) => {
@@ -591,22 +591,22 @@ fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Held
                     return Ok(None);
                 }
             }
-            Held::Other
+            Glimpse::Other
         }
         Value::String(text) => return Ok(glance_at_text(text, notation)),
-        Value::Null => Held::Null,
-        Value::Bool(_) | Value::Number(_) => Held::Other,
+        Value::Null => Glimpse::Null,
+        Value::Bool(_) | Value::Number(_) => Glimpse::Other,
     };
     Ok(Some(held))
 }
 
 #[inline]
-fn glance_at_text(text: &str, notation: Notation) -> Option<Held> {
+fn glance_at_text(text: &str, notation: Notation) -> Option<Glimpse> {
     if may_be_object(text) {
         return None;
     }
     match (notation, reference::glance(text)) {
-        (Notation::Exact, _) => Some(Held::Text),
+        (Notation::Exact, _) => Some(Glimpse::Text),
         (Notation::Near, (held, is_near)) => (!is_near).then_some(held),
     }
 }
@@ -620,7 +620,7 @@ pub(crate) fn may_hold_references(arguments: Cursor<'_>, notation: Notation) -> 
 }
 
 /// [`may_hold_references`], but for the keys of references maps of the arguments themselves.
-fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Held> {
+fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Glimpse> {
     match value.kind() {
         Kind::Object if value.document_has_duplicates() => None,
         Kind::Object => {
@@ -634,13 +634,13 @@ fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Held> {
             }
             let keys = value.members().map(|(key, _)| key.text());
             let may_be_near = notation == Notation::Near && looked.may_be_near(keys);
-            (!may_be_near).then_some(Held::Other)
+            (!may_be_near).then_some(Glimpse::Other)
         }
         Kind::Array => {
             for item in value.items() {
                 glance_at_json(item, notation)?;
             }
-            Some(Held::Other)
+            Some(Glimpse::Other)
         }
         Kind::String => {
             let written = value.raw();
@@ -648,12 +648,12 @@ fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Held> {
             let is_plain = |first: &u8| first.is_ascii_graphic() && !matches!(first, b'{' | b'\\');
             let may_be_near = notation == Notation::Near && reference::may_hold_id(written);
             if !may_be_near && written.get(1).is_some_and(is_plain) {
-                return Some(Held::Text);
+                return Some(Glimpse::Text);
             }
             glance_at_text(&value.as_str()?, notation)
         }
-        Kind::Null => Some(Held::Null),
-        Kind::Boolean | Kind::Number => Some(Held::Other),
+        Kind::Null => Some(Glimpse::Null),
+        Kind::Boolean | Kind::Number => Some(Glimpse::Other),
     }
 }
 
@@ -851,10 +851,7 @@ impl<'v> Walk<'v, '_> {
     /// A text that is a reference as a whole.
     fn wrapped_text(&self, text: impl ArgumentValue<'v>) -> Option<Wrapped> {
         let text = text.text()?;
-        if self.near_left == 0 || !reference::is_near_text(&text) {
-            return None;
-        }
-        let (_, near) = reference::near_text(&text, 1)?.parts.into_iter().next()?;
+        let near = (self.near_left > 0).then(|| reference::near_whole(&text))??;
         Some(Wrapped::Near(near))
     }
 
@@ -1010,10 +1007,10 @@ impl<'v> Walk<'v, '_> {
         let mut looked = reference::Members::default();
         for (key, value) in object.members() {
             let held = match value.kind() {
-                Kind::Null => Held::Null,
+                Kind::Null => Glimpse::Null,
                 _ => value
                     .text()
-                    .map_or(Held::Other, |text| reference::glance(&text).0),
+                    .map_or(Glimpse::Other, |text| reference::glance(&text).0),
             };
             looked.look(key.as_bytes(), held);
         }

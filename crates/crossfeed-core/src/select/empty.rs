@@ -3,6 +3,7 @@
 //! The rules are normative in `specs/select.md#empty-answers`.
 
 use super::{Selector, rewrite};
+use crate::error::cut;
 use crossfeed_jmespath::{Doubt, Expression, Kind, Misread, View, doubts, places};
 
 /// The most characters of a text that a reason quotes.
@@ -108,10 +109,6 @@ fn named(path: &str) -> String {
 
 /// The beginning of a text, without control characters.
 fn short(text: &str) -> String {
-    let mut chars = text.chars().filter(|c| !c.is_control());
-    let mut short: String = chars.by_ref().take(MAX_QUOTED_CHARS).collect();
-    if chars.next().is_some() {
-        short.push('…');
-    }
-    short
+    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    cut(&plain, MAX_QUOTED_CHARS).into_owned()
 }

@@ -16,7 +16,7 @@ mod scan;
 mod tests;
 mod whole;
 
-pub use glance::{Held, Members, glance, may_hold_id};
+pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
 pub(super) use keys::{KeyMeaning, meaning_of};
 pub use object::{is_wrapper, near_object};
@@ -190,9 +190,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         parts: Vec::new(),
         has_more: false,
     };
-    if trimmed.len() <= MAX_WHOLE_BYTES
-        && let Some(whole) = whole_text(trimmed)
-    {
+    if let Some(whole) = near_whole(trimmed) {
         if most == 0 {
             found.has_more = true;
         } else {
@@ -277,10 +275,10 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
     (!found.parts.is_empty() || found.has_more).then_some(found)
 }
 
-/// Whether [`near_text`] reads the whole text as one part.
-pub fn is_near_text(text: &str) -> bool {
+/// What a text may mean as a whole, which [`near_text`] reads as its only part.
+pub fn near_whole(text: &str) -> Option<NearReference> {
     let text = text.trim();
-    text.len() <= MAX_WHOLE_BYTES && whole_text(text).is_some()
+    (text.len() <= MAX_WHOLE_BYTES).then(|| whole_text(text))?
 }
 
 /// What stands around the only path of a text.
@@ -296,8 +294,8 @@ enum Remains {
 
 impl Remains {
     fn of(before: &str, behind: &str) -> Self {
-        const MOST: usize = 64;
-        if before.len().max(behind.len()) > MOST {
+        const MAX_BYTES: usize = 64;
+        if before.len().max(behind.len()) > MAX_BYTES {
             return Self::Text;
         }
         let is_word =

@@ -3,9 +3,8 @@
 use super::{
     MAX_ID_BYTES,
     id::{is_compound, is_distinctive, is_id_byte},
-    is_near_text,
     keys::{MAX_MEMBERS, is_call_key, meaning_of},
-    near_text,
+    near_text, near_whole,
 };
 use crate::reference::KeyMeaning;
 use std::ops::Deref;
@@ -16,7 +15,7 @@ use std::ops::Deref;
     clippy::exhaustive_enums,
     reason = "a text with an id or without, nothing, or anything else"
 )]
-pub enum Held {
+pub enum Glimpse {
     /// A text with a word that may be the id of a call.
     Id,
     /// Another text.
@@ -27,28 +26,28 @@ pub enum Held {
     Other,
 }
 
-/// What a text shows at a glance: [`Held::Id`] or [`Held::Text`], and whether [`near_text`] finds a part of it.
+/// What a text shows at a glance: [`Glimpse::Id`] or [`Glimpse::Text`], and whether [`near_text`] finds a part of it.
 ///
 /// ```
-/// use crossfeed_wire::reference::{Held, glance};
+/// use crossfeed_wire::reference::{Glimpse, glance};
 ///
-/// assert_eq!(glance("See call_1.items[0].url."), (Held::Id, true));
-/// assert_eq!(glance("call_1"), (Held::Id, false));
-/// assert_eq!(glance("https://www.example.com/articles/2025/3f2a9b1c"), (Held::Text, false));
+/// assert_eq!(glance("See call_1.items[0].url."), (Glimpse::Id, true));
+/// assert_eq!(glance("call_1"), (Glimpse::Id, false));
+/// assert_eq!(glance("https://www.example.com/articles/2025/3f2a9b1c"), (Glimpse::Text, false));
 /// ```
 #[inline]
 #[must_use]
-pub fn glance(text: &str) -> (Held, bool) {
+pub fn glance(text: &str) -> (Glimpse, bool) {
     if may_hold_id(text.as_bytes()) {
         look(text)
     } else {
-        (Held::Text, false)
+        (Glimpse::Text, false)
     }
 }
 
-fn look(text: &str) -> (Held, bool) {
+fn look(text: &str) -> (Glimpse, bool) {
     let bytes = text.as_bytes();
-    let is_near = || (Held::Id, near_text(text, 1).is_some());
+    let is_near = || (Glimpse::Id, near_text(text, 1).is_some());
     if memchr::memchr2(b'{', b'$', bytes).is_some() {
         return is_near();
     }
@@ -77,15 +76,15 @@ fn look(text: &str) -> (Held, bool) {
         has_id = true;
     }
     if !has_id {
-        return (Held::Text, false);
+        return (Glimpse::Text, false);
     }
     if memchr::memchr(b'<', bytes).is_some() {
         return is_near();
     }
     if is_address(text) {
-        return (Held::Text, false);
+        return (Glimpse::Text, false);
     }
-    (Held::Id, is_near_text(text))
+    (Glimpse::Id, near_whole(text).is_some())
 }
 
 /// Whether a text is an address of the web.
@@ -139,12 +138,12 @@ pub struct Members {
 impl Members {
     /// Looks at a member.
     #[inline]
-    pub fn look(&mut self, key: &[u8], held: Held) {
+    pub fn look(&mut self, key: &[u8], held: Glimpse) {
         let is_signed = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_punctuation);
         self.count += 1;
-        self.filled += usize::from(held != Held::Null);
-        self.has_id |= held == Held::Id;
-        self.has_text |= matches!(held, Held::Id | Held::Text);
+        self.filled += usize::from(held != Glimpse::Null);
+        self.has_id |= held == Glimpse::Id;
+        self.has_text |= matches!(held, Glimpse::Id | Glimpse::Text);
         self.has_signs |= is_signed(key.first()) || is_signed(key.last());
     }
 
@@ -152,18 +151,18 @@ impl Members {
     /// `keys` gives its keys anew.
     ///
     /// ```
-    /// use crossfeed_wire::reference::{Held, Members};
+    /// use crossfeed_wire::reference::{Glimpse, Members};
     ///
-    /// let may_be_near = |members: &[(&'static str, Held)]| {
+    /// let may_be_near = |members: &[(&'static str, Glimpse)]| {
     ///     let mut looked = Members::default();
     ///     for (key, held) in members {
     ///         looked.look(key.as_bytes(), *held);
     ///     }
     ///     looked.may_be_near(members.iter().map(|(key, _)| *key))
     /// };
-    /// assert!(may_be_near(&[("id", Held::Id), ("path", Held::Text)]));
-    /// assert!(!may_be_near(&[("id", Held::Text), ("path", Held::Text)]));
-    /// assert!(!may_be_near(&[("id", Held::Id), ("title", Held::Text)]));
+    /// assert!(may_be_near(&[("id", Glimpse::Id), ("path", Glimpse::Text)]));
+    /// assert!(!may_be_near(&[("id", Glimpse::Text), ("path", Glimpse::Text)]));
+    /// assert!(!may_be_near(&[("id", Glimpse::Id), ("title", Glimpse::Text)]));
     /// ```
     #[inline]
     pub fn may_be_near<K: Deref<Target = str>>(self, keys: impl Iterator<Item = K>) -> bool {

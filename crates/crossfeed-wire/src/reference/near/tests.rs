@@ -1,4 +1,4 @@
-use super::super::{Held, glance, may_hold_id, near_object, near_text};
+use super::super::{Glimpse, glance, may_hold_id, near_object, near_text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -467,7 +467,7 @@ proptest! {
         prop_assert_eq!(is_near, near_text(&text, 1).is_some());
         let may_hold_id = may_hold_id(text.as_bytes());
         prop_assert_eq!(may_hold_id, text.contains(|sign: char| sign.is_ascii_digit() || "_-{$".contains(sign)));
-        if held == Held::Text {
+        if held == Glimpse::Text {
             let object = json!({"id": text, "path": "a"});
             prop_assert_eq!(near_object(object.as_object().unwrap(), &|_| false), None);
         }

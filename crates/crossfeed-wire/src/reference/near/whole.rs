@@ -118,9 +118,9 @@ pub(super) fn within_signs(text: &str) -> Option<&str> {
         ('‘', '’'),
         ('«', '»'),
     ];
-    const MOST: usize = 8;
+    const MAX_LAYERS: usize = 8;
     let mut inner = text;
-    for _ in 0..MOST {
+    for _ in 0..MAX_LAYERS {
         let Some(first) = inner.chars().next() else {
             break;
         };
