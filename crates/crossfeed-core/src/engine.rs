@@ -242,17 +242,45 @@ impl Inner {
         budget: &Budget,
         select: &'a str,
     ) -> Result<Selection<'a>, SelectError> {
+        let (outline, explanations) = (Outline::default(), Cell::new(1));
         let selector = Selector {
+            declared,
+            ..self.selector(views, &outline, arena, budget, &explanations)
+        };
+        selector.select(select)
+    }
+
+    /// Evaluates a selector to see whether it can be offered. It is not traced: what is traced was used.
+    pub(crate) fn try_in<'a>(
+        &self,
+        views: &Views<'a>,
+        arena: &'a Arena,
+        budget: &Budget,
+        select: &'a str,
+    ) -> Result<Selection<'a>, SelectError> {
+        let (outline, explanations) = (Outline::default(), Cell::new(1));
+        let selector = self.selector(views, &outline, arena, budget, &explanations);
+        selector.try_select(select)
+    }
+
+    fn selector<'a, 'v>(
+        &'v self,
+        views: &'v Views<'a>,
+        outline: &'v Outline,
+        arena: &'a Arena,
+        budget: &'v Budget,
+        explanations: &'v Cell<usize>,
+    ) -> Selector<'a, 'v> {
+        Selector {
             options: &self.options.select,
             compiled: &self.selectors,
             views,
-            outline: &Outline::default(),
-            declared,
+            outline,
+            declared: None,
             arena,
             budget,
-            explanations: &Cell::new(1),
+            explanations,
             telemetry: self.telemetry(),
-        };
-        selector.select(select)
+        }
     }
 }

@@ -251,6 +251,15 @@ fn an_id_that_nobody_minted_is_not_said() {
     check(&format!("{:?} {:?}", exported.spans, exported.metrics));
 }
 
+/// A correction may turn a literal into a name; it is evaluated before it is offered.
+#[test]
+fn an_offered_selector_is_not_said() {
+    let select = format!("${{`{PAYLOAD}`}}");
+    let steps = vec![Step::Record(1, json!([]), 0), Step::Look(1, Some(select))];
+    let exported = exported(EngineOptions::default(), |engine| run(engine, steps));
+    check(&format!("{:?} {:?}", exported.spans, exported.metrics));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 

@@ -149,7 +149,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// Selects with the expression as it was written. The budget also covers writing the value out.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let trace = SelectTrace::begin(self.telemetry);
-        let selection = trace.span.in_scope(|| self.unfolded(written));
+        let selection = trace.span.in_scope(|| self.try_select(written));
         trace.end(
             written,
             selection.as_ref().map(|selection| &selection.report),
@@ -157,7 +157,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         selection
     }
 
-    fn unfolded(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
+    /// The same without a trace.
+    pub(crate) fn try_select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let quoted = quotable(written);
         let selection = self.find(written, &quoted)?;
         match selection.view.unfold(self.budget) {

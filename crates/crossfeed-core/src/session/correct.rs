@@ -124,7 +124,7 @@ impl Session {
             };
             let mut near = Vec::new();
             if let Some(written) = written {
-                let selected = on.inner.select_in(&views, &on.arena, &budget, &written);
+                let selected = on.inner.try_in(&views, &on.arena, &budget, &written);
                 near = match selected {
                     Ok(selection) => {
                         let own = [selection.report.evaluated];

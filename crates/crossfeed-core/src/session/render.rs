@@ -191,7 +191,7 @@ fn rendered(on: &Work<'_>, options: &RenderOptions) -> Result<Rendered, Box<Fail
     let reaches = |select: &str, place: Option<Cursor<'_>>| {
         views.as_ref().is_some_and(|views| {
             inner
-                .select_in(views, arena, &budget, select)
+                .try_in(views, arena, &budget, select)
                 .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
         })
     };

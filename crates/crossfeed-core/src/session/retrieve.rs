@@ -202,7 +202,7 @@ impl Work<'_> {
         };
         let fits = |view: &View<'_>| allowed.is_some_and(|most| self.fits(view, most));
         let reaches = |select: &str| {
-            let found = self.inner.select_in(&views, &self.arena, &budget, select);
+            let found = self.inner.try_in(&views, &self.arena, &budget, select);
             found.is_ok_and(|found| fits(&found.view))
         };
         let (view, evaluated) = match select {
