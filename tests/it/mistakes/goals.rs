@@ -61,11 +61,11 @@ pub(crate) enum Form {
     Cell(usize, usize),
     /// `length(lines(@))`
     Lines,
-    /// Those that only held-out results are asked for.
+    /// Those that only further results are asked for.
     More(More),
 }
 
-/// Goals that only held-out results are asked for.
+/// Goals that only further results are asked for.
 #[derive(Clone, Debug)]
 pub(crate) enum More {
     /// `items[-2:].a`
@@ -592,7 +592,7 @@ fn is_date(text: &str) -> bool {
 }
 
 impl Table {
-    /// What only held-out results are asked for.
+    /// What only further results are asked for.
     fn more(&self, goals: &mut Vec<Goal>) {
         let mut add = |more| {
             goals.push(Goal {
@@ -765,11 +765,11 @@ pub(crate) fn goals(given: &Given) -> Vec<Goal> {
     tables(&given.root, &mut Path::new(), &mut found);
     for table in found.iter().take(2) {
         table.goals(&mut goals);
-        if !given.is_tuned {
+        if given.asks_more {
             table.more(&mut goals);
         }
     }
-    if !given.is_tuned {
+    if given.asks_more {
         of_maps(given, &mut goals);
     }
     let mut plain = Vec::new();

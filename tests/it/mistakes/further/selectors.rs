@@ -1,4 +1,4 @@
-//! Correct selectors, broken in other ways than those that rules are tuned on.
+//! Correct selectors, broken in further ways.
 
 use super::dialects as other_languages;
 use crate::mistakes::{

@@ -1,4 +1,4 @@
-//! The same goals in yet other languages, and in other corners of those that rules are tuned on.
+//! The same goals in yet other languages, and in other corners of the first ones.
 
 use crate::mistakes::{
     dialects::{is_plain, quoted, single, variable},

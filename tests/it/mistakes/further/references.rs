@@ -1,4 +1,4 @@
-//! Correct references, broken in other ways than those that rules are tuned on.
+//! Correct references, broken in further ways.
 
 use crate::mistakes::{
     dialects::{Theme, theme},
