@@ -571,7 +571,7 @@ fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Glim
         Value::Object(members) => {
             let mut looked = reference::Members::default();
             for (key, child) in members {
-                if key.starts_with(['$', '_']) {
+                if matches!(key.as_bytes().first(), Some(b'$' | b'_')) {
                     return Ok(None);
                 }
                 match glance(child, notation, depth + 1)? {

@@ -12,6 +12,7 @@ mod part;
 mod path;
 mod region;
 mod scan;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -2,9 +2,10 @@
 
 use super::{
     MAX_ID_BYTES,
-    id::{is_compound, is_distinctive, is_id_byte},
+    id::{is_compound, is_date, is_distinctive, is_id_byte},
     keys::{MAX_MEMBERS, is_call_key, meaning_of},
     near_text, near_whole,
+    signs::{LANE, Signs, any_sign, signs_in},
 };
 use crate::reference::KeyMeaning;
 use std::ops::Deref;
@@ -46,11 +47,22 @@ pub fn glance(text: &str) -> (Glimpse, bool) {
 }
 
 fn look(text: &str) -> (Glimpse, bool) {
+    if is_time(text) {
+        return (Glimpse::Text, false);
+    }
+    let signs = Signs::new(text.as_bytes());
+    if signs.has_brace {
+        (Glimpse::Id, near_text(text, 1).is_some())
+    } else if signs.has_path || signs.has_word && (signs.has_angle || !is_address(text)) {
+        look_at_words(text)
+    } else {
+        (Glimpse::Text, false)
+    }
+}
+
+fn look_at_words(text: &str) -> (Glimpse, bool) {
     let bytes = text.as_bytes();
     let is_near = || (Glimpse::Id, near_text(text, 1).is_some());
-    if memchr::memchr2(b'{', b'$', bytes).is_some() {
-        return is_near();
-    }
     let mut has_id = false;
     let mut at = 0;
     while let Some(sign) = bytes[at..].iter().position(|byte| is_sign(*byte)) {
@@ -87,37 +99,44 @@ fn look(text: &str) -> (Glimpse, bool) {
     (Glimpse::Id, near_whole(text).is_some())
 }
 
+/// Whether a text is a date, maybe with a time.
+#[inline]
+fn is_time(text: &str) -> bool {
+    // Punctuation and digits from `+` to `:`.
+    let is_other = |byte: u8| !(b'+'..=b':').contains(&byte) & !matches!(byte, b' ' | b'T' | b'Z');
+    let has_other = || text.bytes().fold(false, |any, byte| any | is_other(byte));
+    text.len() <= MAX_ID_BYTES && is_date(text) && !has_other()
+}
+
 /// Whether a text is an address of the web.
 pub(super) fn is_address(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }
 
 /// Whether a text with these bytes, or one that JSON writes like this, may hold the id of a call, a key with a sign or an
-/// object: it has a digit, `_`, `-`, `{` or `$`.
+/// object: it has a digit, `_`, `-`, `{` or `$`. Some others may count as well.
 #[inline]
 #[must_use]
 pub fn may_hold_id(bytes: &[u8]) -> bool {
-    const BLOCK: usize = 16;
-    // All bytes of a block, so that one instruction looks at many.
-    let has_sign = |block: &[u8; BLOCK]| block.iter().fold(false, |any, byte| any | is_sign(*byte));
-    if let Some(last) = bytes.last_chunk::<BLOCK>() {
-        return has_sign(last) || bytes.as_chunks::<BLOCK>().0.iter().any(has_sign);
+    if let Some(last) = bytes.last_chunk::<LANE>() {
+        let lanes = bytes.as_chunks().0.iter();
+        return any_sign(lanes.fold(signs_in(last), |any, lane| any | signs_in(lane)));
     }
-    let mut block = [0; BLOCK];
+    let mut lane = [0; LANE];
     match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         (Some(first), Some(last)) => {
-            block[..8].copy_from_slice(first);
-            block[8..].copy_from_slice(last);
+            lane[..8].copy_from_slice(first);
+            lane[8..].copy_from_slice(last);
         }
         _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
             (Some(first), Some(last)) => {
-                block[..4].copy_from_slice(first);
-                block[4..8].copy_from_slice(last);
+                lane[..4].copy_from_slice(first);
+                lane[4..8].copy_from_slice(last);
             }
             _ => return bytes.iter().any(|byte| is_sign(*byte)),
         },
     }
-    has_sign(&block)
+    any_sign(signs_in(&lane))
 }
 
 #[inline]
@@ -139,7 +158,8 @@ impl Members {
     /// Looks at a member.
     #[inline]
     pub fn look(&mut self, key: &[u8], held: Glimpse) {
-        let is_signed = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_punctuation);
+        let is_sign = |byte: u8| !byte.is_ascii_alphabetic() && byte.is_ascii_punctuation();
+        let is_signed = |byte: Option<&u8>| byte.is_some_and(|byte| is_sign(*byte));
         self.count += 1;
         self.filled += usize::from(held != Glimpse::Null);
         self.has_id |= held == Glimpse::Id;

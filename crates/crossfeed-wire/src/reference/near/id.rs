@@ -101,7 +101,7 @@ pub(super) fn is_distinctive(id: &str) -> bool {
 }
 
 /// Whether a word begins like a date: `2025-03-31T08`, of `2025-03-31T08:30:00Z`.
-fn is_date(word: &str) -> bool {
+pub(super) fn is_date(word: &str) -> bool {
     let is_like = |(byte, like): (u8, u8)| match like {
         b'0' => byte.is_ascii_digit(),
         like => byte == like,
