@@ -144,6 +144,17 @@ fn is_sign(byte: u8) -> bool {
     byte.is_ascii_digit() | (byte == b'_') | (byte == b'-') | (byte == b'{') | (byte == b'$')
 }
 
+/// Of each byte.
+static IS_PUNCTUATION: [bool; 256] = {
+    let mut is = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        is[byte as usize] = byte.is_ascii_punctuation();
+        byte += 1;
+    }
+    is
+};
+
 /// The members of an object, looked at one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Members {
@@ -158,13 +169,14 @@ impl Members {
     /// Looks at a member.
     #[inline]
     pub fn look(&mut self, key: &[u8], held: Glimpse) {
-        let is_sign = |byte: u8| !byte.is_ascii_alphabetic() && byte.is_ascii_punctuation();
-        let is_signed = |byte: Option<&u8>| byte.is_some_and(|byte| is_sign(*byte));
         self.count += 1;
         self.filled += usize::from(held != Glimpse::Null);
         self.has_id |= held == Glimpse::Id;
         self.has_text |= matches!(held, Glimpse::Id | Glimpse::Text);
-        self.has_signs |= is_signed(key.first()) || is_signed(key.last());
+        if let (Some(first), Some(last)) = (key.first(), key.last()) {
+            self.has_signs |=
+                IS_PUNCTUATION[usize::from(*first)] | IS_PUNCTUATION[usize::from(*last)];
+        }
     }
 
     /// Whether the object may be meant as a reference: either a text in it may be the id of a call, or a key has a sign.
