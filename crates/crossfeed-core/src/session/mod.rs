@@ -342,8 +342,9 @@ impl Session {
         if plan.is_empty() && schema.is_none() {
             return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
         }
-        self.execute_plan(plan, schema, arguments, true, ResolveJob::resolve)
-            .await
+        // Boxed, so that arguments without references need not move what is larger than they are.
+        let executed = self.execute_plan(plan, schema, arguments, true, ResolveJob::resolve);
+        Box::pin(executed).await
     }
 
     /// Looks up the results of a plan, then runs the rest here or on a blocking thread. `is_short`: the arguments are.
