@@ -44,10 +44,15 @@ fn alone_if_plain(said: &Intent<'_>, templates: &[&str]) -> Vec<Written> {
     }
 }
 
+/// Whether a text is meant.
+fn is_a_text(said: &Intent<'_>) -> bool {
+    let meant = pure(&Document::new(said.given.root.to_string()), &said.selector);
+    meant.is_some_and(|meant| meant.is_string())
+}
+
 /// For texts the signs might be wanted, with the value among them.
 fn alone_unless_a_text(said: &Intent<'_>, templates: &[&str]) -> Vec<Written> {
-    let meant = pure(&Document::new(said.given.root.to_string()), &said.selector);
-    if meant.is_some_and(|meant| meant.is_string()) {
+    if is_a_text(said) {
         Vec::new()
     } else {
         said.alone(templates)
@@ -547,14 +552,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         ])
     }),
     ("more braces", |said| {
-        said.alone(&[
-            "{{{{PATH}}}}",
-            "${{{PATH}}}",
-            "{{{{ PATH }}}}",
-            "$${PATH}",
-            "$${{PATH}}",
-            "\\{\\{PATH\\}\\}",
-        ])
+        said.alone(&["{{{{PATH}}}}", "${{{PATH}}}", "{{{{ PATH }}}}"])
     }),
     ("Markdown round a path", |said| {
         alone_unless_a_text(
@@ -863,7 +861,6 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
     }),
     // Amid text.
     ("`%{…}` amid text", |said| said.amid("%{PATH}")),
-    ("`$[…]` amid text", |said| said.amid("$[PATH]")),
     ("`{{ref:…}}` amid text", |said| said.amid("{{ref:PATH}}")),
     ("`<value of …>` amid text", |said| {
         said.amid("<value of PATH>")
@@ -938,9 +935,6 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
             _ => Vec::new(),
         }
     }),
-    ("a reference in a fence amid text", |said| {
-        said.amid_with(&format!("`{}`", said.reference()))
-    }),
     ("a reference with `$ref` amid text", |said| {
         match said.path() {
             Some(path) => said.amid_with(&json!({"$ref": path}).to_string()),
@@ -990,6 +984,9 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         )
     }),
     ("serialised, with a sign behind", |said| {
+        if is_a_text(said) {
+            return Vec::new();
+        }
         let reference = said.reference();
         serialised(
             said,
@@ -1018,7 +1015,7 @@ pub(crate) const CLASSES: &[(&str, Break)] = &[
         )
     }),
     ("serialised, as a constructor", |said| {
-        if said.selector.contains(['\'', '"']) {
+        if !is_plain(said) {
             return Vec::new();
         }
         let (id, selector) = (said.id(), &said.selector);
