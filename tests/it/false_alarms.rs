@@ -190,7 +190,7 @@ fn documents_pass_as_they_are() {
 }
 
 /// Texts as people write them to tools, `ID` in place of an id of the session where they mention one.
-const WRITTEN: [&str; 62] = [
+const WRITTEN: [&str; 87] = [
     // Dates and times.
     "2026-01-31",
     "2026-01-31T10:15:00Z",
@@ -246,6 +246,32 @@ const WRITTEN: [&str; 62] = [
     "jq '.items[] | .name' data.json",
     "$.items[*].name",
     "#/components/schemas/Item",
+    "{{ range .Values.data.items }}{{ .name }}{{ end }}",
+    "image: \"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\"",
+    "{{- with .Values.search }}{{ toYaml . | nindent 8 }}{{- end }}",
+    "{{#each people}}<li>{{this.name}} {{@index}}</li>{{/each}}",
+    "{{#if user.isAdmin}}{{> admin}}{{else}}{{user.name}}{{/if}}",
+    "run: echo \"${{ steps.build.outputs.version }}\" >> \"$GITHUB_OUTPUT\"",
+    "if: ${{ github.event_name == 'push' && needs.test.result == 'success' }}",
+    "runs-on: ${{ matrix.os }}-latest",
+    "value: $(tasks.build.results.digest)",
+    "\\newcommand{\\items}[1]{\\textbf{#1}} $x_{1} + y_{2} = \\frac{1}{2}$",
+    "\\begin{itemize}\\item $\\sum_{i=1}^{n} a_i$ \\end{itemize} \\ref{data} \\cite{search}",
+    "cp \"$SRC.bak\" \"${DEST}.new\" && echo $HOME.local $1.txt $?",
+    "awk '{ print $1, $2 }' data.txt | sort -k1,1",
+    "output \"url\" { value = \"https://${aws_lb.main.dns_name}/items\" }",
+    "<p th:text=\"${user.name}\">name</p> <c:out value=\"${items[0].name}\"/>",
+    "$items = $data->items[0]->name; echo \"{$user->name}\";",
+    "puts \"#{user.name} has #{items.length} items\"",
+    "printf(\"%s\\n\", items[0].name); /* data->name */",
+    "println!(\"{name}: {}\", items[0].url);",
+    "f\"{user.name}: {items[0]['url']}\"",
+    "Write-Host \"$($items[0].Name)\" $env:PATH",
+    "func (s *Server) items() []string { return s.data.items }",
+    // Code in which something is called as the calls are.
+    "def test_ID(self): pass",
+    "function ID() { return 1; }",
+    "jobs:\n  ID:\n    runs-on: ubuntu-latest",
     // About results and references, without one.
     "The result of ID was empty, so search again.",
     "ID failed with a timeout; ID is fine.",

@@ -1,8 +1,8 @@
 //! A model that errs: selectors and references over real results, broken the way models break them, and what becomes of
 //! each. `specs/mistakes.md` has the table; `CROSSFEED_BLESS=1` writes it.
 //!
-//! Half of the cases are for tuning, classes and documents alike: `MISTAKES_SHOW=CLASS` (a part of its name, or `all`) prints
-//! those that are not right at once, with what was said. Of the held-out half only sums are printed, whoever asks.
+//! The first cases and the further ones are for tuning, classes and documents alike: `MISTAKES_SHOW=CLASS` (a part of its name,
+//! or `all`) prints those that are not right at once, with what was said. Of what is held out only sums are printed, whoever asks.
 
 mod dialects;
 mod documents;
@@ -475,15 +475,15 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "Selectors, held out",
         Half::HeldOut,
         Kind::Selectors,
-        710,
-        1,
+        730,
+        25,
     ),
     (
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        830,
-        114,
+        850,
+        147,
     ),
 ];
 

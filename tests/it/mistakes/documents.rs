@@ -161,7 +161,51 @@ const FURTHER: [File; 13] = [
 ];
 
 /// Those on which nothing is tuned.
-const HELD_OUT: [File; 0] = [];
+const HELD_OUT: [File; 13] = [
+    ("elements.json", Shape::Wrapped, "run_sql", "call_23"),
+    (
+        "timezones.json",
+        Shape::Text,
+        "list_time_zones",
+        "toolu_01Gf5Ds4Aq3Wz2Xe1Rc9Vt8B",
+    ),
+    (
+        "zones.json",
+        Shape::Json,
+        "zone_metadata",
+        "call_Nm7Bv5Cx3Zl1Kj9Hg8Fd6Sa4",
+    ),
+    ("currencies.json", Shape::File, "read_file", "call_24"),
+    ("report.json", Shape::Structured, "run_tests", "call_25"),
+    (
+        "bom.json",
+        Shape::Text,
+        "generate_sbom",
+        "toolu_01Pq8Wm6En4Rb2Tv0Yc9Ux7Z",
+    ),
+    (
+        "records.json",
+        Shape::Structured,
+        "get_stream_records",
+        "call_26",
+    ),
+    ("penguins.json", Shape::Parts, "query_dataset", "call_27"),
+    (
+        "report.json",
+        Shape::File,
+        "read_text_file",
+        "call_Tg4Rf2Ed0Ws8Qa6Zx5Cv3Bn1",
+    ),
+    ("airports.csv", Shape::Plain, "export_table", "call_28"),
+    (
+        "calendar.ics",
+        Shape::Plain,
+        "get_calendar",
+        "toolu_01Oi9Uy7Tr5Ew3Qa1Sd8Fg6H",
+    ),
+    ("workflow.yml", Shape::Plain, "get_file_contents", "call_29"),
+    ("changelog.md", Shape::Plain, "fetch_url", "call_30"),
+];
 
 impl Given {
     pub(crate) fn all() -> Vec<Self> {

@@ -832,6 +832,10 @@ fn texts(given: &Given) -> Vec<Form> {
         "weather.csv" => ["rain", "2012-02", "sun"],
         "rules.md" => ["Prefer", "no-array", "Promise"],
         "patch.diff" => ["+++", "document", "Section"],
+        "airports.csv" => ["Municipal", "TX", "County"],
+        "calendar.ics" => ["DTSTART", "BEGIN", "GMT"],
+        "workflow.yml" => ["run:", "uses", "cargo"],
+        "changelog.md" => ["## 0.1", "Added", "MSRV"],
         _ => ["crossfeed", "2026", "pub fn"],
     };
     let words = words.map(str::to_owned);

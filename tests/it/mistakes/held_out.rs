@@ -1,6 +1,7 @@
 //! Classes of mistakes on which nothing is tuned, and whose cases are never printed.
 
-use super::{references, selectors};
+mod references;
+mod selectors;
 
-pub(crate) const SELECTORS: &[(&str, selectors::Break)] = &[];
-pub(crate) const REFERENCES: &[(&str, references::Break)] = &[];
+pub(crate) use references::CLASSES as REFERENCES;
+pub(crate) use selectors::CLASSES as SELECTORS;
