@@ -5,8 +5,9 @@ use super::{
     entries::ENTRIES,
     parse::{Argument, Parser, Value, joined},
     query::{Of, Operator, Query},
+    stream::on_each,
 };
-use crate::{error::Dialect, function::Function, token::decode_quoted};
+use crate::{error::Dialect, function::Function};
 
 /// What jq calls otherwise, or not at all.
 pub(super) const LOOSE_STAGES: [&str; 6] = ["sum", "avg", "count", "len", "size", "average"];
@@ -385,9 +386,7 @@ pub(super) fn method(
             // A null that is there stays.
             let exact = match &path {
                 Query::Field(base, name) => {
-                    let keys = Query::Call("keys", vec![base.repeated()?]);
-                    let name = decode_quoted(name).unwrap_or_else(|| name.clone());
-                    let is_there = Query::Call("contains", vec![keys, Query::text(&name)]);
+                    let is_there = base.repeated()?.has_member(name);
                     let default = default.query.repeated()?;
                     Query::Choice(is_there.into(), path.into(), default.into())
                 }
@@ -395,13 +394,15 @@ pub(super) fn method(
             };
             Some(Query::Exactly(plain.into(), exact.into()))
         }
-        ("map" | "collect" | "pluck", [one]) => {
-            let each = each(one)?;
-            match selected(&each, &subject) {
-                Some(found) if dialect == Some(Dialect::Jq) => Some(found),
-                _ => Some(subject.map(each)),
-            }
+        ("map", [Argument::Value(each)]) if dialect == Some(Dialect::Jq) => {
+            let mapped = on_each(Query::Each(subject.opened().into()), &each.query)?;
+            Some(if each.stream {
+                Query::Flat(mapped.into())
+            } else {
+                mapped
+            })
         }
+        ("map" | "collect" | "pluck", [one]) => Some(subject.map(each(one)?)),
         ("flatmap", [one]) => Some(Query::Flat(subject.map(each(one)?).into())),
         // LINQ's gives what the function does.
         ("select", [Argument::Lambda(each)]) if dialect == Some(Dialect::JavaScript) => {
@@ -430,6 +431,12 @@ pub(super) fn method(
             sorted(subject, &[by], &each)
         }
         ("tolist", []) => Some(subject),
+        // What is selected is the value itself, which is an item.
+        ("select", [one])
+            if dialect == Some(Dialect::Jq) && parser.is_inner() && subject == Query::Here =>
+        {
+            Some(Query::Here.only_where(each(one)?.without_empty()?))
+        }
         ("filter" | "select" | "where" | "findall", [one]) => Some(subject.filter(each(one)?)),
         ("reject", [one]) => Some(subject.filter(each(one)?.not())),
         ("find" | "detect", [one]) => Some(subject.filter(each(one)?).index(0)),
@@ -538,6 +545,17 @@ pub(super) fn method(
             } else {
                 plain
             })
+        }
+        // JavaScript sorts numbers as texts.
+        ("sort" | "tosorted", []) if dialect == Some(Dialect::JavaScript) => {
+            let sort = |list| Query::Call("sort", vec![list]);
+            let text = Query::Call("to_string", vec![Query::Here]);
+            let by_text = Query::Call(
+                "sort_by",
+                vec![subject.repeated()?, Query::Reference(text.into())],
+            );
+            let differ = sort(subject.repeated()?).compare("!=", by_text);
+            sort(subject).unless(differ)
         }
         ("sort" | "sorted" | "tosorted" | "sortby" | "orderby", arguments) => {
             sorted(subject, arguments, &each)
@@ -821,23 +839,6 @@ fn only(query: &Query) -> &Query {
     match query {
         Query::List(items) if items.len() == 1 => items.first().unwrap_or(query),
         other => other,
-    }
-}
-
-/// `list` with what jq's `select(…)` and a path after it take of each item, if `each` begins with one.
-fn selected(each: &Query, list: &Query) -> Option<Query> {
-    match each {
-        Query::Filter(base, predicate, Of::Whole) if **base == Query::Here => {
-            Some(list.clone().filter((**predicate).clone()))
-        }
-        Query::Field(base, name) => Some(Query::Field(selected(base, list)?.into(), name.clone())),
-        Query::Index(base, at, _) => {
-            Some(Query::Index(selected(base, list)?.into(), *at, Of::Item))
-        }
-        Query::Pipe(base, rest) | Query::Sub(base, rest) => {
-            Some(Query::Sub(selected(base, list)?.into(), rest.clone()))
-        }
-        _ => None,
     }
 }
 

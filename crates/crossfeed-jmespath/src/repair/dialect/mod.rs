@@ -17,6 +17,7 @@ mod exact;
 mod parse;
 mod query;
 mod slashes;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -73,10 +74,15 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
-        .and_then(entries::resolved)
+        .and_then(finished)
         .filter(|query| *query != Query::Here)
         .map(|query| query.to_jmespath(false));
     Some(found)
+}
+
+/// The query without what JMESPath does not have; nothing where it cannot do without.
+fn finished(query: Query) -> Option<Query> {
+    entries::resolved(query.without_empty()?)
 }
 
 /// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
@@ -224,6 +230,9 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
         let pattern = tokens.text(at) == "/"
             && tokens.kind(at + 1) == Kind::Dot
             && tokens.text(at + 2) == "test";
+        let sorted = tokens.behind(at, 1) == Kind::Dot
+            && calls(at, &["sort", "toSorted"])
+            && tokens.kind(at + 2) == Kind::RParen;
         let choice = tokens.text(at) == "?" && tokens.kind(at + 1).begins_operand() && has_colon;
         chained && tokens.touches_next(at)
             || spread
@@ -231,6 +240,7 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             || object
             || template
             || pattern
+            || sorted
             || choice
     };
     if found(&is_script) {

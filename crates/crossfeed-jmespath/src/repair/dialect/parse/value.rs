@@ -119,6 +119,11 @@ impl<'a> Parser<'_, 'a, '_> {
         if self.is(Dialect::Jq) && text == "if" {
             return self.conditional();
         }
+        if self.is(Dialect::Jq) && text == "empty" && self.kind(1) != Kind::LParen {
+            self.at += 1;
+            self.odd(Rule::Jq);
+            return Some(Value::one(Query::empty()));
+        }
         let is_constant = self.dialect.is_some() || !(self.has_key)(text);
         let constant = match text {
             "true" | "false" | "null" => Some(text),
@@ -224,11 +229,12 @@ impl<'a> Parser<'_, 'a, '_> {
         let otherwise = if self.is_word(0, "elif") {
             self.nested(Self::conditional)?
         } else {
-            let otherwise = self.eat_word("else").then(|| self.piped())??;
-            if !self.eat_word("end") {
-                return None;
-            }
-            otherwise
+            let otherwise = if self.eat_word("else") {
+                self.piped()?
+            } else {
+                Value::one(Query::Here)
+            };
+            self.eat_word("end").then_some(otherwise)?
         };
         self.odd(Rule::Jq);
         let streams = condition.stream || then.stream || otherwise.stream;
