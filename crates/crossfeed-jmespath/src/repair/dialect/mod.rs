@@ -51,6 +51,8 @@ impl Dialect {
 /// assert!(foreign("items[*].url", &|_| false).is_none());
 /// ```
 pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Foreign> {
+    let (plain, _) = super::bared(expression, has_key);
+    let expression = plain.as_str();
     let tokens = Tokens::new(expression);
     let dialect = detected(&tokens, has_key)?;
     let mut found = Foreign {

@@ -522,7 +522,7 @@ fn functions_and_methods() {
         ("return items[0].url;", "items[0].url"),
         ("items[0].url;", "items[0].url"),
         ("return", ""),
-        ("return(a)", ""),
+        ("return(a)", "a"),
         ("len(items) > 0", "length(items) > `0`"),
         (
             "items[?len(tags) > 0 && kind == \"a\"].url",
