@@ -16,6 +16,7 @@ mod call;
 mod compare;
 mod dialect;
 mod edit;
+mod loose;
 mod path;
 mod shell;
 mod signs;
@@ -216,15 +217,17 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
 }
 
 /// How many shells and ways to write signs are taken off at most.
-const MAX_SHELLS: usize = 8;
+const MAX_SHELLS: usize = 12;
 
 /// The expression in plain signs, without what stands round it, and the repairs that led to it.
 fn bared(expression: &str, has_key: &dyn Fn(&str) -> bool) -> (String, Vec<Repair>) {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
-    while repairs.len() < MAX_SHELLS && !is_whole(&text) {
+    while repairs.len() < MAX_SHELLS && is_open(&text) {
         let plain = signs::plain(&text).map(|plain| (Rule::PlainSigns, plain));
-        let found = plain.or_else(|| Some((Rule::Wrapping, shell::opened(&text, has_key)?)));
+        let found = plain
+            .or_else(|| Some((Rule::Wrapping, shell::opened(&text, has_key)?)))
+            .or_else(|| loose::tightened(&text, has_key));
         let Some((rule, after)) = found else { break };
         let before = std::mem::replace(&mut text, after.clone());
         repairs.push(Repair::new(rule, before, after));
@@ -232,16 +235,15 @@ fn bared(expression: &str, has_key: &dyn Fn(&str) -> bool) -> (String, Vec<Repai
     (text, repairs)
 }
 
-/// Whether a text is an expression that is not only a text, a name or a construction of one, which may hold another.
-fn is_whole(text: &str) -> bool {
+/// Whether a text may be something else than the expression that is meant: it is no expression, or one only of a text, a
+/// call or a construction, which may hold another.
+fn is_open(text: &str) -> bool {
     let tokens = Tokens::new(text);
     let is_shell = tokens.len() == 1 && tokens.kind(0).is_delimited()
-        || matches!(
-            tokens.kind(0),
-            Kind::LBrace | Kind::LBracket | Kind::LParen | Kind::Star
-        )
+        || tokens.kind(0).is_opener()
+        || tokens.kind(0) == Kind::Star
         || tokens.is_call(0);
-    !is_shell && parses(text)
+    tokens.len() <= dialect::MAX_TOKENS && (is_shell || !parses(text))
 }
 
 /// Which of several plausible readings a run of the rules takes.

@@ -156,11 +156,19 @@ fn remarked(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
                 && !is_operator(tokens.text(at))
             || tokens.kind(at) == Kind::Comma && is_prose(at + 1)
     };
+    // Only a remark has nothing but words.
+    let is_said = |at: &usize| {
+        let kind = tokens.kind(*at);
+        let is_sign = matches!(kind, Kind::LBracket | Kind::Filter | Kind::LBrace | Kind::Pipe);
+        !kind.is_delimited() && !is_sign && !tokens.is_call(*at)
+    };
+    let said = (0..tokens.len()).rev().take_while(is_said).last();
     let mut open = 0_usize;
     for at in 0..tokens.len() {
-        if open == 0 && is_apart(at) && begins(at)
-            || open == 0 && at > 0 && tokens.kind(at) == Kind::Comma && begins(at)
-        {
+        let is_place = is_apart(at) || at > 0 && tokens.kind(at) == Kind::Comma;
+        let is_remark = said.is_some_and(|said| said <= at)
+            || matches!(text.get(start(at)..start(at) + 2), Some("/*" | "<!"));
+        if open == 0 && is_place && is_remark && begins(at) {
             return Some(text.get(..start(at))?.to_owned());
         }
         let kind = tokens.kind(at);

@@ -375,7 +375,7 @@ fn jq() {
     check("items.[?a]", &["items[?a]"]);
     check("items.[a, b]", &[]);
     check("..", &[]);
-    check("a..b", &[]);
+    check("a..b", &["a.b"]);
 }
 
 #[test]

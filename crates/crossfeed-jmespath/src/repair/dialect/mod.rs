@@ -88,7 +88,7 @@ fn finished(query: Query) -> Option<Query> {
 }
 
 /// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
-const MAX_TOKENS: usize = 400;
+pub(super) const MAX_TOKENS: usize = 400;
 
 /// An expression in JMESPath.
 pub(super) struct Translation {
