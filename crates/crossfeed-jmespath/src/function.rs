@@ -86,7 +86,10 @@ impl Function {
     /// The one function whose name `name` is but for a letter or two.
     pub(crate) fn misspelt(name: &str) -> Option<&'static str> {
         // These are what other languages call functions.
-        let others = ["value", "sorted", "item", "size", "some", "find", "line", "mean", "key", "maps", "mapped", "split_by"];
+        let others = [
+            "value", "sorted", "item", "size", "some", "find", "line", "mean", "key", "maps",
+            "mapped", "split_by",
+        ];
         if Self::named(name).is_some() || others.contains(&name) || name.len() < 4 {
             return None;
         }

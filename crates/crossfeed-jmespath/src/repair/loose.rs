@@ -6,6 +6,7 @@
 use super::{
     Rule, dialect,
     edit::{Edit, raw_content, spelled, string, walk},
+    programs,
 };
 use crate::function::Function;
 use crate::token::{Enclosing, Kind, Tokens, decode_quoted};
@@ -31,24 +32,38 @@ const RULES: [(Rule, Apply); 12] = [
 /// The expression with one rule applied; nothing where there is nothing to repair.
 pub(super) fn tightened(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<(Rule, String)> {
     let tokens = Tokens::new(text);
+    if let Some(found) = programs::documents(&tokens) {
+        return Some((Rule::JavaScript, found));
+    }
     if dialect::translated(&tokens, has_key, false).is_some() {
         return None;
     }
-    RULES
-        .into_iter()
-        .find_map(|(rule, apply)| Some((rule, apply(&tokens, has_key)?)))
+    if let Some(found) = programs::rewritten(&tokens) {
+        return Some(found);
+    }
+    let mut rules = RULES.into_iter();
+    rules.find_map(|(rule, apply)| Some((rule, apply(&tokens, has_key)?)))
 }
 
 /// Whether a path may end with this token.
 fn ends_path(kind: Kind) -> bool {
-    kind.is_name() || matches!(kind, Kind::RBracket | Kind::Flatten | Kind::At | Kind::RParen)
+    kind.is_name()
+        || matches!(
+            kind,
+            Kind::RBracket | Kind::Flatten | Kind::At | Kind::RParen
+        )
 }
 
 /// `$items`, `$.items`, `$:items`, `$json.items`, `@items` and `&items` are `items`, and `$count(…)` is `count(…)`.
 fn root(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     let text = tokens.source();
-    let binds = (0..tokens.len()).any(|at| tokens.text(at) == "as" && tokens.kind(at + 1) == Kind::Dollar);
-    if binds || text.contains("${") || text.contains("$.") && text.contains("@.") || text.contains("$__") {
+    let binds =
+        (0..tokens.len()).any(|at| tokens.text(at) == "as" && tokens.kind(at + 1) == Kind::Dollar);
+    if binds
+        || text.contains("${")
+        || text.contains("$.") && text.contains("@.")
+        || text.contains("$__")
+    {
         return None;
     }
     let is_word = |at: usize| matches!(tokens.kind(at), Kind::Word | Kind::Loose);
@@ -65,21 +80,46 @@ fn root(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
         if !is_sign || tokens.behind(at, 1).is_name() && tokens.touches_next(at - 1) {
             continue;
         }
-        let begins = at == 0 || tokens.behind(at, 1).opens_expression() || tokens.kind(at - 1) == Kind::LBrace;
+        let begins = at == 0
+            || tokens.behind(at, 1).opens_expression()
+            || tokens.kind(at - 1) == Kind::LBrace;
         // `$$.items`, `$:items`
         let next = tokens.kind(at + 1);
-        if begins && matches!(next, Kind::Dollar | Kind::Colon) && tokens.kind(at) == Kind::Dollar && tokens.kind(at + 2) != Kind::RBracket {
-            let last = at + 1 + usize::from(next == Kind::Dollar && tokens.kind(at + 2) == Kind::Dot);
+        if begins
+            && matches!(next, Kind::Dollar | Kind::Colon)
+            && tokens.kind(at) == Kind::Dollar
+            && tokens.kind(at + 2) != Kind::RBracket
+        {
+            let last =
+                at + 1 + usize::from(next == Kind::Dollar && tokens.kind(at + 2) == Kind::Dot);
             edit.remove(at, last);
             index = last + 1;
             continue;
         }
         let word = tokens.text(at + 1);
-        if !is_word(at + 1) || !tokens.touches_next(at) || has_key(&format!("{}{word}", tokens.text(at))) {
+        if !is_word(at + 1)
+            || !tokens.touches_next(at)
+            || has_key(&format!("{}{word}", tokens.text(at)))
+        {
             continue;
         }
-        let is_root = matches!(word, "json" | "data" | "root" | "input" | "response" | "result" | "output" | "body" | "_" | "this" | "ctx" | "node" | "payload" | "item")
-            && !has_key(word)
+        let is_root = matches!(
+            word,
+            "json"
+                | "data"
+                | "root"
+                | "input"
+                | "response"
+                | "result"
+                | "output"
+                | "body"
+                | "_"
+                | "this"
+                | "ctx"
+                | "node"
+                | "payload"
+                | "item"
+        ) && !has_key(word)
             && at == 0;
         match tokens.kind(at + 2) {
             Kind::Dot if is_root => edit.remove(at, at + 2),
@@ -119,7 +159,8 @@ fn filter_brackets(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<Stri
         let is_question = |at: usize| tokens.text(at) == "?";
         let opens = matches!(tokens.kind(at), Kind::LParen | Kind::LBrace);
         let before = tokens.behind(at, 1);
-        let is_place = ends_path(before) || matches!(before, Kind::Edge | Kind::Pipe | Kind::LParen | Kind::Dot);
+        let is_place = ends_path(before)
+            || matches!(before, Kind::Edge | Kind::Pipe | Kind::LParen | Kind::Dot);
         let (first, open) = if opens && is_question(at + 1) && is_place {
             (at, at)
         } else if is_question(at)
@@ -132,7 +173,9 @@ fn filter_brackets(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<Stri
         } else {
             continue;
         };
-        let Some(end) = closer(tokens, open) else { continue };
+        let Some(end) = closer(tokens, open) else {
+            continue;
+        };
         let inside = if open == at { at + 2 } else { open + 1 };
         let Some(condition) = tokens.span(inside, end.checked_sub(1)?) else {
             continue;
@@ -149,14 +192,27 @@ fn filter_words(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<S
         let kind = tokens.kind(index);
         let text = tokens.text(index);
         let is_where = |at: usize| {
-            let is_word = matches!(tokens.text(at).to_ascii_lowercase().as_str(), "where" | "filter" | "when" | "if");
-            is_word && tokens.kind(at) == Kind::Word && tokens.kind(at + 1).begins_operand() && !tokens.touches_next(at) && !has_key(tokens.text(at))
+            let is_word = matches!(
+                tokens.text(at).to_ascii_lowercase().as_str(),
+                "where" | "filter" | "when" | "if"
+            );
+            is_word
+                && tokens.kind(at) == Kind::Word
+                && tokens.kind(at + 1).begins_operand()
+                && !tokens.touches_next(at)
+                && !has_key(tokens.text(at))
         };
         if kind == Kind::LBracket && is_where(index + 1) {
             edit.replace(index, index + 1, "[?");
         } else if kind == Kind::Filter && is_where(index + 1) {
             edit.remove(index + 1, index + 1);
-        } else if enclosing.in_filter() && text == "?" && matches!(tokens.behind(index, 1), Kind::And | Kind::Or | Kind::Filter | Kind::LParen | Kind::Not) {
+        } else if enclosing.in_filter()
+            && text == "?"
+            && matches!(
+                tokens.behind(index, 1),
+                Kind::And | Kind::Or | Kind::Filter | Kind::LParen | Kind::Not
+            )
+        {
             edit.remove(index, index);
         } else if enclosing.innermost() == Kind::Filter && (kind == Kind::Comma || text == ";") {
             edit.replace(index, index, " &&");
@@ -212,16 +268,23 @@ fn phrases(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
             let words = phrase.split(' ').count();
             let mut said = phrase.split(' ').enumerate();
             let is_said = said.all(|(ahead, word)| {
-                tokens.kind(index + ahead) == Kind::Word && tokens.text(index + ahead).eq_ignore_ascii_case(word)
+                tokens.kind(index + ahead) == Kind::Word
+                    && tokens.text(index + ahead).eq_ignore_ascii_case(word)
             });
             let last = index + words - 1 + usize::from(tokens.kind(index + words) == Kind::Colon);
-            if is_said && tokens.kind(last + 1).begins_operand() && tokens.kind(last + 1) != Kind::LParen {
+            if is_said
+                && tokens.kind(last + 1).begins_operand()
+                && tokens.kind(last + 1) != Kind::LParen
+            {
                 edit.replace(index, last, sign);
                 return;
             }
         }
         let word = tokens.text(index + 1).to_ascii_lowercase();
-        let is_short = matches!(word.as_str(), "eq" | "ne" | "gt" | "ge" | "lt" | "le" | "like" | "match" | "contains" | "and" | "or");
+        let is_short = matches!(
+            word.as_str(),
+            "eq" | "ne" | "gt" | "ge" | "lt" | "le" | "like" | "match" | "contains" | "and" | "or"
+        );
         if tokens.text(index) == "-" && tokens.touches_next(index) && is_short {
             edit.remove(index, index);
         }
@@ -242,7 +305,11 @@ fn comparisons(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<St
         let next = tokens.kind(index + 1);
         let follows = tokens.behind(index, 1).ends_operand();
         let is_double = kind == next && tokens.touches_next(index);
-        if kind == Kind::Colon && follows && matches!(enclosing.innermost(), Kind::Filter | Kind::LParen) && next.begins_operand() {
+        if kind == Kind::Colon
+            && follows
+            && matches!(enclosing.innermost(), Kind::Filter | Kind::LParen)
+            && next.begins_operand()
+        {
             let word = tokens.text(index.saturating_sub(1));
             if !matches!(word, "eq" | "is" | "ne" | "gt" | "lt") {
                 edit.replace(index, index, " ==");
@@ -269,17 +336,27 @@ fn comparisons(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<St
             && tokens.touches_next(index - 1)
         {
             edit.replace(index, index, ".");
-        } else if matches!(tokens.text(index), "*" | "^" | "$" | "%") && next == Kind::Assign && tokens.touches_next(index) {
+        } else if matches!(tokens.text(index), "*" | "^" | "$" | "%")
+            && next == Kind::Assign
+            && tokens.touches_next(index)
+        {
             let function = match tokens.text(index) {
                 "^" => "starts_with",
                 "$" => "ends_with",
                 _ => "contains",
             };
-            let path = index.checked_sub(1).and_then(|last| Some((super::call::path_start(tokens, last)?, last)));
+            let path = index
+                .checked_sub(1)
+                .and_then(|last| Some((super::call::path_start(tokens, last)?, last)));
             if let Some((first, last)) = path
-                && let (Some(path), Some(part)) = (tokens.span(first, last), text_of(tokens, index + 2))
+                && let (Some(path), Some(part)) =
+                    (tokens.span(first, last), text_of(tokens, index + 2))
             {
-                edit.replace(first, index + 2, &format!("{function}({path}, {})", string(&part)));
+                edit.replace(
+                    first,
+                    index + 2,
+                    &format!("{function}({path}, {})", string(&part)),
+                );
                 compared_at = Some(index + 2);
             }
         } else if tokens.text(index).eq_ignore_ascii_case("not")
@@ -288,7 +365,11 @@ fn comparisons(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<St
             && !follows
             && !has_key("null")
         {
-            edit.replace(index, index + 2, &format!("{} != `null`", tokens.text(index + 2)));
+            edit.replace(
+                index,
+                index + 2,
+                &format!("{} != `null`", tokens.text(index + 2)),
+            );
             compared_at = Some(index + 2);
         }
     })
@@ -309,14 +390,18 @@ fn constructions(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String
     for open in 0..tokens.len() {
         let before = tokens.behind(open, 1);
         let is_open = match tokens.kind(open) {
-            Kind::LParen => before == Kind::Dot || matches!(before, Kind::RBracket | Kind::Flatten | Kind::Star),
+            Kind::LParen => {
+                before == Kind::Dot || matches!(before, Kind::RBracket | Kind::Flatten | Kind::Star)
+            }
             Kind::LBracket => before == Kind::Dot || open == 0,
             _ => false,
         };
         if !is_open {
             continue;
         }
-        let Some(end) = closer(tokens, open) else { continue };
+        let Some(end) = closer(tokens, open) else {
+            continue;
+        };
         let mut depth = 0_usize;
         let names = (open + 1..end).any(|at| {
             let kind = tokens.kind(at);
@@ -329,11 +414,26 @@ fn constructions(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String
             let begins = tokens.kind(at + 1).begins_operand();
             depth == 0
                 && begins
-                && (kind == Kind::Colon && is_named && matches!(tokens.behind(at, 2), Kind::Comma | Kind::LParen | Kind::LBracket)
-                    || tokens.text(at) == "as" && kind == Kind::Word && tokens.behind(at, 1).ends_operand())
+                && (kind == Kind::Colon
+                    && is_named
+                    && matches!(
+                        tokens.behind(at, 2),
+                        Kind::Comma | Kind::LParen | Kind::LBracket
+                    )
+                    || tokens.text(at) == "as"
+                        && kind == Kind::Word
+                        && tokens.behind(at, 1).ends_operand())
         });
         if names {
-            edit.replace(open, open, if before == Kind::Dot || open == 0 { "{" } else { ".{" });
+            edit.replace(
+                open,
+                open,
+                if before == Kind::Dot || open == 0 {
+                    "{"
+                } else {
+                    ".{"
+                },
+            );
             edit.replace(end, end, "}");
         }
     }
@@ -357,12 +457,28 @@ fn members(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
             continue;
         }
         let begin = begins.last().copied().unwrap_or(0);
-        let is_end = |at: usize| matches!(tokens.kind(at), Kind::Comma | Kind::RBrace) || tokens.text(at) == ";";
-        if kind == Kind::Word && tokens.text(index) == "as" && tokens.kind(index + 1).is_name() && is_end(index + 2) && index > begin {
+        let is_end = |at: usize| {
+            matches!(tokens.kind(at), Kind::Comma | Kind::RBrace) || tokens.text(at) == ";"
+        };
+        if kind == Kind::Word
+            && tokens.text(index) == "as"
+            && tokens.kind(index + 1).is_name()
+            && is_end(index + 2)
+            && index > begin
+        {
             if let Some(value) = tokens.span(begin, index - 1) {
-                edit.replace(begin, index + 1, &format!("{}: {value}", tokens.text(index + 1)));
+                edit.replace(
+                    begin,
+                    index + 1,
+                    &format!("{}: {value}", tokens.text(index + 1)),
+                );
             }
-        } else if kind == Kind::Assign && tokens.kind(index + 1) == Kind::Gt && index == begin + 1 && tokens.kind(begin).is_name() && tokens.kind(0) != Kind::LBrace {
+        } else if kind == Kind::Assign
+            && tokens.kind(index + 1) == Kind::Gt
+            && index == begin + 1
+            && tokens.kind(begin).is_name()
+            && tokens.kind(0) != Kind::LBrace
+        {
             edit.join(index, index + 1, ": ");
         } else if tokens.text(index) == ";" && tokens.kind(begin + 1) == Kind::Colon {
             edit.replace(index, index, ",");
@@ -384,7 +500,9 @@ fn subscripts(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
         let touches = index > 0 && tokens.touches_next(index - 1);
         let follows = ends_path(before) && touches && !enclosing.in_filter();
         let number = tokens.text(index + 1);
-        let is_known = index > 0 && (is_function(tokens.text(index - 1)) || !has_key(tokens.text(index - 1)) && before != Kind::RBracket);
+        let is_known = index > 0
+            && (is_function(tokens.text(index - 1))
+                || !has_key(tokens.text(index - 1)) && before != Kind::RBracket);
         let closes = tokens.kind(index + 2);
         match tokens.kind(index) {
             Kind::LParen if follows && is_number && closes == Kind::RParen && !is_known => {
@@ -393,7 +511,9 @@ fn subscripts(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             Kind::LBrace if follows && is_number && closes == Kind::RBrace => {
                 edit.replace(index, index + 2, &format!("[{number}]"));
             }
-            Kind::Lt if follows && is_number && closes == Kind::Gt && tokens.touches_next(index) => {
+            Kind::Lt
+                if follows && is_number && closes == Kind::Gt && tokens.touches_next(index) =>
+            {
                 edit.replace(index, index + 2, &format!("[{number}]"));
             }
             Kind::LBracket if follows || index == 0 => {
@@ -407,7 +527,11 @@ fn subscripts(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
 }
 
 /// Where a subscript ends that says an index in another way, and the index.
-fn index_of(tokens: &Tokens<'_>, open: usize, has_key: &dyn Fn(&str) -> bool) -> Option<(usize, String)> {
+fn index_of(
+    tokens: &Tokens<'_>,
+    open: usize,
+    has_key: &dyn Fn(&str) -> bool,
+) -> Option<(usize, String)> {
     let end = closer(tokens, open)?;
     let inside = tokens.span(open + 1, end.checked_sub(1)?)?;
     let text = match (tokens.kind(open + 1), end == open + 2) {
@@ -421,11 +545,22 @@ fn index_of(tokens: &Tokens<'_>, open: usize, has_key: &dyn Fn(&str) -> bool) ->
     let is_number = |text: &str| text.parse::<i32>().is_ok();
     let at = match word {
         _ if is_number(text) && end == open + 2 && !has_key(text) => text.to_owned(),
-        "last" | "end" | "$" | "latest" | "final" | "count-1" | "length-1" | "len-1" | "#" if !has_key(text) => "-1".to_owned(),
+        _ if word.strip_prefix('#').is_some_and(is_number) => {
+            word.trim_start_matches('#').to_owned()
+        }
+        "last" | "end" | "$" | "latest" | "final" | "count-1" | "length-1" | "len-1" | "#"
+            if !has_key(text) =>
+        {
+            "-1".to_owned()
+        }
         "first" | "start" | "begin" | "head" if !has_key(text) => "0".to_owned(),
         "second" if !has_key(text) => "1".to_owned(),
         _ => {
-            if let Some(back) = lower.strip_prefix('^').or_else(|| lower.strip_prefix("*-")).filter(|back| is_number(back)) {
+            if let Some(back) = lower
+                .strip_prefix('^')
+                .or_else(|| lower.strip_prefix("*-"))
+                .filter(|back| is_number(back))
+            {
                 format!("-{back}")
             } else {
                 format!("-{}", counted_back(tokens, open, &squeezed)?)
@@ -440,8 +575,21 @@ fn counted_back(tokens: &Tokens<'_>, open: usize, squeezed: &str) -> Option<u32>
     let (counted, back) = squeezed.rsplit_once('-')?;
     let back = back.parse().ok().filter(|back| *back > 0)?;
     let functions = ["length", "len", "count", "size"];
-    let in_call = |name: &str| counted.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
-    let methods = [".length()", ".length", ".size()", ".size", ".count()", ".count", "|length"];
+    let in_call = |name: &str| {
+        counted
+            .strip_prefix(name)?
+            .strip_prefix('(')?
+            .strip_suffix(')')
+    };
+    let methods = [
+        ".length()",
+        ".length",
+        ".size()",
+        ".size",
+        ".count()",
+        ".count",
+        "|length",
+    ];
     let list = functions
         .iter()
         .find_map(|name| in_call(name))
@@ -455,11 +603,14 @@ fn counted_back(tokens: &Tokens<'_>, open: usize, squeezed: &str) -> Option<u32>
 fn slices(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut edit = Edit::new(tokens);
     for open in 0..tokens.len() {
-        let follows = open == 0 || ends_path(tokens.behind(open, 1)) && tokens.touches_next(open - 1);
+        let follows =
+            open == 0 || ends_path(tokens.behind(open, 1)) && tokens.touches_next(open - 1);
         if tokens.kind(open) != Kind::LBracket || !follows {
             continue;
         }
-        let Some(end) = closer(tokens, open) else { continue };
+        let Some(end) = closer(tokens, open) else {
+            continue;
+        };
         let Some(inside) = tokens.span(open + 1, end.saturating_sub(1)) else {
             continue;
         };
@@ -473,7 +624,10 @@ fn slices(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
 
 fn bounds(tokens: &Tokens<'_>, open: usize, inside: &str) -> Option<String> {
     let number = |text: &str| text.parse::<i32>().ok();
-    let inside = inside.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')).unwrap_or(inside);
+    let inside = inside
+        .strip_prefix('[')
+        .and_then(|inside| inside.strip_suffix(']'))
+        .unwrap_or(inside);
     let parts: Option<Vec<i32>> = inside.split(',').map(number).collect();
     if let Some(parts) = parts.filter(|parts| parts.len() > 1 && parts.len() <= 64) {
         let first = *parts.first()?;
@@ -498,7 +652,10 @@ fn bounds(tokens: &Tokens<'_>, open: usize, inside: &str) -> Option<String> {
     }
     let (from, to) = inside.split_once(':')?;
     if matches!(to, "end" | "last" | "$" | "len" | "length") {
-        return Some(format!("{}:", if from.is_empty() { 0 } else { number(from)? }));
+        return Some(format!(
+            "{}:",
+            if from.is_empty() { 0 } else { number(from)? }
+        ));
     }
     let back = counted_back(tokens, open, from)?;
     (to.is_empty() || number(to).is_some()).then(|| format!("-{back}:{to}"))
@@ -508,7 +665,11 @@ fn bounds(tokens: &Tokens<'_>, open: usize, inside: &str) -> Option<String> {
 fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_path = |at: usize| {
         let kind = tokens.kind(at);
-        kind.is_name() || matches!(kind, Kind::Number | Kind::LBracket | Kind::RBracket | Kind::Dot)
+        kind.is_name()
+            || matches!(
+                kind,
+                Kind::Number | Kind::LBracket | Kind::RBracket | Kind::Dot
+            )
     };
     // Names and numbers alone.
     let is_bare = tokens.len() > 1
@@ -519,15 +680,20 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
     let mut last = None;
     walk(tokens, |edit, enclosing, index| {
         let before = tokens.behind(index, 1);
-        if last.is_some_and(|last| index <= last) || !ends_path(before) && !(is_bare && before == Kind::Number) {
+        if last.is_some_and(|last| index <= last)
+            || !ends_path(before) && !(is_bare && before == Kind::Number)
+        {
             return;
         }
         let kind = tokens.kind(index);
         let inner = enclosing.innermost();
         let is_plain = inner == Kind::Edge || inner == Kind::LParen && !enclosing.in_filter();
-        let is_arrow = tokens.text(index) == "-" && tokens.kind(index + 1) == Kind::Gt && tokens.touches_next(index);
+        let is_arrow = tokens.text(index) == "-"
+            && tokens.kind(index + 1) == Kind::Gt
+            && tokens.touches_next(index);
         // A function of Java.
-        let is_lambda = matches!(tokens.behind(index, 2), Kind::LParen | Kind::Comma) && tokens.behind(index, 1) == Kind::Word;
+        let is_lambda = matches!(tokens.behind(index, 2), Kind::LParen | Kind::Comma)
+            && tokens.behind(index, 1) == Kind::Word;
         let end = if is_arrow && is_lambda && inner == Kind::LParen {
             edit.replace(index, index + 1, "=>");
             last = Some(index + 1);
@@ -536,11 +702,20 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             index + 1 + usize::from(tokens.kind(index + 2) == Kind::Gt)
         } else if matches!(tokens.text(index), "→" | "➝" | "»" | "›") {
             index
-        } else if kind == Kind::Colon && is_plain && tokens.touches_next(index - 1) && tokens.touches_next(index) {
+        } else if kind == Kind::Colon
+            && is_plain
+            && tokens.touches_next(index - 1)
+            && tokens.touches_next(index)
+        {
             index + usize::from(tokens.kind(index + 1) == Kind::Colon)
         } else if kind == Kind::DotDot && is_plain && !is_query {
             index
-        } else if tokens.text(index) == "/" && is_plain && !tokens.source().starts_with('/') && tokens.touches_next(index) && before == Kind::RBracket {
+        } else if tokens.text(index) == "/"
+            && is_plain
+            && !tokens.source().starts_with('/')
+            && tokens.touches_next(index)
+            && before == Kind::RBracket
+        {
             index
         } else if inner == Kind::Edge
             && kind.is_name()
@@ -568,7 +743,10 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             edit.join(index, next, &format!("[{name}]"));
             last = Some(next);
         } else if tokens.kind(next).is_name() || tokens.kind(next) == Kind::Raw {
-            let is_type = matches!(name, "string" | "number" | "boolean" | "object" | "array" | "null") && !has_key(name);
+            let is_type = matches!(
+                name,
+                "string" | "number" | "boolean" | "object" | "array" | "null"
+            ) && !has_key(name);
             if let Some(name) = text_of(tokens, next).filter(|_| !is_type) {
                 edit.join(index, next, &format!(".{}", spelled(&name)));
                 last = Some(next);
@@ -586,25 +764,51 @@ fn bare_calls(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
     let end = tokens.len().checked_sub(1).filter(|end| *end > 0)?;
     let is_bare = |at: usize| {
         let name = tokens.text(at);
-        let known = ["length", "sum", "max", "min", "avg", "keys", "values", "sort", "reverse", "type", "len", "count", "size", "average", "first", "last"];
+        let known = [
+            "length", "sum", "max", "min", "avg", "keys", "values", "sort", "reverse", "type",
+            "len", "count", "size", "average", "first", "last",
+        ];
         tokens.kind(at) == Kind::Word && known.contains(&name) && !has_key(name)
     };
-    let begins = |at: usize| tokens.kind(at).is_name() || matches!(tokens.kind(at), Kind::At | Kind::Dot | Kind::LBracket | Kind::Filter);
+    let begins = |at: usize| {
+        tokens.kind(at).is_name()
+            || matches!(
+                tokens.kind(at),
+                Kind::At | Kind::Dot | Kind::LBracket | Kind::Filter
+            )
+    };
     // No other operator takes the operand.
     let is_path = |from: usize, to: usize| {
         let mut enclosing = Enclosing::default();
         (from..=to).all(|at| {
             enclosing.step(tokens.kind(at));
             let outside = enclosing.innermost() == Kind::Edge;
-            let joins = tokens.kind(at).is_name() && tokens.behind(at, 1).ends_operand() && at > from;
-            !outside || !(tokens.kind(at).is_comparator() || matches!(tokens.kind(at), Kind::Pipe | Kind::And | Kind::Or | Kind::Comma | Kind::Colon | Kind::Unknown | Kind::Assign) || joins)
+            let joins =
+                tokens.kind(at).is_name() && tokens.behind(at, 1).ends_operand() && at > from;
+            !outside
+                || !(tokens.kind(at).is_comparator()
+                    || matches!(
+                        tokens.kind(at),
+                        Kind::Pipe
+                            | Kind::And
+                            | Kind::Or
+                            | Kind::Comma
+                            | Kind::Colon
+                            | Kind::Unknown
+                            | Kind::Assign
+                    )
+                    || joins)
         })
     };
     if is_bare(0) && begins(1) && !tokens.touches_next(0) && is_path(1, end) {
         let path = tokens.span(1, end)?;
         return Some(format!("{}({path})", tokens.text(0)));
     }
-    if is_bare(end) && tokens.behind(end, 1).ends_operand() && !tokens.touches_next(end - 1) && is_path(0, end - 1) {
+    if is_bare(end)
+        && tokens.behind(end, 1).ends_operand()
+        && !tokens.touches_next(end - 1)
+        && is_path(0, end - 1)
+    {
         let path = tokens.span(0, end - 1)?;
         return Some(format!("{}({path})", tokens.text(end)));
     }

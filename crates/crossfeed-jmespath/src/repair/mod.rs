@@ -18,6 +18,7 @@ mod dialect;
 mod edit;
 mod loose;
 mod path;
+mod programs;
 mod shell;
 mod signs;
 #[cfg(test)]
@@ -223,11 +224,16 @@ const MAX_SHELLS: usize = 12;
 fn bared(expression: &str, has_key: &dyn Fn(&str) -> bool) -> (String, Vec<Repair>) {
     let mut text = expression.to_owned();
     let mut repairs = Vec::new();
-    while repairs.len() < MAX_SHELLS && is_open(&text) {
-        let plain = signs::plain(&text).map(|plain| (Rule::PlainSigns, plain));
-        let found = plain
-            .or_else(|| Some((Rule::Wrapping, shell::opened(&text, has_key)?)))
-            .or_else(|| loose::tightened(&text, has_key));
+    if Tokens::new(expression).len() > dialect::MAX_TOKENS {
+        return (text, repairs);
+    }
+    while repairs.len() < MAX_SHELLS {
+        let shell = || {
+            let plain = signs::plain(&text).map(|plain| (Rule::PlainSigns, plain));
+            plain.or_else(|| Some((Rule::Wrapping, shell::opened(&text, has_key)?)))
+        };
+        let found = is_open(&text).then(shell).flatten();
+        let found = found.or_else(|| loose::tightened(&text, has_key));
         let Some((rule, after)) = found else { break };
         let before = std::mem::replace(&mut text, after.clone());
         repairs.push(Repair::new(rule, before, after));
@@ -243,7 +249,7 @@ fn is_open(text: &str) -> bool {
         || tokens.kind(0).is_opener()
         || tokens.kind(0) == Kind::Star
         || tokens.is_call(0);
-    tokens.len() <= dialect::MAX_TOKENS && (is_shell || !parses(text))
+    is_shell || !parses(text)
 }
 
 /// Which of several plausible readings a run of the rules takes.

@@ -159,7 +159,10 @@ fn remarked(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
     // Only a remark has nothing but words.
     let is_said = |at: &usize| {
         let kind = tokens.kind(*at);
-        let is_sign = matches!(kind, Kind::LBracket | Kind::Filter | Kind::LBrace | Kind::Pipe);
+        let is_sign = matches!(
+            kind,
+            Kind::LBracket | Kind::Filter | Kind::LBrace | Kind::Pipe
+        );
         !kind.is_delimited() && !is_sign && !tokens.is_call(*at)
     };
     let said = (0..tokens.len()).rev().take_while(is_said).last();

@@ -14,6 +14,7 @@
 mod call;
 mod entries;
 mod exact;
+mod method;
 mod parse;
 mod query;
 mod slashes;
@@ -191,11 +192,20 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
         return Some(Dialect::JavaScript);
     }
     let has_else = found(&|at| word(at, "else"));
+    let has_filter = found(&|at| tokens.kind(at) == Kind::Filter);
     let is_python = |at: usize| {
         word(at, "lambda") && tokens.kind(at + 1) == Kind::Word
             || word(at, "for") && (word(at + 2, "in") || word(at + 4, "in"))
             || at == 0 && word(at, "not") && tokens.kind(1).begins_operand()
-            || calls(at, &["sorted", "next", "reversed", "tuple"])
+            || calls(at, &["sorted", "next", "reversed", "tuple", "enumerate"])
+            || calls(at, &["get"])
+                && tokens.behind(at, 1) == Kind::Dot
+                && matches!(tokens.kind(at + 2), Kind::Raw | Kind::Quoted)
+            || matches!(tokens.text(at), "or" | "and")
+                && tokens.behind(at, 1) == Kind::RBracket
+                && matches!(tokens.behind(at, 2), Kind::Raw | Kind::Quoted)
+                && !has_filter
+            || word(at, "loads") && tokens.is_call(at)
             || word(at, "f")
                 && matches!(tokens.kind(at + 1), Kind::Raw | Kind::Quoted)
                 && tokens.touches_next(at)

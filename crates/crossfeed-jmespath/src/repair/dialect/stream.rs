@@ -5,8 +5,8 @@
 //! a value and none.
 
 use super::{
-    call::is_plain_path,
     exact::mapped,
+    method::is_plain_path,
     query::{Of, Query},
 };
 

@@ -304,7 +304,7 @@ fn javascript() {
             "Math.max(...items.map(x => x.score))",
             "max(items[*].score)",
         ),
-        ("JSON.parse(body).y", "body.y"),
+        ("JSON.parse(body).y", "y"),
         (
             "items.map(({url, name}) => ({url, name}))",
             "items[*].{url: url, name: name}",
@@ -530,7 +530,7 @@ fn functions_and_methods() {
         ),
         (
             "data.get('items', [])[0].get('url')",
-            "not_null(data.items, `[]`)[0].url",
+            "not_null(items, `[]`)[0].url",
         ),
         ("max(items, score)", "max_by(items, &score)"),
         ("sort(items, &score)", "sort_by(items, &score)"),

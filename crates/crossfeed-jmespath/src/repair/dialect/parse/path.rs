@@ -5,7 +5,7 @@ use super::super::super::{
     edit::{quoted, raw_content, spelled},
 };
 use super::super::{
-    call,
+    call, method,
     query::{Of, Query},
     stream::on_each,
 };
@@ -127,7 +127,7 @@ impl<'a> Parser<'_, 'a, '_> {
                 self.odd(Rule::JavaScript);
                 let is_key = (self.has_key)(name) && !value.stream;
                 let object = is_key.then(|| value.query.repeated()).flatten();
-                let counted = call::method(self, "length", value, Vec::new())?;
+                let counted = method::method(self, "length", value, Vec::new())?;
                 match object {
                     // It may be a member of an object.
                     Some(object) => {

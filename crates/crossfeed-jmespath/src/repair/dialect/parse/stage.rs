@@ -2,7 +2,7 @@
 
 use super::super::super::Rule;
 use super::super::{
-    call,
+    call, method,
     query::Query,
     stream::{on_each, then},
 };
@@ -116,7 +116,7 @@ impl<'a> Parser<'_, 'a, '_> {
         if matches!(arguments.first(), Some(Argument::Value(value)) if value.query == Query::Here) {
             arguments.remove(0);
         }
-        let found = call::method(self, name, Value::one(value.query.clone()), arguments);
+        let found = method::method(self, name, Value::one(value.query.clone()), arguments);
         Some(found.and_then(|found| self.path_on(found, begin)))
     }
 
@@ -162,11 +162,11 @@ impl<'a> Parser<'_, 'a, '_> {
             || value.stream && !is_selection
             || is_selection && self.is_inner() && !value.stream
         {
-            let found = call::method(self, name, Value::one(Query::Here), arguments)?;
+            let found = method::method(self, name, Value::one(Query::Here), arguments)?;
             followed(value, found)?
         } else {
             let subject = Value::one(value.query.clone());
-            let found = call::method(self, name, subject, arguments)?;
+            let found = method::method(self, name, subject, arguments)?;
             Value {
                 stream: value.stream,
                 query: found.query,
