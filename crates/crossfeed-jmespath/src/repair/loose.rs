@@ -14,7 +14,9 @@ use crate::token::{Enclosing, Kind, Tokens, decode_quoted};
 /// One rule: the repaired text; `None` if there is nothing to repair.
 type Apply = fn(&Tokens<'_>, &dyn Fn(&str) -> bool) -> Option<String>;
 
-const RULES: [(Rule, Apply); 12] = [
+const RULES: [(Rule, Apply); 15] = [
+    (Rule::Wrapping, spoken),
+    (Rule::Wrapping, unopened),
     (Rule::RootSign, root),
     (Rule::FilterSign, filter_brackets),
     (Rule::FilterSign, filter_words),
@@ -25,6 +27,7 @@ const RULES: [(Rule, Apply); 12] = [
     (Rule::DottedSubscript, subscripts),
     (Rule::DottedSubscript, slices),
     (Rule::DottedSubscript, separators),
+    (Rule::WordOperator, put_together),
     (Rule::MethodCall, bare_calls),
     (Rule::FunctionName, misspelt),
 ];
@@ -123,6 +126,16 @@ fn root(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
             && at == 0;
         match tokens.kind(at + 2) {
             Kind::Dot if is_root => edit.remove(at, at + 2),
+            Kind::LBracket
+                if is_root && matches!(tokens.kind(at + 3), Kind::Raw | Kind::Quoted) =>
+            {
+                edit.replace(at, at + 1, "@");
+            }
+            Kind::Unknown
+                if is_root && tokens.text(at + 2) == "-" && tokens.kind(at + 3) == Kind::Gt =>
+            {
+                edit.remove(at, at + 3);
+            }
             Kind::LBracket | Kind::Filter | Kind::Flatten if is_root => edit.remove(at, at + 1),
             Kind::Edge if is_root => edit.replace(at, at + 1, "@"),
             Kind::Pipe if is_root => edit.replace(at, at + 1, "@"),
@@ -130,23 +143,6 @@ fn root(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
         }
     }
     edit.finish()
-}
-
-/// The place of the bracket that closes the one at `open`.
-fn closer(tokens: &Tokens<'_>, open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for at in open..tokens.len() {
-        let kind = tokens.kind(at);
-        if kind.is_opener() {
-            depth += 1;
-        } else if kind.is_closer() {
-            depth = depth.checked_sub(1)?;
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-    }
-    None
 }
 
 /// `items(?id == 3)`, `items{?id == 3}`, `items?[id == 3]` and `?[id == 3]` are `items[?id == 3]`.
@@ -173,7 +169,7 @@ fn filter_brackets(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<Stri
         } else {
             continue;
         };
-        let Some(end) = closer(tokens, open) else {
+        let Some(end) = tokens.closer(open) else {
             continue;
         };
         let inside = if open == at { at + 2 } else { open + 1 };
@@ -399,7 +395,7 @@ fn constructions(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String
         if !is_open {
             continue;
         }
-        let Some(end) = closer(tokens, open) else {
+        let Some(end) = tokens.closer(open) else {
             continue;
         };
         let mut depth = 0_usize;
@@ -483,10 +479,10 @@ fn members(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
         } else if tokens.text(index) == ";" && tokens.kind(begin + 1) == Kind::Colon {
             edit.replace(index, index, ",");
         }
-        if kind == Kind::Comma || tokens.text(index) == ";" {
-            if let Some(begin) = begins.last_mut() {
-                *begin = index + 1;
-            }
+        if (kind == Kind::Comma || tokens.text(index) == ";")
+            && let Some(begin) = begins.last_mut()
+        {
+            *begin = index + 1;
         }
     }
     edit.finish()
@@ -532,7 +528,7 @@ fn index_of(
     open: usize,
     has_key: &dyn Fn(&str) -> bool,
 ) -> Option<(usize, String)> {
-    let end = closer(tokens, open)?;
+    let end = tokens.closer(open)?;
     let inside = tokens.span(open + 1, end.checked_sub(1)?)?;
     let text = match (tokens.kind(open + 1), end == open + 2) {
         (Kind::Raw | Kind::Quoted | Kind::Literal, true) => tokens.content(open + 1)?,
@@ -608,7 +604,7 @@ fn slices(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
         if tokens.kind(open) != Kind::LBracket || !follows {
             continue;
         }
-        let Some(end) = closer(tokens, open) else {
+        let Some(end) = tokens.closer(open) else {
             continue;
         };
         let Some(inside) = tokens.span(open + 1, end.saturating_sub(1)) else {
@@ -681,7 +677,7 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
     walk(tokens, |edit, enclosing, index| {
         let before = tokens.behind(index, 1);
         if last.is_some_and(|last| index <= last)
-            || !ends_path(before) && !(is_bare && before == Kind::Number)
+            || !(ends_path(before) || is_bare && before == Kind::Number)
         {
             return;
         }
@@ -708,9 +704,8 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             && tokens.touches_next(index)
         {
             index + usize::from(tokens.kind(index + 1) == Kind::Colon)
-        } else if kind == Kind::DotDot && is_plain && !is_query {
-            index
-        } else if tokens.text(index) == "/"
+        } else if kind == Kind::DotDot && is_plain && !is_query
+            || tokens.text(index) == "/"
             && is_plain
             && !tokens.source().starts_with('/')
             && tokens.touches_next(index)
@@ -742,7 +737,7 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
         } else if tokens.kind(next) == Kind::Number && is_plain {
             edit.join(index, next, &format!("[{name}]"));
             last = Some(next);
-        } else if tokens.kind(next).is_name() || tokens.kind(next) == Kind::Raw {
+        } else if tokens.kind(next).is_name() || tokens.kind(next) == Kind::Raw && is_arrow {
             let is_type = matches!(
                 name,
                 "string" | "number" | "boolean" | "object" | "array" | "null"
@@ -751,6 +746,129 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
                 edit.join(index, next, &format!(".{}", spelled(&name)));
                 last = Some(next);
             }
+        }
+    })
+}
+
+/// `url of items[0]` is `items[0].url`, `items where id is 3, url` is `items[?id is 3].url`.
+fn spoken(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
+    let is = |at: usize, words: &[&str]| {
+        let word = tokens.text(at).to_ascii_lowercase();
+        tokens.kind(at) == Kind::Word && words.contains(&word.as_str()) && !has_key(tokens.text(at))
+    };
+    let last = tokens.len().checked_sub(1)?;
+    let first = usize::from(is(0, &["the"]));
+    let mut outside = Vec::new();
+    let mut enclosing = Enclosing::default();
+    for at in 0..tokens.len() {
+        enclosing.step(tokens.kind(at));
+        if enclosing.innermost() == Kind::Edge {
+            outside.push(at);
+        }
+    }
+    if let Some(of) = outside
+        .iter()
+        .copied()
+        .find(|at| *at > first && *at < last && is(*at, &["of"]))
+    {
+        let field = tokens.span(first, of - 1)?;
+        let mut at = of + 1;
+        let mut subscript = "";
+        while at < last {
+            subscript = if is(at, &["all", "each", "every"]) {
+                "[*]"
+            } else if is(at, &["first"]) {
+                "[0]"
+            } else if is(at, &["last"]) {
+                "[-1]"
+            } else if is(at, &["the", "item", "element"]) {
+                subscript
+            } else {
+                break;
+            };
+            at += 1;
+        }
+        let path = tokens.span(at, last)?;
+        let condition = (at..last).find(|at| is(*at, &["where", "with"]));
+        return Some(match condition {
+            Some(_) => format!("{path}, {field}"),
+            None => format!("{path}{subscript}.{field}"),
+        });
+    }
+    let place = outside
+        .iter()
+        .copied()
+        .find(|at| *at > 0 && *at < last && is(*at, &["where", "with", "whose"]))?;
+    let list = tokens.span(first, place - 1)?;
+    let arrow = |at: usize| {
+        tokens.text(at) == "-" && tokens.kind(at + 1) == Kind::Gt || matches!(tokens.text(at), "→")
+    };
+    let stop = outside
+        .iter()
+        .copied()
+        .find(|at| *at > place + 1 && (tokens.kind(*at) == Kind::Comma || arrow(*at)));
+    let end = stop.map_or(last, |stop| stop - 1);
+    let mut condition = tokens.span(place + 1, end)?.to_owned();
+    // `with id 3`
+    let compares = (place..=end).any(|at| {
+        tokens.kind(at).is_comparator() || tokens.kind(at) == Kind::Assign || tokens.is_call(at)
+    });
+    if !compares && end == last_of_path(tokens, place + 1) + 1 {
+        let value = tokens.text(end);
+        condition = format!("{} == {value}", tokens.span(place + 1, end - 1)?);
+    }
+    let rest = match stop {
+        Some(stop) => {
+            let begin = stop + 1 + usize::from(tokens.kind(stop + 1) == Kind::Gt);
+            format!(".{}", tokens.span(begin, last)?)
+        }
+        None => String::new(),
+    };
+    Some(format!("{list}[?{condition}]{rest}"))
+}
+
+/// Where the path of names that begins at `first` ends.
+fn last_of_path(tokens: &Tokens<'_>, first: usize) -> usize {
+    let mut at = first;
+    while tokens.kind(at + 1) == Kind::Dot && tokens.kind(at + 2).is_name() {
+        at += 2;
+    }
+    at
+}
+
+/// A closing bracket too many before a path goes on: `items[?a]].url`; and signs that say that a value is there: `items[0]!.url`.
+fn unopened(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut open = Vec::new();
+    walk(tokens, |edit, _, index| {
+        let kind = tokens.kind(index);
+        let goes_on = matches!(
+            tokens.kind(index + 1),
+            Kind::Dot | Kind::Pipe | Kind::LBracket
+        );
+        if kind.is_opener() {
+            open.push(kind);
+        } else if kind.is_closer() && open.pop().is_none() && goes_on
+            || kind == Kind::Not
+            && ends_path(tokens.behind(index, 1))
+            && (goes_on || tokens.kind(index + 1) == Kind::Not)
+        {
+            edit.remove(index, index);
+        }
+    })
+}
+
+/// `a & ' ' & b` is `a + ' ' + b`.
+fn put_together(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
+    let is_text = |at: usize| matches!(tokens.kind(at), Kind::Raw | Kind::Quoted);
+    let is_sign = |at: usize| {
+        tokens.kind(at) == Kind::Ampersand
+            && tokens.behind(at, 1).ends_operand()
+            && !tokens.touches_next(at)
+    };
+    let has_text = (1..tokens.len()).any(|at| is_sign(at) && (is_text(at + 1) || is_text(at - 1)));
+    walk(tokens, |edit, enclosing, index| {
+        if has_text && is_sign(index) && !enclosing.in_filter() {
+            edit.replace(index, index, "+");
         }
     })
 }
@@ -819,10 +937,12 @@ fn bare_calls(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
 fn misspelt(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     walk(tokens, |edit, _, index| {
         let name = tokens.text(index);
-        if tokens.is_call(index) && tokens.behind(index, 1) != Kind::Dot && !has_key(name) {
-            if let Some(known) = Function::misspelt(name) {
-                edit.replace(index, index, known);
-            }
+        if tokens.is_call(index)
+            && tokens.behind(index, 1) != Kind::Dot
+            && !has_key(name)
+            && let Some(known) = Function::misspelt(name)
+        {
+            edit.replace(index, index, known);
         }
     })
 }

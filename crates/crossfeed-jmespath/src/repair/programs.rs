@@ -23,23 +23,6 @@ pub(super) fn rewritten(tokens: &Tokens<'_>) -> Option<(Rule, String)> {
         .find_map(|(rule, apply)| Some((rule, apply(tokens)?)))
 }
 
-/// The place of the bracket that closes the one at `open`.
-fn closer(tokens: &Tokens<'_>, open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for at in open..tokens.len() {
-        let kind = tokens.kind(at);
-        if kind.is_opener() {
-            depth += 1;
-        } else if kind.is_closer() {
-            depth = depth.checked_sub(1)?;
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-    }
-    None
-}
-
 /// What a block gives, without its `return` and its stop.
 fn body<'a>(tokens: &Tokens<'a>, first: usize, last: usize) -> Option<&'a str> {
     let first = first + usize::from(tokens.text(first) == "return");
@@ -59,7 +42,7 @@ fn functions(tokens: &Tokens<'_>) -> Option<String> {
             && tokens.kind(at + 3) == Kind::RParen
         {
             if tokens.kind(at + 4) == Kind::LBrace {
-                let end = closer(tokens, at + 4)?;
+                let end = tokens.closer(at + 4)?;
                 let body = body(tokens, at + 5, end.checked_sub(1)?)?;
                 // There, one sign compares.
                 let body = body.replace(" = ", " == ");
@@ -109,7 +92,7 @@ fn blocks(tokens: &Tokens<'_>) -> Option<String> {
         if tokens.kind(open) != Kind::LBrace || !is_method {
             continue;
         }
-        let Some(end) = closer(tokens, open) else {
+        let Some(end) = tokens.closer(open) else {
             continue;
         };
         let first = open + 1;
@@ -230,7 +213,7 @@ fn paths_of_filters(tokens: &Tokens<'_>) -> Option<String> {
         if !opens || tokens.text(open - 1) != "#" || tokens.kind(open - 2) != Kind::Dot {
             continue;
         }
-        let Some(end) = closer(tokens, open) else {
+        let Some(end) = tokens.closer(open) else {
             continue;
         };
         let condition = tokens.span(open + 1, end.checked_sub(1)?)?;
@@ -249,7 +232,7 @@ fn paths_of_filters(tokens: &Tokens<'_>) -> Option<String> {
 /// `db.items.find({kind: 'a'})` gives all that are such, and `items[{kind: 'a'}]` likewise.
 pub(super) fn documents(tokens: &Tokens<'_>) -> Option<String> {
     let is_all = |at: usize| {
-        let Some(end) = closer(tokens, at + 1) else {
+        let Some(end) = tokens.closer(at + 1) else {
             return false;
         };
         let next = tokens.text(end + 2);
@@ -278,7 +261,7 @@ pub(super) fn documents(tokens: &Tokens<'_>) -> Option<String> {
             && tokens.kind(at + 1) == Kind::LBrace
             && tokens.behind(at, 1).is_name()
         {
-            if let Some(end) = closer(tokens, at)
+            if let Some(end) = tokens.closer(at)
                 && let Some(wanted) = tokens.span(at + 1, end.saturating_sub(1))
             {
                 edit.replace(at, end, &format!(".filter({wanted})"));

@@ -96,6 +96,11 @@ pub(super) fn free(
         let name = if folded == "max" { "max" } else { "min" };
         return Some(Value::one(Query::Call(name, vec![Query::List(values?)])));
     }
+    // lodash's `_(items)`.
+    if let ("_", [Argument::Value(wrapped)]) = (name, arguments.as_slice()) {
+        parser.odd(Rule::Lodash);
+        return Some(Value::one(wrapped.query.clone()));
+    }
     // jq's `limit(2; .items[])`.
     if parser.is(Dialect::Jq)
         && folded == "limit"

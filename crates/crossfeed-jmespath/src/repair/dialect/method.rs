@@ -42,7 +42,7 @@ pub(super) fn method(
         Some(Query::Call("length", vec![list]).compare(sign, Query::literal("0")))
     };
     let query = match (folded.as_str(), arguments.as_slice()) {
-        ("length" | "len" | "size" | "count", []) => one("length", subject),
+        ("length" | "len" | "size" | "sizeof" | "count", []) => one("length", subject),
         ("last" | "tail" | "takelast", [Argument::Value(count)])
             if positive(&count.query).is_some() =>
         {
@@ -52,14 +52,16 @@ pub(super) fn method(
             )))
         }
         ("first" | "head", []) => Some(subject.index(0)),
-        ("last" | "pop", []) => Some(subject.index(-1)),
+        ("last" | "pop" | "end" | "lastordefault", []) => Some(subject.index(-1)),
         ("shift", []) => Some(subject.index(0)),
         ("next", [] | [Argument::Value(_)]) => Some(subject.index(0)),
-        ("at" | "nth" | "get", [Argument::Value(place)]) => match integer(&place.query) {
-            Some(at) => Some(subject.index(at)),
-            None if folded == "get" => after(subject, named(text_of(&place.query)?)?),
-            None => None,
-        },
+        ("at" | "nth" | "get" | "elementat", [Argument::Value(place)]) => {
+            match integer(&place.query) {
+                Some(at) => Some(subject.index(at)),
+                None if folded == "get" => after(subject, named(text_of(&place.query)?)?),
+                None => None,
+            }
+        }
         ("get", [Argument::Value(name), Argument::Value(default)]) => {
             let path = after(subject, named(text_of(&name.query)?)?)?;
             let plain = path.repeated()?.or_default(default.query.clone());
@@ -308,6 +310,12 @@ pub(super) fn method(
         ("reverse" | "reversed" | "toreversed", []) => one("reverse", subject),
         ("max", []) => one("max", subject),
         ("min", []) => one("min", subject),
+        ("max", [one_each @ Argument::Lambda(_)]) if name == "Max" => {
+            one("max", subject.map(each(one_each)?))
+        }
+        ("min", [one_each @ Argument::Lambda(_)]) if name == "Min" => {
+            one("min", subject.map(each(one_each)?))
+        }
         // LINQ gives the largest value, others the item that has it.
         ("max" | "min", [Argument::Lambda(_)])
             if matches!(dialect, Some(Dialect::JavaScript | Dialect::Lodash)) =>

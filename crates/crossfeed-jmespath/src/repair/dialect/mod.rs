@@ -185,7 +185,7 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
     if keyword(0, "select") && !tokens.is_call(0) && found(&|at| at > 1 && keyword(at, "from")) {
         return Some(Dialect::Sql);
     }
-    if word(0, "_") && tokens.kind(1) == Kind::Dot {
+    if word(0, "_") && matches!(tokens.kind(1), Kind::Dot | Kind::LParen) {
         return Some(Dialect::Lodash);
     }
     if found(&is_arrow) {
@@ -205,6 +205,10 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
                 && tokens.behind(at, 1) == Kind::RBracket
                 && matches!(tokens.behind(at, 2), Kind::Raw | Kind::Quoted)
                 && !has_filter
+            || word(at, "or")
+                && tokens.behind(at, 1).ends_operand()
+                && (tokens.kind(at + 1) == Kind::Flatten
+                    || [tokens.kind(at + 1), tokens.kind(at + 2)] == [Kind::LBrace, Kind::RBrace])
             || word(at, "loads") && tokens.is_call(at)
             || word(at, "f")
                 && matches!(tokens.kind(at + 1), Kind::Raw | Kind::Quoted)

@@ -184,7 +184,7 @@ impl Query {
     }
 
     /// A comparison of a member with null where it is there, or with what is missing.
-    pub(super) fn is_exactly(self, null: bool, operator: &'static str) -> Option<Self> {
+    pub(super) fn exactly_nothing(self, null: bool, operator: &'static str) -> Option<Self> {
         let Self::Field(base, name) = &self else {
             return None;
         };

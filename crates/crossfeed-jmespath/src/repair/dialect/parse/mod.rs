@@ -398,7 +398,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             let exact = left
                 .query
                 .repeated()?
-                .is_exactly(nothing == "null", operator);
+                .exactly_nothing(nothing == "null", operator);
             let plain = left.query.compare(operator, Query::literal("null"));
             return Some(Value::one(match exact {
                 Some(exact) => Query::Exactly(plain.into(), exact.into()),
