@@ -706,10 +706,10 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             index + usize::from(tokens.kind(index + 1) == Kind::Colon)
         } else if kind == Kind::DotDot && is_plain && !is_query
             || tokens.text(index) == "/"
-            && is_plain
-            && !tokens.source().starts_with('/')
-            && tokens.touches_next(index)
-            && before == Kind::RBracket
+                && is_plain
+                && !tokens.source().starts_with('/')
+                && tokens.touches_next(index)
+                && before == Kind::RBracket
         {
             index
         } else if inner == Kind::Edge
@@ -849,8 +849,8 @@ fn unopened(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
             open.push(kind);
         } else if kind.is_closer() && open.pop().is_none() && goes_on
             || kind == Kind::Not
-            && ends_path(tokens.behind(index, 1))
-            && (goes_on || tokens.kind(index + 1) == Kind::Not)
+                && ends_path(tokens.behind(index, 1))
+                && (goes_on || tokens.kind(index + 1) == Kind::Not)
         {
             edit.remove(index, index);
         }

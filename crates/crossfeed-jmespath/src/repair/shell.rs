@@ -120,7 +120,12 @@ fn marked(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String>
         "- ", "* ", "+ ", "> ", "# ", "## ", "• ", "| ", "$ ", "% ", ">>> ", "=> ", "-> ", "→ ",
         ": ",
     ] {
-        if let Some(rest) = text.strip_prefix(mark) {
+        if let Some(rest) = text.strip_prefix(mark)
+            && !(mark == "* "
+                && rest
+                    .trim_start()
+                    .starts_with(['|', '.', '[', '&', '=', '!', '<', '>']))
+        {
             return Some(rest.to_owned());
         }
     }
@@ -554,6 +559,7 @@ mod tests {
             "x for x in items",
             "_.map(items, 'url')",
             "SELECT url FROM items",
+            "* | [?a == 'x'].b",
         ] {
             check(text, text);
         }

@@ -250,7 +250,8 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
             && calls(at, &["sort", "toSorted"])
             && tokens.kind(at + 2) == Kind::RParen;
         let choice = tokens.text(at) == "?" && tokens.kind(at + 1).begins_operand() && has_colon;
-        chained && tokens.touches_next(at)
+        // jq has such a path after a dot.
+        chained && tokens.touches_next(at) && tokens.kind(0) != Kind::Dot
             || spread
             || strict
             || object

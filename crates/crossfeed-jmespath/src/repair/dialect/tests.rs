@@ -126,6 +126,10 @@ fn jq() {
             "items[*].{u: url}[*].u",
         ),
         (
+            ".items | map(select(.score > 1).url)",
+            "items[?score > `1`].url",
+        ),
+        (
             ".items[] | .tags | map(.n) | first",
             "map(&(tags[*].n | [0]), items)",
         ),
@@ -141,6 +145,7 @@ fn jq() {
             "items[*].{n: name, c: length(tags)}",
         ),
         (".items[]? | .url?", "items[*].url"),
+        (".items[]?.url?", "items[*].url"),
         (".a.b | tostring", "to_string(a.b)"),
         ("items[] | select(.id == 3)", "items[?id == `3`]"),
         (

@@ -7,7 +7,7 @@ use super::super::super::{
 use super::super::{
     call, method,
     query::{Of, Query},
-    stream::on_each,
+    stream::{on_each, then},
 };
 use super::{Parser, Scope, Value};
 use crate::{
@@ -110,9 +110,13 @@ impl<'a> Parser<'_, 'a, '_> {
     pub(super) fn dotted(&mut self, value: Value) -> Option<Value> {
         self.at += 1;
         let stream = value.stream;
-        let field = |name: String| Value {
-            query: Query::Field(value.query.clone().opened().into(), name),
-            stream,
+        let field = |name: String| {
+            let query = if value.query.may_be_empty() && !stream {
+                then(&value.query, &Query::Field(Query::Here.into(), name))?
+            } else {
+                Query::Field(value.query.clone().opened().into(), name)
+            };
+            Some(Value { query, stream })
         };
         match self.kind(0) {
             Kind::Word if self.kind(1) == Kind::LParen => {
@@ -147,7 +151,7 @@ impl<'a> Parser<'_, 'a, '_> {
             }
             Kind::Word | Kind::Loose | Kind::Quoted => {
                 let name = self.name()?;
-                Some(field(name))
+                field(name)
             }
             Kind::Star => {
                 self.at += 1;
@@ -278,7 +282,9 @@ impl<'a> Parser<'_, 'a, '_> {
     fn taken(&self, value: Value, subscript: impl Fn(Query, Of) -> Query) -> Option<Value> {
         let of = value.of();
         // The items of a stream of jq may be lists that a stage gave.
-        let query = if value.stream && self.is(Dialect::Jq) {
+        let query = if value.query.may_be_empty() && !value.stream {
+            then(&value.query, &subscript(Query::Here, Of::Whole))?
+        } else if value.stream && self.is(Dialect::Jq) {
             on_each(value.query, &subscript(Query::Here, Of::Whole))?
         } else {
             subscript(value.query, of)
