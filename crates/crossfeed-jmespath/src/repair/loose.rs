@@ -611,7 +611,9 @@ fn slices(tokens: &Tokens<'_>, _: &dyn Fn(&str) -> bool) -> Option<String> {
             continue;
         };
         let squeezed: String = inside.chars().filter(|c| !c.is_whitespace()).collect();
-        if let Some(bounds) = bounds(tokens, open, &squeezed) {
+        // A list of numbers may be one.
+        let is_list = open == 0 && tokens.kind(end + 1) != Kind::Dot;
+        if let Some(bounds) = bounds(tokens, open, &squeezed).filter(|_| !is_list) {
             edit.replace(open, end, &format!("[{bounds}]"));
         }
     }

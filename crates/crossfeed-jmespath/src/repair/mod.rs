@@ -8,7 +8,9 @@
 //! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
 //!   valid JSON becomes a string as a whole.
 //! - A word with an opening parenthesis after it is a call, and no rule on words takes it for one.
-//! - An expression of another language is translated as a whole, before the other rules.
+//! - First come plain signs, what stands round the selector, and signs that other languages have for the same thing; then an
+//!   expression of another language is translated as a whole, before the other rules. What is long beyond any selector has
+//!   neither.
 //! - Repairing a reading again, as its own first reading, changes nothing.
 //! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
 
@@ -26,6 +28,7 @@ mod tests;
 
 pub use self::dialect::foreign;
 
+use crate::function::Function;
 use crate::guard;
 use crate::token::{Kind, Tokens};
 
@@ -248,7 +251,8 @@ fn is_open(text: &str) -> bool {
     let is_shell = tokens.len() == 1 && tokens.kind(0).is_delimited()
         || tokens.kind(0).is_opener()
         || tokens.kind(0) == Kind::Star
-        || tokens.is_call(0);
+        || (0..tokens.len())
+            .any(|at| tokens.is_call(at) && Function::named(tokens.text(at)).is_none());
     is_shell || !parses(text)
 }
 

@@ -241,8 +241,6 @@ fn labelled(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Strin
     } else {
         return None;
     };
-    let is_free =
-        is_declared || is_label(&name) && !has_key(&name) || is_assigned && !has_key(&name);
     let text = from(tokens, rest)?;
     let lone =
         content(tokens, rest).filter(|_| rest + 1 == tokens.len() || tokens.text(rest + 1) == ";");
@@ -250,7 +248,10 @@ fn labelled(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Strin
         return None;
     }
     let text = lone.unwrap_or(text);
-    (is_free || is_label(&name) && is_expression(&text)).then_some(text)
+    let is_new = !has_key(&name);
+    let is_plain = is_declared || is_label(&name) && is_new;
+    let may_be = is_label(&name) || is_assigned && is_new;
+    (is_plain || may_be && is_expression(&text)).then_some(text)
 }
 
 /// `jq -r '.items[0].url' result.json`, `--query "items[0].url"`.
@@ -327,12 +328,7 @@ fn called(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String>
         "eval",
         "echo",
         "jsonpath_ng",
-        "parse",
-        "str",
-        "string",
-        "json",
         "compile",
-        "fetch",
         "json_extract",
         "json_value",
         "getpath",
@@ -383,10 +379,7 @@ fn called(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String>
         if let (Some(at), None) = (texts.next(), texts.next()) {
             return content(tokens, at).filter(|text| commas.is_empty() || is_expression(text));
         }
-        let is_own = matches!(
-            name.as_str(),
-            "select" | "get" | "parse" | "string" | "str" | "path"
-        );
+        let is_own = matches!(name.as_str(), "select" | "get" | "path");
         if is_own
             && (compares
                 || matches!(tokens.kind(first), Kind::Dot | Kind::Ampersand)
@@ -560,6 +553,8 @@ mod tests {
             "_.map(items, 'url')",
             "SELECT url FROM items",
             "* | [?a == 'x'].b",
+            "kind = active",
+            "str(items[0].id)",
         ] {
             check(text, text);
         }
