@@ -199,7 +199,7 @@ fn filter_words(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<S
                 && !has_key(tokens.text(at))
         };
         if kind == Kind::LBracket && is_where(index + 1) {
-            edit.replace(index, index + 1, "[?");
+            edit.join(index, index + 1, "[?");
         } else if kind == Kind::Filter && is_where(index + 1) {
             edit.remove(index + 1, index + 1);
         } else if enclosing.in_filter()

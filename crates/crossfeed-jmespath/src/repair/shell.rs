@@ -301,6 +301,10 @@ fn commanded(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Stri
 /// `jmespath('items[0].url')`, `select(items[0].url)`, `print(items[0])`, `(items[0].url)`.
 fn called(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut open = 0;
+    // A function of lodash is for its own rule.
+    if tokens.text(0) == "_" {
+        return None;
+    }
     while tokens.kind(open).is_name() && tokens.kind(open + 1) == Kind::Dot {
         open += 2;
     }
