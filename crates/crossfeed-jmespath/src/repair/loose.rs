@@ -35,6 +35,9 @@ const RULES: [(Rule, Apply); 15] = [
 /// The expression with one rule applied; nothing where there is nothing to repair.
 pub(super) fn tightened(text: &str, has_key: &dyn Fn(&str) -> bool) -> Option<(Rule, String)> {
     let tokens = Tokens::new(text);
+    if let Some(found) = member_of_whole(&tokens, has_key) {
+        return Some((Rule::StringSubscript, found));
+    }
     if let Some(found) = programs::documents(&tokens) {
         return Some((Rule::JavaScript, found));
     }
@@ -55,6 +58,19 @@ fn ends_path(kind: Kind) -> bool {
             kind,
             Kind::RBracket | Kind::Flatten | Kind::At | Kind::RParen
         )
+}
+
+/// `['items'][0]` is `items[0]`: the path goes on from a member of the whole.
+fn member_of_whole(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
+    let is_subscript = [tokens.kind(0), tokens.kind(2)] == [Kind::LBracket, Kind::RBracket]
+        && matches!(tokens.kind(1), Kind::Raw | Kind::Quoted)
+        && matches!(
+            tokens.kind(3),
+            Kind::LBracket | Kind::Dot | Kind::Flatten | Kind::Filter
+        );
+    let name = is_subscript.then(|| text_of(tokens, 1)).flatten()?;
+    let rest = tokens.span(3, tokens.len().checked_sub(1)?)?;
+    has_key(&name).then(|| format!("{}{rest}", spelled(&name)))
 }
 
 /// `$items`, `$.items`, `$:items`, `$json.items`, `@items` and `&items` are `items`, and `$count(…)` is `count(…)`.
@@ -743,7 +759,8 @@ fn separators(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Str
             let is_type = matches!(
                 name,
                 "string" | "number" | "boolean" | "object" | "array" | "null"
-            ) && !has_key(name);
+            ) && !has_key(name)
+                || name.ends_with("-child");
             if let Some(name) = text_of(tokens, next).filter(|_| !is_type) {
                 edit.join(index, next, &format!(".{}", spelled(&name)));
                 last = Some(next);

@@ -301,12 +301,15 @@ fn commanded(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Stri
 /// `jmespath('items[0].url')`, `select(items[0].url)`, `print(items[0])`, `(items[0].url)`.
 fn called(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut open = 0;
-    // A function of lodash is for its own rule.
-    if tokens.text(0) == "_" {
-        return None;
-    }
     while tokens.kind(open).is_name() && tokens.kind(open + 1) == Kind::Dot {
         open += 2;
+    }
+    // A method of a value is none of a library.
+    let modules = [
+        "jmespath", "jsonpath", "json", "console", "jq", "pyjq", "jp",
+    ];
+    if open > 0 && !modules.contains(&tokens.text(0)) {
+        return None;
     }
     let name = tokens.text(open).to_ascii_lowercase();
     let is_named = tokens.is_call(open);
@@ -558,6 +561,7 @@ mod tests {
             "SELECT url FROM items",
             "* | [?a == 'x'].b",
             "kind = active",
+            "items.get('url')",
             "str(items[0].id)",
         ] {
             check(text, text);
