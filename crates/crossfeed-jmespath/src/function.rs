@@ -83,6 +83,25 @@ impl Function {
             .max_by_key(|other| same(other))
     }
 
+    /// The one function whose name `name` is but for a letter or two.
+    pub(crate) fn misspelt(name: &str) -> Option<&'static str> {
+        // These are what other languages call functions.
+        let others = [
+            "value", "sorted", "item", "size", "some", "find", "line", "mean", "key", "maps",
+            "mapped", "split_by",
+        ];
+        if Self::named(name).is_some() || others.contains(&name) || name.len() < 4 {
+            return None;
+        }
+        let most = if name.len() < 8 { 1 } else { 2 };
+        let mut near = Self::VARIANTS
+            .iter()
+            .copied()
+            .filter(|known| known.len() > 3 && distance(name, known, most) <= most);
+        let found = near.next()?;
+        near.next().is_none().then_some(found)
+    }
+
     pub(crate) fn check_arity(self, found: usize) -> Result<(), ParseError> {
         let (least, most) = self.arity();
         if (least..=most).contains(&found) {
@@ -96,4 +115,28 @@ impl Function {
             found,
         })
     }
+}
+
+/// How many letters differ, where two that are swapped count as one; more than `most` where it is more.
+fn distance(a: &str, b: &str, most: usize) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len().abs_diff(b.len()) > most || a.len() > 32 {
+        return most + 1;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (row, letter) in a.iter().enumerate() {
+        let mut here = vec![row + 1];
+        for (column, other) in b.iter().enumerate() {
+            let changed = last[column] + usize::from(letter != other);
+            let mut least = changed.min(last[column + 1] + 1).min(here[column] + 1);
+            let is_swap = row > 0 && column > 0 && a[row - 1] == *other && b[column - 1] == *letter;
+            if is_swap {
+                least = least.min(before[column - 1] + 1);
+            }
+            here.push(least);
+        }
+        before = std::mem::replace(&mut last, here);
+    }
+    last[b.len()]
 }

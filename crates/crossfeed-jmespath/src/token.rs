@@ -253,6 +253,23 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// The place of the bracket that closes the one at `open`.
+    pub(crate) fn closer(&self, open: usize) -> Option<usize> {
+        let mut depth = 0_usize;
+        for at in open..self.len() {
+            let kind = self.kind(at);
+            if kind.is_opener() {
+                depth += 1;
+            } else if kind.is_closer() {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        None
+    }
+
     /// Whether the token at `index` is a word with an opening parenthesis after it.
     pub(crate) fn is_call(&self, index: usize) -> bool {
         self.kind(index) == Kind::Word && self.kind(index + 1) == Kind::LParen

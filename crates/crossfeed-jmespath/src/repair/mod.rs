@@ -8,7 +8,9 @@
 //! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
 //!   valid JSON becomes a string as a whole.
 //! - A word with an opening parenthesis after it is a call, and no rule on words takes it for one.
-//! - An expression of another language is translated as a whole, before the other rules.
+//! - First come plain signs, what stands round the selector, and signs that other languages have for the same thing; then an
+//!   expression of another language is translated as a whole, before the other rules. What is long beyond any selector has
+//!   neither.
 //! - Repairing a reading again, as its own first reading, changes nothing.
 //! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
 
@@ -16,14 +18,19 @@ mod call;
 mod compare;
 mod dialect;
 mod edit;
+mod loose;
 mod path;
+mod programs;
+mod shell;
+mod signs;
 #[cfg(test)]
 mod tests;
 
 pub use self::dialect::foreign;
 
+use crate::function::Function;
 use crate::guard;
-use crate::token::Tokens;
+use crate::token::{Kind, Tokens};
 
 /// How many readings are offered at most: two of another dialect, each plain and exact, then one of JMESPath, one with the
 /// left-hand words of comparisons as strings, the same two with pipes as jq reads them, and the same two with subscripts of
@@ -86,6 +93,8 @@ pub enum Rule {
     MemberName,
     /// Something around the whole: `"items[0].url"`, `{{ items[0].url }}` and `return items[0].url;` are `items[0].url`.
     Wrapping,
+    /// Signs of typography, HTML, URLs or a text of a program: `items%5B0%5D` is `items[0]`.
+    PlainSigns,
     /// A subscript behind a dot: `items.0.url` is `items[0].url`, and `items.#.url` is `items[*].url`.
     DottedSubscript,
     /// An index takes from the whole list: `items[*].name[0]` is `items[*].name | [0]`.
@@ -164,9 +173,13 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
     if guard::operators(expression) > 4 * guard::MAX_OPERATORS {
         return found;
     }
+    let written = expression;
+    let (plain, first) = bared(expression, has_key);
+    let expression = plain.as_str();
     let is_foreign = dialect::is_foreign(&Tokens::new(expression), has_key);
-    let mut offer = |candidate: Candidate| {
-        if candidate.expression != expression
+    let mut offer = |mut candidate: Candidate| {
+        candidate.repairs.splice(0..0, first.iter().cloned());
+        if candidate.expression != written
             && found
                 .iter()
                 .all(|other| other.expression != candidate.expression)
@@ -205,6 +218,42 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
         offer(plain);
     }
     found
+}
+
+/// How many shells and ways to write signs are taken off at most.
+const MAX_SHELLS: usize = 12;
+
+/// The expression in plain signs, without what stands round it, and the repairs that led to it.
+fn bared(expression: &str, has_key: &dyn Fn(&str) -> bool) -> (String, Vec<Repair>) {
+    let mut text = expression.to_owned();
+    let mut repairs = Vec::new();
+    if Tokens::new(expression).len() > dialect::MAX_TOKENS {
+        return (text, repairs);
+    }
+    while repairs.len() < MAX_SHELLS {
+        let shell = || {
+            let plain = signs::plain(&text).map(|plain| (Rule::PlainSigns, plain));
+            plain.or_else(|| Some((Rule::Wrapping, shell::opened(&text, has_key)?)))
+        };
+        let found = is_open(&text).then(shell).flatten();
+        let found = found.or_else(|| loose::tightened(&text, has_key));
+        let Some((rule, after)) = found else { break };
+        let before = std::mem::replace(&mut text, after.clone());
+        repairs.push(Repair::new(rule, before, after));
+    }
+    (text, repairs)
+}
+
+/// Whether a text may be something else than the expression that is meant: it is no expression, or one only of a text, a
+/// call or a construction, which may hold another.
+fn is_open(text: &str) -> bool {
+    let tokens = Tokens::new(text);
+    let is_shell = tokens.len() == 1 && tokens.kind(0).is_delimited()
+        || tokens.kind(0).is_opener()
+        || tokens.kind(0) == Kind::Star
+        || (0..tokens.len())
+            .any(|at| tokens.is_call(at) && Function::named(tokens.text(at)).is_none());
+    is_shell || !parses(text)
 }
 
 /// Which of several plausible readings a run of the rules takes.

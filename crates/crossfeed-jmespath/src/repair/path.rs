@@ -178,7 +178,10 @@ pub(super) fn jq_pipe(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<Stri
     walk(tokens, |edit, _, index| {
         let dotted = tokens.kind(index + 1) == Kind::Dot;
         let next = tokens.kind(index + 2);
-        if tokens.kind(index) != Kind::Pipe || !projections.here || !dotted {
+        let is_pipe = tokens.kind(index) == Kind::Pipe && projections.here;
+        if is_pipe && tokens.kind(index + 1) == Kind::LBrace {
+            edit.join(index, index, ".");
+        } else if !is_pipe || !dotted {
             projections.step(tokens, index);
         } else if next.is_name() {
             edit.join(index, index + 1, ".");

@@ -375,7 +375,7 @@ fn jq() {
     check("items.[?a]", &["items[?a]"]);
     check("items.[a, b]", &[]);
     check("..", &[]);
-    check("a..b", &[]);
+    check("a..b", &["a.b"]);
 }
 
 #[test]
@@ -557,7 +557,8 @@ fn hostile_texts_are_quick() {
         guard::nesting(&text);
         guard::operators(&text);
         let _ = guard::Patterns::default().check(&text);
-        assert!(started.elapsed() < Duration::from_secs(5), "{unit:?}");
+        // Work in proportion to the square of the length would take far longer, and a busy machine does not.
+        assert!(started.elapsed() < Duration::from_secs(60), "{unit:?}");
     }
 }
 

@@ -14,9 +14,11 @@
 mod call;
 mod entries;
 mod exact;
+mod method;
 mod parse;
 mod query;
 mod slashes;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +52,8 @@ impl Dialect {
 /// assert!(foreign("items[*].url", &|_| false).is_none());
 /// ```
 pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Foreign> {
+    let (plain, _) = super::bared(expression, has_key);
+    let expression = plain.as_str();
     let tokens = Tokens::new(expression);
     let dialect = detected(&tokens, has_key)?;
     let mut found = Foreign {
@@ -73,14 +77,19 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
-        .and_then(entries::resolved)
+        .and_then(finished)
         .filter(|query| *query != Query::Here)
         .map(|query| query.to_jmespath(false));
     Some(found)
 }
 
+/// The query without what JMESPath does not have; nothing where it cannot do without.
+fn finished(query: Query) -> Option<Query> {
+    entries::resolved(query.without_empty()?)
+}
+
 /// More tokens than any selector that a model writes, and few enough for a tree that is walked by recursion.
-const MAX_TOKENS: usize = 400;
+pub(super) const MAX_TOKENS: usize = 400;
 
 /// An expression in JMESPath.
 pub(super) struct Translation {
@@ -176,18 +185,31 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
     if keyword(0, "select") && !tokens.is_call(0) && found(&|at| at > 1 && keyword(at, "from")) {
         return Some(Dialect::Sql);
     }
-    if word(0, "_") && tokens.kind(1) == Kind::Dot {
+    if word(0, "_") && matches!(tokens.kind(1), Kind::Dot | Kind::LParen) {
         return Some(Dialect::Lodash);
     }
     if found(&is_arrow) {
         return Some(Dialect::JavaScript);
     }
     let has_else = found(&|at| word(at, "else"));
+    let has_filter = found(&|at| tokens.kind(at) == Kind::Filter);
     let is_python = |at: usize| {
         word(at, "lambda") && tokens.kind(at + 1) == Kind::Word
             || word(at, "for") && (word(at + 2, "in") || word(at + 4, "in"))
             || at == 0 && word(at, "not") && tokens.kind(1).begins_operand()
-            || calls(at, &["sorted", "next", "reversed", "tuple"])
+            || calls(at, &["sorted", "next", "reversed", "tuple", "enumerate"])
+            || calls(at, &["get"])
+                && tokens.behind(at, 1) == Kind::Dot
+                && matches!(tokens.kind(at + 2), Kind::Raw | Kind::Quoted)
+            || matches!(tokens.text(at), "or" | "and")
+                && tokens.behind(at, 1) == Kind::RBracket
+                && matches!(tokens.behind(at, 2), Kind::Raw | Kind::Quoted)
+                && !has_filter
+            || word(at, "or")
+                && tokens.behind(at, 1).ends_operand()
+                && (tokens.kind(at + 1) == Kind::Flatten
+                    || [tokens.kind(at + 1), tokens.kind(at + 2)] == [Kind::LBrace, Kind::RBrace])
+            || word(at, "loads") && tokens.is_call(at)
             || word(at, "f")
                 && matches!(tokens.kind(at + 1), Kind::Raw | Kind::Quoted)
                 && tokens.touches_next(at)
@@ -224,13 +246,18 @@ fn detected(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<Diale
         let pattern = tokens.text(at) == "/"
             && tokens.kind(at + 1) == Kind::Dot
             && tokens.text(at + 2) == "test";
+        let sorted = tokens.behind(at, 1) == Kind::Dot
+            && calls(at, &["sort", "toSorted"])
+            && tokens.kind(at + 2) == Kind::RParen;
         let choice = tokens.text(at) == "?" && tokens.kind(at + 1).begins_operand() && has_colon;
-        chained && tokens.touches_next(at)
+        // jq has such a path after a dot.
+        chained && tokens.touches_next(at) && tokens.kind(0) != Kind::Dot
             || spread
             || strict
             || object
             || template
             || pattern
+            || sorted
             || choice
     };
     if found(&is_script) {

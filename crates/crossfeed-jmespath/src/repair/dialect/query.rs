@@ -1,6 +1,8 @@
 //! What a foreign expression asks for, and how JMESPath says it.
 
 use super::super::edit::{spelled, string};
+use super::exact::mapped;
+use crate::token::decode_quoted;
 
 /// Whether an operation is on a whole list, or on each item of the projection that gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +172,36 @@ impl Query {
         Self::Binary(Operator::Comparison(operator), self.into(), other.into())
     }
 
+    /// Whether an object has a member of this name, as JMESPath spells it, be it null.
+    pub(super) fn has_member(self, name: &str) -> Self {
+        let object = match self {
+            Self::Here => Self::Here,
+            base => base.or_default(Self::literal("{}")),
+        };
+        let name = decode_quoted(name).unwrap_or_else(|| name.to_owned());
+        let keys = Self::Call("keys", vec![object]);
+        Self::Call("contains", vec![keys, Self::text(&name)])
+    }
+
+    /// A comparison of a member with null where it is there, or with what is missing.
+    pub(super) fn exactly_nothing(self, null: bool, operator: &'static str) -> Option<Self> {
+        let Self::Field(base, name) = &self else {
+            return None;
+        };
+        let is_there = base.repeated()?.has_member(name);
+        let is = if null {
+            let is_null = self.compare("==", Self::literal("null"));
+            Self::Binary(Operator::And, is_there.into(), is_null.into())
+        } else {
+            is_there.not()
+        };
+        Some(match (operator, is) {
+            ("==", is) => is,
+            (_, Self::Not(is)) => *is,
+            (_, is) => is.not(),
+        })
+    }
+
     /// The first of two that is there.
     pub(super) fn or_default(self, default: Self) -> Self {
         let mut values = match self {
@@ -236,6 +268,33 @@ impl Query {
         Self::Constant(format!("`{json}`"))
     }
 
+    /// Whether a step of the path is on the whole outcome of a projection in front of it: `[]` always, a filter behind a filter.
+    fn ends_projection(&self, is_filter: bool) -> bool {
+        match self {
+            Self::Flat(_) => true,
+            Self::Filter(base, ..) => is_filter || base.ends_projection(is_filter),
+            Self::Sub(base, each) => {
+                base.ends_projection(is_filter) || each.ends_projection(is_filter)
+            }
+            Self::Field(base, _)
+            | Self::Index(base, ..)
+            | Self::Slice(base, ..)
+            | Self::Each(base)
+            | Self::Values(base) => base.ends_projection(is_filter),
+            Self::Exactly(plain, _) => plain.ends_projection(is_filter),
+            _ => false,
+        }
+    }
+
+    /// Whether it is a path of what a filter leaves.
+    pub(super) fn is_of_filter(&self) -> bool {
+        match self {
+            Self::Filter(..) => true,
+            Self::Field(base, _) | Self::Index(base, ..) => base.is_of_filter(),
+            _ => false,
+        }
+    }
+
     /// The expression in JMESPath. With `words`, names stand as they were written, so that the other repairs can
     /// judge which of them are strings.
     pub(super) fn to_jmespath(&self, words: bool) -> String {
@@ -277,6 +336,8 @@ struct Written {
     projections: usize,
     /// Whether the innermost of them is over a list to which nothing has been added: what goes on needs `[*]`.
     is_list: bool,
+    /// Whether the innermost of them is a filter, on whose whole outcome another filter is.
+    is_filter: bool,
 }
 
 impl Written {
@@ -288,12 +349,22 @@ impl Written {
             begins,
             projections: 0,
             is_list: false,
+            is_filter: false,
         }
     }
 
     fn projecting(mut self, more: usize) -> Self {
         self.projections += more;
+        self.is_filter &= more == 0;
         self
+    }
+
+    /// A filter of which what follows takes each item.
+    fn filtering(self) -> Self {
+        Self {
+            is_filter: true,
+            ..self.projecting(1)
+        }
     }
 
     /// A list of which what follows takes each item.
@@ -396,13 +467,20 @@ impl Writer {
                     base => self.base(base),
                 };
                 let mut flat = base.whole().subscripted("[]");
-                flat.projections = 1;
-                flat
+                flat.projections = 0;
+                flat.projecting(1)
             }
             Query::Filter(base, predicate, of) => {
-                let predicate = self.write(&predicate.as_condition()).enclosed(Level::Or);
                 let on = self.on(base, *of);
-                on.subscripted(&format!("[?{predicate}]")).projecting(1)
+                if on.is_filter
+                    && on.projections > 0
+                    && let Some((list, each)) = mapped(base)
+                {
+                    let each = Query::Filter(each.into(), predicate.clone(), Of::Whole);
+                    return self.sub(&list, &each);
+                }
+                let predicate = self.write(&predicate.as_condition()).enclosed(Level::Or);
+                on.subscripted(&format!("[?{predicate}]")).filtering()
             }
             Query::Sub(base, each) => self.sub(base, each),
             Query::Pipe(first, second) => {
@@ -505,16 +583,36 @@ impl Writer {
     }
 
     fn sub(&self, base: &Query, each: &Query) -> Written {
-        let (on, body) = (self.base(base), self.write(each));
+        let on = self.base(base);
+        if on.projections > 0
+            && let Some((construction, rest)) = begun(each)
+        {
+            let constructed = Query::Sub(base.clone().into(), construction.into());
+            return self.sub(&constructed, &rest);
+        }
+        let body = self.write(each);
+        if on.projections > 0 && each.ends_projection(on.is_filter) {
+            return self.mapped(base, on, body);
+        }
         match body.begins {
             Begins::Here if body.level == Level::Path => on,
             Begins::Dotted if body.level == Level::Path => {
-                let is_list = body.is_list;
+                // What follows a construction is on the list of them.
+                let is_list = body.is_list || on.projections > 0 && is_construction(each);
+                let is_filter = body.is_filter;
                 let on = on.dotted(&body.text).projecting(body.projections);
-                Written { is_list, ..on }
+                let is_filter = on.is_filter || is_filter;
+                Written {
+                    is_list,
+                    is_filter,
+                    ..on
+                }
             }
             Begins::Subscript if body.level == Level::Path => {
-                on.subscripted(&body.text).projecting(body.projections)
+                let is_filter = body.is_filter;
+                let on = on.subscripted(&body.text).projecting(body.projections);
+                let is_filter = on.is_filter || is_filter;
+                Written { is_filter, ..on }
             }
             _ if on.begins == Begins::Here => body,
             _ if on.projections == 0 => Written {
@@ -523,15 +621,18 @@ impl Writer {
                 begins: Begins::Other,
                 ..body
             },
-            _ => {
-                let list = match base {
-                    Query::Each(list) => self.write(list).text,
-                    _ => on.text,
-                };
-                let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
-                Written::new(text, Level::Path, Begins::Dotted).listing()
-            }
+            _ => self.mapped(base, on, body),
         }
+    }
+
+    /// A call of `map`, where a projection cannot say it.
+    fn mapped(&self, base: &Query, on: Written, body: Written) -> Written {
+        let list = match base {
+            Query::Each(list) => self.write(list).text,
+            _ => on.text,
+        };
+        let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
+        Written::new(text, Level::Path, Begins::Dotted).listing()
     }
 
     fn argument(&self, query: &Query) -> String {
@@ -541,6 +642,44 @@ impl Writer {
             return format!("@.{text}");
         }
         text
+    }
+}
+
+fn is_construction(query: &Query) -> bool {
+    match query {
+        Query::List(_) | Query::Hash(_) => true,
+        Query::Exactly(plain, _) => is_construction(plain),
+        _ => false,
+    }
+}
+
+/// The construction that a path begins with, and the path.
+fn begun(query: &Query) -> Option<(Query, Query)> {
+    let base = |base: &Query| {
+        if is_construction(base) {
+            Some((base.clone(), Box::new(Query::Here)))
+        } else {
+            begun(base).map(|(first, rest)| (first, rest.into()))
+        }
+    };
+    match query {
+        Query::Field(path, name) => {
+            base(path).map(|(first, rest)| (first, Query::Field(rest, name.clone())))
+        }
+        Query::Index(path, at, of) => {
+            base(path).map(|(first, rest)| (first, Query::Index(rest, *at, *of)))
+        }
+        Query::Slice(path, bounds, of) => {
+            base(path).map(|(first, rest)| (first, Query::Slice(rest, bounds.clone(), *of)))
+        }
+        Query::Filter(path, predicate, of) => {
+            base(path).map(|(first, rest)| (first, Query::Filter(rest, predicate.clone(), *of)))
+        }
+        Query::Sub(path, each) => {
+            base(path).map(|(first, rest)| (first, Query::Sub(rest, each.clone())))
+        }
+        Query::Exactly(plain, _) => begun(plain),
+        _ => None,
     }
 }
 

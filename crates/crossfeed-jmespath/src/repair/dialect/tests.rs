@@ -120,6 +120,23 @@ fn jq() {
         (".items[2:5] | map(.url)", "items[2:5].url"),
         (".items | map(.name | length)", "items[*].length(name)"),
         (".items[] | [.a, .b]", "items[*].[a, b]"),
+        (".items[] | [.a, .b] | .[0]", "items[*].[a, b][*][0]"),
+        (
+            "items.map(x => ({u: x.url})).map(y => y.u)",
+            "items[*].{u: url}[*].u",
+        ),
+        (
+            ".items | map(select(.score > 1).url)",
+            "items[?score > `1`].url",
+        ),
+        (
+            ".items[] | .tags | map(.n) | first",
+            "map(&(tags[*].n | [0]), items)",
+        ),
+        (
+            ".items[] | .name | split(\" \") | .[0]",
+            "items[*].split(name, ' ')[0]",
+        ),
         (".items[] | length", "items[*].length(@)"),
         (".items | .[2:5]", "items[2:5]"),
         (".items | reverse | .[0]", "reverse(items)[0]"),
@@ -128,6 +145,7 @@ fn jq() {
             "items[*].{n: name, c: length(tags)}",
         ),
         (".items[]? | .url?", "items[*].url"),
+        (".items[]?.url?", "items[*].url"),
         (".a.b | tostring", "to_string(a.b)"),
         ("items[] | select(.id == 3)", "items[?id == `3`]"),
         (
@@ -197,7 +215,7 @@ fn tests_of_patterns_are_true_or_false() {
     check_all(&[
         (
             r#".items[] | .name | test("^A")"#,
-            "map(&length(match(@, '^A')) > `0`, items[*].name)",
+            "map(&length(match(name, '^A')) > `0`, items)",
         ),
         (
             r#".items[] | select(.name | test("^A")) | .id"#,
@@ -291,7 +309,7 @@ fn javascript() {
             "Math.max(...items.map(x => x.score))",
             "max(items[*].score)",
         ),
-        ("JSON.parse(body).y", "body.y"),
+        ("JSON.parse(body).y", "y"),
         (
             "items.map(({url, name}) => ({url, name}))",
             "items[*].{url: url, name: name}",
@@ -490,6 +508,10 @@ fn functions_and_methods() {
         ("\"length(items)\"", "length(items)"),
         ("`two words`", ""),
         ("length", "length(@)"),
+        (
+            "items[?a][?b].tags[?c].length",
+            "length(items[?a] | [?b].tags | [?c])",
+        ),
         ("items[?done == True].url", "items[?done == `true`].url"),
         ("items[?done is not None].url", "items[?done != `null`].url"),
         ("items[kind=='a'].url", "items[?kind=='a'].url"),
@@ -505,7 +527,7 @@ fn functions_and_methods() {
         ("return items[0].url;", "items[0].url"),
         ("items[0].url;", "items[0].url"),
         ("return", ""),
-        ("return(a)", ""),
+        ("return(a)", "a"),
         ("len(items) > 0", "length(items) > `0`"),
         (
             "items[?len(tags) > 0 && kind == \"a\"].url",
@@ -513,7 +535,7 @@ fn functions_and_methods() {
         ),
         (
             "data.get('items', [])[0].get('url')",
-            "not_null(data.items, `[]`)[0].url",
+            "not_null(items, `[]`)[0].url",
         ),
         ("max(items, score)", "max_by(items, &score)"),
         ("sort(items, &score)", "sort_by(items, &score)"),
@@ -835,6 +857,30 @@ enum Taken {
     FirstElse(Else),
     /// Whether each item has a score above zero, as a text.
     Compared,
+    /// What a list that is made of each item gives.
+    OfEach(Made, Part),
+    /// The name of each item that is done, and of no other.
+    OfSome,
+}
+
+/// A list that is made of one item.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    Pair,
+    Split,
+    Mapped,
+    Filtered,
+    Keys,
+}
+
+/// What is taken of such a list.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    At(usize),
+    First,
+    Last,
+    Slice,
+    Length,
 }
 
 /// How an alternative is chosen.
@@ -882,6 +928,21 @@ fn condition() -> impl Strategy<Value = Condition> {
 fn plan() -> impl Strategy<Value = Plan> {
     let path = || select(PATHS.to_vec());
     let other = || select(vec![Else::Missing, Else::False]);
+    let made = select(vec![
+        Made::Pair,
+        Made::Split,
+        Made::Mapped,
+        Made::Filtered,
+        Made::Keys,
+    ]);
+    let part = select(vec![
+        Part::At(0),
+        Part::At(1),
+        Part::First,
+        Part::Last,
+        Part::Slice,
+        Part::Length,
+    ]);
     let taken = prop_oneof![
         Just(Taken::All),
         path().prop_map(Taken::Each),
@@ -895,6 +956,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         other().prop_map(Taken::EachElse),
         other().prop_map(Taken::FirstElse),
         Just(Taken::Compared),
+        (made, part).prop_map(|(made, part)| Taken::OfEach(made, part)),
+        Just(Taken::OfSome),
     ];
     let order = proptest::option::of((select(vec!["score", "name"]), any::<bool>()));
     let lists: [&[&str]; 3] = [&["items"], &["data", "items"], &["x-items"]];
@@ -907,7 +970,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(|(path, condition, order, taken)| Plan {
             path,
             condition,
-            order,
+            // An order of people has no value beside another one, and nulls make one.
+            order: order.filter(|_| !matches!(taken, Taken::OfEach(Made::Mapped, _))),
             taken,
         })
 }
@@ -1012,6 +1076,24 @@ impl Spelling for Jmespath {
             Taken::EachElse(_) => stages.push("map(&not_null(nick.size, meta.size), @)".to_owned()),
             Taken::FirstElse(_) => stages.push("not_null([0].nick.size, [0].meta.size)".to_owned()),
             Taken::Compared => stages.push("map(&to_string(score > `0`), @)".to_owned()),
+            Taken::OfEach(made, part) => {
+                let made = match made {
+                    Made::Pair => "[kind, name]",
+                    Made::Split => "split(name, 'a')",
+                    Made::Mapped => "map(&length(@), tags)",
+                    Made::Filtered => "tags[?@ != 't']",
+                    Made::Keys => "sort(keys(meta))",
+                };
+                let part = match part {
+                    Part::At(at) => format!("[{at}]"),
+                    Part::First => "[0]".to_owned(),
+                    Part::Last => "[-1]".to_owned(),
+                    Part::Slice => "[0:1]".to_owned(),
+                    Part::Length => "length(@)".to_owned(),
+                };
+                stages.push(format!("map(&({made} | {part}), @)[*]"));
+            }
+            Taken::OfSome => stages.push("[?done].name".to_owned()),
         }
         stages.join(" | ")
     }
@@ -1072,6 +1154,31 @@ impl Spelling for Jq {
             Taken::FirstElse(Else::Missing) => " | .[0] | .nick // .meta | .size".to_owned(),
             Taken::FirstElse(Else::False) => " | (.[0].nick // .[0].meta).size".to_owned(),
             Taken::Compared => " | .[] | (.score > 0) | tostring".to_owned(),
+            Taken::OfEach(made, part) => {
+                let made = match made {
+                    Made::Pair => "[.kind, .name]",
+                    Made::Split => ".name | split(\"a\")",
+                    Made::Mapped => ".tags | map(length)",
+                    Made::Filtered => ".tags | map(select(. != \"t\"))",
+                    Made::Keys => ".meta | keys",
+                };
+                let part = match part {
+                    Part::At(at) => format!(".[{at}]"),
+                    Part::First => "first".to_owned(),
+                    Part::Last => "last".to_owned(),
+                    Part::Slice => ".[0:1]".to_owned(),
+                    Part::Length => "length".to_owned(),
+                };
+                if plan.condition.is_some() {
+                    format!(" | .[] | {made} | {part}")
+                } else {
+                    format!(" | map({made} | {part})")
+                }
+            }
+            Taken::OfSome if plan.condition.is_some() => {
+                " | .[] | if .done then .name else empty end".to_owned()
+            }
+            Taken::OfSome => " | map(select(.done) | .name // empty)".to_owned(),
         }
     }
 }
@@ -1128,6 +1235,28 @@ impl Spelling for Script {
             Taken::EachElse(other) => format!(".map(x => (x.nick {} x.meta).size)", sign(*other)),
             Taken::FirstElse(other) => format!(".map(x => x.nick {} x.meta)[0].size", sign(*other)),
             Taken::Compared => ".map(x => x.score > 0).map(x => String(x))".to_owned(),
+            Taken::OfEach(made, part) => {
+                let made = match made {
+                    Made::Pair => "[x.kind, x.name]",
+                    Made::Split => "x.name.split('a')",
+                    Made::Mapped => "x.tags.map(t => t.length)",
+                    Made::Filtered => "x.tags.filter(t => t !== 't')",
+                    Made::Keys => "Object.keys(x.meta).sort()",
+                };
+                let part = match part {
+                    Part::At(at) => format!("[{at}]"),
+                    Part::First => "[0]".to_owned(),
+                    Part::Last => ".at(-1)".to_owned(),
+                    Part::Slice => ".slice(0, 1)".to_owned(),
+                    Part::Length => ".length".to_owned(),
+                };
+                if plan.condition.is_some() {
+                    format!(".map(x => {made}).map(y => y{part})")
+                } else {
+                    format!(".map(x => {made}{part})")
+                }
+            }
+            Taken::OfSome => ".filter(x => x.done).map(x => x.name)".to_owned(),
         };
         text + &taken
     }
@@ -1208,6 +1337,23 @@ impl Spelling for Python {
                 format!("[x['nick'] or x['meta'] for x in {list}][0]['size']")
             }
             Taken::Compared => format!("[json.dumps(x['score'] > 0) for x in {list}]"),
+            Taken::OfEach(made, part) => {
+                let made = match made {
+                    Made::Pair => "[x['kind'], x['name']]",
+                    Made::Split => "x['name'].split('a')",
+                    Made::Mapped => "[len(t) for t in x['tags']]",
+                    Made::Filtered => "[t for t in x['tags'] if t != 't']",
+                    Made::Keys => "sorted(x['meta'].keys())",
+                };
+                match part {
+                    Part::At(at) => format!("[{made}[{at}] for x in {list}]"),
+                    Part::First => format!("[{made}[0] for x in {list}]"),
+                    Part::Last => format!("[{made}[-1] for x in {list}]"),
+                    Part::Slice => format!("[{made}[0:1] for x in {list}]"),
+                    Part::Length => format!("[len({made}) for x in {list}]"),
+                }
+            }
+            Taken::OfSome => format!("[x['name'] for x in {list} if x['done']]"),
         }
     }
 }
@@ -1249,12 +1395,19 @@ proptest! {
     #[test]
     fn translations_select_what_was_meant(plan in plan(), value in document()) {
         let document = Document::new(value.to_string());
-        let expected = answer(&Jmespath.whole(&plan), &document);
+        // A list may leave out items that have no such part.
+        let without_nulls = |value: Option<Value>| match (value, &plan.taken) {
+            (Some(Value::Array(items)), Taken::OfEach(..)) => {
+                Some(items.into_iter().filter(|item| !item.is_null()).collect())
+            }
+            (value, _) => value,
+        };
+        let expected = without_nulls(answer(&Jmespath.whole(&plan), &document));
         let spellings: [&dyn Spelling; 3] = [&Jq, &Script, &Python];
         for spelling in spellings {
             let written = spelling.whole(&plan);
             let found = candidates(&written, &has_key);
-            let said = answer(&written, &document);
+            let said = without_nulls(answer(&written, &document));
             prop_assert_eq!(&said, &expected, "{} as {:?}", &written, &found);
             let Some(first) = found.first() else {
                 // What JMESPath says in the same words is not translated.

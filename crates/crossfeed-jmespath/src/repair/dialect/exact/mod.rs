@@ -8,7 +8,7 @@
 mod tests;
 
 use super::query::{Of, Operator, Query};
-use crate::{error::Dialect, token::decode_quoted};
+use crate::error::Dialect;
 
 /// The most parts that are looked at: a condition of a condition may stand in the text twice.
 const MAX_PARTS: usize = 2000;
@@ -70,13 +70,7 @@ impl Exact {
             Some(Dialect::JsonPath) => {
                 if let Query::Field(base, name) = &value {
                     self.refuses = true;
-                    let base = match &**base {
-                        Query::Here => Query::Here,
-                        base => base.clone().or_default(Query::literal("{}")),
-                    };
-                    let name = decode_quoted(name).unwrap_or_else(|| name.clone());
-                    let keys = Query::Call("keys", vec![base]);
-                    return Some(Query::Call("contains", vec![keys, Query::text(&name)]));
+                    return Some((**base).clone().has_member(name));
                 }
                 return Some(value);
             }
@@ -89,7 +83,7 @@ impl Exact {
         self.left = self.left.checked_sub(1)?;
         Some(match query {
             Query::Here | Query::Constant(_) => query.clone(),
-            Query::Field(base, name) => Query::Field(self.value(base)?.into(), name.clone()),
+            Query::Field(base, name) => Query::Field(self.projected(base)?.into(), name.clone()),
             Query::Index(base, at, of) => Query::Index(self.on(base, *of)?.into(), *at, *of),
             Query::Slice(base, bounds, of) => {
                 Query::Slice(self.on(base, *of)?.into(), bounds.clone(), *of)
@@ -99,7 +93,11 @@ impl Exact {
             Query::Flat(base) => Query::Flat(self.value(base)?.into()),
             Query::Filter(base, predicate, of) => {
                 let predicate = self.condition(predicate)?;
-                Query::Filter(self.value(base)?.into(), predicate.into(), *of)
+                let base = match of {
+                    Of::Whole => self.value(base)?,
+                    Of::Item => self.projected(base)?,
+                };
+                Query::Filter(base.into(), predicate.into(), *of)
             }
             // A function is called on nulls, too.
             Query::Sub(base, each)
@@ -110,7 +108,7 @@ impl Exact {
                 self.whole(query)?
             }
             Query::Sub(base, each) => {
-                Query::Sub(self.value(base)?.into(), self.value(each)?.into())
+                Query::Sub(self.projected(base)?.into(), self.value(each)?.into())
             }
             Query::Pipe(first, second) => {
                 Query::Pipe(self.whole(first)?.into(), self.value(second)?.into())
@@ -198,8 +196,19 @@ impl Exact {
     fn on(&mut self, base: &Query, of: Of) -> Option<Query> {
         match of {
             Of::Whole => self.whole(base),
-            Of::Item => self.value(base),
+            Of::Item => self.projected(base),
         }
+    }
+
+    /// The query as what a path goes on from: on each item, if it gives a list of what a function gives for each.
+    fn projected(&mut self, query: &Query) -> Option<Query> {
+        let value = self.value(query)?;
+        let is_list = matches!(query, Query::Sub(..)) && matches!(value, Query::Call("map", _));
+        Some(if is_list {
+            Query::Each(value.into())
+        } else {
+            value
+        })
     }
 
     /// The query as a list that has as many items as for the dialect.

@@ -255,3 +255,115 @@ fn signs_of_several_languages() {
         ],
     );
 }
+
+#[test]
+fn a_step_behind_a_stage_is_on_each_item() {
+    check(
+        &json!({"issues": [
+            {"title": "one two", "a": 1, "b": 2, "user": {"x": 1, "w": 2}, "labels": [{"x": 1}, {"x": 2}]},
+            {"title": "three four", "a": 3, "b": 4, "user": {"q": 1, "p": 2}, "labels": [{"x": 5}], "flag": false},
+        ]}),
+        &[
+            (
+                ".issues[] | .title | split(\" \") | .[0]",
+                Some(json!(["one", "three"])),
+            ),
+            (
+                ".issues[] | .title | split(\" \") | first",
+                Some(json!(["one", "three"])),
+            ),
+            (
+                ".issues[] | .title | split(\" \") | .[0:1]",
+                Some(json!([["one"], ["three"]])),
+            ),
+            (
+                "[.issues[] | .title | split(\" \") | last]",
+                Some(json!(["two", "four"])),
+            ),
+            (
+                "[.issues[] | .title | split(\" \")] | .[0]",
+                Some(json!(["one", "two"])),
+            ),
+            (".issues[] | [.a, .b] | .[1]", Some(json!([2, 4]))),
+            (".issues[] | [.a, .b] | last", Some(json!([2, 4]))),
+            (".issues[] | .user | keys | .[0]", Some(json!(["w", "p"]))),
+            (
+                ".issues[] | .labels | map(select(.x > 1) | .x) | length",
+                Some(json!([1, 1])),
+            ),
+            (
+                ".issues[] | .labels | map(.x) | length",
+                Some(json!([2, 1])),
+            ),
+            ("[.issues[] | .labels | map(.x) | add]", Some(json!([3, 5]))),
+            (".issues[] | .labels | map(.x) | .[0]", Some(json!([1, 5]))),
+            (".issues[] | .labels | .[0:1] | .[0].x", Some(json!([1, 5]))),
+            (".issues[].labels[0:1][0].x", Some(json!([1, 5]))),
+            (
+                ".issues[] | .labels | map(select(.x > 1)) | .[0].x",
+                Some(json!([2, 5])),
+            ),
+            (
+                ".issues[] | .labels | sort_by(-.x) | .[0].x",
+                Some(json!([2, 5])),
+            ),
+            (
+                ".issues[] | .labels | map(.x) | .[]",
+                Some(json!([1, 2, 5])),
+            ),
+            (
+                ".issues[] | .labels | map(.x) | select(length > 1)",
+                Some(json!([[1, 2]])),
+            ),
+            (
+                ".issues[] | if .a > 1 then .b else empty end",
+                Some(json!([4])),
+            ),
+            (
+                ".issues | map(if .a > 1 then empty else .b end)",
+                Some(json!([2])),
+            ),
+            (
+                ".issues[] | if .a > 5 then .a elif .a > 2 then .b else empty end",
+                Some(json!([4])),
+            ),
+            (".issues[] | (.flag // empty)", Some(json!([]))),
+            ("[.issues[] | .flag // empty] | length", Some(json!(0))),
+            (".issues | map(.flag // empty)", Some(json!([]))),
+            (".issues | map(.flag // .a // empty)", Some(json!([1, 3]))),
+            ("[.issues[].flag // empty]", Some(json!([]))),
+            (".issues[] | {n: (.flag // empty)}", None),
+        ],
+    );
+}
+
+#[test]
+fn what_is_missing_is_not_null_for_javascript() {
+    check(
+        &json!({"items": [{"i": 1, "n": null}, {"i": 2}, {"i": 3, "n": 4}], "scores": [10, 9, 1], "names": ["b", "a"]}),
+        &[
+            (
+                "items.filter(x => x.n === undefined).map(x => x.i)",
+                Some(json!([2])),
+            ),
+            (
+                "items.filter(x => x.n !== undefined).map(x => x.i)",
+                Some(json!([1, 3])),
+            ),
+            (
+                "items.filter(x => x.n === null).map(x => x.i)",
+                Some(json!([1])),
+            ),
+            (
+                "items.filter(x => x.n == null).map(x => x.i)",
+                Some(json!([1, 2])),
+            ),
+            // As texts, 10 is before 9.
+            ("scores.sort()", None),
+            ("[...scores].sort()[0]", None),
+            ("scores.sort((a, b) => a - b)", Some(json!([1, 9, 10]))),
+            ("names.sort()", Some(json!(["a", "b"]))),
+            ("sorted(scores)", Some(json!([1, 9, 10]))),
+        ],
+    );
+}

@@ -137,7 +137,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if self.at < self.tokens.len() {
             return None;
         }
-        super::entries::resolved(query)
+        super::finished(query)
     }
 
     /// The whole text as a condition on an item.
@@ -270,12 +270,20 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         let (mut values, mut ends) = (vec![first], false);
         while self.eat_pair("/") {
             if self.eat_word("empty") {
-                // Nothing, where JMESPath has a null.
                 ends = true;
                 break;
             }
             let right = self.right(values.last()?, Self::any)?;
             values.push(right);
+        }
+        if let ([first], true) = (values.as_slice(), ends)
+            && first.stream
+        {
+            let query = first.query.clone().filter(Query::Here);
+            return Some(Value {
+                query,
+                stream: true,
+            });
         }
         let mut queries = values.into_iter().map(|value| value.query);
         let first = queries.next()?;
@@ -290,7 +298,7 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
                 plain.or_default(right)
             };
         }
-        let mut exact = ends.then(|| Query::literal("null"));
+        let mut exact = ends.then(Query::empty);
         for query in std::iter::once(first).chain(rest).rev() {
             exact = Some(match exact {
                 None => query,
@@ -379,9 +387,24 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         if self.is(Dialect::Sql) {
             return self.sql_condition(left);
         }
+        let is_strict = matches!(self.kind(0), Kind::Eq | Kind::Ne) && self.kind(1) == Kind::Assign;
         let Some(operator) = self.comparator() else {
             return self.membership(left);
         };
+        let nothing = self.text(0);
+        if is_strict && matches!(nothing, "undefined" | "null") && self.kind(1).closes_operand() {
+            self.at += 1;
+            self.odd(Rule::JavaScript);
+            let exact = left
+                .query
+                .repeated()?
+                .exactly_nothing(nothing == "null", operator);
+            let plain = left.query.compare(operator, Query::literal("null"));
+            return Some(Value::one(match exact {
+                Some(exact) => Query::Exactly(plain.into(), exact.into()),
+                None => plain,
+            }));
+        }
         // jq knows no fields without a dot.
         let is_word = self.kind(0) == Kind::Word && self.kind(1).closes_operand();
         let word = self.text(0);

@@ -4,7 +4,11 @@ use super::super::super::{
     Rule,
     edit::{quoted, raw_content, spelled},
 };
-use super::super::{call, query::Query};
+use super::super::{
+    call, method,
+    query::{Of, Query},
+    stream::{on_each, then},
+};
 use super::{Parser, Scope, Value};
 use crate::{
     error::Dialect,
@@ -42,7 +46,12 @@ impl<'a> Parser<'_, 'a, '_> {
                     if self.is(Dialect::JsonPath) && predicate.query.takes_for_true() {
                         self.odd(Rule::JsonPath);
                     }
-                    let of = value.of();
+                    // A filter behind a filter is on the same list, for JMESPath also with a path between them.
+                    let of = match &value.query {
+                        Query::Filter(..) => Of::Whole,
+                        path if self.dialect.is_none() && path.is_of_filter() => Of::Whole,
+                        _ => value.of(),
+                    };
                     Value {
                         query: Query::Filter(value.query.into(), predicate.query.into(), of),
                         stream: true,
@@ -101,9 +110,13 @@ impl<'a> Parser<'_, 'a, '_> {
     pub(super) fn dotted(&mut self, value: Value) -> Option<Value> {
         self.at += 1;
         let stream = value.stream;
-        let field = |name: String| Value {
-            query: Query::Field(value.query.clone().opened().into(), name),
-            stream,
+        let field = |name: String| {
+            let query = if value.query.may_be_empty() && !stream {
+                then(&value.query, &Query::Field(Query::Here.into(), name))?
+            } else {
+                Query::Field(value.query.clone().opened().into(), name)
+            };
+            Some(Value { query, stream })
         };
         match self.kind(0) {
             Kind::Word if self.kind(1) == Kind::LParen => {
@@ -118,7 +131,7 @@ impl<'a> Parser<'_, 'a, '_> {
                 self.odd(Rule::JavaScript);
                 let is_key = (self.has_key)(name) && !value.stream;
                 let object = is_key.then(|| value.query.repeated()).flatten();
-                let counted = call::method(self, "length", value, Vec::new())?;
+                let counted = method::method(self, "length", value, Vec::new())?;
                 match object {
                     // It may be a member of an object.
                     Some(object) => {
@@ -138,7 +151,7 @@ impl<'a> Parser<'_, 'a, '_> {
             }
             Kind::Word | Kind::Loose | Kind::Quoted => {
                 let name = self.name()?;
-                Some(field(name))
+                field(name)
             }
             Kind::Star => {
                 self.at += 1;
@@ -206,7 +219,7 @@ impl<'a> Parser<'_, 'a, '_> {
     pub(super) fn subscripted(&mut self, value: Value, begin: usize) -> Option<Value> {
         if let Some(at) = self.counted_back(begin) {
             self.odd(Rule::JavaScript);
-            return Some(self.indexed(value, at));
+            return self.indexed(value, at);
         }
         match (self.kind(1), self.kind(2)) {
             (Kind::Word, Kind::LParen)
@@ -216,12 +229,12 @@ impl<'a> Parser<'_, 'a, '_> {
             {
                 self.at += 5;
                 self.odd(Rule::XPath);
-                Some(self.indexed(value, -1))
+                self.indexed(value, -1)
             }
             (Kind::Number, Kind::RBracket) => {
                 let at = self.text(1).parse().ok()?;
                 self.at += 3;
-                Some(self.indexed(value, at))
+                self.indexed(value, at)
             }
             (Kind::Star, Kind::RBracket) if self.is(Dialect::JsonPath) && self.flipped => {
                 self.at += 3;
@@ -261,12 +274,25 @@ impl<'a> Parser<'_, 'a, '_> {
         }
     }
 
-    pub(super) fn indexed(&self, value: Value, at: i64) -> Value {
+    pub(super) fn indexed(&self, value: Value, at: i64) -> Option<Value> {
+        self.taken(value, |query, of| Query::Index(query.into(), at, of))
+    }
+
+    /// A subscript on a value, or on each of a stream.
+    fn taken(&self, value: Value, subscript: impl Fn(Query, Of) -> Query) -> Option<Value> {
         let of = value.of();
-        Value {
-            query: Query::Index(value.query.into(), at, of),
+        // The items of a stream of jq may be lists that a stage gave.
+        let query = if value.query.may_be_empty() && !value.stream {
+            then(&value.query, &subscript(Query::Here, Of::Whole))?
+        } else if value.stream && self.is(Dialect::Jq) {
+            on_each(value.query, &subscript(Query::Here, Of::Whole))?
+        } else {
+            subscript(value.query, of)
+        };
+        Some(Value {
+            query,
             stream: value.stream,
-        }
+        })
     }
 
     /// `[items.length - 1]`, `[(@.length-1)]` and `[len(items) - 1]` on `items`, whose text begins at `begin`: the index
@@ -319,12 +345,10 @@ impl<'a> Parser<'_, 'a, '_> {
             // A projection for JMESPath.
             self.odd(Rule::Jq);
         }
-        let of = value.of();
         let stream = value.stream || !(self.is_program() || self.is(Dialect::Jq));
-        Some(Value {
-            query: Query::Slice(value.query.into(), bounds, of),
-            stream,
-        })
+        let slice = |query: Query, of| Query::Slice(query.into(), bounds.clone(), of);
+        let sliced = self.taken(value, slice)?;
+        Some(Value { stream, ..sliced })
     }
 
     /// JSONPath's `[0,1]` and `['a','b']`.

@@ -1,7 +1,11 @@
 //! Pipes: what follows one, on what stands before it.
 
 use super::super::super::Rule;
-use super::super::{call, query::Query};
+use super::super::{
+    call, method,
+    query::Query,
+    stream::{on_each, then},
+};
 use super::{Argument, Parser, Scope, Value};
 use crate::{error::Dialect, token::Kind};
 
@@ -46,13 +50,24 @@ impl<'a> Parser<'_, 'a, '_> {
         // A path, or a function, goes on from the value.
         let gone_on = if matches!(self.kind(0), Kind::Dot | Kind::Flatten | Kind::LBracket) {
             self.odd_stage(&value);
-            self.input = Some(value.clone());
+            let may_be_empty = value.query.may_be_empty();
+            self.input = Some(if may_be_empty {
+                Value::one(Query::Here)
+            } else {
+                value.clone()
+            });
             let path = match self.kind(0) {
                 Kind::LBracket if !matches!(self.kind(1), Kind::Number | Kind::Colon) => None,
                 _ => self.postfix(),
             };
             self.input = None;
-            path
+            path.and_then(|path| {
+                if may_be_empty {
+                    followed(&value, path)
+                } else {
+                    Some(path)
+                }
+            })
         } else if self.kind(0) == Kind::Word {
             self.function_stage(&value)
         } else {
@@ -74,20 +89,14 @@ impl<'a> Parser<'_, 'a, '_> {
             return None;
         }
         let next = self.scoped(Scope::Fields, Self::either)?;
-        if !value.stream {
+        if !value.stream && !value.query.may_be_empty() {
             return Some(Value {
                 query: Query::Pipe(value.query.into(), next.query.into()),
                 stream: next.stream,
             });
         }
-        if next.stream {
-            return None;
-        }
         self.odd(Rule::Jq);
-        Some(Value {
-            query: Query::Sub(value.query.into(), next.query.into()),
-            stream: true,
-        })
+        followed(&value, next)
     }
 
     /// `items | sort_by(&score)`: a function behind a pipe that lacks what it is called on; nothing if it lacks nothing.
@@ -107,7 +116,7 @@ impl<'a> Parser<'_, 'a, '_> {
         if matches!(arguments.first(), Some(Argument::Value(value)) if value.query == Query::Here) {
             arguments.remove(0);
         }
-        let found = call::method(self, name, Value::one(value.query.clone()), arguments);
+        let found = method::method(self, name, Value::one(value.query.clone()), arguments);
         Some(found.and_then(|found| self.path_on(found, begin)))
     }
 
@@ -148,21 +157,39 @@ impl<'a> Parser<'_, 'a, '_> {
             Vec::new()
         };
         self.odd(Rule::Jq);
-        let whole = !value.stream || call::fold(name) == "select";
-        let stage = if whole {
+        let is_selection = call::fold(name) == "select";
+        let stage = if value.query.may_be_empty()
+            || value.stream && !is_selection
+            || is_selection && self.is_inner() && !value.stream
+        {
+            let found = method::method(self, name, Value::one(Query::Here), arguments)?;
+            followed(value, found)?
+        } else {
             let subject = Value::one(value.query.clone());
-            let found = call::method(self, name, subject, arguments)?;
+            let found = method::method(self, name, subject, arguments)?;
             Value {
                 stream: value.stream,
                 query: found.query,
             }
-        } else {
-            let found = call::method(self, name, Value::one(Query::Here), arguments)?;
-            Value {
-                query: Query::Sub(value.query.clone().into(), found.query.into()),
-                stream: true,
-            }
         };
         self.path_on(stage, self.at)
     }
+}
+
+/// What a stage of jq gives on what stands before it.
+fn followed(value: &Value, next: Value) -> Option<Value> {
+    let query = if value.stream {
+        on_each(value.query.clone(), &next.query)?
+    } else {
+        then(&value.query, &next.query)?
+    };
+    let stream = value.stream || next.stream;
+    Some(Value {
+        query: if value.stream && next.stream {
+            Query::Flat(query.into())
+        } else {
+            query
+        },
+        stream,
+    })
 }

@@ -1,6 +1,6 @@
 //! Texts that are put together: `a + ' ' + b`, `` `${a} ${b}` ``, `f"{a} {b}"`; and regular expressions between slashes.
 
-use super::super::{super::Rule, query::Query};
+use super::super::{super::Rule, call::as_text, query::Query};
 use super::{Argument, Parser, Value};
 use crate::{
     error::Dialect,
@@ -26,7 +26,11 @@ impl Parser<'_, '_, '_> {
             return None;
         }
         self.odd(Rule::JavaScript);
-        let parts: Vec<Query> = parts.into_iter().map(|part| part.query).collect();
+        let as_text = |part: Value| match &part.query {
+            Query::Field(_, name) if (self.has_key)(name.trim_matches('"')) => part.query,
+            other => as_text(other),
+        };
+        let parts: Vec<Query> = parts.into_iter().map(as_text).collect();
         let has_text = parts.iter().any(is_text);
         if !has_text && !self.flipped {
             return Some(Value::one(Query::Call("sum", vec![Query::List(parts)])));

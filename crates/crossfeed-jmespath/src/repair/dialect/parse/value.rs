@@ -4,7 +4,7 @@ use super::super::super::{
     Rule,
     edit::{spelled, string},
 };
-use super::super::{call, query::Query};
+use super::super::{call, method, query::Query};
 use super::{Parser, Scope, Value, chosen};
 use crate::{
     error::Dialect,
@@ -119,6 +119,11 @@ impl<'a> Parser<'_, 'a, '_> {
         if self.is(Dialect::Jq) && text == "if" {
             return self.conditional();
         }
+        if self.is(Dialect::Jq) && text == "empty" && self.kind(1) != Kind::LParen {
+            self.at += 1;
+            self.odd(Rule::Jq);
+            return Some(Value::one(Query::empty()));
+        }
         let is_constant = self.dialect.is_some() || !(self.has_key)(text);
         let constant = match text {
             "true" | "false" | "null" => Some(text),
@@ -197,7 +202,7 @@ impl<'a> Parser<'_, 'a, '_> {
         if self.is(Dialect::Jq) && is_alone && self.is_stage(text) {
             self.at += 1;
             self.odd(Rule::Jq);
-            return call::method(self, text, Value::one(Query::Here), Vec::new());
+            return method::method(self, text, Value::one(Query::Here), Vec::new());
         }
         let name = self.name()?;
         Some(Value::one(Query::Field(Query::Here.into(), name)))
@@ -216,6 +221,27 @@ impl<'a> Parser<'_, 'a, '_> {
             && matches!(self.text(2), "split" | "splitlines" | "lines")
     }
 
+    /// Whether it is a name for the whole text, which is no member of the value.
+    pub(in super::super) fn is_called_whole(&self, query: &Query) -> bool {
+        let Query::Field(base, name) = query else {
+            return false;
+        };
+        let is_usual = matches!(
+            name.as_str(),
+            "text"
+                | "content"
+                | "body"
+                | "result"
+                | "response"
+                | "output"
+                | "data"
+                | "s"
+                | "raw"
+                | "stdout"
+        );
+        is_usual && **base == Query::Here && !(self.has_key)(name)
+    }
+
     /// jq's `if a then b else c end`.
     fn conditional(&mut self) -> Option<Value> {
         self.at += 1;
@@ -224,11 +250,12 @@ impl<'a> Parser<'_, 'a, '_> {
         let otherwise = if self.is_word(0, "elif") {
             self.nested(Self::conditional)?
         } else {
-            let otherwise = self.eat_word("else").then(|| self.piped())??;
-            if !self.eat_word("end") {
-                return None;
-            }
-            otherwise
+            let otherwise = if self.eat_word("else") {
+                self.piped()?
+            } else {
+                Value::one(Query::Here)
+            };
+            self.eat_word("end").then_some(otherwise)?
         };
         self.odd(Rule::Jq);
         let streams = condition.stream || then.stream || otherwise.stream;
@@ -366,7 +393,7 @@ impl<'a> Parser<'_, 'a, '_> {
         self.at = end;
         self.odd(Rule::Python);
         Some(Value::one(match each.query {
-            Query::Here if call::is_plain_path(&list) => call::copied(self, list)?,
+            Query::Here if method::is_plain_path(&list) => method::copied(self, list)?,
             Query::Here => list,
             each => list.map(each),
         }))
