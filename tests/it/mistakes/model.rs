@@ -179,7 +179,7 @@ fn next_tries(
         let Some((_, offered)) = body
             .advice
             .as_deref()
-            .and_then(|advice| advice.split_once("try: "))
+            .and_then(|advice| advice.split_once("\ntry: ").or_else(|| advice.split_once("try: ")))
         else {
             continue;
         };

@@ -14,7 +14,7 @@ use crate::{
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, UnredactedItem},
-    select::{DeclaredOutputs, SelectOptions, Selector, Selectors},
+    select::{DeclaredOutputs, MAX_CHOICE, SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
@@ -399,6 +399,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
+                    offers: MAX_CHOICE,
                     telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression);

@@ -5,6 +5,7 @@
 mod cache;
 mod declared;
 mod empty;
+mod guess;
 mod miss;
 mod quoted;
 mod readings;
@@ -17,6 +18,7 @@ mod trace;
 
 pub(crate) use cache::Selectors;
 pub(crate) use declared::{DeclaredOutput, DeclaredOutputs};
+pub(crate) use miss::{MAX_CHOICE, OFFERED};
 pub use report::{AnsweringView, Notice, Oddity, SelectReport};
 pub(crate) use rewrite::near;
 pub(crate) use trace::{masked_failed_selector, masked_selector};
@@ -118,6 +120,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) budget: &'v Budget,
     /// How many more misses may be explained.
     pub(crate) explanations: &'v Cell<usize>,
+    /// How many selectors an error offers, from which those that fit a parameter may be chosen later.
+    pub(crate) offers: usize,
     /// Receives the duration.
     pub(crate) telemetry: Option<&'v dyn Telemetry>,
 }
@@ -316,7 +320,21 @@ impl<'a, 'v> Selector<'a, 'v> {
                 if !nearest.is_empty() {
                     break;
                 }
-                nearest = self.corrections(text, view, miss::MAX_OFFERED);
+                nearest = self.corrections(text, view, OFFERED);
+            }
+            for view in &views {
+                let most = self.offers.saturating_sub(nearest.len());
+                let guessed =
+                    guess::guesses(text, view, self.arena, self.budget, self.options, most);
+                let is_found = !guessed.is_empty();
+                for guess in guessed {
+                    if !nearest.contains(&guess) {
+                        nearest.push(guess);
+                    }
+                }
+                if is_found {
+                    break;
+                }
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
@@ -336,7 +354,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 self.nearest(&wanted, &root, projects)
             };
             for path in lines.into_iter().chain(paths) {
-                if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
+                if nearest.len() < self.offers && !nearest.contains(&path) {
                     nearest.push(path);
                 }
             }
@@ -585,7 +603,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let doubt = doubts.first()?;
         let nearest = if self.explains() {
-            self.corrections(expression.text(), view, miss::MAX_OFFERED)
+            self.corrections(expression.text(), view, OFFERED)
         } else {
             Vec::new()
         };

@@ -453,7 +453,7 @@ pub(super) fn unquoted(name: &str) -> String {
 }
 
 /// How like two names are, in spelling or meaning.
-fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
+pub(super) fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
     let spelled = name_similarity(wanted, name, effort);
     spelled.or_else(|| synonymous(wanted, name).then_some(SYNONYM))
 }
@@ -583,7 +583,7 @@ fn lists<'a>(view: Option<&View<'a>>, arena: &'a Arena, budget: &Budget) -> Vec<
 }
 
 /// A value, or the JSON that a text holds.
-fn opened<'a>(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+pub(super) fn opened<'a>(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
     if view.kind() != Kind::String {
         return Some(view.clone());
     }

@@ -1,6 +1,6 @@
 use super::{
     readings::strip_prefix,
-    {AnsweringView, SelectOptions, Selection, Selector, Selectors},
+    {AnsweringView, OFFERED, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::{canonical::Views, error::SelectError, paths::Outline};
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -33,6 +33,7 @@ fn select<T>(
         arena: &arena,
         budget: &budget,
         explanations: &Cell::new(1),
+        offers: OFFERED,
         telemetry: None,
     };
     see(selector.select(expression))
@@ -136,6 +137,7 @@ fn only_so_many_misses_are_explained() {
         arena: &arena,
         budget: &budget,
         explanations: &left,
+        offers: OFFERED,
         telemetry: None,
     };
     let nearest = |expression| match selector.select(expression).unwrap_err() {
