@@ -54,6 +54,8 @@ pub enum SelectError {
         expression: String,
         /// The pattern, and its place.
         source: Forbidden,
+        /// What the words of the expression may mean.
+        nearest: Vec<String>,
     },
     /// Nothing is there: `items[0].titel`.
     #[error("selector `{expression}` matched nothing")]
@@ -120,6 +122,7 @@ impl SelectError {
     pub(crate) fn nearest_mut(&mut self) -> Option<&mut Vec<String>> {
         match self {
             Self::Invalid { nearest, .. }
+            | Self::Forbidden { nearest, .. }
             | Self::Mismatch { nearest, .. }
             | Self::MatchedNothing { nearest, .. } => Some(nearest),
             _ => None,
@@ -162,10 +165,18 @@ impl SelectError {
                     "try: a selector of at most {limit} characters, such as one path to what is needed"
                 )
             }
-            Self::Forbidden { source, .. } => format!(
-                "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
-                source.pattern
-            ),
+            Self::Forbidden {
+                source, nearest, ..
+            } => {
+                let remark = format!(
+                    "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
+                    source.pattern
+                );
+                if nearest.is_empty() {
+                    return remark;
+                }
+                format!("{remark}\ntry: {}", nearest.join(", "))
+            }
             Self::NoMemory { .. } => NO_MEMORY.to_owned(),
             // A path builds nothing, so its value is too large.
             Self::TooCostly { expression, .. } if is_path(expression) => {

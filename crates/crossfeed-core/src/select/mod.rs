@@ -18,6 +18,7 @@ mod trace;
 
 pub(crate) use cache::Selectors;
 pub(crate) use declared::{DeclaredOutput, DeclaredOutputs};
+pub(crate) use guess::guesses;
 pub(crate) use miss::{MAX_CHOICE, OFFERED};
 pub use report::{AnsweringView, Notice, Oddity, SelectReport};
 pub(crate) use rewrite::near;
@@ -182,7 +183,21 @@ impl<'a, 'v> Selector<'a, 'v> {
         if let Some(selection) = self.unquoted(written, text)? {
             return Ok(selection);
         }
-        self.check_patterns(written, text)?;
+        self.check_patterns(written, text)
+            .map_err(|error| match error {
+                SelectError::Forbidden {
+                    expression, source, ..
+                } if self.explains() => {
+                    let root = self.views.offered(self.arena, self.budget);
+                    let nearest = self.guessed(text, &[root]);
+                    SelectError::Forbidden {
+                        expression,
+                        source,
+                        nearest,
+                    }
+                }
+                error => error,
+            })?;
         let is_foreign = self.compiled.get(stripped.unwrap_or(text)).is_err();
         let found = self.everywhere(written, text, stripped, is_foreign)?;
         found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
@@ -261,6 +276,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             // What is tried to correct: what was evaluated, else what was understood, else its other readings.
             let mut tried = Vec::new();
             let mut tried_first = None;
+            let mut is_near = false;
             let mut views = vec![root.clone()];
             let doubted = |text: &str| {
                 let expression = self.compiled.get(text).ok()?;
@@ -320,20 +336,18 @@ impl<'a, 'v> Selector<'a, 'v> {
                 if !nearest.is_empty() {
                     break;
                 }
-                nearest = self.corrections(text, view, OFFERED);
+                (nearest, is_near) = self.edited(text, view, OFFERED);
             }
-            for view in &views {
-                let most = self.offers.saturating_sub(nearest.len());
-                let guessed =
-                    guess::guesses(text, view, self.arena, self.budget, self.options, most);
-                let is_found = !guessed.is_empty();
-                for guess in guessed {
-                    if !nearest.contains(&guess) {
-                        nearest.push(guess);
-                    }
-                }
-                if is_found {
-                    break;
+            // What is put right by one name needs no guess, unless that is a selector in quotes.
+            let is_read = miss.parse_error.is_none() && is_near && !text.contains('"');
+            let guessed = if is_read {
+                Vec::new()
+            } else {
+                self.guessed(text, &views)
+            };
+            for guess in guessed {
+                if nearest.len() < self.offers && !nearest.contains(&guess) {
+                    nearest.push(guess);
                 }
             }
             let names = understood.as_deref().map(miss::names);
@@ -466,6 +480,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         checked.map_err(|source| SelectError::Forbidden {
             expression: written.to_owned(),
             source,
+            nearest: Vec::new(),
         })
     }
 
@@ -650,6 +665,21 @@ impl<'a, 'v> Selector<'a, 'v> {
             why: Oddity::FieldForText,
             nearest: vec![other],
         })
+    }
+
+    /// What the words of a text may mean on the first of some views on which they mean anything.
+    fn guessed(&self, text: &str, views: &[View<'a>]) -> Vec<String> {
+        let mut guessed = views.iter().map(|view| {
+            guesses(
+                text,
+                view,
+                self.arena,
+                self.budget,
+                self.options,
+                self.offers,
+            )
+        });
+        guessed.find(|found| !found.is_empty()).unwrap_or_default()
     }
 
     /// Whether one more miss may be explained; it counts as explained then.

@@ -49,6 +49,12 @@ impl<'a> Selector<'a, '_> {
     /// At most `most` corrections of an expression that give something, the most probable first; those that give an
     /// empty list come last.
     pub(super) fn corrections(&self, text: &str, view: &View<'a>, most: usize) -> Vec<String> {
+        self.edited(text, view, most).0
+    }
+
+    /// The same, and whether the first of them takes one edit.
+    pub(super) fn edited(&self, text: &str, view: &View<'a>, most: usize) -> (Vec<String>, bool) {
+        let mut is_near = false;
         let (mut found, mut empty) = (Vec::new(), Vec::new());
         let mut seen = vec![text.to_owned()];
         // The next is what took the fewest and likeliest edits.
@@ -79,6 +85,7 @@ impl<'a> Selector<'a, '_> {
                     Ok(Some(value)) => match emptiness(expression, &value, self.budget) {
                         None => {
                             best.get_or_insert(cost);
+                            is_near |= found.is_empty() && depth == 1;
                             found.push(text);
                             continue;
                         }
@@ -118,7 +125,7 @@ impl<'a> Selector<'a, '_> {
         }
         found.extend(empty);
         found.truncate(most);
-        found
+        (found, is_near)
     }
 }
 

@@ -195,6 +195,11 @@ impl ResolveJob {
             // An object of what must be there comes first.
             let written = report.map_or("@", |report| &report.evaluated);
             nearest.splice(0..0, trial.built(written, &intent));
+            // What was repaired may mean something else.
+            if report.is_some_and(|report| !report.repairs.is_empty()) {
+                let guessed = source.select.as_deref().map(|text| trial.guesses(text));
+                nearest.extend(guessed.unwrap_or_default());
+            }
             offer(trial, &nearest, &intent, &mut fits)
         });
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {

@@ -14,7 +14,7 @@ pub(crate) use reshape::reshaped;
 use crate::{
     canonical::Views,
     paths::{Candidate, candidates, member, relevance},
-    select::{SelectOptions, near},
+    select::{MAX_CHOICE, SelectOptions, guesses, near},
     validate::keeps_numbers,
 };
 use crossfeed_jmespath::{
@@ -198,6 +198,19 @@ impl<'a, 'v> Trial<'a, 'v> {
         };
         let fitting = selectors.iter().filter(|selector| fit(selector));
         fitting.cloned().collect()
+    }
+
+    /// What the words of a text may mean.
+    pub(crate) fn guesses(&self, text: &str) -> Vec<String> {
+        let most = MAX_CHOICE;
+        guesses(
+            text,
+            &self.view,
+            self.arena,
+            self.budget,
+            self.options,
+            most,
+        )
     }
 
     /// The selector with an object built of each object that it gives, of the members that must be there: each is the

@@ -68,6 +68,8 @@ pub(super) enum Role {
     Third,
     Take,
     FromOne,
+    /// A loop that counts or adds up.
+    Fold,
     Sum,
     Average,
     Max,
@@ -88,252 +90,94 @@ pub(super) enum Role {
 }
 
 /// The words of functions, methods and sentences in the languages that models write.
-const ROLES: [(Role, &[&str]); 34] = [
+const ROLES: [(Role, &str); 34] = [
     (
         Role::Count,
-        &[
-            "count",
-            "length",
-            "len",
-            "size",
-            "nrow",
-            "shape",
-            "cardinality",
-            "countif",
-            "many",
-            "number",
-        ],
+        "count length len size nrow shape cardinality countif many number",
     ),
-    (
-        Role::First,
-        &[
-            "first", "find", "findone", "head", "single", "next", "one", "1st",
-        ],
-    ),
-    (Role::Last, &["last", "tail", "end", "final"]),
-    (Role::Second, &["second"]),
-    (Role::Third, &["third"]),
-    (Role::Take, &["take", "limit", "top"]),
-    (Role::FromOne, &["nth", "child", "position", "row", "no"]),
-    (Role::Sum, &["sum", "total", "add"]),
-    (Role::Average, &["avg", "average", "mean"]),
+    (Role::First, "first find findone head single next one"),
+    (Role::Last, "last tail end final"),
+    (Role::Second, "second"),
+    (Role::Third, "third"),
+    (Role::Take, "take limit top range"),
+    (Role::FromOne, "nth child position row no"),
+    (Role::Fold, "reduce fold inject aggregate"),
+    (Role::Sum, "sum total add"),
+    (Role::Average, "avg average mean"),
     (
         Role::Max,
-        &[
-            "max", "maximum", "greatest", "largest", "highest", "idxmax", "argmax", "nlargest",
-            "newest", "latest", "maxby",
-        ],
+        "max maximum greatest largest highest idxmax argmax nlargest newest latest maxby",
     ),
     (
         Role::Min,
-        &[
-            "min",
-            "minimum",
-            "smallest",
-            "lowest",
-            "idxmin",
-            "argmin",
-            "nsmallest",
-            "oldest",
-            "minby",
-        ],
+        "min minimum smallest lowest idxmin argmin nsmallest oldest minby",
     ),
     (
         Role::Sort,
-        &[
-            "sort",
-            "sorted",
-            "order",
-            "ordered",
-            "orderby",
-            "sortby",
-            "arrange",
-            "ascending",
-        ],
+        "sort sorted order ordered orderby sortby arrange ascending",
     ),
-    (
-        Role::Descending,
-        &["desc", "descending", "reverse", "reversed"],
-    ),
-    (Role::Keys, &["keys", "keyset", "names"]),
-    (
-        Role::Join,
-        &["join", "concat", "format", "sprintf", "printf", "combine"],
-    ),
+    (Role::Descending, "desc descending reverse reversed"),
+    (Role::Keys, "keys keyset names"),
+    (Role::Join, "join concat format sprintf printf combine"),
     (
         Role::Compare(Comparison::Equal),
-        &["eq", "equal", "equals", "equalto", "is", "match", "same"],
+        "eq equal equals equalto is match same",
     ),
     (
         Role::Compare(Comparison::Unequal),
-        &["ne", "neq", "isnt", "differs", "unequal", "except"],
+        "ne neq isnt differs unequal except",
     ),
     (
         Role::Compare(Comparison::Greater),
-        &[
-            "gt",
-            "greater",
-            "above",
-            "more",
-            "over",
-            "exceeds",
-            "after",
-            "greaterthan",
-        ],
+        "gt greater above more over exceeds after greaterthan",
     ),
     (
         Role::Compare(Comparison::AtLeast),
-        &["ge", "gte", "since", "least", "from"],
+        "ge gte since least from",
     ),
     (
         Role::Compare(Comparison::Less),
-        &["lt", "less", "below", "under", "before", "lessthan"],
+        "lt less below under before lessthan",
     ),
-    (
-        Role::Compare(Comparison::AtMost),
-        &["le", "lte", "until", "most"],
-    ),
+    (Role::Compare(Comparison::AtMost), "le lte until most"),
     (
         Role::Compare(Comparison::Contains),
-        &[
-            "contains",
-            "contain",
-            "containing",
-            "include",
-            "includes",
-            "like",
-            "ilike",
-            "matches",
-            "has",
-            "search",
-            "test",
-            "regex",
-            "substring",
-            "containsstring",
-            "indexof",
-            "some",
-            "any",
-        ],
+        "contains contain containing include includes like ilike matches has search test regex \
+         substring indexof some any",
     ),
-    (Role::Compare(Comparison::OneOf), &["in", "oneof", "isin"]),
+    (Role::Compare(Comparison::OneOf), "in oneof isin"),
     (
         Role::Compare(Comparison::Starts),
-        &[
-            "starts",
-            "start",
-            "begins",
-            "begin",
-            "prefix",
-            "startswith",
-            "beginswith",
-            "startsany",
-        ],
+        "starts start begins begin prefix startswith beginswith",
     ),
-    (
-        Role::Compare(Comparison::Ends),
-        &["ends", "endswith", "suffix"],
-    ),
-    (Role::Not, &["not", "isnot", "without"]),
-    (Role::Or, &["or"]),
-    (Role::As, &["as"]),
-    (Role::Truth(true), &["true"]),
-    (Role::Truth(false), &["false"]),
+    (Role::Compare(Comparison::Ends), "ends endswith suffix"),
+    (Role::Not, "not isnot without"),
+    (Role::Or, "or"),
+    (Role::As, "as"),
+    (Role::Truth(true), "true"),
+    (Role::Truth(false), "false"),
     (
         Role::Nothing,
-        &[
-            "null",
-            "none",
-            "nil",
-            "undefined",
-            "missing",
-            "notexists",
-            "isnull",
-            "nan",
-        ],
+        "null none nil undefined missing notexists isnull nan",
     ),
-    (
-        Role::Something,
-        &["exists", "present", "defined", "notnull"],
-    ),
+    (Role::Something, "exists present defined notnull"),
     (
         Role::Plain,
-        &[
-            "where",
-            "filter",
-            "select",
-            "selectattr",
-            "map",
-            "each",
-            "every",
-            "all",
-            "the",
-            "of",
-            "whose",
-            "which",
-            "with",
-            "and",
-            "by",
-            "to",
-            "for",
-            "function",
-            "return",
-            "lambda",
-            "object",
-            "expand",
-            "property",
-            "then",
-            "than",
-            "let",
-            "const",
-            "var",
-            "def",
-            "query",
-            "db",
-            "get",
-            "dig",
-            "unwrap",
-            "iter",
-            "collect",
-            "list",
-            "array",
-            "item",
-            "items",
-            "it",
-            "value",
-            "values",
-            "data",
-            "result",
-            "response",
-            "output",
-            "json",
-            "jq",
-            "jmespath",
-            "string",
-            "str",
-            "int",
-            "x",
-            "from_json",
-            "attribute",
-            "pluck",
-            "flatten",
-            "element",
-            "on",
-            "that",
-            "a",
-            "an",
-            "stdout",
-        ],
+        "where filter select selectattr map each every all the of whose which with and by to for \
+         function return lambda object expand property then than let const var def query db get \
+         dig unwrap iter collect list array item items it value values data result response \
+         output json jq jmespath string str int x attribute pluck flatten element on that a an \
+         stdout index at elementat iloc loc",
     ),
-    (Role::Plain, &["index", "at", "elementat", "iloc", "loc"]),
 ];
 
 /// What a word says, by its parts: `FirstOrDefault` and `sort_by` say what they begin with.
 pub(super) fn roles(word: &str) -> Vec<Role> {
     let role_of = |word: &str| {
-        let mut known = ROLES.iter();
+        let mut known = known_words();
         known
-            .find(|(_, words)| words.contains(&word))
-            .map(|(role, _)| *role)
+            .find(|(known, _)| *known == word)
+            .map(|(_, role)| role)
     };
     if let Some(role) = role_of(&word.to_lowercase()) {
         return vec![role];
@@ -364,6 +208,21 @@ pub(super) fn roles(word: &str) -> Vec<Role> {
         }
     }
     roles
+}
+
+/// The words that say something.
+fn known_words() -> impl Iterator<Item = (&'static str, Role)> {
+    let all = ROLES.into_iter();
+    all.flat_map(|(role, words)| words.split(' ').map(move |word| (word, role)))
+}
+
+/// What a misspelt function says.
+pub(super) fn called(word: &str) -> Option<Role> {
+    let word = word.to_lowercase();
+    let slips = |known: &str| strsim::damerau_levenshtein(known, &word);
+    let known = known_words().filter(|(known, _)| known.len() > 3);
+    let (known, role) = known.min_by_key(|(known, _)| slips(known))?;
+    (word.len() < 32 && slips(known) <= known.len() / 3).then_some(role)
 }
 
 /// What signs say.
@@ -541,6 +400,13 @@ fn quoted(inside: &str, text: &str, start: usize, end: usize) -> Token {
 fn index(inside: &str) -> Option<Index> {
     let number = |text: &str| text.trim().parse::<i64>().ok();
     let inside = inside.trim().trim_start_matches(['?', '[']);
+    // The last item of other languages.
+    if inside == "$" {
+        return Some(Index::One(-1));
+    }
+    if let Some(number) = inside.strip_prefix('^').and_then(number) {
+        return Some(Index::One(number.wrapping_neg()));
+    }
     if let Some(number) = number(inside) {
         return Some(Index::One(number));
     }
@@ -552,6 +418,7 @@ fn index(inside: &str) -> Option<Index> {
         return number(first).map(|first| Index::Slice(Some(first), end));
     }
     if let Some((first, last)) = inside.split_once(':') {
+        let last = if last.trim() == "end" { "" } else { last };
         let is_slice = [first, last]
             .iter()
             .all(|end| end.trim().is_empty() || number(end).is_some());

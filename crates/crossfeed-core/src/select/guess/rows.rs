@@ -7,6 +7,7 @@ use crate::{
     similarity::ComparisonBudget,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use std::collections::HashSet;
 
 /// The most lists and records of a value that are compared with a text.
 const MAX_ROWS: usize = 40;
@@ -15,6 +16,8 @@ const MAX_SAMPLES: usize = 3;
 const MAX_ITEMS: usize = 1000;
 /// The most fields of an item, and how deep they lie.
 const MAX_FIELDS: usize = 200;
+/// The most members of an object whose names are read.
+const MAX_MEMBERS: usize = 1000;
 const MAX_DEPTH: usize = 4;
 
 /// What a selector goes through: a list, an object of records, or one object.
@@ -45,40 +48,53 @@ pub(super) struct Field {
 }
 
 impl<'a> Rows<'a> {
-    /// The lists and records of a value, and the value itself if it is an object, nearest to the root first.
-    pub(super) fn all(root: &View<'a>, arena: &'a Arena, budget: &Budget) -> Vec<Self> {
+    /// The lists and records of a value, and the value itself if it is an object, nearest to the root first. Of objects
+    /// with many members, those that `words` name are fields.
+    pub(super) fn all(
+        root: &View<'a>,
+        words: &HashSet<&str>,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Vec<Self> {
         let inner = candidates(root, arena, budget).into_iter();
         let inner = inner
             .filter(|place| !place.selector.contains('['))
             .map(|place| (place.selector, place.names, place.view));
         let places = std::iter::once((String::new(), Vec::new(), root.clone())).chain(inner);
-        let rows = places.filter_map(|(path, names, view)| {
-            let view = opened(&view, arena, budget)?;
-            let kind = match view.kind() {
-                Kind::Array if !view.is_empty() => RowsKind::List,
-                Kind::Object if is_records(&view) => RowsKind::Records,
-                Kind::Object if path.is_empty() => RowsKind::Object,
-                _ => return None,
+        let mut all = Vec::new();
+        for (path, names, view) in places {
+            let Some(view) = opened(&view, arena, budget) else {
+                continue;
             };
-            let items: Vec<_> = match kind {
-                RowsKind::List => view.items().take(MAX_ITEMS).collect(),
-                RowsKind::Records => view
-                    .members()
-                    .map(|(_, item)| item)
-                    .take(MAX_ITEMS)
-                    .collect(),
-                RowsKind::Object => vec![view],
+            let mut add = |kind: RowsKind, items: Vec<View<'a>>| {
+                all.push(Self {
+                    path: path.clone(),
+                    names: names.clone(),
+                    kind,
+                    fields: fields(&items, words, arena, budget),
+                    items,
+                });
             };
-            let fields = fields(&items, arena, budget);
-            Some(Self {
-                path,
-                names,
-                kind,
-                items,
-                fields,
-            })
-        });
-        rows.take(MAX_ROWS).collect()
+            match view.kind() {
+                Kind::Array if !view.is_empty() => {
+                    add(RowsKind::List, view.items().take(MAX_ITEMS).collect());
+                }
+                Kind::Object => {
+                    if is_records(&view) {
+                        let items = view.members().map(|(_, item)| item);
+                        add(RowsKind::Records, items.take(MAX_ITEMS).collect());
+                    }
+                    if path.is_empty() {
+                        add(RowsKind::Object, vec![view]);
+                    }
+                }
+                _ => {}
+            }
+            if all.len() >= MAX_ROWS {
+                break;
+            }
+        }
+        all
     }
 
     /// A selector of each of the rows.
@@ -107,6 +123,12 @@ impl<'a> Rows<'a> {
             RowsKind::Records => Some(format!("{} | [?{conditions}]", self.each())),
             RowsKind::Object => None,
         }
+    }
+
+    /// Whether a field has exactly this name.
+    pub(super) fn is_named(&self, field: usize, name: &str) -> bool {
+        let field = self.fields.get(field);
+        field.is_some_and(|field| field.names.last().is_some_and(|last| last == name))
     }
 
     /// The field that a name means, within another one if it stands behind that, and how like the names are.
@@ -325,16 +347,22 @@ fn is_records(view: &View<'_>) -> bool {
 }
 
 /// The fields of the first items, those nearest to the item first.
-fn fields<'a>(items: &[View<'a>], arena: &'a Arena, budget: &Budget) -> Vec<Field> {
+fn fields<'a>(
+    items: &[View<'a>],
+    words: &HashSet<&str>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<Field> {
     let mut found: Vec<Field> = Vec::new();
     for item in items.iter().take(MAX_SAMPLES) {
         let mut level = vec![(Vec::new(), String::new(), item.clone(), false)];
         for _ in 0..MAX_DEPTH {
             let mut next = Vec::new();
             for (names, path, view, is_nested) in level {
-                for (key, value) in view.members() {
-                    if found.len() + next.len() >= MAX_FIELDS {
-                        break;
+                for (key, value) in view.members().take(MAX_MEMBERS) {
+                    let is_full = found.len() >= MAX_FIELDS;
+                    if is_full && (found.len() >= MAX_MEMBERS || !words.contains(&*key)) {
+                        continue;
                     }
                     let names: Vec<String> = [names.as_slice(), &[key.to_string()]].concat();
                     let path = member(&path, &key);
