@@ -100,14 +100,20 @@ impl SelectError {
         }
     }
 
-    /// Whether a default may replace the value: the selector matched nothing, or is in another language and could not be
-    /// translated.
+    /// Whether a default may replace the value: the selector matched nothing.
     pub(crate) fn is_miss(&self) -> bool {
-        match self {
-            Self::MatchedNothing { .. } => true,
-            Self::Invalid { source, .. } => matches!(source, ParseError::Foreign(_)),
-            _ => false,
-        }
+        matches!(self, Self::MatchedNothing { .. })
+    }
+
+    /// Whether the selector is in another language and could not be translated.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(
+            self,
+            Self::Invalid {
+                source: ParseError::Foreign(_),
+                ..
+            }
+        )
     }
 
     /// Says that a `$default` may be written where an answer is empty, if the schema has a place for it.

@@ -202,7 +202,7 @@ fn is_data(planned: &PlannedReference, error: &Error) -> bool {
     let repair = planned.reference.repair.as_ref();
     repair.is_some_and(|repair| repair.or_data)
         && match error {
-            Error::Select(error) => error.is_miss(),
+            Error::Select(error) => error.is_miss() || error.is_foreign(),
             Error::Lookup(error) => !matches!(error, LookupError::Store(_)),
             _ => false,
         }

@@ -283,6 +283,12 @@ fn edits<'a>(
         }
         (Misread::Types { found, .. }, Some(place)) => {
             let literal = text.get(place.start..place.end).unwrap_or_default();
+            let before = doubt
+                .place
+                .map_or(&[][..], |number| &all[..number.min(all.len())]);
+            if is_ordered(text, before, place) {
+                return as_number(text, before, place, *found).into_iter().collect();
+            }
             vec![retyped(literal, *found).and_then(|with| replaced(place.start, place.end, &with))]
         }
         (Misread::Turned { .. }, Some(place)) => vec![turned(text, place)],
@@ -430,6 +436,44 @@ fn whole(text: &str) -> Option<Range<usize>> {
     };
     let mut brackets = text.match_indices('[').map(|(at, _)| at);
     at.or_else(|| brackets.find(|at| begins(*at)).map(|at| at..at))
+}
+
+/// Whether a literal is compared by size.
+fn is_ordered(text: &str, before: &[Place], literal: Place) -> bool {
+    let start = before.last().map_or(0, |before| before.end);
+    let sign = text.get(start..literal.start).unwrap_or_default();
+    let behind = text.get(literal.end..).unwrap_or_default().trim_start();
+    sign.trim_end_matches(['=', ' ']).ends_with(['<', '>']) || behind.starts_with(['<', '>'])
+}
+
+/// The text with a path to texts read as numbers, before a number that it is compared with by size; or with a text as
+/// the number that it is compared as. Texts of digits have another order than numbers.
+fn as_number(text: &str, before: &[Place], literal: Place, found: Kind) -> Option<String> {
+    let written = text.get(literal.start..literal.end)?;
+    let number = retyped(written, Kind::Number)?;
+    let (start, end) = match found {
+        Kind::Number => (literal.start, literal.start),
+        _ => {
+            let mut steps = before.iter().rev().peekable();
+            let last = steps.next()?;
+            let mut start = *last;
+            while let Some(step) = steps.next_if(|step| start.dot == Some(step.end)) {
+                start = *step;
+            }
+            (start.start, last.end)
+        }
+    };
+    let path = text.get(start..end)?;
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("to_number({path})")
+    };
+    let (before, between) = (text.get(..start)?, text.get(end..literal.start)?);
+    Some(format!(
+        "{before}{path}{between}{number}{}",
+        text.get(literal.end..)?
+    ))
 }
 
 /// A literal as a value of another type.

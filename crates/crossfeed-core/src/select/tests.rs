@@ -384,6 +384,20 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
 }
 
 #[test]
+fn texts_of_digits_are_read_as_numbers_to_be_compared_by_size() {
+    let items = r#"[{"id": "a", "p": {"price": "12.50"}}, {"id": "b", "p": {"price": "9"}}]"#;
+    let check = |expression: &str, meant: &str| {
+        assert_eq!(doubted(items, expression).1, meant, "{expression}");
+    };
+    check("[?p.price > `10`].id", "[?to_number(p.price) > `10`].id");
+    check("[?p.price<=`10`].id", "[?to_number(p.price)<=`10`].id");
+    check(
+        "[?id == 'a' && p.price > `10`] | [0].id",
+        "[?id == 'a' && to_number(p.price) > `10`] | [0].id",
+    );
+}
+
+#[test]
 fn an_empty_answer_that_could_be_otherwise_is_one() {
     for expression in [
         "users[?score > `1`].name",
