@@ -26,6 +26,8 @@ pub(super) struct Meant {
     pub(super) separator: Option<String>,
     /// Whether the rows are named.
     pub(super) is_named: bool,
+    /// Whether there is a word that says nothing.
+    pub(super) is_strange: bool,
 }
 
 impl Meant {
@@ -224,7 +226,9 @@ impl Reader<'_, '_> {
         let is_last = rows.names.last().is_some_and(|name| name == text);
         let field = rows.field(text, self.adjacent, effort);
         let is_field = field.is_some_and(|(field, _)| rows.is_named(field, text));
-        if self.names(at) && !is_rows {
+        // `x => x.id`
+        let is_variable = matches!(self.tokens.get(at + 2), Some(Token::Word { text: other, .. }) if other == text);
+        if self.names(at) && !is_rows && (is_field || !is_variable) {
             self.alias = Some(text.to_owned());
         } else if is_rows && !(is_field && self.meant.is_named && !is_last) {
             self.meant.is_named = true;
@@ -248,6 +252,8 @@ impl Reader<'_, '_> {
             && text.len() > 1
         {
             return self.named(field);
+        } else {
+            self.meant.is_strange = true;
         }
         Some(())
     }

@@ -333,11 +333,15 @@ impl Meant {
                 found.push(first);
             }
         }
-        if wanted.is_empty() && !is_object && (self.is_named || filtered.is_some()) {
+        // The rows alone are meant only where every word is understood.
+        let is_rows = self.is_named && !self.is_strange || !self.done.is_empty();
+        if wanted.is_empty() && !is_object && (is_rows || filtered.is_some()) {
             if index.is_none() {
                 found.push(list);
             }
-            found.push(own(""));
+            if index.is_some() || filtered.is_some() {
+                found.push(own(""));
+            }
         }
         found
     }

@@ -71,7 +71,7 @@ impl<'a> Rows<'a> {
                     path: path.clone(),
                     names: names.clone(),
                     kind,
-                    fields: fields(&items, words, arena, budget),
+                    fields: fields(&items, kind, words, arena, budget),
                     items,
                 });
             };
@@ -349,6 +349,7 @@ fn is_records(view: &View<'_>) -> bool {
 /// The fields of the first items, those nearest to the item first.
 fn fields<'a>(
     items: &[View<'a>],
+    rows: RowsKind,
     words: &HashSet<&str>,
     arena: &'a Arena,
     budget: &Budget,
@@ -382,7 +383,8 @@ fn fields<'a>(
                     };
                     match inner.kind() {
                         Kind::Object => next.push((names, path, inner, is_nested)),
-                        Kind::Array => next.extend(
+                        // What a list holds is found as its rows.
+                        Kind::Array if rows != RowsKind::Object => next.extend(
                             inner
                                 .at(0)
                                 .map(|item| (names, format!("{path}[*]"), item, true)),
