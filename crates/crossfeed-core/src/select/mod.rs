@@ -325,7 +325,9 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
             let called = miss.parse_error.as_ref();
             let called = called.and_then(|error| miss::called(text, error));
-            nearest.extend(called.filter(|text| works(text)));
+            let called = called.filter(|text| works(text));
+            let is_called = called.is_some();
+            nearest.extend(called);
             let tried = tried.iter().flat_map(|text| {
                 tried_first
                     .iter()
@@ -339,7 +341,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 (nearest, is_near) = self.edited(text, view, OFFERED);
             }
             // What is put right by one name needs no guess, unless that is a selector in quotes.
-            let is_read = miss.parse_error.is_none() && is_near && !text.contains('"');
+            let is_read = is_called || miss.parse_error.is_none() && is_near && !text.contains('"');
             let guessed = if is_read {
                 Vec::new()
             } else {

@@ -7,6 +7,8 @@ use super::{
 };
 use crate::similarity::ComparisonBudget;
 
+/// The likeness from which a text in quotes is taken for a name.
+const SPELLED: f64 = 0.9;
 /// Signs that stand between a name that is given and what it is given to.
 const NAMING: [&str; 4] = [":", "=", "=>", "->"];
 
@@ -55,7 +57,15 @@ impl Meant {
         for at in 0..tokens.len() {
             reader.read(at, effort)?;
         }
+        reader.meant.is_strange |= !reader.waiting.is_empty();
         Some(reader.meant)
+    }
+}
+
+impl Meant {
+    /// Whether nothing but names and indexes in brackets is said.
+    pub(super) fn is_path(&self) -> bool {
+        self.conditions.is_empty() && self.done.is_empty() && self.separator.is_none()
     }
 }
 
@@ -165,7 +175,7 @@ impl Reader<'_, '_> {
         // Of `length(items) - 1`, and what a loop adds.
         let is_read = is_after(&["-"]) && self.meant.index.is_some();
         if is_read
-            || is_after(&["+"])
+            || is_after(&["+", "*"])
             || self.meant.done.contains(&Role::Fold) && self.field.is_none()
         {
             return Some(());
@@ -275,10 +285,10 @@ impl Reader<'_, '_> {
             return Some(());
         }
         let dotted = rows.fields.iter().position(|field| field.path == text);
-        let field = rows
-            .field(text, self.adjacent, effort)
-            .map(|(field, _)| field);
-        if let Some(field) = dotted.or(field.filter(|field| rows.is_named(*field, text))) {
+        let field = rows.field(text, self.adjacent, effort);
+        // In quotes stands the name itself, but for its case and signs.
+        let field = field.filter(|(field, like)| rows.is_named(*field, text) || *like > SPELLED);
+        if let Some(field) = dotted.or(field.map(|(field, _)| field)) {
             return self.named(field);
         }
         // An operator as an argument: `selectattr('type', 'equalto', 'server')`.

@@ -42,6 +42,7 @@ pub(crate) fn guesses<'a>(
     most: usize,
 ) -> Vec<String> {
     let mut effort = ComparisonBudget::new(MAX_PAIRS);
+    let is_valid = Expression::parse(text).is_ok() && !text.contains(['{', '(', '|', '&']);
     let whole = tokens(text);
     let words = whole.iter().filter_map(|token| match token {
         Token::Word { text, .. } | Token::Text(text) => Some(text.as_str()),
@@ -68,7 +69,9 @@ pub(crate) fn guesses<'a>(
         // Stable: of equals the nearest to the root comes first.
         ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         for (_, rows) in ranked.into_iter().take(MAX_READ) {
-            if let Some(meant) = Meant::new(tokens, rows, &mut effort) {
+            let meant = Meant::new(tokens, rows, &mut effort);
+            // A path that is JMESPath is put right name by name.
+            if let Some(meant) = meant.filter(|meant| !is_valid || !meant.is_path()) {
                 found.extend(meant.selectors(rows));
             }
         }
@@ -154,6 +157,11 @@ impl Meant {
             Some(None) => return Vec::new(),
             None => None,
         };
+        // One object has no items.
+        let is_object = rows.kind == RowsKind::Object;
+        if is_object && self.index.is_some() {
+            return Vec::new();
+        }
         let says = |role: Role| self.done.contains(&role);
         let mut index = self.index;
         if index.is_none() {
@@ -184,7 +192,6 @@ impl Meant {
             let pipe = if is_path { "" } else { " | " };
             format!("{list}{pipe}{step}{suffix}")
         };
-        let is_object = rows.kind == RowsKind::Object;
         let is_path = filtered.is_none() && rows.kind == RowsKind::List;
         let own = |suffix: &str| match index {
             _ if is_object => suffix.strip_prefix('.').unwrap_or(suffix).to_owned(),
@@ -219,7 +226,9 @@ impl Meant {
                     } else {
                         &list
                     };
-                    found.push(format!("length({list})"));
+                    if !is_object || wanted.is_empty() {
+                        found.push(format!("length({list})"));
+                    }
                 }
                 Role::Keys => {
                     found.extend(wanted.iter().map(|suffix| format!("keys({})", own(suffix))));
@@ -334,7 +343,7 @@ impl Meant {
             }
         }
         // The rows alone are meant only where every word is understood.
-        let is_rows = self.is_named && !self.is_strange || !self.done.is_empty();
+        let is_rows = self.is_named && !self.is_strange;
         if wanted.is_empty() && !is_object && (is_rows || filtered.is_some()) {
             if index.is_none() {
                 found.push(list);
