@@ -671,16 +671,10 @@ impl<'a, 'v> Selector<'a, 'v> {
 
     /// What the words of a text may mean on the first of some views on which they mean anything.
     fn guessed(&self, text: &str, views: &[View<'a>]) -> Vec<String> {
-        let mut guessed = views.iter().map(|view| {
-            guesses(
-                text,
-                view,
-                self.arena,
-                self.budget,
-                self.options,
-                self.offers,
-            )
-        });
+        let (arena, budget, options) = (self.arena, self.budget, self.options);
+        let mut guessed = views
+            .iter()
+            .map(|view| budget.spare(|| guesses(text, view, arena, budget, options, self.offers)));
         guessed.find(|found| !found.is_empty()).unwrap_or_default()
     }
 

@@ -1,14 +1,16 @@
 //! What a text says about some rows: which it wants, which of their fields, and what is done with them.
 
 use super::{
-    ALIKE, like,
+    ALIKE, Effort, like,
     read::{Comparison, Index, Role, Token, called, roles, sign_role},
     rows::Rows,
 };
-use crate::similarity::ComparisonBudget;
 
 /// The likeness from which a text in quotes is taken for a name.
 const SPELLED: f64 = 0.9;
+/// The most conditions of a text, and the most fields of one name that a condition is tried on.
+const MAX_CONDITIONS: usize = 16;
+const MAX_ALIKE: usize = 8;
 /// Signs that stand between a name that is given and what it is given to.
 const NAMING: [&str; 4] = [":", "=", "=>", "->"];
 
@@ -34,11 +36,7 @@ pub(super) struct Meant {
 
 impl Meant {
     /// `None` where a condition cannot be true.
-    pub(super) fn new(
-        tokens: &[Token],
-        rows: &Rows<'_>,
-        effort: &mut ComparisonBudget,
-    ) -> Option<Self> {
+    pub(super) fn new(tokens: &[Token], rows: &Rows<'_>, effort: &mut Effort) -> Option<Self> {
         let mut reader = Reader {
             rows,
             tokens,
@@ -52,6 +50,7 @@ impl Meant {
             alias: None,
             adjacent: None,
             number_of: None,
+            conditions: MAX_CONDITIONS,
             wants_key: false,
         };
         for at in 0..tokens.len() {
@@ -89,13 +88,15 @@ struct Reader<'t, 'a> {
     adjacent: Option<usize>,
     /// The word that the next number belongs to.
     number_of: Option<Role>,
+    /// How many more conditions may be read.
+    conditions: usize,
     /// Whether the next field is what is sorted or compared by.
     wants_key: bool,
 }
 
 impl Reader<'_, '_> {
     /// Reads one token.
-    fn read(&mut self, at: usize, effort: &mut ComparisonBudget) -> Option<()> {
+    fn read(&mut self, at: usize, effort: &mut Effort) -> Option<()> {
         let tokens = self.tokens;
         match &tokens[at] {
             Token::Sign(sign) => {
@@ -137,14 +138,7 @@ impl Reader<'_, '_> {
             self.last = None;
         }
         match sign_role(sign) {
-            Some(Role::Compare(comparison)) => {
-                if self
-                    .comparison
-                    .is_none_or(|known| known == Comparison::Equal)
-                {
-                    self.comparison = Some(comparison);
-                }
-            }
+            Some(Role::Compare(comparison)) => self.compare(comparison),
             Some(Role::Or) if sign == "||" || !self.meant.conditions.is_empty() => {
                 self.is_or = true;
             }
@@ -167,6 +161,12 @@ impl Reader<'_, '_> {
                 Index::One(number)
             });
         }
+    }
+
+    /// A comparison was read; that of a colon or `=` may only give a name.
+    fn compare(&mut self, comparison: Comparison) {
+        let known = self.comparison.filter(|known| *known != Comparison::Equal);
+        self.comparison = known.or(Some(comparison));
     }
 
     fn number(&mut self, number: &str, at: usize) -> Option<()> {
@@ -213,13 +213,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    fn word(
-        &mut self,
-        text: &str,
-        is_call: bool,
-        at: usize,
-        effort: &mut ComparisonBudget,
-    ) -> Option<()> {
+    fn word(&mut self, text: &str, is_call: bool, at: usize, effort: &mut Effort) -> Option<()> {
         let is_as = |token: Option<&Token>| matches!(token, Some(Token::Word { text, .. }) if text.eq_ignore_ascii_case("as"));
         if is_as(self.before(at)) {
             if let Some((_, alias)) = self.meant.wanted.last_mut() {
@@ -268,7 +262,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    fn text(&mut self, text: &str, at: usize, effort: &mut ComparisonBudget) -> Option<()> {
+    fn text(&mut self, text: &str, at: usize, effort: &mut Effort) -> Option<()> {
         let rows = self.rows;
         let is_compared = self.field.is_some() && self.comparison.is_some();
         let is_arrow = matches!(self.tokens.get(at + 1), Some(Token::Sign(sign)) if sign == "->");
@@ -353,14 +347,7 @@ impl Reader<'_, '_> {
     /// A word was read that is no name.
     fn role(&mut self, role: Role) -> Option<()> {
         match role {
-            Role::Compare(comparison) => {
-                if self
-                    .comparison
-                    .is_none_or(|known| known == Comparison::Equal)
-                {
-                    self.comparison = Some(comparison);
-                }
-            }
+            Role::Compare(comparison) => self.compare(comparison),
             Role::Not => self.is_not = true,
             Role::Or => self.is_or = true,
             Role::Truth(truth) => self.literal(Some(truth.to_string()))?,
@@ -416,7 +403,8 @@ impl Reader<'_, '_> {
         let others = rows
             .fields
             .iter()
-            .filter(|other| other.names.last() == own.names.last());
+            .filter(|other| other.names.last() == own.names.last())
+            .take(MAX_ALIKE);
         let mut all = std::iter::once(own).chain(others);
         let condition =
             all.find_map(|field| rows.condition(field, comparison, literal.as_deref()))?;
@@ -429,6 +417,7 @@ impl Reader<'_, '_> {
             self.meant.conditions.push_str(sign);
         }
         self.meant.conditions.push_str(&condition);
+        self.conditions = self.conditions.checked_sub(1)?;
         let wanted = &mut self.meant.wanted;
         if !is_other && let Some(at) = wanted.iter().rposition(|(wanted, _)| *wanted == field) {
             wanted.remove(at);

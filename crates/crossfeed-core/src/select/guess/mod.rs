@@ -29,8 +29,34 @@ const MAX_QUOTED: usize = 3;
 const MAX_EVALUATED: usize = 40;
 /// The pairs of characters that are compared for one text.
 const MAX_PAIRS: usize = 500_000;
+/// The most names that are compared with words.
+const MAX_COMPARED: usize = 30_000;
 /// The likeness from which a word is taken for a name.
 const ALIKE: f64 = 0.6;
+
+/// What comparing words with names may take.
+struct Effort {
+    names: usize,
+    pairs: ComparisonBudget,
+}
+
+impl Effort {
+    fn new() -> Self {
+        Self {
+            names: MAX_COMPARED,
+            pairs: ComparisonBudget::new(MAX_PAIRS),
+        }
+    }
+
+    /// How like two names are; once this is spent, only the same are.
+    fn likeness(&mut self, wanted: &str, name: &str) -> Option<f64> {
+        if wanted == name {
+            return Some(1.0);
+        }
+        self.names = self.names.checked_sub(1)?;
+        likeness(wanted, name, &mut self.pairs)
+    }
+}
 
 /// At most `most` selectors that a text may mean, the most probable first.
 pub(crate) fn guesses<'a>(
@@ -41,7 +67,7 @@ pub(crate) fn guesses<'a>(
     options: &SelectOptions,
     most: usize,
 ) -> Vec<String> {
-    let mut effort = ComparisonBudget::new(MAX_PAIRS);
+    let mut effort = Effort::new();
     let is_valid = Expression::parse(text).is_ok() && !text.contains(['{', '(', '|', '&']);
     let whole = tokens(text);
     let words = whole.iter().filter_map(|token| match token {
@@ -107,7 +133,7 @@ fn gives<'a>(selector: &str, view: &View<'a>, arena: &'a Arena, budget: &Budget)
 }
 
 /// How much of a text is about some rows: their names, and fields of theirs.
-fn named(rows: &Rows<'_>, tokens: &[Token], effort: &mut ComparisonBudget) -> f64 {
+fn named(rows: &Rows<'_>, tokens: &[Token], effort: &mut Effort) -> f64 {
     // Words that name nothing are about the whole.
     let mut score = if rows.path.is_empty() { 0.01 } else { 0.0 };
     let mut seen: Vec<&str> = Vec::new();
@@ -139,12 +165,12 @@ fn named(rows: &Rows<'_>, tokens: &[Token], effort: &mut ComparisonBudget) -> f6
 }
 
 /// How like a word is to a name. A text in quotes is a name only as it is.
-fn like(text: &str, name: &str, is_word: bool, effort: &mut ComparisonBudget) -> Option<f64> {
+fn like(text: &str, name: &str, is_word: bool, effort: &mut Effort) -> Option<f64> {
     if text == name {
         return Some(1.0);
     }
     let is_plain = !roles(text).is_empty();
-    let like = (is_word && !is_plain).then(|| likeness(text, name, effort));
+    let like = (is_word && !is_plain).then(|| effort.likeness(text, name));
     like?.filter(|like| *like > ALIKE)
 }
 

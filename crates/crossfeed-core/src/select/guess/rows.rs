@@ -1,10 +1,9 @@
 //! The lists and records of a value, the fields of their items, and literals as the fields have them.
 
-use super::read::Comparison;
+use super::{Effort, read::Comparison};
 use crate::{
     paths::{candidates, member, raw_string},
-    select::rewrite::{likeness, opened},
-    similarity::ComparisonBudget,
+    select::rewrite::opened,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use std::collections::HashSet;
@@ -14,6 +13,8 @@ const MAX_ROWS: usize = 40;
 /// The most items whose fields are read, and those whose values are compared with a literal.
 const MAX_SAMPLES: usize = 3;
 const MAX_ITEMS: usize = 1000;
+/// The size of the longest text that is compared with a literal.
+const MAX_TEXT_BYTES: usize = 2048;
 /// The most fields of an item, and how deep they lie.
 const MAX_FIELDS: usize = 200;
 /// The most members of an object whose names are read.
@@ -136,7 +137,7 @@ impl<'a> Rows<'a> {
         &self,
         name: &str,
         within: Option<usize>,
-        effort: &mut ComparisonBudget,
+        effort: &mut Effort,
     ) -> Option<(usize, f64)> {
         let parent = within.and_then(|within| self.fields.get(within));
         let mut best: Option<(usize, f64)> = None;
@@ -144,7 +145,7 @@ impl<'a> Rows<'a> {
             let Some(like) = field
                 .names
                 .last()
-                .and_then(|last| likeness(name, last, effort))
+                .and_then(|last| effort.likeness(name, last))
             else {
                 continue;
             };
@@ -278,6 +279,12 @@ fn of_value(value: &View<'_>, written: &str, part: Match) -> Option<(String, boo
                 .then(|| (format!("`{own}`"), true))
         }
         Kind::String => {
+            if value
+                .as_cursor()
+                .is_some_and(|text| text.raw().len() > MAX_TEXT_BYTES)
+            {
+                return None;
+            }
             let own = value.as_str()?;
             let is_found = |own: &str, written: &str| match part {
                 Match::Whole => own == written,

@@ -258,3 +258,15 @@ fn what_is_not_there_is_not_guessed() {
     );
     assert_eq!(guessed(ITEMS, "zzz"), [] as [&str; 0]);
 }
+
+#[test]
+fn a_text_about_many_names_is_read_within_bounds() {
+    let members: Vec<_> = (0..2000)
+        .map(|number| format!(r#""name_{number}": {{"first_{number}": 1, "id": "{number}"}}"#))
+        .collect();
+    let json = format!("{{{}}}", members.join(", "));
+    let words: Vec<_> = (0..300)
+        .map(|number| format!("nam_{number} is '{number}'"))
+        .collect();
+    guessed(&json, &words.join(", "));
+}
