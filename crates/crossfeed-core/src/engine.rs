@@ -10,7 +10,9 @@ use crate::{
     project::LearnedSchemas,
     resolve::FillLimits,
     reveal::RevealPolicy,
-    select::{DeclaredOutput, DeclaredOutputs, SelectOptions, Selection, Selector, Selectors},
+    select::{
+        DeclaredOutput, DeclaredOutputs, OFFERED, SelectOptions, Selection, Selector, Selectors,
+    },
     telemetry::{StoreWatch, Telemetry},
     trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
@@ -280,6 +282,7 @@ impl Inner {
             arena,
             budget,
             explanations,
+            offers: OFFERED,
             telemetry: self.telemetry(),
         }
     }

@@ -186,7 +186,7 @@ pub enum Malformed {
         tool: String,
     },
     /// `{{c.items}}`: meant as a reference, and not written as one.
-    #[error("`{written}` is not how a reference is written")]
+    #[error("`{written}` is not a valid reference")]
     NotAReference {
         /// The text or object as it was written, cut if it is long.
         written: String,

@@ -176,11 +176,11 @@ fn next_tries(
     let mut tries = Vec::new();
     for failure in error.failures() {
         let body = failure.body();
-        let Some((_, offered)) = body
-            .advice
-            .as_deref()
-            .and_then(|advice| advice.split_once("try: "))
-        else {
+        let Some((_, offered)) = body.advice.as_deref().and_then(|advice| {
+            advice
+                .split_once("\ntry: ")
+                .or_else(|| advice.split_once("try: "))
+        }) else {
             continue;
         };
         let at = failure.at.as_str();

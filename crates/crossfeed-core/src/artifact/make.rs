@@ -8,9 +8,10 @@ use crate::{
     failure::Failure,
     resolve::FillLimits,
     reveal::UnredactedItem,
+    select::OFFERED,
     select::SelectReport,
     shape::Shape,
-    suggest::{OFFERED, ParameterSchema, Trial},
+    suggest::{ParameterSchema, Trial},
 };
 use bytes::Bytes;
 use crossfeed_jmespath::{Arena, Memory, Unrepresentable, View};
@@ -243,15 +244,7 @@ impl<'m> ArtifactBuilder<'m> {
         ) else {
             return Vec::new();
         };
-        let trial = Trial {
-            view: &views.canonical,
-            others: &[],
-            arena: &arena,
-            budget: &budget,
-            options: self.limits.select,
-            whole: true,
-            repairs: false,
-        };
+        let trial = Trial::new(views.canonical, &arena, &budget, self.limits.select);
         let fitting = trial.fitting_parameter(&property, OFFERED);
         fitting.into_iter().map(|found| found.selector).collect()
     }

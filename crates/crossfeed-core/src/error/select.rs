@@ -54,6 +54,8 @@ pub enum SelectError {
         expression: String,
         /// The pattern, and its place.
         source: Forbidden,
+        /// What the words of the expression may mean.
+        nearest: Vec<String>,
     },
     /// Nothing is there: `items[0].titel`.
     #[error("selector `{expression}` matched nothing")]
@@ -98,14 +100,20 @@ impl SelectError {
         }
     }
 
-    /// Whether a default may replace the value: the selector matched nothing, or is in another language and could not be
-    /// translated.
+    /// Whether a default may replace the value: the selector matched nothing.
     pub(crate) fn is_miss(&self) -> bool {
-        match self {
-            Self::MatchedNothing { .. } => true,
-            Self::Invalid { source, .. } => matches!(source, ParseError::Foreign(_)),
-            _ => false,
-        }
+        matches!(self, Self::MatchedNothing { .. })
+    }
+
+    /// Whether the selector is in another language and could not be translated.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(
+            self,
+            Self::Invalid {
+                source: ParseError::Foreign(_),
+                ..
+            }
+        )
     }
 
     /// Says that a `$default` may be written where an answer is empty, if the schema has a place for it.
@@ -120,6 +128,7 @@ impl SelectError {
     pub(crate) fn nearest_mut(&mut self) -> Option<&mut Vec<String>> {
         match self {
             Self::Invalid { nearest, .. }
+            | Self::Forbidden { nearest, .. }
             | Self::Mismatch { nearest, .. }
             | Self::MatchedNothing { nearest, .. } => Some(nearest),
             _ => None,
@@ -162,10 +171,18 @@ impl SelectError {
                     "try: a selector of at most {limit} characters, such as one path to what is needed"
                 )
             }
-            Self::Forbidden { source, .. } => format!(
-                "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
-                source.pattern
-            ),
+            Self::Forbidden {
+                source, nearest, ..
+            } => {
+                let remark = format!(
+                    "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
+                    source.pattern
+                );
+                if nearest.is_empty() {
+                    return remark;
+                }
+                format!("{remark}\ntry: {}", nearest.join(", "))
+            }
             Self::NoMemory { .. } => NO_MEMORY.to_owned(),
             // A path builds nothing, so its value is too large.
             Self::TooCostly { expression, .. } if is_path(expression) => {

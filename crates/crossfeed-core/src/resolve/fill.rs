@@ -14,7 +14,7 @@ use crate::{
     lineage::{LineageEntry, ReferenceSource, still_there},
     paths::Outline,
     reveal::{RevealPolicy, UnredactedItem},
-    select::{DeclaredOutputs, SelectOptions, Selector, Selectors},
+    select::{DeclaredOutputs, MAX_CHOICE, SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
@@ -202,7 +202,7 @@ fn is_data(planned: &PlannedReference, error: &Error) -> bool {
     let repair = planned.reference.repair.as_ref();
     repair.is_some_and(|repair| repair.or_data)
         && match error {
-            Error::Select(error) => error.is_miss(),
+            Error::Select(error) => error.is_miss() || error.is_foreign(),
             Error::Lookup(error) => !matches!(error, LookupError::Store(_)),
             _ => false,
         }
@@ -399,6 +399,7 @@ impl<'a, T: Tree<'a>> ValueResolver<'a, '_, '_, T> {
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
+                    offers: MAX_CHOICE,
                     telemetry: context.telemetry,
                 };
                 let selection = selector.select(expression);

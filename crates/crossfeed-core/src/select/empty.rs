@@ -42,7 +42,10 @@ impl<'a> Selector<'a, '_> {
                 let around = doubt.around.first().map(View::kind);
                 match around {
                     Some(Kind::Array) => {
-                        format!("`{}` is read from a list, not from its items", short(&name))
+                        format!(
+                            "`{}` is looked for in a list; its items are reached by `[*]`",
+                            short(&name)
+                        )
                     }
                     Some(Kind::Object) if is_one => format!("there is no `{}`{near}", short(&name)),
                     Some(Kind::Object) => format!("no item has `{}`{near}", short(&name)),

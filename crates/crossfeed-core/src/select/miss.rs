@@ -7,8 +7,10 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, ParseError, SpineStep, View, evaluate};
 
-/// How many selectors are offered.
-pub(super) const MAX_OFFERED: usize = 3;
+/// How many selectors an error offers.
+pub(crate) const OFFERED: usize = 3;
+/// How many there are at most where those that fit a parameter are chosen later.
+pub(crate) const MAX_CHOICE: usize = 12;
 /// The similarity from which a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
 /// The pairs of characters that are compared for one miss: some hundredths of a second.
@@ -63,10 +65,10 @@ impl<'a> Selector<'a, '_> {
         }
         // A stable sort keeps document order among equals.
         ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        let mut offered: Vec<String> = Vec::with_capacity(MAX_OFFERED);
-        let mut names: Vec<&[String]> = Vec::with_capacity(MAX_OFFERED);
+        let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
+        let mut names: Vec<&[String]> = Vec::with_capacity(OFFERED);
         for (_, candidate) in ranked {
-            if offered.len() == MAX_OFFERED {
+            if offered.len() == OFFERED {
                 break;
             }
             // One item of a list stands for the others.

@@ -5,6 +5,7 @@
 mod cache;
 mod declared;
 mod empty;
+mod guess;
 mod miss;
 mod quoted;
 mod readings;
@@ -17,6 +18,8 @@ mod trace;
 
 pub(crate) use cache::Selectors;
 pub(crate) use declared::{DeclaredOutput, DeclaredOutputs};
+pub(crate) use guess::guesses;
+pub(crate) use miss::{MAX_CHOICE, OFFERED};
 pub use report::{AnsweringView, Notice, Oddity, SelectReport};
 pub(crate) use rewrite::near;
 pub(crate) use trace::{masked_failed_selector, masked_selector};
@@ -118,6 +121,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) budget: &'v Budget,
     /// How many more misses may be explained.
     pub(crate) explanations: &'v Cell<usize>,
+    /// How many selectors an error offers, from which those that fit a parameter may be chosen later.
+    pub(crate) offers: usize,
     /// Receives the duration.
     pub(crate) telemetry: Option<&'v dyn Telemetry>,
 }
@@ -178,7 +183,21 @@ impl<'a, 'v> Selector<'a, 'v> {
         if let Some(selection) = self.unquoted(written, text)? {
             return Ok(selection);
         }
-        self.check_patterns(written, text)?;
+        self.check_patterns(written, text)
+            .map_err(|error| match error {
+                SelectError::Forbidden {
+                    expression, source, ..
+                } if self.explains() => {
+                    let root = self.views.offered(self.arena, self.budget);
+                    let nearest = self.guessed(text, &[root]);
+                    SelectError::Forbidden {
+                        expression,
+                        source,
+                        nearest,
+                    }
+                }
+                error => error,
+            })?;
         let is_foreign = self.compiled.get(stripped.unwrap_or(text)).is_err();
         let found = self.everywhere(written, text, stripped, is_foreign)?;
         found.map_err(|miss| self.explained(written, stripped.unwrap_or(text), miss))
@@ -257,6 +276,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             // What is tried to correct: what was evaluated, else what was understood, else its other readings.
             let mut tried = Vec::new();
             let mut tried_first = None;
+            let mut is_near = false;
             let mut views = vec![root.clone()];
             let doubted = |text: &str| {
                 let expression = self.compiled.get(text).ok()?;
@@ -305,7 +325,9 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
             let called = miss.parse_error.as_ref();
             let called = called.and_then(|error| miss::called(text, error));
-            nearest.extend(called.filter(|text| works(text)));
+            let called = called.filter(|text| works(text));
+            let is_called = called.is_some();
+            nearest.extend(called);
             let tried = tried.iter().flat_map(|text| {
                 tried_first
                     .iter()
@@ -316,7 +338,19 @@ impl<'a, 'v> Selector<'a, 'v> {
                 if !nearest.is_empty() {
                     break;
                 }
-                nearest = self.corrections(text, view, miss::MAX_OFFERED);
+                (nearest, is_near) = self.edited(text, view, OFFERED);
+            }
+            // What is put right by one name needs no guess, unless that is a selector in quotes.
+            let is_read = is_called || miss.parse_error.is_none() && is_near && !text.contains('"');
+            let guessed = if is_read {
+                Vec::new()
+            } else {
+                self.guessed(text, &views)
+            };
+            for guess in guessed {
+                if nearest.len() < self.offers && !nearest.contains(&guess) {
+                    nearest.push(guess);
+                }
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
@@ -336,7 +370,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 self.nearest(&wanted, &root, projects)
             };
             for path in lines.into_iter().chain(paths) {
-                if nearest.len() < miss::MAX_OFFERED && !nearest.contains(&path) {
+                if nearest.len() < self.offers && !nearest.contains(&path) {
                     nearest.push(path);
                 }
             }
@@ -448,6 +482,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         checked.map_err(|source| SelectError::Forbidden {
             expression: written.to_owned(),
             source,
+            nearest: Vec::new(),
         })
     }
 
@@ -585,7 +620,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let doubt = doubts.first()?;
         let nearest = if self.explains() {
-            self.corrections(expression.text(), view, miss::MAX_OFFERED)
+            self.corrections(expression.text(), view, OFFERED)
         } else {
             Vec::new()
         };
@@ -632,6 +667,15 @@ impl<'a, 'v> Selector<'a, 'v> {
             why: Oddity::FieldForText,
             nearest: vec![other],
         })
+    }
+
+    /// What the words of a text may mean on the first of some views on which they mean anything.
+    fn guessed(&self, text: &str, views: &[View<'a>]) -> Vec<String> {
+        let (arena, budget, options) = (self.arena, self.budget, self.options);
+        let mut guessed = views
+            .iter()
+            .map(|view| budget.spare(|| guesses(text, view, arena, budget, options, self.offers)));
+        guessed.find(|found| !found.is_empty()).unwrap_or_default()
     }
 
     /// Whether one more miss may be explained; it counts as explained then.

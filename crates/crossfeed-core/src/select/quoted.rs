@@ -1,6 +1,6 @@
 //! A selector that is only a quoted text, or stands in `${…}`: what is inside is read as the selector.
 
-use super::{Selection, Selector, miss, strip_prefix};
+use super::{OFFERED, Selection, Selector, strip_prefix};
 use crate::error::SelectError;
 use crossfeed_jmespath::{
     Node, View,
@@ -52,9 +52,7 @@ impl<'a> Selector<'a, '_> {
             {
                 let root: View<'a> = self.views.offered(self.arena, self.budget);
                 let nearest = match self.understood(inside) {
-                    Some(understood) => {
-                        self.corrections(understood.text(), &root, miss::MAX_OFFERED)
-                    }
+                    Some(understood) => self.corrections(understood.text(), &root, OFFERED),
                     None => Vec::new(),
                 };
                 if nearest.is_empty() {

@@ -49,6 +49,12 @@ impl<'a> Selector<'a, '_> {
     /// At most `most` corrections of an expression that give something, the most probable first; those that give an
     /// empty list come last.
     pub(super) fn corrections(&self, text: &str, view: &View<'a>, most: usize) -> Vec<String> {
+        self.edited(text, view, most).0
+    }
+
+    /// The same, and whether the first of them takes one edit.
+    pub(super) fn edited(&self, text: &str, view: &View<'a>, most: usize) -> (Vec<String>, bool) {
+        let mut is_near = false;
         let (mut found, mut empty) = (Vec::new(), Vec::new());
         let mut seen = vec![text.to_owned()];
         // The next is what took the fewest and likeliest edits.
@@ -79,6 +85,7 @@ impl<'a> Selector<'a, '_> {
                     Ok(Some(value)) => match emptiness(expression, &value, self.budget) {
                         None => {
                             best.get_or_insert(cost);
+                            is_near |= found.is_empty() && depth == 1;
                             found.push(text);
                             continue;
                         }
@@ -118,7 +125,7 @@ impl<'a> Selector<'a, '_> {
         }
         found.extend(empty);
         found.truncate(most);
-        found
+        (found, is_near)
     }
 }
 
@@ -276,6 +283,12 @@ fn edits<'a>(
         }
         (Misread::Types { found, .. }, Some(place)) => {
             let literal = text.get(place.start..place.end).unwrap_or_default();
+            let before = doubt
+                .place
+                .map_or(&[][..], |number| &all[..number.min(all.len())]);
+            if is_ordered(text, before, place) {
+                return as_number(text, before, place, *found).into_iter().collect();
+            }
             vec![retyped(literal, *found).and_then(|with| replaced(place.start, place.end, &with))]
         }
         (Misread::Turned { .. }, Some(place)) => vec![turned(text, place)],
@@ -425,6 +438,44 @@ fn whole(text: &str) -> Option<Range<usize>> {
     at.or_else(|| brackets.find(|at| begins(*at)).map(|at| at..at))
 }
 
+/// Whether a literal is compared by size.
+fn is_ordered(text: &str, before: &[Place], literal: Place) -> bool {
+    let start = before.last().map_or(0, |before| before.end);
+    let sign = text.get(start..literal.start).unwrap_or_default();
+    let behind = text.get(literal.end..).unwrap_or_default().trim_start();
+    sign.trim_end_matches(['=', ' ']).ends_with(['<', '>']) || behind.starts_with(['<', '>'])
+}
+
+/// The text with a path to texts read as numbers, before a number that it is compared with by size; or with a text as
+/// the number that it is compared as. Texts of digits have another order than numbers.
+fn as_number(text: &str, before: &[Place], literal: Place, found: Kind) -> Option<String> {
+    let written = text.get(literal.start..literal.end)?;
+    let number = retyped(written, Kind::Number)?;
+    let (start, end) = match found {
+        Kind::Number => (literal.start, literal.start),
+        _ => {
+            let mut steps = before.iter().rev().peekable();
+            let last = steps.next()?;
+            let mut start = *last;
+            while let Some(step) = steps.next_if(|step| start.dot == Some(step.end)) {
+                start = *step;
+            }
+            (start.start, last.end)
+        }
+    };
+    let path = text.get(start..end)?;
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("to_number({path})")
+    };
+    let (before, between) = (text.get(..start)?, text.get(end..literal.start)?);
+    Some(format!(
+        "{before}{path}{between}{number}{}",
+        text.get(literal.end..)?
+    ))
+}
+
 /// A literal as a value of another type.
 fn retyped(literal: &str, wanted: Kind) -> Option<String> {
     let inside = literal.get(1..literal.len().checked_sub(1)?)?.trim();
@@ -453,7 +504,7 @@ pub(super) fn unquoted(name: &str) -> String {
 }
 
 /// How like two names are, in spelling or meaning.
-fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
+pub(super) fn likeness(wanted: &str, name: &str, effort: &mut ComparisonBudget) -> Option<f64> {
     let spelled = name_similarity(wanted, name, effort);
     spelled.or_else(|| synonymous(wanted, name).then_some(SYNONYM))
 }
@@ -583,7 +634,7 @@ fn lists<'a>(view: Option<&View<'a>>, arena: &'a Arena, budget: &Budget) -> Vec<
 }
 
 /// A value, or the JSON that a text holds.
-fn opened<'a>(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
+pub(super) fn opened<'a>(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Option<View<'a>> {
     if view.kind() != Kind::String {
         return Some(view.clone());
     }

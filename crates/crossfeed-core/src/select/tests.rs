@@ -1,6 +1,6 @@
 use super::{
     readings::strip_prefix,
-    {AnsweringView, SelectOptions, Selection, Selector, Selectors},
+    {AnsweringView, OFFERED, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::{canonical::Views, error::SelectError, paths::Outline};
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -33,6 +33,7 @@ fn select<T>(
         arena: &arena,
         budget: &budget,
         explanations: &Cell::new(1),
+        offers: OFFERED,
         telemetry: None,
     };
     see(selector.select(expression))
@@ -136,6 +137,7 @@ fn only_so_many_misses_are_explained() {
         arena: &arena,
         budget: &budget,
         explanations: &left,
+        offers: OFFERED,
         telemetry: None,
     };
     let nearest = |expression| match selector.select(expression).unwrap_err() {
@@ -346,7 +348,7 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
     check(
         "users[?tags == 'a'].name",
         "`tags` is an array and is compared with the string 'a'",
-        "users[*].name",
+        "users[?contains(tags, 'a')].name",
     );
     check(
         "users[*].name[0].x",
@@ -379,6 +381,20 @@ fn an_empty_answer_that_could_not_be_otherwise_is_none() {
         "sort_by(users[?address.city=='Rome'], &name)[*].id",
     );
     assert_eq!(wrong, []);
+}
+
+#[test]
+fn texts_of_digits_are_read_as_numbers_to_be_compared_by_size() {
+    let items = r#"[{"id": "a", "p": {"price": "12.50"}}, {"id": "b", "p": {"price": "9"}}]"#;
+    let check = |expression: &str, meant: &str| {
+        assert_eq!(doubted(items, expression).1, meant, "{expression}");
+    };
+    check("[?p.price > `10`].id", "[?to_number(p.price) > `10`].id");
+    check("[?p.price<=`10`].id", "[?to_number(p.price)<=`10`].id");
+    check(
+        "[?id == 'a' && p.price > `10`] | [0].id",
+        "[?id == 'a' && to_number(p.price) > `10`] | [0].id",
+    );
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::{
     lineage::LineageEntry,
     resolve::{Filling, Step},
     reveal::UnredactedItem,
-    suggest::{FitTest, OFFERED, ParameterIntent, ParameterSchema, Trial, reshaped},
+    select::OFFERED,
+    suggest::{FitTest, ParameterIntent, ParameterSchema, Trial, reshaped},
     validate::{self, InputSchema, RepairScope, Steps},
 };
 use crossfeed_jmespath::Arena;
@@ -23,8 +24,19 @@ const MAX_BYTES_BESIDE: usize = 1 << 20;
 
 impl ResolveJob {
     /// Of the selectors nearest to one that missed, keeps those whose values fit the parameter; without any, the best
-    /// fitting ones replace them. If nothing fits, or the parameter is unknown, they stay.
+    /// fitting ones replace them. If nothing fits, or the parameter is unknown, the first of them stay.
     pub(super) fn advise_misses(&self, failures: &mut [Failure]) {
+        self.choose_fitting(failures);
+        for failure in failures {
+            if let Error::Select(error) = &mut failure.error
+                && let Some(nearest) = error.nearest_mut()
+            {
+                nearest.truncate(OFFERED);
+            }
+        }
+    }
+
+    fn choose_fitting(&self, failures: &mut [Failure]) {
         let Some(schema) = &self.schema else { return };
         let targets = self.targets();
         let mut parameters: HashMap<&Pointer, Option<ParameterSchema>> = HashMap::new();
@@ -45,8 +57,15 @@ impl ResolveJob {
             let Some(parameter) = parameter else { continue };
             let mut steps = parameter.steps();
             let mut is_fit = |value: Value| parameter.accepts(&value, &mut steps);
-            let mut fits =
-                |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
+            let mut values = Vec::new();
+            // One selector for each value.
+            let mut fits = |value: Value, digits: Option<&str>| {
+                let is_new = !values.contains(&value);
+                is_new && self.fits(value.clone(), digits, &mut is_fit) && {
+                    values.push(value);
+                    true
+                }
+            };
             let better = self.on(stored, |trial| {
                 let mut fitting = Vec::new();
                 for near in nearest.iter() {
@@ -176,6 +195,11 @@ impl ResolveJob {
             // An object of what must be there comes first.
             let written = report.map_or("@", |report| &report.evaluated);
             nearest.splice(0..0, trial.built(written, &intent));
+            // What was repaired may mean something else.
+            if report.is_some_and(|report| !report.repairs.is_empty()) {
+                let guessed = source.select.as_deref().map(|text| trial.guesses(text));
+                nearest.extend(guessed.unwrap_or_default());
+            }
             offer(trial, &nearest, &intent, &mut fits)
         });
         if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
@@ -206,21 +230,8 @@ impl ResolveJob {
         let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored.document(), &arena);
         let views = stored.views(&arena, &budget).ok()?;
-        let is_whole = views.inner(&arena, &budget).is_none();
-        let others = if is_whole {
-            views.shown_json(&arena, &budget)
-        } else {
-            Vec::new()
-        };
-        Some(run(&Trial {
-            view: &views.offered(&arena, &budget),
-            others: &others,
-            whole: is_whole,
-            arena: &arena,
-            budget: &budget,
-            options: &self.inner.options.select,
-            repairs: self.repairs(),
-        }))
+        let trial = Trial::on(&views, &arena, &budget, &self.inner.options.select);
+        Some(run(&trial.with_shown(&views).with_repairs(self.repairs())))
     }
 
     pub(super) fn stored(

@@ -107,15 +107,8 @@ impl Session {
             on.succeeded()?;
             let (views, budget) = on.views()?;
             let repairs = on.inner.options.repairs != RepairScope::Off;
-            let trial = Trial {
-                view: &views.offered(&on.arena, &budget),
-                others: &[],
-                whole: views.inner(&on.arena, &budget).is_none(),
-                arena: &on.arena,
-                budget: &budget,
-                options: &on.inner.options.select,
-                repairs,
-            };
+            let trial = Trial::on(&views, &on.arena, &budget, &on.inner.options.select);
+            let trial = trial.with_repairs(repairs);
             let mut steps = parameter.steps();
             let mut fits = |value: Value, digits: Option<&str>, repairs: bool| {
                 let repaired = repairs.then(|| lossless(&value, digits)).flatten();
@@ -143,7 +136,7 @@ impl Session {
             }
             // What fits as it is comes before what fits with another type.
             for repairs in [false, repairs] {
-                let trial = Trial { repairs, ..trial };
+                let trial = trial.clone().with_repairs(repairs);
                 let mut fits = |value: Value, digits: Option<&str>| fits(value, digits, repairs);
                 let near = trial.filter(&near, &mut fits).into_iter().next();
                 let best = || {

@@ -133,7 +133,7 @@ async fn what_cannot_be_read_is_refused_with_the_right_form() {
     refused(
         json!({"$tool": "call_1", "index": 0}),
         None,
-        &["`{\"$tool\":\"call_1\",\"index\":0}` is not how"],
+        &["`{\"$tool\":\"call_1\",\"index\":0}` is not a valid reference"],
     )
     .await;
     refused(

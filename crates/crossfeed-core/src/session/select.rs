@@ -123,15 +123,7 @@ impl Session {
         let suggested = self.work_on_found(&key, false, move |on| {
             on.succeeded()?;
             let (views, budget) = on.views()?;
-            let trial = Trial {
-                view: &views.offered(&on.arena, &budget),
-                others: &[],
-                whole: views.inner(&on.arena, &budget).is_none(),
-                arena: &on.arena,
-                budget: &budget,
-                options: &on.inner.options.select,
-                repairs: false,
-            };
+            let trial = Trial::on(&views, &on.arena, &budget, &on.inner.options.select);
             Ok(trial.fitting_parameter(&schema, most))
         });
         let suggested = suggested.await;

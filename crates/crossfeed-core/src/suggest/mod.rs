@@ -12,8 +12,9 @@ pub use parameter::{ParameterError, ParameterSchema};
 pub(crate) use reshape::reshaped;
 
 use crate::{
+    canonical::Views,
     paths::{Candidate, candidates, member, relevance},
-    select::{SelectOptions, near},
+    select::{MAX_CHOICE, SelectOptions, guesses, near},
     validate::keeps_numbers,
 };
 use crossfeed_jmespath::{
@@ -23,8 +24,6 @@ use crossfeed_json::Cursor;
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashSet, fmt};
 
-/// How many selectors an error offers.
-pub(crate) const OFFERED: usize = 3;
 /// How many values are tested: each test is a validation.
 const MAX_TESTED: usize = 60;
 /// The size of the largest value that is tested: the fields of some thousands of records.
@@ -60,23 +59,67 @@ impl fmt::Display for Suggestion {
 pub(crate) type FitTest<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
 
 /// A value on which selectors are tried.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Trial<'a, 'v> {
-    pub(crate) view: &'v View<'a>,
+    view: View<'a>,
     /// Other views on which selectors are read, where they give nothing on the first.
-    pub(crate) others: &'v [View<'a>],
-    pub(crate) arena: &'a Arena,
+    others: Vec<View<'a>>,
+    arena: &'a Arena,
     /// For the walk, and for the JSON in strings that it opens.
-    pub(crate) budget: &'v Budget,
+    budget: &'v Budget,
     /// The limits of selectors: only those that pass are offered.
-    pub(crate) options: &'v SelectOptions,
+    options: &'v SelectOptions,
     /// Whether the view is the whole value, which `@` selects.
-    pub(crate) whole: bool,
+    whole: bool,
     /// Whether types of values may be repaired for the parameter.
-    pub(crate) repairs: bool,
+    repairs: bool,
 }
 
-impl<'a> Trial<'a, '_> {
+impl<'a, 'v> Trial<'a, 'v> {
+    /// A trial on a whole value.
+    pub(crate) fn new(
+        view: View<'a>,
+        arena: &'a Arena,
+        budget: &'v Budget,
+        options: &'v SelectOptions,
+    ) -> Self {
+        Self {
+            view,
+            others: Vec::new(),
+            arena,
+            budget,
+            options,
+            whole: true,
+            repairs: false,
+        }
+    }
+
+    /// A trial on the view of a result that selectors are offered on.
+    pub(crate) fn on(
+        views: &Views<'a>,
+        arena: &'a Arena,
+        budget: &'v Budget,
+        options: &'v SelectOptions,
+    ) -> Self {
+        Self {
+            whole: views.inner(arena, budget).is_none(),
+            ..Self::new(views.offered(arena, budget), arena, budget, options)
+        }
+    }
+
+    /// Reads given selectors on the JSON that texts hold, too.
+    pub(crate) fn with_shown(mut self, views: &Views<'a>) -> Self {
+        if self.whole {
+            self.others = views.shown_json(self.arena, self.budget);
+        }
+        self
+    }
+
+    /// Whether types of values may be repaired for the parameter.
+    pub(crate) fn with_repairs(self, repairs: bool) -> Self {
+        Self { repairs, ..self }
+    }
+
     /// The selectors whose values fit a parameter.
     pub(crate) fn fitting_parameter(
         &self,
@@ -98,7 +141,7 @@ impl<'a> Trial<'a, '_> {
         most: usize,
         fits: &mut FitTest<'_>,
     ) -> Vec<Suggestion> {
-        let mut found = candidates(self.view, self.arena, self.budget);
+        let mut found = candidates(&self.view, self.arena, self.budget);
         if self.whole {
             found.insert(0, Candidate::whole(self.view.clone(), "@"));
         } else {
@@ -126,7 +169,7 @@ impl<'a> Trial<'a, '_> {
                     continue;
                 }
                 tested += 1;
-                let Some(value) = self.value_of(&selector, self.view, &mut left) else {
+                let Some(value) = self.value_of(&selector, &self.view, &mut left) else {
                     continue;
                 };
                 let items = value.json.as_array().map(Vec::len);
@@ -147,7 +190,7 @@ impl<'a> Trial<'a, '_> {
     pub(crate) fn filter(&self, selectors: &[String], fits: &mut FitTest<'_>) -> Vec<String> {
         let mut left = TestBudget::ALL;
         let mut fit = |selector: &str| {
-            let views = std::iter::once(self.view).chain(self.others);
+            let views = std::iter::once(&self.view).chain(&self.others);
             let mut values = views.filter_map(|view| self.value_of(selector, view, &mut left));
             values
                 .next()
@@ -157,13 +200,26 @@ impl<'a> Trial<'a, '_> {
         fitting.cloned().collect()
     }
 
+    /// What the words of a text may mean.
+    pub(crate) fn guesses(&self, text: &str) -> Vec<String> {
+        let most = MAX_CHOICE;
+        guesses(
+            text,
+            &self.view,
+            self.arena,
+            self.budget,
+            self.options,
+            most,
+        )
+    }
+
     /// The selector with an object built of each object that it gives, of the members that must be there: each is the
     /// field of that name, else the nearest.
     pub(crate) fn built(&self, selector: &str, intent: &ParameterIntent) -> Option<String> {
         let expression = self.arena.keep(Expression::parse(selector).ok()?.into());
         let limits = Limits::default().with_base_steps(MAX_EVALUATION_STEPS);
         let budget = Budget::new(&limits, 0);
-        let mut views = std::iter::once(self.view).chain(self.others);
+        let mut views = std::iter::once(&self.view).chain(&self.others);
         let found =
             views.find_map(|view| evaluate(expression, view, self.arena, &budget).ok()?)?;
         let is_list = found.kind() == Kind::Array;

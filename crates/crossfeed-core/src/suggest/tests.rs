@@ -32,15 +32,7 @@ fn suggest_by(
     let options = SelectOptions::default();
     let arena = Arena::new();
     let budget = Budget::new(&options.limits, document.root().unwrap().value_count());
-    let trial = Trial {
-        view: &view,
-        others: &[],
-        arena: &arena,
-        budget: &budget,
-        options: &options,
-        whole: true,
-        repairs: false,
-    };
+    let trial = Trial::new(view, &arena, &budget, &options);
     trial.fitting(&parameter.intent, most, fits)
 }
 
