@@ -3,6 +3,7 @@
 //! Reads one object, string or references map of the arguments: it is data, a literal or a reference, or
 //! malformed. Walking the arguments and looking results up is the engine's work.
 
+mod gist;
 mod map;
 mod near;
 mod template;
@@ -45,17 +46,11 @@ const LISTED_LITERAL: &str = "literal";
 const LISTED_TEMPLATE: &str = "template";
 const LISTED_WITH: &str = "with";
 
-/// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
+/// Whether [`read_object`] and [`read_references`] copy the value of this key. Copying recurses, so callers bound the
 /// depth of these values first.
-pub fn copied_keys() -> impl Iterator<Item = &'static str> {
-    let own = [DEFAULT, WITH, REFS].into_iter();
-    let own = own.flat_map(|sentinel| [sentinel.dollar, sentinel.underscore]);
-    own.chain(map::NEAR_MAPS).chain([LISTED_WITH])
-}
-
-/// Whether `key` is one of the [`copied_keys`].
 pub fn is_copied(key: &str) -> bool {
-    copied_keys().any(|copied| copied == key)
+    let own = [TOOL, SELECT, DEFAULT, WITH, REFS];
+    own.iter().any(|sentinel| sentinel.is(key)) || key == LISTED_WITH || is_near_map(key)
 }
 
 impl Sentinel {
@@ -391,6 +386,9 @@ pub fn read_object<'a>(
                 Err(Malformed::LiteralNotAlone(key))
             };
         }
+    }
+    if map::beside(object, declared).is_some() {
+        return Ok(Reading::Data);
     }
     let template = keys.template();
     let is_template = template.is_some() && keys.get(WITH)?.is_some();

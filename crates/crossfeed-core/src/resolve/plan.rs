@@ -143,7 +143,7 @@ pub(crate) enum Step {
     /// Put the values of a references map at their targets, then remove the map.
     Map {
         object: Pointer,
-        key: &'static str,
+        key: String,
         /// The number of the map in the document, if the arguments are one.
         ordinal: Option<u32>,
         entries: Vec<(Target, Filling)>,
@@ -1041,7 +1041,8 @@ impl<'v> Walk<'v, '_> {
         }) {
             let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
-            self.enter_all(reference::copied_keys().filter_map(|key| object.member(key)))?;
+            let copied = object.members().filter(|(key, _)| reference::is_copied(key));
+            self.enter_all(copied.map(|(_, value)| value))?;
             let written = object.as_written(self.room)?;
             match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}
@@ -1084,7 +1085,7 @@ impl<'v> Walk<'v, '_> {
         }
         for map in maps {
             let at_object = self.at();
-            let written = object.member(map.key);
+            let written = object.member(&map.key);
             let mut places = written.into_iter().flat_map(ArgumentValue::children);
             let mut entries = Vec::with_capacity(map.entries.len());
             for entry in map.entries {

@@ -18,9 +18,12 @@ mod whole;
 
 pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
-pub(super) use keys::{KeyMeaning, meaning_of};
+pub(super) use keys::{KeyMeaning, is_call_key, is_one_of, meaning_of};
+pub(super) use loose::Word;
 pub use object::{is_wrapper, near_object};
 pub(super) use object::{near_list, read_near, selector_of};
+pub(super) use path::steps;
+pub(super) use scan::Scan;
 
 use self::{
     id::{Head, is_distinctive},
@@ -56,7 +59,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// The most bytes of a text that is a reference as a whole.
-const MAX_WHOLE_BYTES: usize = 4000;
+pub(super) const MAX_WHOLE_BYTES: usize = 4000;
 
 /// What may have been meant as a reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +129,7 @@ impl NearReference {
         is_distinctive(&self.id)
     }
 
-    fn new(id: &str, selects: Vec<Option<String>>, written: &str) -> Self {
+    pub(super) fn new(id: &str, selects: Vec<Option<String>>, written: &str) -> Self {
         Self {
             id: id.to_owned(),
             selects,

@@ -247,11 +247,11 @@ fn loose_object(text: &str) -> Option<(Map<String, Value>, bool)> {
 }
 
 /// A word or quoted text, and what is behind it.
-struct Word<'t> {
-    word: String,
+pub(crate) struct Word<'t> {
+    pub(crate) word: String,
     is_quoted: bool,
     is_closed: bool,
-    behind: &'t str,
+    pub(crate) behind: &'t str,
 }
 
 impl<'t> Word<'t> {
@@ -259,7 +259,7 @@ impl<'t> Word<'t> {
         (self.word, self.is_quoted, self.behind)
     }
 
-    fn read(text: &'t str) -> Option<Self> {
+    pub(crate) fn read(text: &'t str) -> Option<Self> {
         const QUOTES: [(char, &[char]); 6] = [
             ('"', &['"']),
             ('\'', &['\'']),
