@@ -11,7 +11,7 @@ mod template;
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
     Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_wrapper, may_hold_id,
-    near_object, near_text, near_whole,
+    near_object, near_text, near_value, near_whole,
 };
 pub use template::{Piece, Template};
 
@@ -112,6 +112,8 @@ pub struct Repair {
     pub guess: Option<String>,
     /// Whether it is data if it selects nothing: it may as well be the name of a file.
     pub or_data: bool,
+    /// Whether it is only to be offered: if it selects something, it is refused.
+    pub is_guess: bool,
 }
 
 /// The meaning of an object of the arguments.

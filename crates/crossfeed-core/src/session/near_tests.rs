@@ -579,7 +579,7 @@ async fn what_is_unclear_is_refused_with_what_it_may_mean() {
         "{% for x in call_1.items %}{{x.url}}{% endfor %}",
         "{{ call_1.items + search_1.items }}",
         "docs {{call_1.items.map(x, y}}",
-        "see JSON.parse(call_1.x).y there",
+        "see JSON.parse(call_1.items).y there",
     ] {
         refused(json!(text), None, &["call_1", r#"{"$literal": …}"#]).await;
     }

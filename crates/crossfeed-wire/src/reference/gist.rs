@@ -4,8 +4,8 @@
 use super::{
     LITERAL, TEMPLATE, TOOL, is_sentinel,
     near::{
-        KeyMeaning, MAX_WHOLE_BYTES, NearReference, Scan, Word, is_call_key, is_one_of, meaning_of,
-        near_list, steps,
+        KeyMeaning, MAX_WHOLE_BYTES, NearReference, Scan, Word, is_call_key, is_one_of, is_signed,
+        meaning_of, near_list, steps,
     },
 };
 use serde_json::Value;
@@ -39,11 +39,18 @@ pub(super) struct Gist {
     pub(super) near: NearReference,
     /// The target, where it is named.
     pub(super) to: Option<String>,
-    /// Whether a key of the grammar names the call.
-    pub(super) has_sigil: bool,
+    /// Whether a text has words beside it.
+    has_prose: bool,
 }
 
 impl Gist {
+    /// What a value means where the tool may take data: no word is left over.
+    pub(super) fn alone(value: &Value) -> Option<NearReference> {
+        let gist = Self::of(value, &|_| false)?;
+        let is_meant = gist.to.is_none() && !gist.has_prose && gist.near.is_distinctive();
+        is_meant.then_some(gist.near)
+    }
+
     /// The only reference in a value, if no part of it is left over. `is_name` tells the names of parameters.
     pub(super) fn of(value: &Value, is_name: &dyn Fn(&str) -> bool) -> Option<Self> {
         let mut parts = Parts {
@@ -55,6 +62,7 @@ impl Gist {
             others: Vec::new(),
             default: None,
             has_sigil: false,
+            has_prose: false,
             left: MAX_PARTS,
         };
         parts.value(None, value, 0)?;
@@ -82,6 +90,8 @@ struct Parts<'n> {
     others: Vec<String>,
     default: Option<Value>,
     has_sigil: bool,
+    /// Whether a text has words that mean nothing here.
+    has_prose: bool,
     left: usize,
 }
 
@@ -189,7 +199,9 @@ impl Parts<'_> {
         // `["$tool", "call_1", "$select", "url"]`
         let mut pending = None;
         for value in list {
-            let key = value.as_str().filter(|_| role.is_none() && pending.is_none());
+            let key = value
+                .as_str()
+                .filter(|_| role.is_none() && pending.is_none());
             match key.and_then(|key| self.key(key)) {
                 Some(key) => pending = Some(key),
                 None => self.value(pending.take().or(role), value, depth + 1)?,
@@ -211,7 +223,9 @@ impl Parts<'_> {
     fn text(&mut self, role: Option<Role>, text: &str, depth: usize) -> Option<()> {
         let text = text.trim();
         match role {
-            Some(Role::Select) => self.selects.push(Some(text).filter(|it| !it.is_empty())?.to_owned()),
+            Some(Role::Select) => self
+                .selects
+                .push(Some(text).filter(|it| !it.is_empty())?.to_owned()),
             Some(Role::Target) => self.targets.push(text.to_owned()),
             Some(Role::Default) => self.default = Some(text.into()),
             Some(Role::Call) | None => {
@@ -220,8 +234,7 @@ impl Parts<'_> {
                 if is_written && depth < MAX_LAYERS && self.words_of(text).is_some() {
                     return Some(());
                 }
-                let near = NearReference::from_entry(text);
-                match near.filter(NearReference::is_distinctive) {
+                match id_of(text) {
                     Some(near) => {
                         let select = near.selects.into_iter().next()?;
                         self.calls.push((near.id, select));
@@ -246,6 +259,11 @@ impl Parts<'_> {
         let mut has_key = false;
         while let Some(first) = rest.chars().next() {
             let behind = &rest[first.len_utf8()..];
+            // The end of an element.
+            if rest.starts_with("</") {
+                rest = rest.split_once('>').map_or("", |(_, rest)| rest);
+                continue;
+            }
             // A remark.
             let is_note = rest.starts_with("//") || rest.starts_with("# ");
             if is_note || rest.starts_with("/*") {
@@ -281,7 +299,9 @@ impl Parts<'_> {
                 }
             };
             let key = self.key(&word);
-            if key.is_some() && (pending.is_none() || is_sentinel(&word) || pending == Some(Role::Call)) {
+            if key.is_some()
+                && (pending.is_none() || is_sentinel(&word) || pending == Some(Role::Call))
+            {
                 pending = key;
                 has_key = true;
                 continue;
@@ -294,7 +314,7 @@ impl Parts<'_> {
                     Some(near) => self.calls.push((near.id, near.selects.into_iter().next()?)),
                     None if (self.is_name)(&word) => self.targets.push(word),
                     None if role.is_some() && is_quote => self.words.push(word),
-                    None => {}
+                    None => self.has_prose |= !is_name_of_it(&word),
                 },
             }
         }
@@ -331,24 +351,44 @@ impl Parts<'_> {
         };
         let mut near = NearReference::new(&id, vec![select], &written);
         near.default = self.default;
+        near.has_sigil = self.has_sigil;
         Some(Gist {
             near,
             to,
-            has_sigil: self.has_sigil,
+            has_prose: self.has_prose,
         })
     }
 }
 
+/// Whether a word stands for a reference itself, as the name of an element or a function does.
+fn is_name_of_it(word: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "ref",
+        "refs",
+        "reference",
+        "json",
+        "dict",
+        "result",
+        "output",
+        "value",
+        "args",
+        "arguments",
+    ];
+    is_one_of(word, &NAMES)
+}
+
 /// A text that is the id of a call, with a path or without, and hardly anything else.
 fn id_of(text: &str) -> Option<NearReference> {
-    NearReference::from_entry(text).filter(NearReference::is_distinctive)
+    let near = (!is_signed(text)).then(|| NearReference::from_entry(text))?;
+    near.filter(NearReference::is_distinctive)
 }
 
 /// The end of a selector without quotes in a text of other notations.
 fn end_of_selector(text: &str) -> usize {
     let mut scan = Scan::default();
     let end = text.bytes().position(|byte| {
-        let is_end = !scan.is_inside() && matches!(byte, b'\n' | b'<' | b'&' | b';' | b',' | b'}' | b')');
+        let is_end =
+            !scan.is_inside() && matches!(byte, b'\n' | b'<' | b'&' | b';' | b',' | b'}' | b')');
         scan.take(byte);
         is_end
     });
@@ -357,11 +397,20 @@ fn end_of_selector(text: &str) -> usize {
 
 /// A text without the quotes around it and escapes of all of its quotes.
 fn unescaped(text: &str) -> String {
-    let mut plain = text.to_owned();
+    let fenced = text.strip_prefix("```");
+    let inside = fenced.and_then(|inner| {
+        inner
+            .trim_start_matches(char::is_alphanumeric)
+            .strip_suffix("```")
+    });
+    let mut plain = inside.unwrap_or(text).to_owned();
     for _ in 0..MAX_LAYERS {
         if let Ok(inner) = serde_json::from_str::<String>(&plain) {
             plain = inner;
-        } else if plain.find('"').is_some_and(|at| plain[..at].ends_with('\\')) {
+        } else if plain
+            .find('"')
+            .is_some_and(|at| plain[..at].ends_with('\\'))
+        {
             plain = plain.replace("\\\"", "\"").replace("\\\\", "\\");
         } else {
             break;

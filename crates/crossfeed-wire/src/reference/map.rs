@@ -1,14 +1,27 @@
 //! References maps: `{"q": "x", "$refs": {"url": {"$tool": "c"}}}`, and lists of entries in their place.
 
 use super::{
-    Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL, Malformed,
-    Parts, REFS, Reading, Reference, SELECT, TOOL, Template, is_sentinel, DEFAULT,
+    DEFAULT, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL,
+    Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
     gist::{Gist, TARGETS},
+    is_sentinel,
     near::{NearReference, is_one_of, meaning_of, near_list, read_near},
     read_object, read_string, string, type_name,
 };
 use crate::Pointer;
 use serde_json::{Map, Value};
+
+/// Words for what holds parameters.
+const AROUND: [&str; 8] = [
+    "arguments",
+    "args",
+    "input",
+    "inputs",
+    "params",
+    "parameters",
+    "properties",
+    "body",
+];
 
 /// The most members of what stands in place of the id of a call.
 const MAX_INNER: usize = 8;
@@ -101,9 +114,9 @@ pub fn read_references(
 ) -> Result<Vec<References>, (Pointer, Malformed)> {
     let mut found = beside(object, declared).unwrap_or_default();
     let mut filled = None;
-    let near = object.iter().filter(|(key, value)| {
-        is_near_map(key) && !declared(key) && holds_references(value)
-    });
+    let near = object
+        .iter()
+        .filter(|(key, value)| is_near_map(key) && !declared(key) && holds_references(value));
     let own = [REFS.dollar, REFS.underscore].into_iter();
     let own = own.filter_map(|key| object.get_key_value(key).filter(|_| !declared(key)));
     for (key, value) in own.chain(near) {
@@ -159,16 +172,30 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
             Value::Object(map) if is_entry(map, declared) => {
                 vec![self.entry(at.clone(), read_list_entry(self.value))]
             }
+            // `{"_refs": {"url": …}}` in a map.
+            Value::Object(map) if self.is_around(map) => {
+                let value = only_member(map).unwrap_or(&Value::Null);
+                let inner = Written {
+                    value,
+                    at: self.at.clone(),
+                    ..*self
+                };
+                return inner.entries(key);
+            }
             Value::Object(map) => {
                 let entries = map.iter().map(|(name, value)| {
                     let reading = read_map_entry(value);
-                    self.entry(at.key(name), reading.map(|filling| (target(name, declared), filling)))
+                    self.entry(
+                        at.key(name),
+                        reading.map(|filling| (target(name, declared), filling)),
+                    )
                 });
                 entries.collect()
             }
             Value::Array(list) => {
                 let entries = list.iter().enumerate();
-                let entries = entries.map(|(index, value)| self.entry(at.index(index), read_list_entry(value)));
+                let entries = entries
+                    .map(|(index, value)| self.entry(at.index(index), read_list_entry(value)));
                 entries.collect()
             }
             other => {
@@ -177,7 +204,11 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
                     reading: Ok(reading),
                 });
                 return whole.map(|entry| vec![entry]).ok_or_else(|| {
-                    let key = if REFS.dollar == key { REFS.dollar } else { REFS.underscore };
+                    let key = if REFS.dollar == key {
+                        REFS.dollar
+                    } else {
+                        REFS.underscore
+                    };
                     let found = type_name(other);
                     (at.clone(), Malformed::NoMap { key, found })
                 });
@@ -193,7 +224,10 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
             return Ok(vec![Entry { at, reading }]);
         }
         let values: Vec<(Option<&str>, &Value)> = match self.value {
-            Value::Object(map) => map.iter().map(|(name, value)| (Some(name.as_str()), value)).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| (Some(name.as_str()), value))
+                .collect(),
             Value::Array(list) => list.iter().map(|value| (None, value)).collect(),
             _ => Vec::new(),
         };
@@ -218,16 +252,31 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
         }
     }
 
+    /// Whether an object holds only another map under a word that is no parameter.
+    fn is_around(&self, map: &Map<String, Value>) -> bool {
+        let is_word = |key: &String| {
+            !self.is_name(key)
+                && (is_map(key) || is_near_map(key) || AROUND.contains(&key.as_str()))
+        };
+        let is_holder = |value: &Value| match value {
+            Value::Object(inner) => !inner.keys().any(|key| TOOL.is(key) || key == "tool"),
+            Value::Array(_) => true,
+            _ => false,
+        };
+        map.len() == 1
+            && map
+                .iter()
+                .all(|(key, value)| is_word(key) && is_holder(value))
+    }
+
     /// Whether a parameter has this name, as far as it is known.
     fn is_name(&self, name: &str) -> bool {
-        !is_map(name) && ((self.declared)(name) || self.object.get(name).is_some_and(Value::is_null))
+        !is_map(name)
+            && ((self.declared)(name) || self.object.get(name).is_some_and(Value::is_null))
     }
 
     /// The parameter that a target names in another way: `$.url`, `/arguments/url`.
     fn name_in(&self, target: &Target) -> Option<String> {
-        const AROUND: [&str; 8] = [
-            "arguments", "args", "input", "inputs", "params", "parameters", "properties", "body",
-        ];
         let pointer = target.to_pointer();
         let first = pointer.tokens().next()?;
         if self.is_name(&first) || self.object.contains_key(first.as_ref() as &str) {
@@ -240,7 +289,9 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
         let is_sign = |sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-'));
         let mut words = written.split(is_sign).filter(|word| !word.is_empty());
         let last = words.next_back().filter(|last| self.is_name(last))?;
-        words.all(|word| AROUND.contains(&word)).then(|| last.to_owned())
+        words
+            .all(|word| AROUND.contains(&word))
+            .then(|| last.to_owned())
     }
 
     /// The reference in what is an entry or a map in another arrangement; `name` is the key before it.
@@ -252,7 +303,9 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
                 let target = target(to, self.declared);
                 match self.name_in(&target) {
                     Some(name) => Target::Parameter(name),
-                    None if to.starts_with('/') && target == Target::Parameter(to.to_owned()) => return None,
+                    None if to.starts_with('/') && target == Target::Parameter(to.to_owned()) => {
+                        return None;
+                    }
                     None => target,
                 }
             }
@@ -265,7 +318,9 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
 
 /// The only member without a value.
 fn only_empty(object: &Map<String, Value>) -> Option<&str> {
-    let mut empty = object.iter().filter(|(key, value)| value.is_null() && !is_map(key));
+    let mut empty = object
+        .iter()
+        .filter(|(key, value)| value.is_null() && !is_map(key));
     let (name, _) = empty.next()?;
     empty.next().is_none().then_some(name)
 }
@@ -276,7 +331,8 @@ pub(super) fn beside(
     object: &Map<String, Value>,
     declared: &impl Fn(&str) -> bool,
 ) -> Option<Vec<References>> {
-    let is_part = |key: &str| [TOOL, SELECT, DEFAULT].iter().any(|part| part.is(key)) && !declared(key);
+    let is_part =
+        |key: &str| [TOOL, SELECT, DEFAULT].iter().any(|part| part.is(key)) && !declared(key);
     let parts: Map<String, Value> = object
         .iter()
         .filter(|(key, value)| is_part(key) && !value.is_null())
@@ -305,7 +361,10 @@ pub(super) fn beside(
     let key = keys.next()?.clone();
     let entry = Entry {
         at: Pointer::root().key(&key),
-        reading: Ok((Target::Parameter(name.to_owned()), Filling::Reference(reference))),
+        reading: Ok((
+            Target::Parameter(name.to_owned()),
+            Filling::Reference(reference),
+        )),
     };
     let rest = keys.map(|key| References {
         key: key.clone(),

@@ -119,7 +119,8 @@ fn members_of(text: &str) -> Option<String> {
         ));
         rest = behind;
     }
-    (!members.is_empty() && members.len() <= 4).then(|| members.join(", "))
+    let is_whole = rest.trim().is_empty() && !members.is_empty() && members.len() <= 4;
+    is_whole.then(|| members.join(", "))
 }
 
 /// A text without the outermost fence, quotes or escapes.
@@ -317,5 +318,16 @@ fn ends(behind: &str) -> bool {
     let is_next = ["\"$", "'$", "\"_", "'_", "\"select", "'select"]
         .iter()
         .any(|key| behind.starts_with(key));
-    behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';']) || is_next
+    // `ref(tool='call_1', select='items')`, `<ref select="items"/>`
+    let is_last = || {
+        let rest = behind
+            .strip_prefix(')')
+            .or_else(|| behind.strip_prefix('>'));
+        let rest = rest.map(str::trim_start);
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([';', ',', '\n', '}']) || rest.starts_with(".$")
+        })
+    };
+    let is_end = behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';']);
+    is_end || behind.starts_with("/>") || behind.starts_with("</") || is_next || is_last()
 }

@@ -2,7 +2,7 @@
 
 use super::{
     MAX_ID_BYTES, MAX_PATH_BYTES, NearReference,
-    id::{Head, ROOTS, is_compound, is_distinctive, is_id_byte, word_of},
+    id::{Head, ROOTS, glued, is_compound, is_distinctive, is_id_byte, word_of},
     keys::is_call_key,
     loose::serialised,
     path::{Path, is_ending, readings},
@@ -134,6 +134,18 @@ impl Part {
             return None;
         }
         let path = if outer.is_empty() { path } else { outer };
+        // `{{call_1__items__0}}`
+        let joined = glued(named.id).filter(|_| path.is_empty());
+        if let Some((id, steps)) = joined {
+            let selects = readings(&format!(".{}", steps.replace("__", ".")))?;
+            let place = at..end;
+            let near = NearReference::new(id, selects, &text[place.clone()]);
+            return Some(Self {
+                near,
+                place,
+                is_in_json: false,
+            });
+        }
         let selects = match readings(path) {
             Some(selects) => selects,
             None if is_clear && !is_tool => Vec::new(),
@@ -230,13 +242,12 @@ impl Part {
         };
         let near = serialised(&text[at..end]);
         let mut near = near.filter(|near| is_exact || near.is_distinctive())?;
-        // A brace too many.
-        let end = end
-            + text[end..]
-                .bytes()
-                .take(2)
-                .take_while(|byte| *byte == b'}')
-                .count();
+        // A brace too many, or more around it.
+        let closing = text[end..].bytes().take(2);
+        let closing = closing.take_while(|byte| *byte == b'}').count();
+        let opening = text[..at].bytes().rev().take(closing);
+        let opening = opening.take_while(|byte| *byte == b'{').count();
+        let (at, end) = (at - opening, end + closing);
         // In JSON that was written as a text, a value would have to be JSON.
         let mut signs = text.bytes().take(MAX_PATH_BYTES);
         let first = signs.find(|byte| !byte.is_ascii_whitespace());
@@ -309,6 +320,7 @@ impl Part {
             }
             part.place = begin..end;
             part.near.written = shortened(&text[part.place.clone()]);
+            part.near.or_data = false;
             part.near.make_unclear();
             return Some(part);
         }
@@ -399,9 +411,13 @@ impl Part {
             || behind.starts_with(['(', '['])
             || has_more
             || behind.starts_with(".{");
-        let near = NearReference::new(named.id, selects, &text[start..end]);
+        let mut near = NearReference::new(named.id, selects, &text[start..end]);
+        near.or_data = true;
+        if is_unclear {
+            near.make_unclear();
+        }
         Some(Self {
-            near: if is_unclear { near.unclear() } else { near },
+            near,
             place: start..end,
             is_in_json: false,
         })

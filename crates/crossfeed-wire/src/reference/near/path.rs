@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Words behind the id of a call for what it returned, which may not be keys of the result.
-const WRAPPERS: [&str; 17] = [
+pub(super) const WRAPPERS: [&str; 17] = [
     "output",
     "outputs",
     "result",
@@ -76,12 +76,17 @@ pub(super) struct Path<'t> {
 impl<'t> Path<'t> {
     /// The path at the beginning of a text, and its length.
     pub(super) fn read(text: &'t str) -> (Self, usize) {
-        let has_slashes = text.starts_with(['/', '#']);
+        let mut has_slashes = text.starts_with(['/', '#']);
         let mut steps = Vec::new();
         let mut at = 0;
         while let Some((step, length)) = Step::read(&text[at..], at == 0, has_slashes) {
             steps.push(step);
             at += length;
+            // `body#/items/0`
+            if text[at..].starts_with("#/") {
+                has_slashes = true;
+                at += 1;
+            }
         }
         (Self { steps }, at)
     }
