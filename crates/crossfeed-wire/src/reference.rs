@@ -424,6 +424,12 @@ pub fn read_object<'a>(
             });
         }
         let text = keys.get(TEMPLATE)?.and_then(|(_, text)| text.as_str());
+        // `{"$template": "{{call_1.items[0].url}}"}`
+        let alone = text.filter(|text| object.len() == 1 && text.starts_with("{{"));
+        let alone = alone.and_then(near_whole).filter(|near| !near.is_guess);
+        if let Some(reference) = alone.and_then(NearReference::into_reference) {
+            return Ok(Reading::Reference(reference));
+        }
         let (text, (with_key, with)) = text.zip(keys.get(WITH)?).ok_or(Malformed::NoWith {
             template: key,
             with: with_key,

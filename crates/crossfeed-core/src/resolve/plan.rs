@@ -596,7 +596,7 @@ fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Glim
             let mut looked = ListGlimpse::default();
             for item in items {
                 match glance(item, notation, depth + 1)? {
-                    Some(held) => looked.look(held),
+                    Some(held) => looked.look(held, item.as_str().map(str::as_bytes)),
                     None => return Ok(None),
                 }
             }
@@ -616,18 +616,21 @@ struct ListGlimpse {
     count: usize,
     /// Items that are texts with what may be an id.
     ids: usize,
+    /// Whether the first is a text with a sign for one of the grammar.
+    is_signed: bool,
 }
 
 impl ListGlimpse {
     #[inline]
-    fn look(&mut self, held: Glimpse) {
+    fn look(&mut self, held: Glimpse, text: Option<&[u8]>) {
+        self.is_signed |= self.count == 0 && matches!(text, Some([b'$' | b'_' | b'\\', ..]));
         self.count += 1;
         self.ids += usize::from(held == Glimpse::Id);
     }
 
     /// Whether it may be the steps of a path behind an id: `["call_1", "items", 0]`.
     fn may_be_near(&self) -> bool {
-        (2..=MAX_STEPS).contains(&self.count) && self.ids == 1
+        (2..=MAX_STEPS).contains(&self.count) && (self.ids == 1 || self.is_signed)
     }
 }
 
@@ -670,7 +673,8 @@ fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Glimpse> {
         Kind::Array => {
             let mut looked = ListGlimpse::default();
             for item in value.items() {
-                looked.look(glance_at_json(item, notation)?);
+                let held = glance_at_json(item, notation)?;
+                looked.look(held, item.raw().strip_prefix(b"\""));
             }
             let may_be_near = notation == Notation::Near && looked.may_be_near();
             (!may_be_near).then_some(Glimpse::Other)
@@ -722,7 +726,9 @@ fn looked_at<'v>(object: impl ArgumentValue<'v>) -> reference::Members {
 /// The items of a list, looked at one by one.
 fn looked_at_list<'v>(list: impl ArgumentValue<'v>) -> ListGlimpse {
     let mut looked = ListGlimpse::default();
-    list.children().for_each(|item| looked.look(glimpse(item)));
+    for item in list.children() {
+        looked.look(glimpse(item), item.text().as_deref().map(str::as_bytes));
+    }
     looked
 }
 

@@ -280,6 +280,11 @@ impl Parts<'_> {
             }
             self.take()?;
             let word = match (is_quote, is_select) {
+                // `"$tool" "call_1"`
+                (true, _) if let Some((key, behind)) = quoted_key(rest) => {
+                    rest = behind;
+                    key.to_owned()
+                }
                 (true, _) => {
                     let word = Word::read(rest)?;
                     rest = word.behind;
@@ -381,6 +386,13 @@ fn is_name_of_it(word: &str) -> bool {
 fn id_of(text: &str) -> Option<NearReference> {
     let near = (!is_signed(text)).then(|| NearReference::from_entry(text))?;
     near.filter(NearReference::is_distinctive)
+}
+
+/// A key of the grammar in quotes at the beginning of a text, and what is behind it.
+fn quoted_key(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next()?;
+    let (key, behind) = text[quote.len_utf8()..].split_once(quote)?;
+    is_sentinel(key).then_some((key, behind))
 }
 
 /// The end of a selector without quotes in a text of other notations.

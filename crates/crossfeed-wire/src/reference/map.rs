@@ -278,7 +278,15 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
     /// The parameter that a target names in another way: `$.url`, `/arguments/url`.
     fn name_in(&self, target: &Target) -> Option<String> {
         let pointer = target.to_pointer();
-        let first = pointer.tokens().next()?;
+        let mut tokens = pointer.tokens();
+        let first = tokens.next()?;
+        // `/url/`
+        if self.is_name(&first)
+            && tokens.next().is_some_and(|next| next.is_empty())
+            && tokens.next().is_none()
+        {
+            return Some(first.to_string());
+        }
         if self.is_name(&first) || self.object.contains_key(first.as_ref() as &str) {
             return None;
         }

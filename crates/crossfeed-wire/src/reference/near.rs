@@ -271,12 +271,21 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             && before.starts_with(|sign: char| sign.is_ascii_punctuation());
         let is_close =
             behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
+        // `f'{call_1.x}'`, `{{call_1.x}};`
+        let is_formatted = matches!(
+            (before, behind),
+            ("f'", "'") | ("f\"", "\"") | ("`", "`") | ("", ";" | ",")
+        );
         // `={{ $json.call_1.x }}`, `return call_1.x;`
         let word = before.trim_end_matches([':', '=']).trim_end();
         let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
             && matches!(behind, "" | ";");
         let remains = Remains::of(before, behind);
-        if is_open && is_close || is_introduced || remains == Remains::Delimiter {
+        if is_open && is_close
+            || is_introduced
+            || is_formatted && near.written.contains('{')
+            || remains == Remains::Delimiter
+        {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);
@@ -288,7 +297,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
     let is_clear = |(place, near): &(Range<usize>, NearReference)| {
         let outside = [text[..place.start].trim(), text[place.end..].trim()];
         let is_word = |sign: char| {
-            sign.is_alphanumeric() || sign.is_whitespace() || ".,;:-*+>#".contains(sign)
+            sign.is_alphanumeric() || sign.is_whitespace() || ".,;:-*+>#/".contains(sign)
         };
         !near.or_data || outside.iter().all(|text| text.chars().all(is_word))
     };
@@ -305,7 +314,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let inner = trimmed
             .strip_prefix(open)
             .and_then(|inner| inner.strip_suffix(close));
-        inner.is_some_and(|inner| !inner.contains(close))
+        inner.is_some_and(|inner| open.starts_with('f') || !inner.contains(close))
     };
     if is_json || is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
         for (_, near) in found

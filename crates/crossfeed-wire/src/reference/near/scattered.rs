@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 400;
 const MAX_WORDS: usize = 16;
 
 /// Words of notations around an id and a path, besides those for results.
-const AROUND: [&str; 47] = [
+const AROUND: [&str; 48] = [
     "await",
     "return",
     "yield",
@@ -56,6 +56,7 @@ const AROUND: [&str; 47] = [
     "xcom",
     "pull",
     "taskinstance",
+    "instance",
     "ti",
     "get",
     "att",
@@ -72,6 +73,7 @@ pub(super) fn scattered(text: &str) -> Option<NearReference> {
         return None;
     }
     let plain = text.replace("->", ".").replace("..", ".");
+    let plain = plain.replace("</", "<").replace("/>", ">");
     let mut call: Option<(&str, &str)> = None;
     let mut before = Vec::new();
     let mut behind: Vec<(&str, bool)> = Vec::new();
@@ -103,7 +105,9 @@ pub(super) fn scattered(text: &str) -> Option<NearReference> {
     if own.ends_with('.') && !behind.is_empty() {
         return None;
     }
-    let own = own.trim_matches([':', '/', '#', ',']);
+    let own = own
+        .trim_start_matches([':', ','])
+        .trim_end_matches([':', '/', '#', ',']);
     let own = Some(own).filter(|own| !own.trim_start_matches('.').split('.').all(is_around));
     let known = behind.len();
     let steps: Vec<&str> = behind
@@ -176,8 +180,11 @@ fn words(text: &str) -> Option<Vec<(&str, bool)>> {
             }
         } else {
             if let Some(start) = start.take() {
-                words.push((&text[start..at], is_apart));
-                is_apart = false;
+                let word = &text[start..at];
+                if word.contains(|sign: char| sign.is_alphanumeric() || sign == '*') {
+                    words.push((word, is_apart));
+                    is_apart = false;
+                }
             }
             is_apart |= sign == ' ';
         }

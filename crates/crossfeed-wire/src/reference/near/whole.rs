@@ -21,7 +21,8 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     if is_signed(text) {
         let exact = serialised(text.trim_end_matches([';', ',']));
         let exact = exact.filter(|near| !near.selects.is_empty());
-        if let Some(near) = exact.or_else(|| Gist::alone(&Value::from(text))) {
+        if let Some(mut near) = exact.or_else(|| Gist::alone(&Value::from(text))) {
+            near.or_data = !near.has_sigil && !text.contains(['$', '_']);
             return Some(near);
         }
     }
@@ -81,10 +82,12 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     })
 }
 
-/// Whether a text has the keys of a reference, with signs, for the call and for the selector.
+/// Whether a text has the keys of a reference for the call and for the selector: with signs, as elements or as pairs.
 pub(crate) fn is_signed(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().any(|key| text.contains(key));
     has(["$tool", "_tool"]) && has(["$select", "_select"])
+        || text.contains("tool>") && text.contains("select>")
+        || text.contains("tool=") && text.contains("select=")
 }
 
 /// A serialised reference behind a word for one: `Reference: {"$tool": "call_1"}`.
