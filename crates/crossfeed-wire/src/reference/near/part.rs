@@ -6,7 +6,7 @@ use super::{
     keys::is_call_key,
     loose::serialised,
     path::{Path, is_ending, readings},
-    region::{expression, names_a_call, template},
+    region::{expression, holds_id, names_a_call, template},
     scan::{closing, is_one_expression},
     shortened,
 };
@@ -111,7 +111,8 @@ impl Part {
         let behind = &head[named.end..];
         let length = closing(behind, open, close)?;
         let path = behind[..length].trim_end_matches(['%', '-', '~']).trim();
-        if names_a_call(path) {
+        // `{{ task_instance.xcom_pull('call_1') }}`
+        if names_a_call(path) || is_tool && holds_id(path) {
             return None;
         }
         let end = at + start + named.end + length + close.len();

@@ -140,6 +140,11 @@ fn indexed(rest: &str) -> Option<String> {
     Some(select)
 }
 
+/// Whether the id of a call stands in an expression.
+pub(super) fn holds_id(expression: &str) -> bool {
+    Named::all(expression).next().is_some()
+}
+
 /// Whether another call has a path in an expression behind a path.
 pub(super) fn names_a_call(behind: &str) -> bool {
     let nothing = Named {

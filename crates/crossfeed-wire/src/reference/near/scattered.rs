@@ -77,7 +77,7 @@ pub(super) fn scattered(text: &str) -> Option<NearReference> {
     let mut call: Option<(&str, &str)> = None;
     let mut before = Vec::new();
     let mut behind: Vec<(&str, bool)> = Vec::new();
-    // Whether there are blanks between words that may be a path.
+    // Whether there are only blanks between words that may be a path.
     let mut has_blank = false;
     for (word, is_apart) in words(&plain)? {
         let is_known = is_word_around(word);
@@ -156,7 +156,7 @@ pub(super) fn scattered(text: &str) -> Option<NearReference> {
     Some(near)
 }
 
-/// The words of a text, with the brackets of paths and quotes in them, and whether blanks stand before.
+/// The words of a text, with the brackets of paths and quotes in them, and whether only blanks stand before.
 fn words(text: &str) -> Option<Vec<(&str, bool)>> {
     let mut words = Vec::new();
     let mut scan = Scan::default();
@@ -183,10 +183,10 @@ fn words(text: &str) -> Option<Vec<(&str, bool)>> {
                 let word = &text[start..at];
                 if word.contains(|sign: char| sign.is_alphanumeric() || sign == '*') {
                     words.push((word, is_apart));
-                    is_apart = false;
+                    is_apart = true;
                 }
             }
-            is_apart |= sign == ' ';
+            is_apart &= sign == ' ';
         }
         last = sign;
     }
