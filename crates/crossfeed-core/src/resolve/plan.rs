@@ -929,7 +929,6 @@ impl<'v> Walk<'v, '_> {
         else {
             return Ok(false);
         };
-        self.room.take(count_of(&small), 0)?;
         let kind = reference::type_name(&small);
         let is_data =
             declared.is_none_or(|declared| declared.may_fit(|schema| takes(schema, kind)));

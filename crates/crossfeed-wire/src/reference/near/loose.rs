@@ -54,6 +54,8 @@ fn read(text: &str) -> Option<NearReference> {
         b'{' => {
             let (object, is_whole) = loose_object(text)?;
             let mut near = near_or_exact(&object)?;
+            // `{"call_1": "x"}` may be a record of its own.
+            near.or_data = object.len() == 1 && !near.has_sigil;
             if !is_whole {
                 near.make_unclear();
             }

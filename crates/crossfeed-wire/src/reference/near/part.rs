@@ -162,7 +162,10 @@ impl Part {
         let signs = ["$!", "#", "@", "%"].into_iter();
         let mut signs = signs.filter(|sign| rest.starts_with('{') && text[..at].ends_with(sign));
         let place = at - signs.next().map_or(0, str::len)..end;
-        let near = NearReference::new(named.id, selects, &text[place.clone()]);
+        let mut near = NearReference::new(named.id, selects, &text[place.clone()]);
+        // `#include <call_1.h>`, `${{ steps.call_1.outputs.x }}` of a workflow
+        let is_name = || open == "<" && Path::read(path).0.is_name_of_file();
+        near.or_data = open == "${{" || is_name();
         Some(Self {
             near: if is_open { near.unclear() } else { near },
             place,
@@ -386,8 +389,7 @@ impl Part {
         let behind = &rest[named.end..];
         let (path, length) = Path::read(behind);
         let next = behind[length..].strip_prefix('.');
-        let is_method = next.and_then(|next| Some(next[word_of(next)?.len()..].starts_with('(')));
-        if path.steps.is_empty() && is_method != Some(true) || path.is_name_of_file() {
+        if path.steps.is_empty() || path.is_name_of_file() {
             return None;
         }
         let end = from + named.end + length;

@@ -190,7 +190,7 @@ fn expressions_around_ids_are_read() {
         "https://a.example/?q=%24%7Bcall_1.total%7D",
         "JSON.parse(call_1.x).y",
         "'{}'.format(call_1.x)",
-        "a call_1.get(\"items\") b",
+        "a call_1.items.get(\"x\") b",
         "{{ call_1.x + call_2.y }}",
         "costs ${\"$tool\":\"call_1\"} a month",
     ] {
