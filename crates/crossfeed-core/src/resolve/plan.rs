@@ -937,6 +937,7 @@ impl<'v> Walk<'v, '_> {
         else {
             return Ok(false);
         };
+        self.room.take(count_of(&small), 0)?;
         // The whole result may be data: `{"id": "call_1"}`.
         if is_data && near.selects == [None] {
             return Ok(false);
