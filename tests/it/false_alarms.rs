@@ -190,7 +190,7 @@ fn documents_pass_as_they_are() {
 }
 
 /// Texts as people write them to tools, `ID` in place of an id of the session where they mention one.
-const WRITTEN: [&str; 87] = [
+const WRITTEN: [&str; 99] = [
     // Dates and times.
     "2026-01-31",
     "2026-01-31T10:15:00Z",
@@ -272,6 +272,19 @@ const WRITTEN: [&str; 87] = [
     "def test_ID(self): pass",
     "function ID() { return 1; }",
     "jobs:\n  ID:\n    runs-on: ubuntu-latest",
+    // Names of variables, modules and files that are ids, with what is no field of the result.
+    "return ID.json();",
+    "if ID.returncode != 0: raise RuntimeError(ID.stderr)",
+    "#include <ID.h>",
+    "SELECT ID.number FROM ID JOIN items ON items.id = ID.item",
+    "import ID.issues as ci",
+    "see ID.entries in the log",
+    "const total = ID.entries.map((entry) => entry.size);",
+    "${{ steps.ID.outputs.artifact }} is of another run",
+    "{\"ID\": \"x\"}",
+    "[\"ID\", \"open\"]",
+    "ID > done > closed",
+    "`ID --verbose`",
     // About results and references, without one.
     "The result of ID was empty, so search again.",
     "ID failed with a timeout; ID is fine.",

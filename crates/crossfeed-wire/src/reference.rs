@@ -3,6 +3,7 @@
 //! Reads one object, string or references map of the arguments: it is data, a literal or a reference, or
 //! malformed. Walking the arguments and looking results up is the engine's work.
 
+mod gist;
 mod map;
 mod near;
 mod template;
@@ -10,7 +11,7 @@ mod template;
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
     Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_wrapper, may_hold_id,
-    near_object, near_text, near_whole,
+    near_object, near_text, near_value, near_whole,
 };
 pub use template::{Piece, Template};
 
@@ -45,17 +46,11 @@ const LISTED_LITERAL: &str = "literal";
 const LISTED_TEMPLATE: &str = "template";
 const LISTED_WITH: &str = "with";
 
-/// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so callers bound the
+/// Whether [`read_object`] and [`read_references`] copy the value of this key. Copying recurses, so callers bound the
 /// depth of these values first.
-pub fn copied_keys() -> impl Iterator<Item = &'static str> {
-    let own = [DEFAULT, WITH, REFS].into_iter();
-    let own = own.flat_map(|sentinel| [sentinel.dollar, sentinel.underscore]);
-    own.chain(map::NEAR_MAPS).chain([LISTED_WITH])
-}
-
-/// Whether `key` is one of the [`copied_keys`].
 pub fn is_copied(key: &str) -> bool {
-    copied_keys().any(|copied| copied == key)
+    let own = [TOOL, SELECT, DEFAULT, WITH, REFS];
+    own.iter().any(|sentinel| sentinel.is(key)) || key == LISTED_WITH || is_near_map(key)
 }
 
 impl Sentinel {
@@ -117,6 +112,8 @@ pub struct Repair {
     pub guess: Option<String>,
     /// Whether it is data if it selects nothing: it may as well be the name of a file.
     pub or_data: bool,
+    /// Whether it is only to be offered: if it selects something, it is refused.
+    pub is_guess: bool,
 }
 
 /// The meaning of an object of the arguments.
@@ -392,6 +389,9 @@ pub fn read_object<'a>(
             };
         }
     }
+    if map::beside(object, declared).is_some() {
+        return Ok(Reading::Data);
+    }
     let template = keys.template();
     let is_template = template.is_some() && keys.get(WITH)?.is_some();
     if !keys.are_all_sentinels() && !keys.name_a_call() && !is_template {
@@ -424,6 +424,12 @@ pub fn read_object<'a>(
             });
         }
         let text = keys.get(TEMPLATE)?.and_then(|(_, text)| text.as_str());
+        // `{"$template": "{{call_1.items[0].url}}"}`
+        let alone = text.filter(|text| object.len() == 1 && text.starts_with("{{"));
+        let alone = alone.and_then(near_whole).filter(|near| !near.is_guess);
+        if let Some(reference) = alone.and_then(NearReference::into_reference) {
+            return Ok(Reading::Reference(reference));
+        }
         let (text, (with_key, with)) = text.zip(keys.get(WITH)?).ok_or(Malformed::NoWith {
             template: key,
             with: with_key,

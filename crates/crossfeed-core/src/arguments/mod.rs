@@ -11,4 +11,6 @@ pub(crate) use node::{Child, Node};
 pub use splice::SplicedJson;
 pub(crate) use splice::spliced;
 pub(crate) use tree::{Documents, Inside, Tree, index_of, unheld, unheld_number};
-pub(crate) use value::{Argument, ArgumentValue, RemovedMembers, Room, VALUE_BYTES, count_of};
+pub(crate) use value::{
+    Argument, ArgumentValue, RemovedMembers, Room, VALUE_BYTES, count_of, small,
+};

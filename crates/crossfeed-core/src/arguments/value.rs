@@ -67,6 +67,9 @@ pub(crate) trait ArgumentValue<'v>: Copy {
     /// The text of a string.
     fn text(self) -> Option<Cow<'v, str>>;
 
+    /// A value that is no string, list or object; such values as null.
+    fn scalar(self) -> Value;
+
     /// An object, with the members that the grammar of references looks at.
     fn as_written(self, room: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError>;
 
@@ -99,6 +102,13 @@ impl<'v> ArgumentValue<'v> for &'v Value {
         self.as_str().map(Cow::Borrowed)
     }
 
+    fn scalar(self) -> Value {
+        match self {
+            Value::Bool(_) | Value::Number(_) => self.clone(),
+            _ => Value::Null,
+        }
+    }
+
     fn as_written(self, _: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError> {
         Ok(self.as_object().map_or_else(Cow::default, Cow::Borrowed))
     }
@@ -110,6 +120,46 @@ impl<'v> ArgumentValue<'v> for &'v Value {
     fn ordinal(self) -> Option<u32> {
         None
     }
+}
+
+/// A list or object with few values and little text in it; `None` if it has more, or an object in it a key that stands
+/// twice.
+pub(crate) fn small<'v>(value: impl ArgumentValue<'v>) -> Option<Value> {
+    const MOST_VALUES: usize = 40;
+    const MOST_BYTES: usize = 4000;
+    fn built<'v>(
+        value: impl ArgumentValue<'v>,
+        values: &mut usize,
+        bytes: &mut usize,
+    ) -> Option<Value> {
+        *values = values.checked_sub(1)?;
+        let mut take = |text: Cow<'v, str>| {
+            *bytes = bytes.checked_sub(text.len())?;
+            Some(text.into_owned())
+        };
+        Some(match value.kind() {
+            Kind::String => Value::String(take(value.text()?)?),
+            Kind::Array => {
+                let items = value.children().map(|item| built(item, values, bytes));
+                Value::Array(items.collect::<Option<_>>()?)
+            }
+            Kind::Object => {
+                let mut members = Map::new();
+                for (key, member) in value.members() {
+                    *bytes = bytes.checked_sub(key.len())?;
+                    if members
+                        .insert(key.into_owned(), built(member, values, bytes)?)
+                        .is_some()
+                    {
+                        return None;
+                    }
+                }
+                Value::Object(members)
+            }
+            _ => value.scalar(),
+        })
+    }
+    built(value, &mut MOST_VALUES.clone(), &mut MOST_BYTES.clone())
 }
 
 /// Whether a list or object may be steps of a path, or a reference in place of the id of a call.
@@ -219,6 +269,13 @@ impl<'v> ArgumentValue<'v> for Argument<'v> {
 
     fn text(self) -> Option<Cow<'v, str>> {
         self.cursor.as_str()
+    }
+
+    fn scalar(self) -> Value {
+        match self.cursor.kind() {
+            Kind::Boolean | Kind::Number => self.cursor.to_nearest_value(),
+            _ => Value::Null,
+        }
     }
 
     fn as_written(self, room: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError> {

@@ -20,7 +20,10 @@ use crate::{
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_tools::Spelling;
-use crossfeed_wire::{Pointer, Scope, reference::Reference};
+use crossfeed_wire::{
+    Pointer, Scope,
+    reference::{Malformed, Reference},
+};
 use serde_json::Value;
 use std::{
     borrow::Cow,
@@ -134,15 +137,24 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         explanations: Cell::new(MAX_EXPLAINED),
     };
     // All are resolved before any is put in place, while places are still as they were written.
-    let numbers = plan.references.iter().map(|planned| {
-        let value = resolver.value(planned, &arguments);
-        value.map_err(|error| {
-            if !is_data(planned, &error) {
-                failures.push(failure(planned, error));
+    let references = plan.references.iter().enumerate();
+    let numbers = references.map(
+        |(number, planned)| match resolver.value(planned, &arguments) {
+            Ok(value) if is_guess(planned) => {
+                let select = resolver.values[value].source.select.clone();
+                failures.push(guessed(plan, number, select));
+                None
             }
-        })
-    });
-    let numbers: Vec<Option<usize>> = numbers.map(Result::ok).collect();
+            Ok(value) => Some(value),
+            Err(error) => {
+                if !is_data(planned, &error) {
+                    failures.push(failure(planned, error));
+                }
+                None
+            }
+        },
+    );
+    let numbers: Vec<Option<usize>> = numbers.collect();
     let view = |number: &Option<usize>| match &resolver.values[(*number)?].origin {
         Origin::Result(view) => Some(view.clone()),
         Origin::Default(_) => None,
@@ -202,10 +214,35 @@ fn is_data(planned: &PlannedReference, error: &Error) -> bool {
     let repair = planned.reference.repair.as_ref();
     repair.is_some_and(|repair| repair.or_data)
         && match error {
-            Error::Select(error) => error.is_miss() || error.is_foreign(),
-            Error::Lookup(error) => !matches!(error, LookupError::Store(_)),
+            Error::Select(error) => error.is_miss() || error.is_foreign() || is_guess(planned),
+            Error::Lookup(LookupError::Store(_)) => false,
+            // What a path amid text would have selected cannot be told.
+            Error::Lookup(_) => planned.raw.is_none() || is_guess(planned),
             _ => false,
         }
+}
+
+/// Whether what it is read as is only to be offered.
+fn is_guess(planned: &PlannedReference) -> bool {
+    let repair = planned.reference.repair.as_ref();
+    repair.is_some_and(|repair| repair.is_guess)
+}
+
+/// The failure of what is not written as a reference, and selects something as what it is read as.
+fn guessed(plan: &Plan, number: usize, select: Option<String>) -> Failure {
+    let planned = &plan.references[number];
+    let written = planned
+        .reference
+        .repair
+        .as_ref()
+        .map(|repair| repair.written.clone());
+    let malformed = Malformed::NotAReference {
+        written: written.unwrap_or_default(),
+    };
+    let select = select.unwrap_or_else(|| "@".to_owned());
+    let meant = plan.meant(number, Some(select));
+    let error = MalformedReference::unclear(malformed, &planned.at, &meant, &plan.spelling);
+    Failure::new(planned.at.clone(), error)
 }
 
 /// The context in which values are resolved.

@@ -1,7 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
 use crate::{
-    arguments::{ArgumentValue, Room},
+    arguments::{ArgumentValue, Room, count_of, small},
     error::{LimitError, MAX_MEANT_BYTES, MeantPiece, ReferenceStyle},
 };
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
@@ -21,6 +21,9 @@ use std::{
 
 /// The most parts of arguments that are read as what may be meant as a reference.
 const MAX_NEAR: usize = 10_000;
+
+/// The most items of a list that may be the steps of a path behind an id.
+const MAX_STEPS: usize = 12;
 
 /// What counts as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,8 @@ pub(crate) struct PlannedReference {
     pub(crate) wanted: usize,
     /// Its number in the document, if the arguments are one.
     pub(crate) ordinal: Option<u32>,
+    /// What was written, of a part of a text.
+    pub(crate) raw: Option<Box<str>>,
     /// Its position in the order of the walk.
     order: usize,
 }
@@ -143,7 +148,7 @@ pub(crate) enum Step {
     /// Put the values of a references map at their targets, then remove the map.
     Map {
         object: Pointer,
-        key: &'static str,
+        key: String,
         /// The number of the map in the document, if the arguments are one.
         ordinal: Option<u32>,
         entries: Vec<(Target, Filling)>,
@@ -443,6 +448,7 @@ impl Plan {
                 self.put(at, ordinal, Filling::Reference(reference));
                 return;
             };
+            self.references[reference].raw = text.get(part.clone()).map(Into::into);
             pieces.extend(text_piece(text.get(end..part.start)));
             pieces.push(Piece::Value(reference));
             end = part.end;
@@ -523,6 +529,7 @@ impl Plan {
             reference,
             wanted,
             ordinal,
+            raw: None,
             order,
         });
         self.references.len() - 1
@@ -586,18 +593,45 @@ fn glance(value: &Value, notation: Notation, depth: usize) -> Result<Option<Glim
         }
         // The first that may refer, or nests too deep, ends the walk.
         Value::Array(items) => {
+            let mut looked = ListGlimpse::default();
             for item in items {
-                if glance(item, notation, depth + 1)?.is_none() {
-                    return Ok(None);
+                match glance(item, notation, depth + 1)? {
+                    Some(held) => looked.look(held, item.as_str().map(str::as_bytes)),
+                    None => return Ok(None),
                 }
             }
-            Glimpse::Other
+            let may_be_near = notation == Notation::Near && looked.may_be_near();
+            return Ok((!may_be_near).then_some(Glimpse::Other));
         }
         Value::String(text) => return Ok(glance_at_text(text, notation)),
         Value::Null => Glimpse::Null,
         Value::Bool(_) | Value::Number(_) => Glimpse::Other,
     };
     Ok(Some(held))
+}
+
+/// The items of a list, looked at one by one.
+#[derive(Default)]
+struct ListGlimpse {
+    count: usize,
+    /// Items that are texts with what may be an id.
+    ids: usize,
+    /// Whether the first is a text with a sign for one of the grammar.
+    is_signed: bool,
+}
+
+impl ListGlimpse {
+    #[inline]
+    fn look(&mut self, held: Glimpse, text: Option<&[u8]>) {
+        self.is_signed |= self.count == 0 && matches!(text, Some([b'$' | b'_' | b'\\', ..]));
+        self.count += 1;
+        self.ids += usize::from(held == Glimpse::Id);
+    }
+
+    /// Whether it may be the steps of a path behind an id: `["call_1", "items", 0]`.
+    fn may_be_near(&self) -> bool {
+        (2..=MAX_STEPS).contains(&self.count) && (self.ids == 1 || self.is_signed)
+    }
 }
 
 #[inline]
@@ -637,10 +671,13 @@ fn glance_at_json(value: Cursor<'_>, notation: Notation) -> Option<Glimpse> {
             (!may_be_near).then_some(Glimpse::Other)
         }
         Kind::Array => {
+            let mut looked = ListGlimpse::default();
             for item in value.items() {
-                glance_at_json(item, notation)?;
+                let held = glance_at_json(item, notation)?;
+                looked.look(held, item.raw().strip_prefix(b"\""));
             }
-            Some(Glimpse::Other)
+            let may_be_near = notation == Notation::Near && looked.may_be_near();
+            (!may_be_near).then_some(Glimpse::Other)
         }
         Kind::String => {
             let written = value.raw();
@@ -675,6 +712,55 @@ fn projects(select: &str) -> bool {
         brackets.any(|inner| inner.split(']').next().is_some_and(|it| it.contains(':')))
     };
     !select.contains(['|', '(']) && (has_list || is_slice())
+}
+
+/// The members of an object, looked at one by one.
+fn looked_at<'v>(object: impl ArgumentValue<'v>) -> reference::Members {
+    let mut looked = reference::Members::default();
+    for (key, value) in object.members() {
+        looked.look(key.as_bytes(), glimpse(value));
+    }
+    looked
+}
+
+/// The items of a list, looked at one by one.
+fn looked_at_list<'v>(list: impl ArgumentValue<'v>) -> ListGlimpse {
+    let mut looked = ListGlimpse::default();
+    for item in list.children() {
+        looked.look(glimpse(item), item.text().as_deref().map(str::as_bytes));
+    }
+    looked
+}
+
+fn glimpse<'v>(value: impl ArgumentValue<'v>) -> Glimpse {
+    match value.kind() {
+        Kind::Null => Glimpse::Null,
+        _ => value
+            .text()
+            .map_or(Glimpse::Other, |text| reference::glance(&text).0),
+    }
+}
+
+/// Whether a schema takes values of this type, as far as its keyword for types says.
+fn takes(schema: &Value, kind: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(only)) => only == kind,
+        Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+        _ => true,
+    }
+}
+
+/// Whether a member or item, at any depth, is a reference of its own.
+fn holds_reference(value: &Value) -> bool {
+    let is_one = |value: &Value| {
+        let texts = ["$tool", "_tool"].iter().filter_map(|key| value.get(*key));
+        texts.into_iter().any(Value::is_string) || holds_reference(value)
+    };
+    match value {
+        Value::Object(members) => members.values().any(is_one),
+        Value::Array(items) => items.iter().any(is_one),
+        _ => false,
+    }
 }
 
 /// Whether the schema declares a member of this name.
@@ -713,6 +799,9 @@ impl<'v> Walk<'v, '_> {
             Kind::Object => self.object(value, declared),
             Kind::Array => {
                 self.enter()?;
+                if self.put_rearranged(value, declared)? {
+                    return Ok(());
+                }
                 for (index, item) in value.children().enumerate() {
                     self.path.push(Part::Index(index));
                     self.value(item, declared.map(|list| list.item(index)).as_ref())?;
@@ -761,11 +850,7 @@ impl<'v> Walk<'v, '_> {
             Kind::Array => "array",
             _ => return Ok(None),
         };
-        let is_taken = |schema: &Value| match schema.get("type") {
-            Some(Value::String(only)) => only == kind,
-            Some(Value::Array(several)) => several.iter().any(|one| one == kind),
-            _ => true,
-        };
+        let is_taken = |schema: &Value| takes(schema, kind);
         if self.notation == Notation::Exact || self.path.is_empty() {
             return Ok(None);
         }
@@ -827,6 +912,56 @@ impl<'v> Walk<'v, '_> {
             }
         };
         Ok(found)
+    }
+
+    /// Puts what a small list or object means that holds the parts of a reference in another arrangement, if it does:
+    /// `["$tool", "call_1"]`, `{"step": "call_1", "output": "items"}`.
+    fn put_rearranged(
+        &mut self,
+        value: impl ArgumentValue<'v>,
+        declared: Option<&Position<'_>>,
+    ) -> Result<bool, LimitError> {
+        if self.notation == Notation::Exact || self.path.is_empty() || self.near_left == 0 {
+            return Ok(false);
+        }
+        let is_own = |key: &str| declares(declared, key);
+        let Some(small) = small(value).filter(|_| !value.members().any(|(key, _)| is_own(&key)))
+        else {
+            return Ok(false);
+        };
+        let kind = reference::type_name(&small);
+        let is_data =
+            declared.is_none_or(|declared| declared.may_fit(|schema| takes(schema, kind)));
+        let Some(near) =
+            reference::near_value(&small).filter(|_| !is_data || !holds_reference(&small))
+        else {
+            return Ok(false);
+        };
+        self.room.take(count_of(&small), 0)?;
+        // The whole result may be data: `{"id": "call_1"}`.
+        if is_data && near.selects == [None] {
+            return Ok(false);
+        }
+        if !near.has_sigil {
+            // A glance lets the others pass.
+            let may_be_near = match value.kind() {
+                Kind::Array => looked_at_list(value).may_be_near(),
+                _ => {
+                    let mut lists = value.children().filter(|child| child.kind() == Kind::Array);
+                    let keys = value.members().map(|(key, _)| key);
+                    looked_at(value).may_be_near(keys)
+                        || lists.any(|list| looked_at_list(list).may_be_near())
+                }
+            };
+            if !may_be_near {
+                return Ok(false);
+            }
+            let near = if is_data { near.doubtful() } else { near };
+            self.put_near(value, near);
+        } else if let Some(reference) = near.certain().into_reference() {
+            self.put(value, reference);
+        }
+        Ok(true)
     }
 
     /// A serialised reference to a list in a list.
@@ -1004,17 +1139,7 @@ impl<'v> Walk<'v, '_> {
         if self.notation == Notation::Exact || self.near_left == 0 {
             return Ok(None);
         }
-        let mut looked = reference::Members::default();
-        for (key, value) in object.members() {
-            let held = match value.kind() {
-                Kind::Null => Glimpse::Null,
-                _ => value
-                    .text()
-                    .map_or(Glimpse::Other, |text| reference::glance(&text).0),
-            };
-            looked.look(key.as_bytes(), held);
-        }
-        if !looked.may_be_near(object.members().map(|(key, _)| key)) {
+        if !looked_at(object).may_be_near(object.members().map(|(key, _)| key)) {
             return Ok(None);
         }
         let written = object.as_written(self.room)?;
@@ -1041,7 +1166,10 @@ impl<'v> Walk<'v, '_> {
         }) {
             let declares = |key: &str| declares(declared, key);
             // Reading copies these members.
-            self.enter_all(reference::copied_keys().filter_map(|key| object.member(key)))?;
+            let copied = object
+                .members()
+                .filter(|(key, _)| reference::is_copied(key));
+            self.enter_all(copied.map(|(_, value)| value))?;
             let written = object.as_written(self.room)?;
             match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}
@@ -1051,7 +1179,13 @@ impl<'v> Walk<'v, '_> {
                         Ok(Reading::Reference(reference)) => self.put(object, reference),
                         Ok(Reading::Template(template)) => self.put_template(object, template),
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
-                        Err(malformed) => self.refuse(object, malformed),
+                        Err(malformed) => {
+                            let is_shape =
+                                matches!(malformed, Malformed::NoTool | Malformed::NoString { .. });
+                            if !is_shape || !self.put_rearranged(object, declared)? {
+                                self.refuse(object, malformed);
+                            }
+                        }
                     }
                     return Ok(());
                 }
@@ -1072,7 +1206,14 @@ impl<'v> Walk<'v, '_> {
                 }
             }
         }
-        let near = self.near_object(object, declared)?;
+        let near = if maps.is_empty() {
+            self.near_object(object, declared)?
+        } else {
+            None
+        };
+        if near.is_none() && maps.is_empty() && self.put_rearranged(object, declared)? {
+            return Ok(());
+        }
         for (key, value) in object.members() {
             if maps.iter().any(|map| map.key == key) {
                 continue;
@@ -1084,7 +1225,7 @@ impl<'v> Walk<'v, '_> {
         }
         for map in maps {
             let at_object = self.at();
-            let written = object.member(map.key);
+            let written = object.member(&map.key);
             let mut places = written.into_iter().flat_map(ArgumentValue::children);
             let mut entries = Vec::with_capacity(map.entries.len());
             for entry in map.entries {

@@ -74,13 +74,16 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
         }
     }
 
-    /// Whether it is the name of a file after all, which selects nothing.
+    /// Whether nothing in it is a reference after all, because it selects nothing.
     fn is_data(&self, filling: &Filling) -> bool {
-        let Filling::Reference(number) = filling else {
-            return false;
-        };
-        let repair = self.plan.references[*number].reference.repair.as_ref();
-        self.numbers[*number].is_none() && repair.is_some_and(|repair| repair.or_data)
+        let mut references = filling.references().peekable();
+        references.peek().is_some() && references.all(|number| self.selects_nothing(number))
+    }
+
+    /// Whether a reference is the name of a file after all, or a word of the text, which selects nothing.
+    fn selects_nothing(&self, number: usize) -> bool {
+        let repair = self.plan.references[number].reference.repair.as_ref();
+        self.numbers[number].is_none() && repair.is_some_and(|repair| repair.or_data)
     }
 
     /// What is put at a place; `None` where that failed.
@@ -128,7 +131,11 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                 Piece::Text(piece) => (0, Cow::Borrowed(piece.as_str())),
                 Piece::Value(reference) => {
                     let Some(number) = self.numbers[*reference] else {
-                        is_complete = false;
+                        let raw = self.plan.references[*reference].raw.as_deref();
+                        match raw.filter(|_| self.selects_nothing(*reference)) {
+                            Some(raw) => text.push_str(raw),
+                            None => is_complete = false,
+                        }
                         continue;
                     };
                     let value = &self.values[number];

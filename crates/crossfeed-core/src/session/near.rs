@@ -45,21 +45,22 @@ impl Session {
             .filter_map(|id| Some((id.clone(), parsed(id)?)))
             .collect();
         let asked = written.iter().filter(|id| !is_listed(id));
-        let asked: Vec<CallId> = asked.take(MAX_ASKED).filter_map(parsed).collect();
+        let asked: Vec<CallId> = asked.filter_map(parsed).take(MAX_ASKED).collect();
         let found = join_all(asked.iter().map(|id| self.is_of_session(id))).await;
         let found = asked.into_iter().zip(found).filter(|(_, found)| *found);
         known.extend(found.map(|(id, _)| (id.as_str().to_owned(), id)));
         if known.len() < written.len() {
             let listed = listed.map_err(|error| LookupError::Store(Arc::new(error)))?;
-            let mut by_folded: HashMap<String, Option<&str>> = HashMap::new();
-            for listed in &listed {
-                let folded = by_folded.entry(folded(listed.id()));
+            let plain: Vec<String> = listed.iter().map(|listed| folded(listed.id())).collect();
+            let mut by_folded: HashMap<&str, Option<&str>> = HashMap::new();
+            for (plain, listed) in plain.iter().zip(&listed) {
+                let folded = by_folded.entry(plain);
                 folded
                     .and_modify(|id| *id = None)
                     .or_insert(Some(listed.id()));
             }
             for written in written {
-                let meant = by_folded.get(&folded(&written)).copied().flatten();
+                let meant = by_folded.get(&*folded(&written)).copied().flatten();
                 let meant = meant.or_else(|| {
                     // The name of a tool that was called once.
                     let name = written.to_lowercase();
@@ -67,7 +68,7 @@ impl Session {
                     let only = of_tool.next().filter(|_| of_tool.next().is_none());
                     only.map(KnownId::id)
                 });
-                let meant = meant.or_else(|| alike(&written, &listed));
+                let meant = meant.or_else(|| alike(&written, &listed, &plain));
                 if let Some(Ok(id)) = meant.map(CallId::parse) {
                     known.entry(written).or_insert(id);
                 }
@@ -169,24 +170,22 @@ impl ResolveJob {
 }
 
 /// The only call whose id a text must mean that is cut or has a word before it: `toolu_01A9fKq2`, `tool_call_1`.
-fn alike<'l>(written: &str, listed: &'l [KnownId]) -> Option<&'l str> {
+fn alike<'l>(written: &str, listed: &'l [KnownId], folded_ids: &[String]) -> Option<&'l str> {
     /// Letters that no two ids begin with by chance.
     const MIN_COMMON_CHARS: usize = 9;
     const MIN_ID_BYTES: usize = 16;
     let plain = folded(written);
-    let is_alike = |known: &&KnownId| {
+    let is_alike = |(known, folded): &(&KnownId, &String)| {
         let id = known.id();
         let before = written.strip_suffix(id);
         if before.is_some_and(|before| before.ends_with(['_', '-'])) && id.len() > 3 {
             return true;
         }
-        id.len() >= MIN_ID_BYTES
-            && plain.len() >= MIN_COMMON_CHARS
-            && folded(id).starts_with(&plain)
+        id.len() >= MIN_ID_BYTES && plain.len() >= MIN_COMMON_CHARS && folded.starts_with(&plain)
     };
-    let mut alike = listed.iter().filter(is_alike);
+    let mut alike = listed.iter().zip(folded_ids).filter(is_alike);
     let only = alike.next().filter(|_| alike.next().is_none());
-    only.map(KnownId::id)
+    only.map(|(known, _)| known.id())
 }
 
 /// An id without what models change in it: case, and the kind of separator.

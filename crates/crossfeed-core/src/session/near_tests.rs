@@ -579,7 +579,7 @@ async fn what_is_unclear_is_refused_with_what_it_may_mean() {
         "{% for x in call_1.items %}{{x.url}}{% endfor %}",
         "{{ call_1.items + search_1.items }}",
         "docs {{call_1.items.map(x, y}}",
-        "see JSON.parse(call_1.x).y there",
+        "see JSON.parse(call_1.items).y there",
     ] {
         refused(json!(text), None, &["call_1", r#"{"$literal": …}"#]).await;
     }
@@ -589,6 +589,64 @@ async fn what_is_unclear_is_refused_with_what_it_may_mean() {
         &["`$literal` stands alone"],
     )
     .await;
+}
+
+#[tokio::test]
+async fn what_is_in_no_known_notation_is_refused_with_the_reference() {
+    let right = r#"try: {"$tool":"call_1","$select":"items[0].url"}"#;
+    for written in [
+        json!(["call_1", "items", 0, "url"]),
+        json!("@{body('call_1').items[0].url}"),
+        json!("`jq -r .items[0].url call_1`"),
+        json!("call_1 > items > 0 > url"),
+        json!("from call_1: items[0].url"),
+        json!("<value-of select=\"call_1.items[0].url\"/>"),
+        json!("root.call_1.items[0].url"),
+        json!({"Fn::GetAtt": ["call_1", "items[0].url"]}),
+    ] {
+        refused(written, None, &[right, r#"{"$literal": …}"#]).await;
+    }
+}
+
+#[tokio::test]
+async fn the_parts_of_a_reference_may_be_arranged_in_any_way() {
+    for written in [
+        json!(["$tool", "call_1", "$select", "items[0].url"]),
+        json!({"call_1": {"$select": "items[0].url"}}),
+        json!("<$tool>call_1</$tool><$select>items[0].url</$select>"),
+        json!("$tool=call_1 $select=items[0].url"),
+        json!("{\"$tool\": \"call_1\", // the selector\n \"$select\": \"items[0].url\"}"),
+        json!("{{call_1__items__0__url}}"),
+        json!("{{ task_instance.xcom_pull('call_1').items[0].url }}"),
+    ] {
+        gives(written, json!("u")).await;
+    }
+    let entry = json!({"_tool": "call_1", "_select": "items[0].url"});
+    let maps = [
+        json!({"x": null, "_refs": [{"to": {"name": "x"}, "tool": "call_1", "select": "items[0].url"}]}),
+        json!({"x": null, "_refs": [{"tool": "call_1", "select": "items[0].url"}]}),
+        json!({"x": null, "_refs": [{"x": entry}]}),
+        json!({"x": null, "_refs": {"call_1": {"to": "x", "select": "items[0].url"}}}),
+        json!({"x": null, "_refs": {"_refs": {"x": entry}}}),
+        json!({"x": null, "_refs": {"$.x": entry}}),
+        json!({"x": null, "@refs": {"x": entry}}),
+        json!({"x": null, "_refs": "{'x': {'_tool': 'call_1', '_select': 'items[0].url'}}"}),
+    ];
+    for arguments in maps {
+        let (resolved, _) = resolve(&session().await, &arguments, None).await.unwrap();
+        assert_eq!(resolved, json!({"x": "u"}), "{arguments}");
+    }
+    let schema = json!({"properties": {"x": {"type": "string"}}});
+    for arguments in [
+        json!({"x": null, "_tool": "call_1", "_select": "items[0].url"}),
+        json!({"x": "call_1", "_select": "items[0].url"}),
+        json!({"x": {"x": {"x": {"$tool": "call_1", "$select": "items[0].url"}}}}),
+    ] {
+        let (resolved, _) = resolve(&session().await, &arguments, Some(schema.clone()))
+            .await
+            .unwrap();
+        assert_eq!(resolved, json!({"x": "u"}), "{arguments}");
+    }
 }
 
 /// Amid text the advice is the whole text as it is meant.

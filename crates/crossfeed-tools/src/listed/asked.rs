@@ -49,6 +49,11 @@ impl ListedTool {
         {
             return false;
         }
+        // `{"url": "call_1", "$select": "items[0].url"}`
+        let maps = reference::read_references(members, &|key| own.declares(key));
+        if maps.is_ok_and(|maps| maps.iter().any(|map| map.key == name)) {
+            return false;
+        }
         let is_own = |key: &str| own.declares(key) || own.asks_for(key);
         let names_a_result = NAMING_A_RESULT.iter().any(|key| {
             let is_there = members.get(*key).is_some_and(|value| !value.is_null());

@@ -1,26 +1,26 @@
 //! References maps: `{"q": "x", "$refs": {"url": {"$tool": "c"}}}`, and lists of entries in their place.
 
 use super::{
-    Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL, Malformed,
-    Parts, REFS, Reading, Reference, TOOL, Template, is_sentinel,
-    near::{NearReference, meaning_of, near_list, read_near},
+    DEFAULT, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL,
+    Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
+    gist::{Gist, TARGETS},
+    is_sentinel,
+    near::{NearReference, is_one_of, meaning_of, near_list, read_near},
     read_object, read_string, string, type_name,
 };
 use crate::Pointer;
 use serde_json::{Map, Value};
 
-/// Keys that are written for those of a references map.
-pub(super) const NEAR_MAPS: [&str; 10] = [
-    "refs",
-    "ref",
-    "_ref",
-    "$ref",
-    "references",
-    "_references",
-    "$references",
-    "_reference",
-    "$reference",
-    "reference",
+/// Words for what holds parameters.
+const AROUND: [&str; 8] = [
+    "arguments",
+    "args",
+    "input",
+    "inputs",
+    "params",
+    "parameters",
+    "properties",
+    "body",
 ];
 
 /// The most members of what stands in place of the id of a call.
@@ -31,9 +31,19 @@ pub fn is_map(key: &str) -> bool {
     REFS.is(key)
 }
 
-/// Whether an object has a key that may be written for that of a references map.
+/// Whether a key may be written for that of a references map: `references`, `@refs`.
 pub fn is_near_map(key: &str) -> bool {
-    NEAR_MAPS.contains(&key)
+    const KEYS: [&str; 8] = [
+        "refs",
+        "ref",
+        "reference",
+        "references",
+        "reffs",
+        "refsmap",
+        "refmap",
+        "referencesmap",
+    ];
+    !REFS.is(key) && is_one_of(key, &KEYS)
 }
 
 /// Whether a value is a map or list of references of the grammar and nothing else.
@@ -86,7 +96,7 @@ pub struct Entry {
 #[non_exhaustive]
 pub struct References {
     /// The key of the map, which is removed after resolving.
-    pub key: &'static str,
+    pub key: String,
     /// The entries in the order in which they are applied; empty for `null` and empty maps.
     pub entries: Vec<Entry>,
 }
@@ -102,16 +112,14 @@ pub fn read_references(
     object: &Map<String, Value>,
     declared: &impl Fn(&str) -> bool,
 ) -> Result<Vec<References>, (Pointer, Malformed)> {
-    let mut found = Vec::new();
+    let mut found = beside(object, declared).unwrap_or_default();
     let mut filled = None;
-    let near = NEAR_MAPS.into_iter().filter(|key| {
-        let value = object.get(*key).filter(|_| !declared(key));
-        value.is_some_and(holds_references)
-    });
-    for key in [REFS.dollar, REFS.underscore].into_iter().chain(near) {
-        let Some(value) = object.get(key).filter(|_| !declared(key)) else {
-            continue;
-        };
+    let near = object
+        .iter()
+        .filter(|(key, value)| is_near_map(key) && !declared(key) && holds_references(value));
+    let own = [REFS.dollar, REFS.underscore].into_iter();
+    let own = own.filter_map(|key| object.get_key_value(key).filter(|_| !declared(key)));
+    for (key, value) in own.chain(near) {
         let at = Pointer::root().key(key);
         if !value.is_null() && filled.replace(key).is_some() {
             return Err((at, Malformed::TwoSpellings(REFS.dollar, REFS.underscore)));
@@ -120,55 +128,261 @@ pub fn read_references(
         let parsed = value.as_str().map(str::trim);
         let parsed = parsed.filter(|text| text.starts_with(['{', '[']));
         let parsed: Option<Value> = parsed.and_then(|text| serde_json::from_str(text).ok());
-        let value = parsed.as_ref().unwrap_or(value);
+        let map = Written {
+            object,
+            declared,
+            value: parsed.as_ref().unwrap_or(value),
+            at,
+        };
+        let entries = map.entries(key)?;
+        found.push(References {
+            key: key.clone(),
+            entries,
+        });
+    }
+    Ok(found)
+}
+
+/// A references map, in any form.
+struct Written<'v, D> {
+    /// The object that holds it.
+    object: &'v Map<String, Value>,
+    declared: &'v D,
+    value: &'v Value,
+    at: Pointer,
+}
+
+impl<D: Fn(&str) -> bool> Written<'_, D> {
+    fn entries(&self, key: &str) -> Result<Vec<Entry>, (Pointer, Malformed)> {
+        let (declared, at) = (self.declared, &self.at);
         // A reference in place of the map is for the one parameter that has no value.
-        let alone = value.as_object().and_then(|map| {
+        let alone = self.value.as_object().and_then(|map| {
             let Ok(Reading::Reference(reference)) = read_object(map, &|_| false) else {
                 return None;
             };
-            let mut empty = object.iter().filter(|(_, value)| value.is_null());
-            let (name, _) = empty.next().filter(|_| empty.next().is_none())?;
-            let filling = Filling::Reference(reference.unwrapped());
-            Some((Target::Parameter(name.to_owned()), filling))
+            let target = Target::Parameter(only_empty(self.object)?.to_owned());
+            Some((target, Filling::Reference(reference.unwrapped())))
         });
         if let Some(entry) = alone {
-            let reading = Ok(entry);
-            let entries = vec![Entry { at, reading }];
-            found.push(References { key, entries });
-            continue;
+            return Ok(vec![self.entry(at.clone(), Ok(entry))]);
         }
-        let entries = match value {
+        let mut entries = match self.value {
             Value::Null => Vec::new(),
             // An entry of a list in its place: `{"to": "url", "tool": "call_1"}`.
-            Value::Object(map) if is_entry(map, declared) => vec![Entry {
-                at,
-                reading: read_list_entry(value).and_then(|entry| outside_maps(entry, declared)),
-            }],
-            Value::Object(map) => map
-                .iter()
-                .map(|(name, value)| Entry {
-                    at: at.key(name),
-                    reading: read_map_entry(value)
-                        .map(|filling| (target(name, declared), filling))
-                        .and_then(|entry| outside_maps(entry, declared)),
-                })
-                .collect(),
-            Value::Array(list) => list
-                .iter()
-                .enumerate()
-                .map(|(index, value)| Entry {
-                    at: at.index(index),
-                    reading: read_list_entry(value).and_then(|entry| outside_maps(entry, declared)),
-                })
-                .collect(),
+            Value::Object(map) if is_entry(map, declared) => {
+                vec![self.entry(at.clone(), read_list_entry(self.value))]
+            }
+            // `{"_refs": {"url": …}}` in a map.
+            Value::Object(map) if self.is_around(map) => {
+                let value = only_member(map).unwrap_or(&Value::Null);
+                let inner = Written {
+                    value,
+                    at: self.at.clone(),
+                    ..*self
+                };
+                return inner.entries(key);
+            }
+            Value::Object(map) => {
+                let entries = map.iter().map(|(name, value)| {
+                    let reading = read_map_entry(value);
+                    self.entry(
+                        at.key(name),
+                        reading.map(|filling| (target(name, declared), filling)),
+                    )
+                });
+                entries.collect()
+            }
+            Value::Array(list) => {
+                let entries = list.iter().enumerate();
+                let entries = entries
+                    .map(|(index, value)| self.entry(at.index(index), read_list_entry(value)));
+                entries.collect()
+            }
             other => {
-                let found = type_name(other);
-                return Err((at, Malformed::NoMap { key, found }));
+                let whole = self.understood(other, None).map(|reading| Entry {
+                    at: at.clone(),
+                    reading: Ok(reading),
+                });
+                return whole.map(|entry| vec![entry]).ok_or_else(|| {
+                    let key = if REFS.dollar == key {
+                        REFS.dollar
+                    } else {
+                        REFS.underscore
+                    };
+                    let found = type_name(other);
+                    (at.clone(), Malformed::NoMap { key, found })
+                });
             }
         };
-        found.push(References { key, entries });
+        if entries.iter().all(|entry| entry.reading.is_ok()) {
+            return Ok(entries);
+        }
+        // The parts of one reference, in another arrangement.
+        if let Some(reading) = self.understood(self.value, None) {
+            let at = entries.first().map_or(at, |first| &first.at).clone();
+            let reading = Ok(reading);
+            return Ok(vec![Entry { at, reading }]);
+        }
+        let values: Vec<(Option<&str>, &Value)> = match self.value {
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| (Some(name.as_str()), value))
+                .collect(),
+            Value::Array(list) => list.iter().map(|value| (None, value)).collect(),
+            _ => Vec::new(),
+        };
+        let wrong = entries.iter_mut().zip(values);
+        for (entry, (name, value)) in wrong.filter(|(entry, _)| entry.reading.is_err()) {
+            if let Some(reading) = self.understood(value, name) {
+                entry.reading = Ok(reading);
+            }
+        }
+        Ok(entries)
     }
-    Ok(found)
+
+    /// An entry, whose target may be written in another way and must not be within a map.
+    fn entry(&self, at: Pointer, reading: Result<(Target, Filling), Malformed>) -> Entry {
+        let named = reading.map(|(target, filling)| match self.name_in(&target) {
+            Some(name) => (Target::Parameter(name), filling),
+            None => (target, filling),
+        });
+        Entry {
+            at,
+            reading: named.and_then(|entry| outside_maps(entry, self.declared)),
+        }
+    }
+
+    /// Whether an object holds only another map under a word that is no parameter.
+    fn is_around(&self, map: &Map<String, Value>) -> bool {
+        let is_word = |key: &String| {
+            !self.is_name(key)
+                && (is_map(key) || is_near_map(key) || AROUND.contains(&key.as_str()))
+        };
+        let is_holder = |value: &Value| match value {
+            Value::Object(inner) => !inner.keys().any(|key| TOOL.is(key) || key == "tool"),
+            Value::Array(_) => true,
+            _ => false,
+        };
+        map.len() == 1
+            && map
+                .iter()
+                .all(|(key, value)| is_word(key) && is_holder(value))
+    }
+
+    /// Whether a parameter has this name, as far as it is known.
+    fn is_name(&self, name: &str) -> bool {
+        !is_map(name)
+            && ((self.declared)(name) || self.object.get(name).is_some_and(Value::is_null))
+    }
+
+    /// The parameter that a target names in another way: `$.url`, `/arguments/url`.
+    fn name_in(&self, target: &Target) -> Option<String> {
+        let pointer = target.to_pointer();
+        let mut tokens = pointer.tokens();
+        let first = tokens.next()?;
+        // `/url/`
+        if self.is_name(&first)
+            && tokens.next().is_some_and(|next| next.is_empty())
+            && tokens.next().is_none()
+        {
+            return Some(first.to_string());
+        }
+        if self.is_name(&first) || self.object.contains_key(first.as_ref() as &str) {
+            return None;
+        }
+        let written = match target {
+            Target::Parameter(name) => name.clone(),
+            Target::Pointer(pointer) => pointer.as_str().to_owned(),
+        };
+        let is_sign = |sign: char| !(sign.is_alphanumeric() || matches!(sign, '_' | '-'));
+        let mut words = written.split(is_sign).filter(|word| !word.is_empty());
+        let last = words.next_back().filter(|last| self.is_name(last))?;
+        words
+            .all(|word| AROUND.contains(&word))
+            .then(|| last.to_owned())
+    }
+
+    /// The reference in what is an entry or a map in another arrangement; `name` is the key before it.
+    fn understood(&self, value: &Value, name: Option<&str>) -> Option<(Target, Filling)> {
+        let gist = Gist::of(value, &|name| self.is_name(name))?;
+        let to = gist.to.as_deref().or(name).filter(|to| !to.is_empty());
+        let target = match to {
+            Some(to) => {
+                let target = target(to, self.declared);
+                match self.name_in(&target) {
+                    Some(name) => Target::Parameter(name),
+                    None if to.starts_with('/') && target == Target::Parameter(to.to_owned()) => {
+                        return None;
+                    }
+                    None => target,
+                }
+            }
+            None => Target::Parameter(only_empty(self.object)?.to_owned()),
+        };
+        let reference = gist.near.certain().into_reference()?;
+        outside_maps((target, Filling::Reference(reference)), self.declared).ok()
+    }
+}
+
+/// The only member without a value.
+fn only_empty(object: &Map<String, Value>) -> Option<&str> {
+    let mut empty = object
+        .iter()
+        .filter(|(key, value)| value.is_null() && !is_map(key));
+    let (name, _) = empty.next()?;
+    empty.next().is_none().then_some(name)
+}
+
+/// The parts of a reference beside the parameter that it is for: `{"url": null, "_tool": "call_1", "_select": "url"}`,
+/// `{"url": "call_1", "$select": "url"}`.
+pub(super) fn beside(
+    object: &Map<String, Value>,
+    declared: &impl Fn(&str) -> bool,
+) -> Option<Vec<References>> {
+    let is_part =
+        |key: &str| [TOOL, SELECT, DEFAULT].iter().any(|part| part.is(key)) && !declared(key);
+    let parts: Map<String, Value> = object
+        .iter()
+        .filter(|(key, value)| is_part(key) && !value.is_null())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let others = || object.iter().filter(|(key, _)| !is_part(key));
+    if parts.is_empty() || others().next().is_none() || !others().all(|(key, _)| declared(key)) {
+        return None;
+    }
+    let mut written = parts.clone();
+    let name = if parts.keys().any(|key| TOOL.is(key)) {
+        only_empty(object)?
+    } else {
+        let named = |(key, value): (&'_ String, &'_ Value)| {
+            let near = NearReference::from_entry(value.as_str()?)?;
+            (near.is_distinctive() && near.selects == [None]).then(|| (key.clone(), near.id))
+        };
+        let mut named = others().filter_map(named);
+        let (name, id) = named.next().filter(|_| named.next().is_none())?;
+        written.insert(TOOL.dollar.to_owned(), id.into());
+        object.get_key_value(&name)?.0
+    };
+    let gist = Gist::of(&Value::Object(written), &|_| false)?;
+    let reference = gist.near.certain().into_reference()?;
+    let mut keys = parts.keys();
+    let key = keys.next()?.clone();
+    let entry = Entry {
+        at: Pointer::root().key(&key),
+        reading: Ok((
+            Target::Parameter(name.to_owned()),
+            Filling::Reference(reference),
+        )),
+    };
+    let rest = keys.map(|key| References {
+        key: key.clone(),
+        entries: Vec::new(),
+    });
+    let first = References {
+        key: key.clone(),
+        entries: vec![entry],
+    };
+    Some(std::iter::once(first).chain(rest).collect())
 }
 
 /// The target that a key of the map form names: a parameter, or a place, if the tool declares no parameter of that
@@ -302,17 +516,7 @@ fn read_list_entry(value: &Value) -> Result<(Target, Filling), Malformed> {
     });
     let object = plain.as_ref().unwrap_or(object);
     let get = |key: &str| object.get(key).filter(|v| !v.is_null());
-    let targets = [
-        "to",
-        "param",
-        "parameter",
-        "name",
-        "target",
-        "argument",
-        "arg",
-        "field",
-    ];
-    let (to_key, to) = targets
+    let (to_key, to) = TARGETS
         .iter()
         .find_map(|key| Some((*key, get(key)?)))
         .ok_or(Malformed::NoTarget)?;

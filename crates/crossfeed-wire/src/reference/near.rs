@@ -12,6 +12,7 @@ mod part;
 mod path;
 mod region;
 mod scan;
+mod scattered;
 mod signs;
 #[cfg(test)]
 mod tests;
@@ -19,17 +20,22 @@ mod whole;
 
 pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
-pub(super) use keys::{KeyMeaning, meaning_of};
+pub(super) use keys::{KeyMeaning, is_call_key, is_one_of, meaning_of};
+pub(super) use loose::Word;
 pub use object::{is_wrapper, near_object};
 pub(super) use object::{near_list, read_near, selector_of};
+pub(super) use path::steps;
+pub(super) use scan::Scan;
+pub(super) use whole::is_signed;
 
 use self::{
     id::{Head, is_distinctive},
     part::Part,
     path::readings,
+    scattered::scattered,
     whole::{whole_text, within_signs},
 };
-use super::{Reference, Repair, shortened};
+use super::{Reference, Repair, gist::Gist, shortened};
 use crate::CallId;
 use serde_json::Value;
 use std::ops::Range;
@@ -57,7 +63,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// The most bytes of a text that is a reference as a whole.
-const MAX_WHOLE_BYTES: usize = 4000;
+pub(super) const MAX_WHOLE_BYTES: usize = 4000;
 
 /// What may have been meant as a reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +84,8 @@ pub struct NearReference {
     pub guess: Option<String>,
     /// Whether it is data if it selects nothing: it may as well be the name of a file.
     pub or_data: bool,
+    /// Whether it is only to be offered: if it selects something, it is refused.
+    pub is_guess: bool,
 }
 
 impl NearReference {
@@ -96,6 +104,7 @@ impl NearReference {
                 others: selects.collect(),
                 guess: self.guess,
                 or_data: self.or_data,
+                is_guess: self.is_guess,
             })),
         })
     }
@@ -127,7 +136,7 @@ impl NearReference {
         is_distinctive(&self.id)
     }
 
-    fn new(id: &str, selects: Vec<Option<String>>, written: &str) -> Self {
+    pub(super) fn new(id: &str, selects: Vec<Option<String>>, written: &str) -> Self {
         Self {
             id: id.to_owned(),
             selects,
@@ -136,12 +145,21 @@ impl NearReference {
             has_sigil: false,
             guess: None,
             or_data: false,
+            is_guess: false,
         }
     }
 
     /// What stands where there can be no data.
     pub fn certain(mut self) -> Self {
         self.or_data = false;
+        self.is_guess = false;
+        self
+    }
+
+    /// What is data if it selects nothing, and refused if it selects something.
+    pub fn doubtful(mut self) -> Self {
+        self.or_data = true;
+        self.is_guess = true;
         self
     }
 
@@ -152,6 +170,10 @@ impl NearReference {
     }
 
     fn make_unclear(&mut self) {
+        if self.or_data {
+            self.is_guess = true;
+            return;
+        }
         let first = self.selects.drain(..).next().flatten();
         self.guess = self.guess.take().or(first);
     }
@@ -160,6 +182,11 @@ impl NearReference {
         self.guess = guess;
         self
     }
+}
+
+/// What a list or object means that holds the parts of a reference in another arrangement: `["$tool", "call_1"]`.
+pub fn near_value(value: &Value) -> Option<NearReference> {
+    Gist::alone(value)
 }
 
 /// The parts of a text that may be meant as references.
@@ -191,7 +218,8 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         parts: Vec::new(),
         has_more: false,
     };
-    if let Some(whole) = near_whole(trimmed) {
+    let whole = (trimmed.len() <= MAX_WHOLE_BYTES).then(|| whole_text(trimmed));
+    if let Some(whole) = whole.flatten() {
         if most == 0 {
             found.has_more = true;
         } else {
@@ -244,12 +272,21 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             && before.starts_with(|sign: char| sign.is_ascii_punctuation());
         let is_close =
             behind.ends_with(['}', '>']) && behind.bytes().all(|byte| byte.is_ascii_punctuation());
+        // `f'{call_1.x}'`, `{{call_1.x}};`
+        let is_formatted = matches!(
+            (before, behind),
+            ("f'", "'") | ("f\"", "\"") | ("`", "`") | ("", ";" | ",")
+        );
         // `={{ $json.call_1.x }}`, `return call_1.x;`
         let word = before.trim_end_matches([':', '=']).trim_end();
         let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
             && matches!(behind, "" | ";");
         let remains = Remains::of(before, behind);
-        if is_open && is_close || is_introduced || remains == Remains::Delimiter {
+        if is_open && is_close
+            || is_introduced
+            || is_formatted && near.written.contains('{')
+            || remains == Remains::Delimiter
+        {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);
@@ -257,12 +294,28 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             near.make_unclear();
         }
     }
+    // A path in signs of another notation.
+    let is_clear = |(place, near): &(Range<usize>, NearReference)| {
+        let outside = [text[..place.start].trim(), text[place.end..].trim()];
+        let is_word = |sign: char| {
+            sign.is_alphanumeric() || sign.is_whitespace() || ".,;:-*+>#/".contains(sign)
+        };
+        !near.or_data || outside.iter().all(|text| text.chars().all(is_word))
+    };
+    if found.parts.len() <= 1
+        && most > 0
+        && !found.parts.first().is_some_and(is_clear)
+        && let Some(whole) = scattered(trimmed)
+    {
+        found.parts = vec![(start..start + trimmed.len(), whole)];
+        return Some(found);
+    }
     // The quotes of another language would stay, and in JSON what a value holds could end a text.
     let is_quoted = |open: &str, close: char| {
         let inner = trimmed
             .strip_prefix(open)
             .and_then(|inner| inner.strip_suffix(close));
-        inner.is_some_and(|inner| !inner.contains(close))
+        inner.is_some_and(|inner| open.starts_with('f') || !inner.contains(close))
     };
     if is_json || is_quoted("f\"", '"') || is_quoted("f'", '\'') || is_quoted("`", '`') {
         for (_, near) in found
@@ -279,7 +332,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
 /// What a text may mean as a whole, which [`near_text`] reads as its only part.
 pub fn near_whole(text: &str) -> Option<NearReference> {
     let text = text.trim();
-    (text.len() <= MAX_WHOLE_BYTES).then(|| whole_text(text))?
+    (text.len() <= MAX_WHOLE_BYTES).then(|| whole_text(text).or_else(|| scattered(text)))?
 }
 
 /// What stands around the only path of a text.

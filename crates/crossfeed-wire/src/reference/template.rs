@@ -1,8 +1,8 @@
 //! Texts with values of references in them: `{"$template": "See {a}", "$with": {"a": {"$tool": "c"}}}`.
 
 use super::{
-    Filling, Malformed, Reading, Reference, map::read_listed, read_object, read_string, shortened,
-    type_name,
+    Filling, Malformed, NearReference, Reading, Reference, map::read_listed, read_object,
+    read_string, shortened, type_name,
 };
 use crate::Pointer;
 use serde_json::{Map, Value};
@@ -98,7 +98,13 @@ fn read_value(value: &Value) -> Result<Reference, Malformed> {
         },
         Value::String(text) => match read_string(text, &|_| false)? {
             Some(Filling::Reference(reference)) => Ok(reference),
-            _ => Err(wrong()),
+            Some(_) => Err(wrong()),
+            // `call_1.items[0].url`
+            None => NearReference::from_entry(text)
+                .filter(NearReference::is_distinctive)
+                .map(NearReference::certain)
+                .and_then(NearReference::into_reference)
+                .ok_or_else(wrong),
         },
         _ => Err(wrong()),
     }

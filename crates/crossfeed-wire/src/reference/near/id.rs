@@ -109,6 +109,12 @@ pub(super) fn is_date(word: &str) -> bool {
     word.len() >= 10 && word.bytes().zip(*b"0000-00-00").all(is_like)
 }
 
+/// An id and the steps of a path that are joined to it: `call_1__items__0`.
+pub(super) fn glued(word: &str) -> Option<(&str, &str)> {
+    let (id, steps) = word.split_once("__")?;
+    (is_distinctive(id) && !steps.is_empty()).then_some((id, steps))
+}
+
 /// Whether a text may be the name of a tool in place of an id: `search_issues`.
 pub(super) fn is_compound(id: &str) -> bool {
     let is_word =

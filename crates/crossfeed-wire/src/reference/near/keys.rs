@@ -204,7 +204,7 @@ fn is_slip(written: &str, meant: &str) -> bool {
 pub(super) const MAX_MEMBERS: usize = 8;
 
 /// Whether a key is one for the id of a call; `is_signed`: where a sign at another key says so.
-pub(super) fn is_call_key(key: &str, is_signed: bool) -> bool {
+pub(crate) fn is_call_key(key: &str, is_signed: bool) -> bool {
     is_call_key_as_it_is(key)
         || (is_signed || has_sign(key))
             && (is_one_of(key, &SIGIL_CALL_KEYS) || is_slip(&plain_key(key), "tool"))
@@ -216,7 +216,7 @@ pub(super) fn is_call_key_as_it_is(key: &str) -> bool {
 }
 
 /// Whether a key is one of these but for its case, signs and separators.
-pub(super) fn is_one_of(key: &str, keys: &[&str]) -> bool {
+pub(crate) fn is_one_of(key: &str, keys: &[&str]) -> bool {
     let Some(first) = plain_chars(key).next() else {
         return false;
     };

@@ -54,6 +54,8 @@ fn read(text: &str) -> Option<NearReference> {
         b'{' => {
             let (object, is_whole) = loose_object(text)?;
             let mut near = near_or_exact(&object)?;
+            // `{"call_1": "x"}` may be a record of its own.
+            near.or_data = object.len() == 1 && !near.has_sigil;
             if !is_whole {
                 near.make_unclear();
             }
@@ -119,7 +121,8 @@ fn members_of(text: &str) -> Option<String> {
         ));
         rest = behind;
     }
-    (!members.is_empty() && members.len() <= 4).then(|| members.join(", "))
+    let is_whole = rest.trim().is_empty() && !members.is_empty() && members.len() <= 4;
+    is_whole.then(|| members.join(", "))
 }
 
 /// A text without the outermost fence, quotes or escapes.
@@ -247,11 +250,11 @@ fn loose_object(text: &str) -> Option<(Map<String, Value>, bool)> {
 }
 
 /// A word or quoted text, and what is behind it.
-struct Word<'t> {
-    word: String,
+pub(crate) struct Word<'t> {
+    pub(crate) word: String,
     is_quoted: bool,
     is_closed: bool,
-    behind: &'t str,
+    pub(crate) behind: &'t str,
 }
 
 impl<'t> Word<'t> {
@@ -259,7 +262,7 @@ impl<'t> Word<'t> {
         (self.word, self.is_quoted, self.behind)
     }
 
-    fn read(text: &'t str) -> Option<Self> {
+    pub(crate) fn read(text: &'t str) -> Option<Self> {
         const QUOTES: [(char, &[char]); 6] = [
             ('"', &['"']),
             ('\'', &['\'']),
@@ -317,5 +320,16 @@ fn ends(behind: &str) -> bool {
     let is_next = ["\"$", "'$", "\"_", "'_", "\"select", "'select"]
         .iter()
         .any(|key| behind.starts_with(key));
-    behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';']) || is_next
+    // `ref(tool='call_1', select='items')`, `<ref select="items"/>`
+    let is_last = || {
+        let rest = behind
+            .strip_prefix(')')
+            .or_else(|| behind.strip_prefix('>'));
+        let rest = rest.map(str::trim_start);
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([';', ',', '\n', '}']) || rest.starts_with(".$")
+        })
+    };
+    let is_end = behind.is_empty() || behind.starts_with([',', ':', '}', '=', ';']);
+    is_end || behind.starts_with("/>") || behind.starts_with("</") || is_next || is_last()
 }

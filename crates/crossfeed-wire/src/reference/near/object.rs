@@ -45,6 +45,16 @@ pub(crate) fn selector_of(value: &Value, before: Option<&str>) -> Option<String>
             });
         }
         Value::Array(list) => steps(list)?,
+        // `{"expression": "items[0].url", "type": "jmespath"}`
+        Value::Object(members) => {
+            let is_remark = |key: &str| meaning_of(key) == KeyMeaning::Nothing;
+            let mut texts = members.iter().filter(|(key, _)| !is_remark(key));
+            let (key, only) = texts.next().filter(|_| texts.next().is_none())?;
+            let is_select = meaning_of(key) == KeyMeaning::Select;
+            only.as_str()
+                .filter(|text| is_select && !text.trim().is_empty())?
+                .to_owned()
+        }
         _ => return None,
     };
     Some(select).filter(|_| before.is_none())

@@ -2,11 +2,11 @@
 
 use super::{
     MAX_ID_BYTES, MAX_PATH_BYTES, NearReference,
-    id::{Head, ROOTS, is_compound, is_distinctive, is_id_byte, word_of},
+    id::{Head, ROOTS, glued, is_compound, is_distinctive, is_id_byte, word_of},
     keys::is_call_key,
     loose::serialised,
     path::{Path, is_ending, readings},
-    region::{expression, names_a_call, template},
+    region::{expression, holds_id, names_a_call, template},
     scan::{closing, is_one_expression},
     shortened,
 };
@@ -111,7 +111,8 @@ impl Part {
         let behind = &head[named.end..];
         let length = closing(behind, open, close)?;
         let path = behind[..length].trim_end_matches(['%', '-', '~']).trim();
-        if names_a_call(path) {
+        // `{{ task_instance.xcom_pull('call_1') }}`
+        if names_a_call(path) || is_tool && holds_id(path) {
             return None;
         }
         let end = at + start + named.end + length + close.len();
@@ -134,6 +135,18 @@ impl Part {
             return None;
         }
         let path = if outer.is_empty() { path } else { outer };
+        // `{{call_1__items__0}}`
+        let joined = glued(named.id).filter(|_| path.is_empty());
+        if let Some((id, steps)) = joined {
+            let selects = readings(&format!(".{}", steps.replace("__", ".")))?;
+            let place = at..end;
+            let near = NearReference::new(id, selects, &text[place.clone()]);
+            return Some(Self {
+                near,
+                place,
+                is_in_json: false,
+            });
+        }
         let selects = match readings(path) {
             Some(selects) => selects,
             None if is_clear && !is_tool => Vec::new(),
@@ -149,7 +162,10 @@ impl Part {
         let signs = ["$!", "#", "@", "%"].into_iter();
         let mut signs = signs.filter(|sign| rest.starts_with('{') && text[..at].ends_with(sign));
         let place = at - signs.next().map_or(0, str::len)..end;
-        let near = NearReference::new(named.id, selects, &text[place.clone()]);
+        let mut near = NearReference::new(named.id, selects, &text[place.clone()]);
+        // `#include <call_1.h>`, `${{ steps.call_1.outputs.x }}` of a workflow
+        let is_name = || open == "<" && Path::read(path).0.is_name_of_file();
+        near.or_data = open == "${{" || is_name();
         Some(Self {
             near: if is_open { near.unclear() } else { near },
             place,
@@ -230,13 +246,12 @@ impl Part {
         };
         let near = serialised(&text[at..end]);
         let mut near = near.filter(|near| is_exact || near.is_distinctive())?;
-        // A brace too many.
-        let end = end
-            + text[end..]
-                .bytes()
-                .take(2)
-                .take_while(|byte| *byte == b'}')
-                .count();
+        // A brace too many, or more around it.
+        let closing = text[end..].bytes().take(2);
+        let closing = closing.take_while(|byte| *byte == b'}').count();
+        let opening = text[..at].bytes().rev().take(closing);
+        let opening = opening.take_while(|byte| *byte == b'{').count();
+        let (at, end) = (at - opening, end + closing);
         // In JSON that was written as a text, a value would have to be JSON.
         let mut signs = text.bytes().take(MAX_PATH_BYTES);
         let first = signs.find(|byte| !byte.is_ascii_whitespace());
@@ -309,6 +324,7 @@ impl Part {
             }
             part.place = begin..end;
             part.near.written = shortened(&text[part.place.clone()]);
+            part.near.or_data = false;
             part.near.make_unclear();
             return Some(part);
         }
@@ -373,8 +389,7 @@ impl Part {
         let behind = &rest[named.end..];
         let (path, length) = Path::read(behind);
         let next = behind[length..].strip_prefix('.');
-        let is_method = next.and_then(|next| Some(next[word_of(next)?.len()..].starts_with('(')));
-        if path.steps.is_empty() && is_method != Some(true) || path.is_name_of_file() {
+        if path.steps.is_empty() || path.is_name_of_file() {
             return None;
         }
         let end = from + named.end + length;
@@ -399,9 +414,13 @@ impl Part {
             || behind.starts_with(['(', '['])
             || has_more
             || behind.starts_with(".{");
-        let near = NearReference::new(named.id, selects, &text[start..end]);
+        let mut near = NearReference::new(named.id, selects, &text[start..end]);
+        near.or_data = true;
+        if is_unclear {
+            near.make_unclear();
+        }
         Some(Self {
-            near: if is_unclear { near.unclear() } else { near },
+            near,
             place: start..end,
             is_in_json: false,
         })

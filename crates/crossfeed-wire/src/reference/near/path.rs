@@ -1,11 +1,16 @@
 //! Paths into results, in the notations of models, and the selectors that they mean.
 
-use super::{MAX_ID_BYTES, MAX_PATH_BYTES, id::word_of, scan::closing};
+use super::{
+    MAX_ID_BYTES, MAX_PATH_BYTES,
+    id::word_of,
+    keys::{KeyMeaning, meaning_of},
+    scan::closing,
+};
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// Words behind the id of a call for what it returned, which may not be keys of the result.
-const WRAPPERS: [&str; 17] = [
+pub(super) const WRAPPERS: [&str; 17] = [
     "output",
     "outputs",
     "result",
@@ -26,7 +31,11 @@ const WRAPPERS: [&str; 17] = [
 ];
 
 /// Filters of templates for how a value is written: `{{call_1.items | json}}`.
-const FILTERS: [&str; 14] = [
+const FILTERS: [&str; 18] = [
+    "default",
+    "d",
+    "from_json",
+    "fromjson",
     "json",
     "tojson",
     "to_json",
@@ -76,12 +85,17 @@ pub(super) struct Path<'t> {
 impl<'t> Path<'t> {
     /// The path at the beginning of a text, and its length.
     pub(super) fn read(text: &'t str) -> (Self, usize) {
-        let has_slashes = text.starts_with(['/', '#']);
+        let mut has_slashes = text.starts_with(['/', '#']);
         let mut steps = Vec::new();
         let mut at = 0;
         while let Some((step, length)) = Step::read(&text[at..], at == 0, has_slashes) {
             steps.push(step);
             at += length;
+            // `body#/items/0`
+            if text[at..].starts_with("#/") {
+                has_slashes = true;
+                at += 1;
+            }
         }
         (Self { steps }, at)
     }
@@ -269,6 +283,22 @@ pub(super) fn behind_root(rest: &str) -> &str {
         .unwrap_or(rest)
 }
 
+/// The text that is all that a function for selectors is given: `jmespath('items[0].url')`.
+fn quoted_argument(call: &str) -> Option<&str> {
+    let name = word_of(call)?;
+    let argument = call[name.len()..]
+        .strip_prefix('(')?
+        .strip_suffix(')')?
+        .trim();
+    let quote = argument
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''))?;
+    let text = argument[1..].strip_suffix(quote)?;
+    let is_select = meaning_of(name) == KeyMeaning::Select && name != "get" || name == "json_query";
+    (is_select && !text.contains(quote)).then_some(text)
+}
+
 /// The selectors that a text behind an id may mean; `None` if it is not a path.
 pub(super) fn readings(rest: &str) -> Option<Vec<Option<String>>> {
     let rest = rest.trim();
@@ -311,9 +341,21 @@ pub(super) fn readings(rest: &str) -> Option<Vec<Option<String>>> {
             "path ",
         ];
         let bare = words.iter().find_map(|word| piped.strip_prefix(word));
+        let bare = bare.or_else(|| quoted_argument(piped));
         let is_quote = |sign: char| matches!(sign, '"' | '\'');
         let piped = bare.map_or(piped, |bare| bare.trim().trim_matches(is_quote));
         return Some(vec![Some(piped.to_owned())]);
+    }
+    // `.select("items[0].url")`
+    if let Some(select) = rest.strip_prefix('.').and_then(quoted_argument) {
+        return Some(vec![Some(select.to_owned())]);
+    }
+    // `.first().json.items`
+    if let Some(path) = rest
+        .strip_prefix(".first()")
+        .filter(|path| path.starts_with('.'))
+    {
+        return readings(path);
     }
     if !rest.starts_with(['.', '[', '#', '/', ':'])
         && !rest.starts_with("->")

@@ -50,6 +50,9 @@ const OUTPUTS: [&str; 9] = [
     "print", "echo", "json", "tojson", "toJson", "raw", "get", "use", "value",
 ];
 
+/// Functions that only make a text of a value.
+const TEXTS: [&str; 5] = ["str", "string", "String", "repr", "to_string"];
+
 /// What an expression of another system may mean that has the id of a call in it. It is unclear where it is more
 /// than an expression around paths in one result.
 pub(super) fn expression(inner: &str, written: &str) -> Option<NearReference> {
@@ -59,6 +62,18 @@ pub(super) fn expression(inner: &str, written: &str) -> Option<NearReference> {
     if OUTPUTS.contains(&word) && output.len() + word.len() < inner.len() {
         inner = output;
     }
+    // `str(call_1.x)`, `[call_1.x]`
+    let function = inner[word_of(inner).unwrap_or_default().len()..].strip_prefix('(');
+    let argument = function.and_then(|argument| argument.strip_suffix(')'));
+    let is_output = argument.is_some_and(|it| !it.contains(['(', ',', ')'])) && {
+        let name = word_of(inner).unwrap_or_default();
+        name.is_empty() || OUTPUTS.contains(&name) || TEXTS.contains(&name)
+    };
+    let listed = inner
+        .strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'));
+    let listed = listed.filter(|inner| word_of(inner).is_some_and(is_distinctive));
+    inner = argument.filter(|_| is_output).or(listed).unwrap_or(inner);
     let mut named = Named::all(inner);
     let first = named.next()?;
     // Texts to compare with, and keys, are none.
@@ -123,6 +138,11 @@ fn indexed(rest: &str) -> Option<String> {
         }
     }
     Some(select)
+}
+
+/// Whether the id of a call stands in an expression.
+pub(super) fn holds_id(expression: &str) -> bool {
+    Named::all(expression).next().is_some()
 }
 
 /// Whether another call has a path in an expression behind a path.

@@ -30,14 +30,14 @@ pub(super) fn is_one_expression(text: &str) -> bool {
 
 /// Follows brackets and quotes.
 #[derive(Default)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     depth: usize,
     quote: Option<u8>,
     is_escaped: bool,
 }
 
 impl Scan {
-    pub(super) fn take(&mut self, byte: u8) {
+    pub(crate) fn take(&mut self, byte: u8) {
         if let Some(quote) = self.quote {
             if self.is_escaped {
                 self.is_escaped = false;
@@ -56,7 +56,7 @@ impl Scan {
         }
     }
 
-    pub(super) fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         self.depth > 0 || self.quote.is_some()
     }
 }

@@ -12,10 +12,20 @@ use super::{
     scan::is_one_expression,
     shortened,
 };
+use crate::reference::gist::Gist;
+use serde_json::Value;
 
 /// A text that is a reference as a whole: serialised, in delimiters, or an id with a path.
 pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     let first = text.chars().next()?;
+    if is_signed(text) {
+        let exact = serialised(text.trim_end_matches([';', ',']));
+        let exact = exact.filter(|near| !near.selects.is_empty());
+        if let Some(mut near) = exact.or_else(|| Gist::alone(&Value::from(text))) {
+            near.or_data = !near.has_sigil && !text.contains(['$', '_']);
+            return Some(near);
+        }
+    }
     if first.is_ascii_alphanumeric() || first == '_' {
         if is_address(text) {
             return None;
@@ -70,6 +80,14 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
         within_signs(&text[..start + id.len() + path]).filter(|inner| *inner == id)?;
         bare(&format!("{id}{}", &behind[path..]), text)
     })
+}
+
+/// Whether a text has the keys of a reference for the call and for the selector: with signs, as elements or as pairs.
+pub(crate) fn is_signed(text: &str) -> bool {
+    let has = |keys: [&str; 2]| keys.iter().any(|key| text.contains(key));
+    has(["$tool", "_tool"]) && has(["$select", "_select"])
+        || text.contains("tool>") && text.contains("select>")
+        || text.contains("tool=") && text.contains("select=")
 }
 
 /// A serialised reference behind a word for one: `Reference: {"$tool": "call_1"}`.
