@@ -190,7 +190,7 @@ fn documents_pass_as_they_are() {
 }
 
 /// Texts as people write them to tools, `ID` in place of an id of the session where they mention one.
-const WRITTEN: [&str; 99] = [
+const WRITTEN: [&str; 102] = [
     // Dates and times.
     "2026-01-31",
     "2026-01-31T10:15:00Z",
@@ -272,6 +272,9 @@ const WRITTEN: [&str; 99] = [
     "def test_ID(self): pass",
     "function ID() { return 1; }",
     "jobs:\n  ID:\n    runs-on: ubuntu-latest",
+    "const ID = await fetch(url); const body = await ID.json();",
+    "let ID = client.call(); assert!(ID.is_ok());",
+    "ID = requests.get(url)\nprint(ID.status_code)",
     // Names of variables, modules and files that are ids, with what is no field of the result.
     "return ID.json();",
     "if ID.returncode != 0: raise RuntimeError(ID.stderr)",

@@ -10,6 +10,7 @@ mod loose;
 mod object;
 mod part;
 mod path;
+mod placeholder;
 mod region;
 mod scan;
 mod scattered;
@@ -32,6 +33,7 @@ use self::{
     id::{Head, is_distinctive},
     part::Part,
     path::readings,
+    placeholder::enclosing,
     scattered::scattered,
     whole::{whole_text, within_signs},
 };
@@ -250,8 +252,20 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             found.has_more = true;
             break;
         }
-        end = part.place.end;
-        found.parts.push((part.place, part.near));
+        let Part {
+            mut place,
+            mut near,
+            ..
+        } = part;
+        if near.or_data
+            && let Some(all) = enclosing(text, &place).filter(|all| all.start >= end)
+        {
+            near.written = shortened(&text[all.clone()]);
+            near.is_guess = true;
+            place = all;
+        }
+        end = place.end;
+        found.parts.push((place, near));
     }
     let inside = |open: char, close: char| trimmed.strip_prefix(open)?.strip_suffix(close);
     let is_object = inside('{', '}').is_some_and(|members| {

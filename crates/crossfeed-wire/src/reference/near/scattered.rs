@@ -2,6 +2,7 @@
 
 use super::{
     MAX_ID_BYTES, NearReference,
+    glance::is_address,
     id::{GETTERS, ROOTS, glued, is_distinctive, is_id_byte, word_of},
     keys::is_one_of,
     path::{WRAPPERS, readings},
@@ -69,7 +70,7 @@ const AROUND: [&str; 48] = [
 /// What a text may mean all of whose words are the id of a call, one path, and words of notations around them. It is
 /// data if the path selects nothing, unless its delimiters are those of a template.
 pub(super) fn scattered(text: &str) -> Option<NearReference> {
-    if text.len() > MAX_BYTES || text.contains(['\n', '\\']) {
+    if text.len() > MAX_BYTES || text.contains(['\n', '\\']) || is_address(text) {
         return None;
     }
     let plain = text.replace("->", ".").replace("..", ".");
@@ -221,7 +222,8 @@ fn id_in(word: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn is_around(word: &str) -> bool {
+/// Whether a word is one of a notation around an id, or none.
+pub(super) fn is_around(word: &str) -> bool {
     word.is_empty()
         || is_one_of(word, &AROUND)
         || is_one_of(word, &ROOTS)
