@@ -125,8 +125,6 @@ impl<'v> ArgumentValue<'v> for &'v Value {
 /// A list or object with few values and little text in it; `None` if it has more, or an object in it a key that stands
 /// twice.
 pub(crate) fn small<'v>(value: impl ArgumentValue<'v>) -> Option<Value> {
-    const MOST_VALUES: usize = 40;
-    const MOST_BYTES: usize = 4000;
     fn built<'v>(
         value: impl ArgumentValue<'v>,
         values: &mut usize,
@@ -159,7 +157,8 @@ pub(crate) fn small<'v>(value: impl ArgumentValue<'v>) -> Option<Value> {
             _ => value.scalar(),
         })
     }
-    built(value, &mut MOST_VALUES.clone(), &mut MOST_BYTES.clone())
+    let (mut values, mut bytes) = (40, 4000);
+    built(value, &mut values, &mut bytes)
 }
 
 /// Whether a list or object may be steps of a path, or a reference in place of the id of a call.

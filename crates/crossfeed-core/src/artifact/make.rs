@@ -8,8 +8,7 @@ use crate::{
     failure::Failure,
     resolve::FillLimits,
     reveal::UnredactedItem,
-    select::OFFERED,
-    select::SelectReport,
+    select::{OFFERED, SelectReport},
     shape::Shape,
     suggest::{ParameterSchema, Trial},
 };

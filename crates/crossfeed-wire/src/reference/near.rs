@@ -49,7 +49,7 @@ const MAX_PATH_BYTES: usize = 1000;
 const MAX_ID_BYTES: usize = 256;
 
 /// Words that only introduce a path which is the rest of a text.
-const WORDS: [&str; 12] = [
+const INTRODUCTIONS: [&str; 12] = [
     "await",
     "return",
     "yield",
@@ -293,7 +293,8 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         );
         // `={{ $json.call_1.x }}`, `return call_1.x;`
         let word = before.trim_end_matches([':', '=']).trim_end();
-        let is_introduced = (before == "=" || WORDS.iter().any(|it| it.eq_ignore_ascii_case(word)))
+        let is_introduced = (before == "="
+            || INTRODUCTIONS.iter().any(|it| it.eq_ignore_ascii_case(word)))
             && matches!(behind, "" | ";");
         let remains = Remains::of(before, behind);
         if is_open && is_close

@@ -1,7 +1,7 @@
 //! Texts that name a call and a path in any notation: `@{body('call_1').items[0].url}`, `jq .items call_1`.
 
 use super::{
-    MAX_ID_BYTES, NearReference,
+    INTRODUCTIONS, MAX_ID_BYTES, NearReference,
     glance::is_address,
     id::{GETTERS, ROOTS, glued, is_distinctive, is_id_byte, word_of},
     keys::is_one_of,
@@ -15,14 +15,8 @@ const MAX_BYTES: usize = 400;
 /// The most words of one.
 const MAX_WORDS: usize = 16;
 
-/// Words of notations around an id and a path, besides those for results.
-const AROUND: [&str; 48] = [
-    "await",
-    "return",
-    "yield",
-    "echo",
-    "print",
-    "value",
+/// Words of notations around an id and a path, besides those that introduce a path and those for results.
+const AROUND: [&str; 39] = [
     "of",
     "from",
     "in",
@@ -35,8 +29,6 @@ const AROUND: [&str; 48] = [
     "key",
     "selector",
     "query",
-    "expression",
-    "expr",
     "jq",
     "jmespath",
     "jsonpath",
@@ -64,7 +56,6 @@ const AROUND: [&str; 48] = [
     "sub",
     "attribute",
     "insert",
-    "reference",
 ];
 
 /// What a text may mean all of whose words are the id of a call, one path, and words of notations around them. It is
@@ -226,6 +217,7 @@ fn id_in(word: &str) -> Option<(&str, &str, &str)> {
 pub(super) fn is_around(word: &str) -> bool {
     word.is_empty()
         || is_one_of(word, &AROUND)
+        || is_one_of(word, &INTRODUCTIONS)
         || is_one_of(word, &ROOTS)
         || is_one_of(word, &GETTERS)
         || is_one_of(word, &WRAPPERS)
