@@ -117,7 +117,7 @@ fn several_files_are_read_in_order() {
         1,
         "1\n3\n",
         &format!(
-            "error[select.matched_nothing]: `{second}`: selector `total` matched nothing\nfound: {{sum: number}}\ntry: length(@), sum\n"
+            "error[select.matched_nothing]: `{second}`: selector `total` matched nothing\nfound: {{sum: number}}\ntry: sum\n"
         ),
     );
     let Run { status, out, err } = run(&["select", "total", "absent.json", &first], "");
@@ -155,7 +155,7 @@ fn lines_are_documents() {
     let err = "error: line 4 of standard input is not valid JSON: it ends within a value, at column 4\n\
                error[select.matched_nothing]: line 5 of standard input: selector `total` matched nothing\n\
                found: {sum: number}\n\
-               try: length(@), sum\n";
+               try: sum\n";
     check(&["select", "--ndjson", "total"], lines, 2, out, err);
     check(
         &["select", "--jsonl", "-r", "total"],

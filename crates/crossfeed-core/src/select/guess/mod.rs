@@ -70,6 +70,10 @@ pub(crate) fn guesses<'a>(
     let mut effort = Effort::new();
     let is_valid = Expression::parse(text).is_ok() && !text.contains(['{', '(', '|', '&']);
     let whole = tokens(text);
+    // A key that is not there says of nothing how it is to be counted.
+    if is_valid && matches!(whole.as_slice(), [Token::Word { .. }]) {
+        return Vec::new();
+    }
     let words = whole.iter().filter_map(|token| match token {
         Token::Word { text, .. } | Token::Text(text) => Some(text.as_str()),
         _ => None,
