@@ -482,8 +482,8 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        850,
-        147,
+        930,
+        38,
     ),
 ];
 
