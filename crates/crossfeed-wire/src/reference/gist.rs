@@ -281,15 +281,17 @@ impl Parts<'_> {
             self.take()?;
             let word = match (is_quote, is_select) {
                 // `"$tool" "call_1"`
-                (true, _) if let Some((key, behind)) = quoted_key(rest) => {
-                    rest = behind;
-                    key.to_owned()
-                }
-                (true, _) => {
-                    let word = Word::read(rest)?;
-                    rest = word.behind;
-                    word.word
-                }
+                (true, _) => match quoted_key(rest) {
+                    Some((key, behind)) => {
+                        rest = behind;
+                        key.to_owned()
+                    }
+                    None => {
+                        let word = Word::read(rest)?;
+                        rest = word.behind;
+                        word.word
+                    }
+                },
                 (false, true) => {
                     let (word, behind) = rest.split_at(end_of_selector(rest));
                     rest = behind;
