@@ -63,6 +63,7 @@ impl<'a> Selector<'a, '_> {
                 "" => "the value has no items to project".to_owned(),
                 path => format!("`{path}` has no items to project"),
             },
+            Misread::NoSlice { .. } => "the slice takes no item of any list".to_owned(),
             Misread::Types { found, wanted } => {
                 let (found, wanted) = (a(*found), wanted.as_str());
                 let literal = written.map_or(String::new(), |text| format!(" {}", short(text)));

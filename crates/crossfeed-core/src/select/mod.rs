@@ -410,7 +410,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         for reading in readings {
             match self.read(written, reading, reading.text) {
                 Ok(Outcome::Selected(mut selection)) => {
-                    selection.report.notice = self.field_for_text(reading);
+                    selection.report.notice = self.doubtful(reading, &selection.view);
                     return Ok(Ok(selection));
                 }
                 Ok(Outcome::Emptied(mut selection, expression, emptiness)) => {
@@ -428,9 +428,10 @@ impl<'a, 'v> Selector<'a, 'v> {
                         }
                     }
                     let Some(number) = refusal(&doubts, emptiness) else {
-                        let notice = self.odd(expression, emptiness, &doubts, reading.view);
-                        let notice = notice.or_else(|| self.field_for_text(reading));
-                        selection.report.notice = notice;
+                        let odd = || self.odd(expression, emptiness, &doubts, reading.view);
+                        let in_order = self.text_order(reading, &selection.view);
+                        let notice = in_order.or_else(odd);
+                        selection.report.notice = notice.or_else(|| self.field_for_text(reading));
                         return Ok(Ok(selection));
                     };
                     let doubt = doubts.into_iter().nth(number);
@@ -637,8 +638,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         let why = why.ok()??;
         let nearest = if self.explains() {
             // A projection of a field that is null everywhere would be empty again.
-            let refused = matches!(why, WhyEmpty::FilterRefusedAll { .. });
-            let projects = refused && miss::projects(expression);
+            let has_field = !matches!(why, WhyEmpty::NoItemHasField { .. });
+            let projects = has_field && miss::projects(expression);
             self.nearest(&miss::names(expression), view, projects)
         } else {
             Vec::new()
@@ -646,6 +647,26 @@ impl<'a, 'v> Selector<'a, 'v> {
         Some(Notice {
             why: Oddity::Empty(why),
             nearest,
+        })
+    }
+
+    /// The notice on a comparison that may mean another.
+    fn doubtful(&self, reading: &Reading<'a, '_>, view: &View<'a>) -> Option<Notice> {
+        let field = self.field_for_text(reading);
+        field.or_else(|| self.text_order(reading, view))
+    }
+
+    /// The notice on texts of numbers that are compared by size, where numbers would give something else.
+    fn text_order(&self, reading: &Reading<'a, '_>, view: &View<'a>) -> Option<Notice> {
+        let other = rewrite::as_numbers(reading.text).filter(|text| self.options.admits(text))?;
+        let differs = |found: &View<'a>| !equal(view, found, self.budget).unwrap_or(true);
+        let differs = match self.budget.spare(|| self.read("", reading, &other)) {
+            Ok(Outcome::Selected(found) | Outcome::Emptied(found, ..)) => differs(&found.view),
+            _ => false,
+        };
+        differs.then(|| Notice {
+            why: Oddity::TextOrder,
+            nearest: vec![other],
         })
     }
 

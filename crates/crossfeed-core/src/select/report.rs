@@ -45,6 +45,8 @@ pub enum Oddity {
     Null(String),
     /// It compares with a field that no item has, and would give something if that was a text.
     FieldForText,
+    /// It compares texts of numbers by size, and would give something else if they were numbers.
+    TextOrder,
 }
 
 impl Oddity {
@@ -53,7 +55,7 @@ impl Oddity {
         match self {
             Self::Empty(_) => "empty",
             Self::Null(_) => "null",
-            Self::FieldForText => "doubtful",
+            Self::FieldForText | Self::TextOrder => "doubtful",
         }
     }
 }
@@ -81,9 +83,15 @@ impl std::fmt::Display for Notice {
             Oddity::Empty(WhyEmpty::NoItemHasField { items }) => {
                 write!(f, "none of {items} items has the field")?;
             }
+            Oddity::Empty(WhyEmpty::SliceTookNone { items }) => {
+                write!(f, "the slice took none of {items} items")?;
+            }
             Oddity::Empty(_) => f.write_str("the list is empty")?,
             Oddity::Null(why) => f.write_str(why)?,
             Oddity::FieldForText => f.write_str("it compares with a field that no item has")?,
+            Oddity::TextOrder => {
+                f.write_str("it compares texts of numbers in the order of texts")?;
+            }
         }
         if !self.nearest.is_empty() {
             write!(f, "; try: {}", self.nearest.join(", "))?;

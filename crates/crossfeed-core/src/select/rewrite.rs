@@ -292,6 +292,7 @@ fn edits<'a>(
             vec![retyped(literal, *found).and_then(|with| replaced(place.start, place.end, &with))]
         }
         (Misread::Turned { .. }, Some(place)) => vec![turned(text, place)],
+        (&Misread::NoSlice { start, stop, step }, _) => slices(text, &all, (start, stop, step)),
         (Misread::Spelling { found, .. }, Some(place)) => {
             vec![raw_string(found).and_then(|with| replaced(place.start, place.end, &with))]
         }
@@ -300,6 +301,54 @@ fn edits<'a>(
     let name = place.and_then(|place| name_for_text(text, &all, place));
     let first = undotted(text, &all).into_iter().chain(name);
     first.chain(found.into_iter().flatten()).collect()
+}
+
+/// The text with other ends of a slice that takes nothing: to the end of the list, the ends turned, or one item.
+fn slices(
+    text: &str,
+    all: &[Place],
+    slice: (Option<i64>, Option<i64>, i64),
+) -> Vec<Option<String>> {
+    let ends = |written: &str| {
+        let mut ends = written.split(':').map(|end| match end.trim() {
+            "" => Some(None),
+            end => end.parse::<i64>().ok().map(Some),
+        });
+        let (start, stop) = (ends.next()??, ends.next()??);
+        let step = ends.next().unwrap_or(Some(None))?.unwrap_or(1);
+        ends.next().is_none().then_some((start, stop, step))
+    };
+    let is_literal = |at: usize| {
+        all.iter()
+            .any(|place| (place.start..place.end).contains(&at))
+    };
+    let found = text.match_indices('[').find_map(|(at, _)| {
+        let within = at + 1..at + 1 + text[at + 1..].find(']')?;
+        let is_slice = !is_literal(at) && ends(&text[within.clone()]) == Some(slice);
+        is_slice.then_some(within)
+    });
+    let Some(within) = found else {
+        return Vec::new();
+    };
+    let (start, stop, step) = slice;
+    let written = |start: Option<i64>, stop: Option<i64>| {
+        let end = |end: Option<i64>| end.map_or(String::new(), |end| end.to_string());
+        let step = match step {
+            1 => String::new(),
+            step => format!(":{step}"),
+        };
+        let (before, after) = (&text[..within.start], &text[within.end..]);
+        Some(format!("{before}{}:{}{step}{after}", end(start), end(stop)))
+    };
+    let to_end = written(start, None);
+    let turned = written(stop, start);
+    match (start, stop) {
+        (Some(first), Some(last)) if first.signum() != last.signum() || first == last => {
+            vec![to_end, turned]
+        }
+        (Some(_), Some(_)) => vec![turned, to_end],
+        _ => vec![to_end],
+    }
 }
 
 /// The arguments of a function of which a literal is the first of two, the other way round.
@@ -474,6 +523,20 @@ fn as_number(text: &str, before: &[Place], literal: Place, found: Kind) -> Optio
         "{before}{path}{between}{number}{}",
         text.get(literal.end..)?
     ))
+}
+
+/// The text with the first path that is compared by size with a text of a number read as a number.
+pub(super) fn as_numbers(text: &str) -> Option<String> {
+    if !text.contains(['<', '>']) {
+        return None;
+    }
+    let all = places(text);
+    all.iter().enumerate().find_map(|(number, place)| {
+        let before = text[..place.start].trim_end().trim_end_matches('=');
+        let is_text = text[place.start..].starts_with('\'') && before.ends_with(['<', '>']);
+        let put = || as_number(text, &all[..number], *place, Kind::String);
+        is_text.then(put).flatten()
+    })
 }
 
 /// A literal as a value of another type.

@@ -1,7 +1,7 @@
 //! What an expression reads that no value has, and what it compares in vain: why an empty list, or a null in
 //! every item, may not be an answer.
 
-use super::{EvalError, Evaluator, emptiness::may_be_none};
+use super::{EvalError, Evaluator, emptiness::may_be_none, slice::Range};
 use crate::{
     arena::Arena,
     budget::{Budget, Cost},
@@ -50,6 +50,15 @@ pub enum Misread {
     NoList,
     /// Items of values that have none.
     NoItems,
+    /// A slice that takes no item of any list.
+    NoSlice {
+        /// The index of its first item, as it is written.
+        start: Option<i64>,
+        /// The index before which it ends, as it is written.
+        stop: Option<i64>,
+        /// The distance of its items.
+        step: i64,
+    },
     /// A value of one type is compared with one of another.
     Types {
         /// The type of the value.
@@ -344,6 +353,13 @@ impl<'a> Doubter<'a, '_, '_> {
             let path = named(node_spine(&projection.source).into_iter());
             self.doubt(Misread::NoItems, place, path, sources.iter())?;
         }
+        if let Elements::Slice { start, stop, step } = projection.elements
+            && Range::is_always_empty(start, stop, step)
+        {
+            let lists = sources.iter().filter(|list| !list.is_empty());
+            let path = named(node_spine(&projection.source).into_iter());
+            self.doubt(Misread::NoSlice { start, stop, step }, None, path, lists)?;
+        }
         if let Elements::Filtered(predicate) = &projection.elements {
             match self.all(&items, |doubter, item| {
                 Ok(!doubter.evaluator.test(predicate, item)?)
@@ -553,7 +569,7 @@ impl<'a> Doubter<'a, '_, '_> {
         self.compared_in_vain(subject, wanted, items, spelling, types.filter(|_| !agree))
     }
 
-    /// Whether a text has, or a list is of, a text that is not blank.
+    /// Whether a text has, or a list is of, a text.
     fn has(
         &self,
         value: &View<'a>,
@@ -561,9 +577,6 @@ impl<'a> Doubter<'a, '_, '_> {
         holds: impl Fn(&str, &str) -> bool,
     ) -> Result<bool, Cost> {
         let budget = self.evaluator.budget;
-        if text.trim().is_empty() {
-            return Ok(false);
-        }
         if let Some(value) = value.as_str() {
             budget.read_text(value.len().saturating_add(text.len()))?;
             return Ok(holds(&value, text));

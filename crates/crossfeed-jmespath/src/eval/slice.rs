@@ -29,6 +29,18 @@ impl Range {
         }
     }
 
+    /// Whether such a slice takes no item of any list, however long.
+    pub(super) fn is_always_empty(start: Option<i64>, stop: Option<i64>, step: i64) -> bool {
+        let size = |end: Option<i64>| end.map_or(0, |end| end.unsigned_abs());
+        let long = size(start).saturating_add(size(stop)).saturating_add(2);
+        let long = usize::try_from(long).unwrap_or(usize::MAX);
+        // What takes something of a list between takes something of the shortest or of the long one.
+        [1, long].into_iter().all(|len| {
+            let (low, high) = Self::new(len, start, stop, step).bounds();
+            low == high
+        })
+    }
+
     pub(super) fn is_forward(&self) -> bool {
         self.step > 0
     }
@@ -63,6 +75,26 @@ mod tests {
             places.reverse();
         }
         assert_eq!(places, expected, "{len} [{start:?}:{stop:?}:{step}]");
+    }
+
+    #[test]
+    fn two_lists_tell_what_no_list_has() {
+        let ends = || std::iter::once(None).chain((-5..=5).map(Some));
+        for (start, stop) in ends().flat_map(|start| ends().map(move |stop| (start, stop))) {
+            for step in [-3, -2, -1, 1, 2, 3] {
+                let is_empty = |len| {
+                    let (low, high) = Range::new(len, start, stop, step).bounds();
+                    low == high
+                };
+                assert_eq!(
+                    Range::is_always_empty(start, stop, step),
+                    (0..30).all(is_empty),
+                    "[{start:?}:{stop:?}:{step}]"
+                );
+            }
+        }
+        assert!(Range::is_always_empty(Some(i64::MAX), Some(i64::MIN), 1));
+        assert!(Range::is_always_empty(Some(i64::MIN), Some(0), 1));
     }
 
     #[test]

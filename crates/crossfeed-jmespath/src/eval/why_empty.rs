@@ -23,6 +23,11 @@ pub enum WhyEmpty {
         /// The number of items that were examined.
         items: usize,
     },
+    /// The slice took no item: `items[10:]`.
+    SliceTookNone {
+        /// The number of items of the list.
+        items: usize,
+    },
 }
 
 /// Explains an empty list that `expression` gave on `value`; `None` if its source was empty, or the
@@ -78,7 +83,12 @@ impl<'a> Evaluator<'a, '_> {
                         });
                         Ok(())
                     })?;
+                    let is_slice = matches!(projection.elements, Elements::Slice { .. });
                     return Ok(match (items, passed) {
+                        (0, _) if is_slice => source
+                            .len()
+                            .filter(|items| *items > 0)
+                            .map(|items| WhyEmpty::SliceTookNone { items }),
                         (0, _) => None,
                         (_, 0) => Some(WhyEmpty::FilterRefusedAll { items }),
                         _ => Some(WhyEmpty::NoItemHasField { items: passed }),
