@@ -349,3 +349,74 @@ fn what_people_write_passes_as_it_is() {
         &json!({"type": "array"}),
     ));
 }
+
+/// Texts that are read as references where they stand.
+const MEANT: [&str; 12] = [
+    "{{call_1.items[0].url}}",
+    "{{call_1}}",
+    "${call_1.items[0].url}",
+    "$call_1.items[0].url",
+    "<call_1.items[0].url>",
+    "<call_1>",
+    "call_1.items[0].url",
+    "See {{call_1.items[0].url}} and ${call_1.name}.",
+    "{\"_tool\": \"call_1\", \"_select\": \"url\"}",
+    "{'$tool': 'call_1', '$select': 'url'}",
+    "```json\n{\"$tool\": \"call_1\"}\n```",
+    "call_99",
+];
+
+#[test]
+fn what_is_read_as_a_reference_passes_as_a_literal() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(scope("session"));
+    let schemas = [
+        json!({"type": "string"}),
+        json!({"type": ["string", "null"]}),
+        json!({"type": ["string", "integer"]}),
+        json!({}),
+    ];
+    block_on(async {
+        with_results(&session).await;
+        for schema in schemas {
+            for style in Style::ALL {
+                let tool = tool(&engine, style, &schema);
+                for text in MEANT {
+                    let literals = ["$literal", "_literal"].map(|key| json!({key: text}));
+                    let mut written: Vec<_> = literals
+                        .iter()
+                        .map(|literal| json!({"value": literal}))
+                        .collect();
+                    match style {
+                        Style::Refs => {
+                            let mapped = |literal| {
+                                [
+                                    json!({"_refs": {"value": literal}}),
+                                    json!({"value": text, "_refs": {"value": literal}}),
+                                ]
+                            };
+                            written.extend(literals.iter().flat_map(mapped));
+                        }
+                        Style::RefsList => {
+                            let entry = json!([{"to": "value", "literal": text}]);
+                            written.push(json!({"_refs": entry}));
+                            written.push(json!({"value": text, "_refs": entry}));
+                        }
+                        _ => {}
+                    }
+                    for arguments in written {
+                        let about = format!("{arguments} for {schema} in {style:?}");
+                        let resolved = session.resolve_call(&tool, arguments).await;
+                        let resolved = resolved.unwrap_or_else(|error| panic!("{about}: {error}"));
+                        assert_eq!(resolved.arguments, json!({"value": text}), "{about}");
+                        assert!(
+                            resolved.notices().is_empty(),
+                            "{about}: {:?}",
+                            resolved.notices()
+                        );
+                    }
+                }
+            }
+        }
+    });
+}

@@ -133,6 +133,11 @@ pub enum Reading<'a> {
     Template(Template),
 }
 
+/// Whether a key is that of a literal.
+pub fn is_literal(key: &str) -> bool {
+    LITERAL.is(key)
+}
+
 /// What an entry of a references map puts at its target.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(

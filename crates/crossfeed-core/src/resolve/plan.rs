@@ -230,7 +230,28 @@ impl Plan {
         if root.is_some_and(|root| root.document().is_exhausted()) {
             return Err(LimitError::SchemaTooCostly);
         }
-        Ok(walk.plan)
+        let mut plan = walk.plan;
+        plan.forget_filled();
+        Ok(plan)
+    }
+
+    /// Forgets what may be meant at places that an entry of a references map fills.
+    fn forget_filled(&mut self) {
+        let mut filled = HashSet::new();
+        for step in &self.steps {
+            if let Step::Map {
+                object, entries, ..
+            } = step
+            {
+                let targets = entries.iter().map(|(target, _)| target.to_pointer());
+                filled.extend(targets.map(|target| object.join(&target)));
+            }
+        }
+        if !filled.is_empty() {
+            let stands =
+                |step: &Step| !matches!(step, Step::Near(place) if filled.contains(&place.at));
+            self.steps.retain(stands);
+        }
     }
 
     /// The plan with the spelling of its errors.
@@ -862,6 +883,9 @@ impl<'v> Walk<'v, '_> {
         let key = value.members().next().map(|(key, _)| key);
         let is_map = key.as_deref().is_some_and(reference::is_map);
         let is_wrapper = key.as_deref().is_some_and(reference::is_wrapper);
+        if key.as_deref().is_some_and(reference::is_literal) {
+            return Ok(None);
+        }
         // A list of lists is not taken, and the reference gives a list.
         let is_flat = || {
             let item = declared
