@@ -564,7 +564,7 @@ impl Parts<'_, '_> {
                     repaired = Some((key, value));
                     select = Some(meant);
                 }
-                (KeyMeaning::Default, _) => return Err(unknown()),
+                (KeyMeaning::Default | KeyMeaning::Option, _) => return Err(unknown()),
                 (KeyMeaning::Unknown, _) if self.select.is_some() => {
                     reference.ignored.push(key.clone());
                 }

@@ -9,6 +9,8 @@ pub(crate) enum KeyMeaning {
     Select,
     /// Another key of a reference: `default`, `artifact`.
     Default,
+    /// What no reference has, and another notation does: `$limit`, `join`.
+    Option,
     /// A remark, or a field of our own.
     Nothing,
     Unknown,
@@ -68,6 +70,34 @@ const DEFAULT_KEYS: [&str; 7] = [
     "orelse",
     "artifact",
     "artifactid",
+];
+
+/// What would change the value.
+const OPTION_KEYS: [&str; 24] = [
+    "append",
+    "as",
+    "concat",
+    "count",
+    "first",
+    "flatten",
+    "format",
+    "head",
+    "join",
+    "last",
+    "length",
+    "limit",
+    "map",
+    "offset",
+    "orderby",
+    "prefix",
+    "separator",
+    "skip",
+    "slice",
+    "sort",
+    "sortby",
+    "suffix",
+    "take",
+    "where",
 ];
 
 const REMARK_KEYS: [&str; 9] = [
@@ -172,6 +202,8 @@ pub(crate) fn meaning_of(key: &str) -> KeyMeaning {
         KeyMeaning::Default
     } else if REMARK_KEYS.contains(&plain.as_str()) || is_internal(key) {
         KeyMeaning::Nothing
+    } else if OPTION_KEYS.contains(&plain.as_str()) || has_sign(key) {
+        KeyMeaning::Option
     } else {
         KeyMeaning::Unknown
     }
