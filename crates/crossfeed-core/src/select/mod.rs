@@ -105,7 +105,7 @@ enum Outcome<'a> {
     Selected(Selection<'a>),
     /// An empty list that the expression built, or another value that may be no answer.
     Emptied(Selection<'a>, &'a Expression, Emptiness),
-    Nothing,
+    Nothing(&'a Expression),
 }
 
 /// Selects from a result.
@@ -134,6 +134,9 @@ enum ReadError {
     Refused(SelectError),
 }
 
+/// The most readings that gave null which are looked at.
+const MAX_NULLS: usize = 8;
+
 /// Why no reading of an expression gave a value.
 #[derive(Default)]
 struct Miss<'a> {
@@ -141,6 +144,23 @@ struct Miss<'a> {
     mismatch: Option<Box<TypeMismatch>>,
     /// A reading that gave an empty answer, which is none.
     emptied: Option<Emptied<'a>>,
+    /// Readings that gave null, of the text as it was written or repaired.
+    nulls: Vec<(&'a Expression, View<'a>)>,
+}
+
+impl<'a> Miss<'a> {
+    /// With what another miss knows besides.
+    fn or(mut self, other: Self) -> Self {
+        self.emptied = self.emptied.or(other.emptied);
+        self.nulls.extend(other.nulls);
+        self
+    }
+
+    fn add_null(&mut self, expression: &'a Expression, view: &View<'a>) {
+        if self.nulls.len() < MAX_NULLS {
+            self.nulls.push((expression, view.clone()));
+        }
+    }
 }
 
 /// A reading that gave an empty answer, which is none.
@@ -210,18 +230,15 @@ impl<'a, 'v> Selector<'a, 'v> {
         text: &'a str,
         stripped: Option<&'a str>,
     ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
-        let mut emptied = None;
+        let mut miss = Miss::default();
         for view in self.views.shown_json(self.arena, self.budget) {
             let readings = readings_on(&view, AnsweringView::Shown, text, stripped);
             match self.first(written, text, &readings.collect::<Vec<_>>())? {
                 Ok(selection) => return Ok(Ok(selection)),
-                Err(other) => emptied = emptied.or(other.emptied),
+                Err(other) => miss = miss.or(other),
             }
         }
-        Ok(Err(Miss {
-            emptied,
-            ..Miss::default()
-        }))
+        Ok(Err(miss))
     }
 
     /// The value of the first reading on any view.
@@ -244,17 +261,12 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         match self.first(written, text, &readings)? {
             Ok(selection) => return Ok(Ok(selection)),
-            Err(other) => {
-                miss = Miss {
-                    emptied: other.emptied.or(miss.emptied),
-                    ..other
-                }
-            }
+            Err(other) => miss = other.or(miss),
         }
         if !is_shown_first {
             match self.on_shown(written, text, stripped)? {
                 Ok(selection) => return Ok(Ok(selection)),
-                Err(other) => miss.emptied = miss.emptied.or(other.emptied),
+                Err(other) => miss = miss.or(other),
             }
         }
         Ok(match self.as_shown(written, text, stripped)? {
@@ -277,6 +289,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             let mut tried = Vec::new();
             let mut tried_first = None;
             let mut is_near = false;
+            let mut is_refused = false;
             let mut views = vec![root.clone()];
             let doubted = |text: &str| {
                 let expression = self.compiled.get(text).ok()?;
@@ -306,6 +319,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                 }
                 why = why.or_else(|| Some(self.reason(text, &emptied.doubt)));
                 tried.push(text.to_owned());
+            } else if let Some(refused) = self.refused(text, &miss.nulls) {
+                why = Some(refused);
+                is_refused = true;
             } else if let Some(understood) = &understood {
                 if !understood.is_plain_path() {
                     why = doubted(understood.text());
@@ -341,7 +357,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                 (nearest, is_near) = self.edited(text, view, OFFERED);
             }
             // What is put right by one name needs no guess, unless that is a selector in quotes.
-            let is_read = is_called || miss.parse_error.is_none() && is_near && !text.contains('"');
+            let is_read = is_called
+                || is_refused
+                || miss.parse_error.is_none() && is_near && !text.contains('"');
             let guessed = if is_read {
                 Vec::new()
             } else {
@@ -354,7 +372,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
             let names = understood.as_deref().map(miss::names);
             let wanted = names.unwrap_or_else(|| miss::words(text));
-            let projects = understood.as_deref().is_some_and(miss::projects);
+            let projects = is_refused || understood.as_deref().is_some_and(miss::projects);
             // A word for a function is no name.
             let is_call = matches!(
                 miss.parse_error,
@@ -376,20 +394,21 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         let expression = written.to_owned();
-        match (miss.emptied, miss.parse_error, miss.mismatch) {
-            (None, Some(source), _) => SelectError::Invalid {
+        let is_read = miss.emptied.is_some() || !miss.nulls.is_empty();
+        match (is_read, miss.parse_error, miss.mismatch) {
+            (false, Some(source), _) => SelectError::Invalid {
                 expression,
                 source: foreign.map_or(source, |found| ParseError::Foreign(found.into())),
                 shape,
                 nearest,
             },
-            (None, None, Some(source)) => SelectError::Mismatch {
+            (false, None, Some(source)) => SelectError::Mismatch {
                 expression,
                 source,
                 shape,
                 nearest,
             },
-            (Some(_), ..) | (None, None, None) => SelectError::MatchedNothing {
+            (true, ..) | (false, None, None) => SelectError::MatchedNothing {
                 expression,
                 why,
                 defaults: None,
@@ -429,9 +448,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                     }
                     let Some(number) = refusal(&doubts, emptiness) else {
                         let odd = || self.odd(expression, emptiness, &doubts, reading.view);
-                        let in_order = self.text_order(reading, &selection.view);
-                        let notice = in_order.or_else(odd);
-                        selection.report.notice = notice.or_else(|| self.field_for_text(reading));
+                        let field = || self.field_for_text(reading, &selection.view);
+                        let notice = self.text_order(reading, &selection.view);
+                        selection.report.notice = notice.or_else(odd).or_else(field);
                         return Ok(Ok(selection));
                     };
                     let doubt = doubts.into_iter().nth(number);
@@ -442,7 +461,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                     });
                     miss.emptied = miss.emptied.or(emptied);
                 }
-                Ok(Outcome::Nothing) => {}
+                Ok(Outcome::Nothing(expression)) => {
+                    miss.add_null(expression, reading.view);
+                }
                 Err(ReadError::Parse(error)) if error.is_too_costly() => {
                     return Err(too_costly(written, error.to_string()));
                 }
@@ -505,7 +526,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             other => ReadError::Refused(too_costly(written, other.to_string())),
         })?;
         let Some(view) = found else {
-            return Ok(Outcome::Nothing);
+            return Ok(Outcome::Nothing(expression));
         };
         let emptiness = self
             .budget
@@ -576,6 +597,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                             self.odd(expression, emptiness, &[], reading.view);
                         second_best = Some(selection);
                     }
+                    Ok(Outcome::Nothing(expression)) => {
+                        miss.add_null(expression, reading.view);
+                    }
                     Ok(_) | Err(ReadError::Parse(_) | ReadError::Mismatch(_)) => {}
                     Err(ReadError::Refused(SelectError::TooCostly { .. })) if parsed => {}
                     Err(ReadError::Refused(error)) => return Err(error),
@@ -597,7 +621,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             Outcome::Selected(selection) | Outcome::Emptied(selection, ..) => {
                 Some(selection.view.clone())
             }
-            Outcome::Nothing => None,
+            Outcome::Nothing(_) => None,
         };
         let Ok(other) = self.read(written, reading, text) else {
             return false;
@@ -631,6 +655,22 @@ impl<'a, 'v> Selector<'a, 'v> {
         })
     }
 
+    /// Why a reading gave null, where every field that it reads is there: a filter that refused all, or a slice.
+    fn refused(&self, text: &str, nulls: &[(&'a Expression, View<'a>)]) -> Option<String> {
+        let budget = self.budget;
+        nulls.iter().find_map(|(expression, view)| {
+            let why = budget.spare(|| why_empty(expression, view, self.arena, budget));
+            let why = why.ok()??;
+            let is_doubted = matches!(why, WhyEmpty::NoItemHasField { .. })
+                || !self.doubts(expression, view).is_empty();
+            let read = expression.text();
+            (!is_doubted).then(|| match Oddity::Empty(why) {
+                why if read == text => why.to_string(),
+                why => format!("it is read as `{read}`; {why}"),
+            })
+        })
+    }
+
     /// The notice on an empty list; `None` if explaining it would cost too much.
     fn empty(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let budget = self.budget;
@@ -652,42 +692,51 @@ impl<'a, 'v> Selector<'a, 'v> {
 
     /// The notice on a comparison that may mean another.
     fn doubtful(&self, reading: &Reading<'a, '_>, view: &View<'a>) -> Option<Notice> {
-        let field = self.field_for_text(reading);
+        let field = self.field_for_text(reading, view);
         field.or_else(|| self.text_order(reading, view))
     }
 
     /// The notice on texts of numbers that are compared by size, where numbers would give something else.
     fn text_order(&self, reading: &Reading<'a, '_>, view: &View<'a>) -> Option<Notice> {
         let other = rewrite::as_numbers(reading.text).filter(|text| self.options.admits(text))?;
-        let differs = |found: &View<'a>| !equal(view, found, self.budget).unwrap_or(true);
-        let differs = match self.budget.spare(|| self.read("", reading, &other)) {
-            Ok(Outcome::Selected(found) | Outcome::Emptied(found, ..)) => differs(&found.view),
+        let is_other = match self.budget.spare(|| self.read("", reading, &other)) {
+            Ok(Outcome::Selected(found) | Outcome::Emptied(found, ..)) => {
+                self.differs(view, &found.view)
+            }
             _ => false,
         };
-        differs.then(|| Notice {
+        is_other.then(|| Notice {
             why: Oddity::TextOrder,
             nearest: vec![other],
         })
     }
 
-    /// The notice on a comparison with a field that no item has, where the name as a text would give something:
-    /// `[?status == "active"]` is true where an item has neither field.
-    fn field_for_text(&self, reading: &Reading<'a, '_>) -> Option<Notice> {
+    /// The notice on a comparison with a field that no item has, where the name as a literal would give something else:
+    /// `[?status == "active"]` is true where an item has neither field, and `[?done == true]` where it is not done.
+    fn field_for_text(&self, reading: &Reading<'a, '_>, view: &View<'a>) -> Option<Notice> {
         let expression = self.compiled.get(reading.text).ok()?;
         if !expression.compares_fields() {
             return None;
         }
-        let is_text = |repair: &Repair| repair.rule == Rule::ComparedWord;
+        let is_literal =
+            |repair: &Repair| matches!(repair.rule, Rule::ComparedWord | Rule::BareConstant);
         let admitted = |candidate: &Candidate| {
-            self.options.admits(&candidate.expression) && candidate.repairs.iter().all(is_text)
+            self.options.admits(&candidate.expression) && candidate.repairs.iter().all(is_literal)
         };
         let other = self.candidates(reading.text).into_iter().find(admitted)?;
         let other = other.expression;
         let found = self.budget.spare(|| self.read("", reading, &other));
-        matches!(found, Ok(Outcome::Selected(_))).then(|| Notice {
+        let is_other =
+            matches!(found, Ok(Outcome::Selected(found)) if self.differs(view, &found.view));
+        is_other.then(|| Notice {
             why: Oddity::FieldForText,
             nearest: vec![other],
         })
+    }
+
+    /// Whether two values are known to differ.
+    fn differs(&self, one: &View<'a>, other: &View<'a>) -> bool {
+        !equal(one, other, self.budget).unwrap_or(true)
     }
 
     /// What the words of a text may mean on the first of some views on which they mean anything.

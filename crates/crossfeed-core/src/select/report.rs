@@ -74,25 +74,29 @@ impl Notice {
     }
 }
 
+impl std::fmt::Display for Oddity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty(WhyEmpty::FilterRefusedAll { items }) => {
+                write!(f, "the filter refused every one of {items} items")
+            }
+            Self::Empty(WhyEmpty::NoItemHasField { items }) => {
+                write!(f, "none of {items} items has the field")
+            }
+            Self::Empty(WhyEmpty::SliceTookNone { items }) => {
+                write!(f, "the slice took none of {items} items")
+            }
+            Self::Empty(_) => f.write_str("the list is empty"),
+            Self::Null(why) => f.write_str(why),
+            Self::FieldForText => f.write_str("it compares with a field that no item has"),
+            Self::TextOrder => f.write_str("it compares texts of numbers in the order of texts"),
+        }
+    }
+}
+
 impl std::fmt::Display for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.why {
-            Oddity::Empty(WhyEmpty::FilterRefusedAll { items }) => {
-                write!(f, "the filter refused every one of {items} items")?;
-            }
-            Oddity::Empty(WhyEmpty::NoItemHasField { items }) => {
-                write!(f, "none of {items} items has the field")?;
-            }
-            Oddity::Empty(WhyEmpty::SliceTookNone { items }) => {
-                write!(f, "the slice took none of {items} items")?;
-            }
-            Oddity::Empty(_) => f.write_str("the list is empty")?,
-            Oddity::Null(why) => f.write_str(why)?,
-            Oddity::FieldForText => f.write_str("it compares with a field that no item has")?,
-            Oddity::TextOrder => {
-                f.write_str("it compares texts of numbers in the order of texts")?;
-            }
-        }
+        self.why.fmt(f)?;
         if !self.nearest.is_empty() {
             write!(f, "; try: {}", self.nearest.join(", "))?;
         }

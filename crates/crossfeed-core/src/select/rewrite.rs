@@ -191,7 +191,8 @@ fn edits<'a>(
                     edits.push(place.dot.map(|dot| text[..dot].to_owned()));
                 }
                 // For a path of names alone, what lies there is offered in its order.
-                if names.is_empty() && text.contains(['[', '(', '*']) {
+                let is_listed = text.contains(['[', '(', '*']) && !is_inside(text, place.start);
+                if names.is_empty() && is_listed {
                     let likely = likely(&doubt.around).into_iter();
                     edits.extend(likely.map(|path| put_path(text, place, &path)));
                 }
@@ -407,6 +408,21 @@ fn is_one_path(before: &[Place], next: Option<Place>) -> bool {
         end = Some(step.end);
     }
     true
+}
+
+/// Whether a place is in a condition, or in the arguments of a function: another field there has another meaning.
+fn is_inside(text: &str, place: usize) -> bool {
+    let mut open = Vec::new();
+    let mut signs = text.get(..place).unwrap_or_default().chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '[' => open.push(signs.peek() == Some(&'?')),
+            '(' | '{' => open.push(sign == '('),
+            ']' | ')' | '}' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.contains(&true)
 }
 
 /// The place before the dot of `.{` or `.[` around a place, to go through a list there.

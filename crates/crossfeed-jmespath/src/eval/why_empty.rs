@@ -8,6 +8,7 @@ use crate::{
     expression::Expression,
     view::View,
 };
+use crossfeed_json::Kind;
 
 /// Why a projection over items gave an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub enum WhyEmpty {
     },
 }
 
-/// Explains an empty list that `expression` gave on `value`; `None` if its source was empty, or the
-/// expression is not a projection.
+/// Explains an empty list, or a null that comes of one, that `expression` gave on `value`; `None` if the source of its
+/// projection was empty, or there is none.
 ///
 /// # Errors
 ///
@@ -48,6 +49,10 @@ pub fn why_empty<'a>(
     why
 }
 
+fn is_nothing(value: &View<'_>) -> bool {
+    value.is_null() || value.kind() == Kind::Array && value.is_empty()
+}
+
 impl<'a> Evaluator<'a, '_> {
     /// Implements [`why_empty`].
     fn why_empty(
@@ -59,14 +64,25 @@ impl<'a> Evaluator<'a, '_> {
         loop {
             match node {
                 Node::Chain(parts) => {
-                    let Some((last, before)) = parts.split_last() else {
-                        return Ok(None);
-                    };
-                    for part in before {
-                        current = self.eval(part, &current)?;
+                    let mut found = None;
+                    for part in parts {
+                        let next = self.eval(part, &current)?;
+                        if is_nothing(&next) {
+                            found = Some(part);
+                            break;
+                        }
+                        current = next;
                     }
-                    node = last;
+                    match found {
+                        Some(part) => node = part,
+                        None => return Ok(None),
+                    }
                 }
+                // `max_by(items[?id == 9], &id)`
+                Node::Call(_, arguments) => match arguments.first() {
+                    Some(list) if is_nothing(&self.eval(list, &current)?) => node = list,
+                    _ => return Ok(None),
+                },
                 Node::Project(projection) => {
                     let source = self.eval(&projection.source, &current)?;
                     if source.is_empty() && matches!(projection.source, Node::Project(_)) {
