@@ -28,6 +28,10 @@ pub(crate) fn reshaped(selector: &str) -> Vec<String> {
     }
     let projects = expression.spine().contains(&SpineStep::Each);
     let mut found = Vec::new();
+    // Lines of a text are a text again.
+    if selector.starts_with("lines(") {
+        found.push(format!(r#"join(`"\n"`, {selector})"#));
+    }
     if projects {
         let flat = selector.replace("[*]", "[]");
         let lists = selector.match_indices("[*]").map(|(at, _)| at);
@@ -116,6 +120,7 @@ mod tests {
                 "join(', ', map(&to_string(@), users[*].tags[*].name))",
             ],
         );
+        check("lines(@)[2:4]", &[r#"join(`"\n"`, lines(@)[2:4])"#]);
         check("length(users)", &[]);
         check("users[", &[]);
     }
