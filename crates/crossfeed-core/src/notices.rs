@@ -177,9 +177,14 @@ impl<'a> Slip<'a> {
 
     fn line(&self, reader: Reader) -> String {
         match (self, reader) {
-            (Self::Reference { repair, .. }, Reader::Model) => {
+            (Self::Reference { repair, link }, Reader::Model) => {
                 let (written, read) = (short(&repair.written), short(&repair.read));
-                format!("repaired: `{written}` read as `{read}`")
+                let within = if link.text.is_some() {
+                    ", within the text"
+                } else {
+                    ""
+                };
+                format!("repaired: `{written}` read as `{read}`{within}")
             }
             (Self::Reference { link, .. }, Reader::Log) => {
                 format!("repaired: the reference at {}", short(link.at.as_str()))
@@ -294,6 +299,12 @@ mod tests {
         check(
             json!({"a": "{{call_1.items[0].city}}"}),
             &[r#"repaired: `{{call_1.items[0].city}}` read as `{"$tool":"call_1","$select":"items[0].city"}`"#],
+            &["repaired: the reference at /a"],
+        )
+        .await;
+        check(
+            json!({"a": "In {{call_1.items[0].city}}."}),
+            &[r#"repaired: `{{call_1.items[0].city}}` read as `{"$tool":"call_1","$select":"items[0].city"}`, within the text"#],
             &["repaired: the reference at /a"],
         )
         .await;

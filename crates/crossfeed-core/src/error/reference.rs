@@ -132,6 +132,11 @@ impl ReferenceStyle {
         self.placed(place, &entry, &reference)
     }
 
+    /// A reference amid a text.
+    pub(crate) fn reference_within(&self, id: &str, select: Option<&str>) -> String {
+        Value::from(self.object(id, select)).to_string()
+    }
+
     /// A literal in place of what stands there.
     fn literal_at(&self, place: (&Pointer, Option<&str>)) -> String {
         let literal = format!("\"{}\": …", self.key("literal"));

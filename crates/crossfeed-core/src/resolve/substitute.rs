@@ -217,13 +217,20 @@ impl<'a, T: Tree<'a>> Substituter<'_, 'a, '_, T> {
                 at: at.clone(),
                 source: source.clone(),
                 ignored: planned.reference.ignored.clone(),
-                repair: repair.map(|repair| ReferenceRepair {
-                    written: repair.written.clone(),
-                    read: self.plan.spelling.reference_at(
-                        (&planned.at, Some(&target_of(at))),
-                        source.call_id.as_str(),
-                        source.select.as_deref(),
-                    ),
+                repair: repair.map(|repair| {
+                    let (id, select) = (source.call_id.as_str(), source.select.as_deref());
+                    let spelling = &self.plan.spelling;
+                    // In place of the whole text it would lose the rest of it.
+                    let read = match text {
+                        Some(_) => spelling.reference_within(id, select),
+                        None => {
+                            spelling.reference_at((&planned.at, Some(&target_of(at))), id, select)
+                        }
+                    };
+                    ReferenceRepair {
+                        written: repair.written.clone(),
+                        read,
+                    }
                 }),
                 text,
                 digits: resolved.digits.clone().filter(|_| text.is_none()),
