@@ -167,6 +167,35 @@ async fn no_value_is_put_into_json() {
 }
 
 #[tokio::test]
+async fn a_map_under_a_near_key_fills_what_is_null() {
+    let tools = json!([{"name": "fetch", "inputSchema": {
+        "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
+    }}]);
+    let listed = rewrite_tools(
+        &ToolList::parse(&tools).unwrap(),
+        &ListOptions::style(Style::Refs),
+    );
+    let session = session().await;
+    let fetch = session
+        .engine
+        .prepare(listed.find("fetch").unwrap().clone());
+    for key in ["_refs", "refs", "references"] {
+        let map = json!({"url": {"_tool": "call_1", "_select": "items[0].url"}});
+        let arguments = json!({"url": null, key: map});
+        let resolved = session
+            .resolve_call(&fetch, arguments.clone())
+            .await
+            .unwrap();
+        assert_eq!(resolved.arguments, json!({"url": "u"}), "{key}");
+        let json = session
+            .resolve_call_json(&fetch, arguments.to_string())
+            .await
+            .unwrap();
+        assert_eq!(json.arguments.to_vec(), br#"{"url":"u"}"#, "{key}");
+    }
+}
+
+#[tokio::test]
 async fn errors_are_spelled_as_the_tool_is_listed() {
     let tools = json!([{"name": "fetch", "inputSchema": {
         "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],

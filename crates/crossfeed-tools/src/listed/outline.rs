@@ -13,6 +13,7 @@
 use super::ListedTool;
 use crate::{names::MAPS, profile::decoded_values, reflect::PART_WORDS};
 use crossfeed_json::{Cursor, Kind};
+use crossfeed_wire::reference::is_near_map;
 use serde_json::{Map, Value};
 
 /// Arguments, without the lists and objects that reading back does not look into.
@@ -143,7 +144,7 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
             (self.take)(0, key.len())?;
             let value = match key.as_ref() {
                 key if self.tool.shown.reflected.contains(&key) => self.whole(value)?,
-                key if MAPS.contains(&key) => self.map(value)?,
+                key if MAPS.contains(&key) || is_near_map(key) => self.map(value)?,
                 _ => self.child(value)?,
             };
             members.insert(key.into_owned(), value);
