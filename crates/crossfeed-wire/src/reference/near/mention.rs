@@ -260,11 +260,11 @@ fn with_signs(text: &str, mut place: Range<usize>) -> Range<usize> {
             continue;
         }
         // A quote that is opened within, and `$(jq -r .items call_1)`.
-        let inside = text[place.clone()].to_owned();
+        let inside = &text[place.clone()];
         let behind = &text[place.end..];
         let closes = ["'", "\"", "`", ")", "]", "}"]
             .iter()
-            .find(|sign| behind.starts_with(**sign) && is_open(&inside, sign));
+            .find(|sign| behind.starts_with(**sign) && is_open(inside, sign));
         if let Some(sign) = closes {
             place.end += sign.len();
             continue;
