@@ -4,14 +4,17 @@
 //! results up, and [`crate::validate`] validates the outcome.
 
 mod fill;
+mod glance;
 mod origin;
 mod plan;
 mod substitute;
 mod tally;
+mod walk;
 
 pub(crate) use fill::{
     FillArena, FillContext, FillLimits, FilledArguments, LookupResult, fill, malformed,
 };
-pub(crate) use plan::{Filling, LookupKey, Notation, Plan, Step, may_hold_references};
+pub(crate) use glance::may_hold_references;
+pub(crate) use plan::{Filling, LookupKey, Notation, Plan, Step};
 pub(crate) use substitute::target_of;
 pub(crate) use tally::Tally;

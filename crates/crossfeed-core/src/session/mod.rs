@@ -14,6 +14,8 @@ mod laws;
 mod look_up;
 mod near;
 #[cfg(test)]
+mod near_laws;
+#[cfg(test)]
 mod near_tests;
 mod offload;
 mod project;

@@ -115,12 +115,16 @@ impl ResolveJob {
     /// Says of what was read as a reference and selects nothing that it is none, and how one is written.
     pub(super) fn explain_misreadings(&self, failures: &mut [Failure]) {
         let targets = self.targets();
+        let mut numbers = HashMap::with_capacity(self.plan.references.len());
+        for (number, planned) in self.plan.references.iter().enumerate() {
+            let reference = &planned.reference;
+            let key = (&planned.at, &reference.call_id, reference.select.as_deref());
+            numbers.entry(key).or_insert(number);
+        }
         for failure in failures {
-            let mut references = self.plan.references.iter();
-            let number = references.position(|planned| {
-                planned.at == failure.at
-                    && Some(&planned.reference.call_id) == failure.call_id.as_ref()
-                    && planned.reference.select == failure.expression
+            let number = failure.call_id.as_ref().and_then(|call_id| {
+                let key = (&failure.at, call_id, failure.expression.as_deref());
+                numbers.get(&key).copied()
             });
             let repair = number.and_then(|number| {
                 let reference = &self.plan.references.get(number)?.reference;
@@ -169,16 +173,25 @@ impl ResolveJob {
     }
 }
 
-/// The only call whose id a text must mean that is cut or has a word before it: `toolu_01A9fKq2`, `tool_call_1`.
+/// The only call whose id a text must mean that is cut or has a word beside it: `toolu_01A9fKq2`, `tool_call_1`,
+/// `call_1_result`.
 fn alike<'l>(written: &str, listed: &'l [KnownId], folded_ids: &[String]) -> Option<&'l str> {
     /// Letters that no two ids begin with by chance.
     const MIN_COMMON_CHARS: usize = 9;
     const MIN_ID_BYTES: usize = 16;
+    /// Words behind an id for what the call returned.
+    const RESULTS: [&str; 6] = ["result", "results", "output", "outputs", "response", "data"];
     let plain = folded(written);
     let is_alike = |(known, folded): &(&KnownId, &String)| {
         let id = known.id();
         let before = written.strip_suffix(id);
         if before.is_some_and(|before| before.ends_with(['_', '-'])) && id.len() > 3 {
+            return true;
+        }
+        // `call_1_result`
+        let behind = written.strip_prefix(id).filter(|_| id.len() > 3);
+        let behind = behind.and_then(|behind| behind.strip_prefix(['_', '-']));
+        if behind.is_some_and(|word| RESULTS.contains(&word)) {
             return true;
         }
         id.len() >= MIN_ID_BYTES && plain.len() >= MIN_COMMON_CHARS && folded.starts_with(&plain)

@@ -88,6 +88,7 @@ async fn what_is_meant_is_resolved() {
         "{{Call_1.items[0].url}}",
         "{{call-1.items[0].url}}",
         "{{functions.call_1.items[0].url}}",
+        "{{call_1_result.items[0].url}}",
         "{{steps.call_1.output.items[0].url}}",
         "{{call_1.result.items.0.url}}",
         "{'$tool': 'call_1', '$select': 'items[0].url'}",

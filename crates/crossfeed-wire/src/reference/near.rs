@@ -7,11 +7,13 @@ mod glance;
 mod id;
 mod keys;
 mod loose;
+mod mention;
 mod object;
 mod part;
 mod path;
 mod placeholder;
 mod region;
+mod remains;
 mod scan;
 mod scattered;
 mod signs;
@@ -31,9 +33,11 @@ pub(super) use whole::is_signed;
 
 use self::{
     id::{Head, is_distinctive},
+    mention::{mentions, path_outside},
     part::Part,
     path::readings,
     placeholder::enclosing,
+    remains::remains,
     scattered::scattered,
     whole::{whole_text, within_signs},
 };
@@ -239,13 +243,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         let Some(part) = Part::read(text, at).filter(|part| part.place.start >= end) else {
             continue;
         };
-        if part.is_in_json
-            && *has_literal.get_or_insert_with(|| {
-                ["$literal", "_literal"]
-                    .iter()
-                    .any(|key| text.contains(key))
-            })
-        {
+        if part.is_in_json && *has_literal.get_or_insert_with(|| holds_literal(text)) {
             continue;
         }
         if found.parts.len() == most {
@@ -325,6 +323,30 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         found.parts = vec![(start..start + trimmed.len(), whole)];
         return Some(found);
     }
+    add_mentions(text, &mut found, most);
+    let mut end = 0;
+    for (place, near) in &mut found.parts {
+        if near.selects == [None]
+            && place.len() < trimmed.len()
+            && let Some((all, select)) = path_outside(text, place)
+        {
+            near.written = shortened(&text[all.clone()]);
+            near.selects.clear();
+            near.guess = Some(select);
+            *place = all;
+            end = place.end;
+            continue;
+        }
+        // A bracket or function that would be left says that more was meant.
+        if place.len() < trimmed.len()
+            && let Some(all) = remains(text, place).filter(|all| all.start >= end)
+        {
+            near.written = shortened(&text[all.clone()]);
+            near.make_unclear();
+            *place = all;
+        }
+        end = place.end;
+    }
     // The quotes of another language would stay, and in JSON what a value holds could end a text.
     let is_quoted = |open: &str, close: char| {
         let inner = trimmed
@@ -342,6 +364,41 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         }
     }
     (!found.parts.is_empty() || found.has_more).then_some(found)
+}
+
+/// Adds the ids beside a path that are not within the parts that were read.
+fn add_mentions(text: &str, found: &mut NearText, most: usize) {
+    let mut places = found
+        .parts
+        .iter()
+        .map(|(place, _)| place.clone())
+        .peekable();
+    let mut mentioned = Vec::new();
+    let mut is_literal = None;
+    for (place, near) in mentions(text) {
+        while places.next_if(|part| part.end <= place.start).is_some() {}
+        if places.peek().is_some_and(|part| part.start < place.end) {
+            continue;
+        }
+        if *is_literal.get_or_insert_with(|| holds_literal(text)) {
+            return;
+        }
+        if found.parts.len() + mentioned.len() >= most {
+            found.has_more = true;
+            break;
+        }
+        mentioned.push((place, near));
+    }
+    if !mentioned.is_empty() {
+        found.parts.append(&mut mentioned);
+        found.parts.sort_by_key(|(place, _)| place.start);
+    }
+}
+
+/// Whether a literal may stand in a text.
+fn holds_literal(text: &str) -> bool {
+    let mut keys = ["$literal", "_literal"].iter();
+    keys.any(|key| text.contains(key))
 }
 
 /// What a text may mean as a whole, which [`near_text`] reads as its only part.

@@ -4,6 +4,7 @@ use super::{
     MAX_ID_BYTES,
     id::{is_compound, is_date, is_distinctive, is_id_byte},
     keys::{MAX_MEMBERS, is_call_key, meaning_of},
+    mention::mention,
     near_text, near_whole,
     signs::{LANE, Signs, any_sign, signs_in},
 };
@@ -63,7 +64,7 @@ fn look(text: &str) -> (Glimpse, bool) {
 fn look_at_words(text: &str) -> (Glimpse, bool) {
     let bytes = text.as_bytes();
     let is_near = || (Glimpse::Id, near_text(text, 1).is_some());
-    let mut has_id = false;
+    let (mut has_id, mut has_mention) = (false, false);
     let mut at = 0;
     while let Some(sign) = bytes[at..].iter().position(|byte| is_sign(*byte)) {
         let sign = at + sign;
@@ -86,6 +87,10 @@ fn look_at_words(text: &str) -> (Glimpse, bool) {
             return is_near();
         }
         has_id = true;
+        has_mention = has_mention || mention(text, start..at).is_some();
+    }
+    if has_mention {
+        return is_near();
     }
     if !has_id {
         return (Glimpse::Text, false);
