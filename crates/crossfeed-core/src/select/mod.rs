@@ -369,7 +369,13 @@ impl<'a, 'v> Selector<'a, 'v> {
             } else {
                 self.nearest(&wanted, &root, projects)
             };
-            for path in lines.into_iter().chain(paths) {
+            // What leaves out a part of what was written is not evaluated instead, but may be meant.
+            let doubtful = self.candidates(text).into_iter();
+            let doubtful = doubtful
+                .filter(|candidate| candidate.is_doubtful)
+                .map(|candidate| candidate.expression)
+                .filter(|text| works(text));
+            for path in lines.into_iter().chain(doubtful).chain(paths) {
                 if nearest.len() < self.offers && !nearest.contains(&path) {
                     nearest.push(path);
                 }
@@ -537,7 +543,8 @@ impl<'a, 'v> Selector<'a, 'v> {
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
         for reading in readings {
-            for candidate in self.candidates(reading.text) {
+            let candidates = self.candidates(reading.text).into_iter();
+            for candidate in candidates.filter(|candidate| !candidate.is_doubtful) {
                 let guarded = self
                     .check_length(written, &candidate.expression)
                     .and_then(|()| self.check_patterns(written, &candidate.expression));
@@ -658,7 +665,9 @@ impl<'a, 'v> Selector<'a, 'v> {
         }
         let is_text = |repair: &Repair| repair.rule == Rule::ComparedWord;
         let admitted = |candidate: &Candidate| {
-            self.options.admits(&candidate.expression) && candidate.repairs.iter().all(is_text)
+            !candidate.is_doubtful
+                && self.options.admits(&candidate.expression)
+                && candidate.repairs.iter().all(is_text)
         };
         let other = self.candidates(reading.text).into_iter().find(admitted)?;
         let other = other.expression;
