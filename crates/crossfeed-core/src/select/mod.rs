@@ -291,12 +291,11 @@ impl<'a, 'v> Selector<'a, 'v> {
                 let at = if self.views.is_wrapped() { 0 } else { 1 };
                 views.splice(at..at, shown);
             }
-            let works = |text: &str| {
-                self.options.admits(text)
-                    && views
-                        .iter()
-                        .any(|view| miss::works(text, view, self.arena, self.budget))
+            let gives = |text: &str, filled: bool| {
+                let works = |view| miss::works(text, view, self.arena, self.budget, filled);
+                self.options.admits(text) && views.iter().any(works)
             };
+            let works = |text: &str| gives(text, false);
             if let Some(emptied) = &miss.emptied {
                 let text = emptied.expression.text();
                 if is_within {
@@ -315,7 +314,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 tried.extend(others.map(|candidate| candidate.expression));
             }
             if let Some(rest) = in_part(text) {
-                let works = miss::works(rest, &root, self.arena, self.budget);
+                let works = miss::works(rest, &root, self.arena, self.budget, false);
                 nearest.extend(works.then(|| rest.to_owned()));
                 tried.push(rest.to_owned());
             }
@@ -374,7 +373,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             let doubtful = doubtful
                 .filter(|candidate| candidate.is_doubtful)
                 .map(|candidate| candidate.expression)
-                .filter(|text| works(text));
+                .filter(|text| gives(text, true));
             for path in lines.into_iter().chain(doubtful).chain(paths) {
                 if nearest.len() < self.offers && !nearest.contains(&path) {
                     nearest.push(path);
@@ -413,7 +412,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         readings: &[Reading<'a, '_>],
     ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
         let mut miss = Miss::default();
-        for reading in readings {
+        let read = readings.iter().filter(|reading| !reading.is_subscript());
+        for reading in read {
             match self.read(written, reading, reading.text) {
                 Ok(Outcome::Selected(mut selection)) => {
                     selection.report.notice = self.field_for_text(reading);

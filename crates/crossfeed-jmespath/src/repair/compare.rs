@@ -225,23 +225,17 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Strin
 /// Of two texts that a filter compares, one that is a key of the value is a field: `'status' == 'done'` is the same for every
 /// item. Where both are, the left one is.
 pub(super) fn quoted_field(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
-    let is_key = |at: &usize| text_at(tokens, *at).is_some_and(|text| (reading.has_key)(&text));
+    let key = |at: usize| text_at(tokens, at).filter(|text| (reading.has_key)(text));
+    let is_constant =
+        |at: usize| matches!(tokens.kind(at), Kind::Raw | Kind::Literal | Kind::Number);
     walk(tokens, |edit, enclosing, index| {
         if !tokens.kind(index).is_comparator() || !enclosing.in_filter() {
             return;
         }
-        let operands = lone_before(tokens, index).zip(lone_after(tokens, index));
-        let Some((left, right)) = operands else {
-            return;
-        };
-        let is_constant = |at: usize| {
-            let is_number = tokens.kind(at) == Kind::Number;
-            is_number || matches!(tokens.kind(at), Kind::Raw | Kind::Literal)
-        };
-        if is_constant(left)
-            && is_constant(right)
-            && let Some(at) = [left, right].into_iter().find(is_key)
-            && let Some(name) = text_at(tokens, at)
+        let operands = [lone_before(tokens, index), lone_after(tokens, index)];
+        let mut operands = operands.into_iter();
+        if operands.clone().all(|at| at.is_some_and(is_constant))
+            && let Some((at, name)) = operands.find_map(|at| Some((at?, key(at?)?)))
         {
             edit.replace(at, at, &spelled(&name));
         }

@@ -61,6 +61,9 @@ fn lost(repair: &Repair, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(at) = (0..before.len()).find(|at| is_lost(*at)) {
         return Some(before.text(at).to_owned());
     }
+    if repair.rule == Rule::DottedSubscript {
+        return None;
+    }
     let is_compared_less = comparisons(&before) > comparisons(&after) + tests(&after);
     is_compared_less.then(|| "a comparison".to_owned())
 }
@@ -92,6 +95,7 @@ fn comparisons(tokens: &Tokens<'_>) -> usize {
             && tokens.behind(at, 1).ends_operand()
             && tokens.kind(at + 1).begins_operand()
             && !is_nothing(at - 1)
+            && tokens.text(at.saturating_sub(3)) != "position"
             && !is_nothing(at + 1)
     };
     (0..tokens.len()).filter(is_comparison).count()
@@ -150,7 +154,13 @@ fn unwrapped(
         .any(|mark| rest.trim_start().starts_with(mark));
     let is_key_behind = |at: usize| {
         let is_behind = before.get(at).is_some_and(|token| token.start >= end);
-        is_behind && !is_remark && before.kind(at) == Kind::Word && has_key(before.text(at))
+        let is_file = before.kind(at + 1) == Kind::Dot
+            && matches!(before.text(at + 2), "json" | "jsonl" | "ndjson" | "txt");
+        is_behind
+            && !is_remark
+            && !is_file
+            && before.kind(at) == Kind::Word
+            && has_key(before.text(at))
     };
     let is_lost = |at: &usize| !is_inside(*at) && (holds_own(*at) || is_key_behind(*at));
     let at = (0..before.len()).find(is_lost);
@@ -306,7 +316,7 @@ const SAID: [(&[&str], &str); 29] = [
         "in for of then end and is as the by with to from on do that whose let var const my val function func fn lambda \
          return def new await async this it ctx self item items element elements value values data result results response \
          output input root json payload body node text string str object array list tuple dict iter iterator stream collect \
-         document documents docs db select map mapped get getitem iloc loc parse loads load fromjson fromjsonstring \
+         document documents docs db select map mapped pluck content get getitem iloc loc parse loads load fromjson fromjsonstring \
          default query search jsonpath property expand foreach each every all chain wrap unwrap apply call key lodash \
          toarray tolist empty null none nil undefined true false num stdout position child yield boolean",
     ),
@@ -337,8 +347,8 @@ const SAID: [(&[&str], &str); 29] = [
     (&["join(", "["], "concat"),
     (&["split(", "lines("], "split lines splitlines explode"),
     (
-        &["[", ".filter("],
-        "first head find findone next at elementat nth slice take limit last tail pop shift single top one skip offset dig",
+        &["[", ".filter(", ".slice("],
+        "first head find findone next at elementat nth slice take limit last tail pop shift single top one skip offset dig firstordefault lastordefault singleordefault",
     ),
     (&["[-"], "takeright takelast"),
     (
@@ -397,8 +407,30 @@ fn is_said(
 ) -> bool {
     let text = tokens.text(at);
     let is_call = tokens.is_call(at);
-    if has_key(text) && !is_call {
+    // Between operands these are signs, whatever the value has.
+    let is_sign = tokens.behind(at, 1) != Kind::Dot
+        && matches!(
+            text.to_ascii_lowercase().as_str(),
+            "in" | "for"
+                | "and"
+                | "or"
+                | "not"
+                | "is"
+                | "if"
+                | "else"
+                | "as"
+                | "of"
+                | "from"
+                | "where"
+        )
+        || text.eq_ignore_ascii_case("order") && tokens.text(at + 1).eq_ignore_ascii_case("by");
+    if has_key(text) && !is_call && !is_sign {
         return false;
+    }
+    // The escape of a slash in a pointer.
+    let escaped = text.strip_prefix(['0', '1']);
+    if let Some(rest) = escaped.filter(|_| tokens.behind(at, 1) == Kind::Tilde) {
+        return kept.holds(rest);
     }
     let is_part =
         |part: &String| is_part_said(part, kept) || is_bound(part.as_str()) || kept.number(part);

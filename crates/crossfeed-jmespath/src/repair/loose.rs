@@ -60,16 +60,17 @@ fn ends_path(kind: Kind) -> bool {
         )
 }
 
-/// `['items'][0]` is `items[0]`: the path goes on from a member of the whole.
+/// `['items'][0]` is `items[0]`: the path goes on from a member of the whole. So is `['items']`, where it selects nothing as a
+/// list of texts.
 fn member_of_whole(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_subscript = [tokens.kind(0), tokens.kind(2)] == [Kind::LBracket, Kind::RBracket]
         && matches!(tokens.kind(1), Kind::Raw | Kind::Quoted)
         && matches!(
             tokens.kind(3),
-            Kind::LBracket | Kind::Dot | Kind::Flatten | Kind::Filter
+            Kind::LBracket | Kind::Dot | Kind::Flatten | Kind::Filter | Kind::Edge
         );
     let name = is_subscript.then(|| text_of(tokens, 1)).flatten()?;
-    let rest = tokens.span(3, tokens.len().checked_sub(1)?)?;
+    let rest = tokens.span(3, tokens.len() - 1).unwrap_or_default();
     has_key(&name).then(|| format!("{}{rest}", spelled(&name)))
 }
 

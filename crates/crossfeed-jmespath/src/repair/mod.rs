@@ -124,7 +124,7 @@ pub enum Rule {
     WordOperator,
     /// A literal that is not valid JSON is a string: `` `active` `` is `'active'`.
     BareLiteral,
-    /// A text that a filter compares with another one is the field of that name: `['status' == 'done']` is
+    /// A text that a filter compares with another one is the field of that name: `[?'status' == 'done']` is
     /// `[?status == 'done']`.
     QuotedField,
     /// A bare number, `true`, `false` or `null` in a comparison is a literal: `a > 5` is `` a > `5` ``.
