@@ -6,7 +6,7 @@
 //! # Invariants
 //!
 //! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
-//!   valid JSON becomes a string as a whole.
+//!   valid JSON becomes a string as a whole, and a key that is compared with a literal a field.
 //! - A word with an opening parenthesis after it is a call, and no rule on words takes it for one.
 //! - First come plain signs, what stands round the selector, and signs that other languages have for the same thing; then an
 //!   expression of another language is translated as a whole, before the other rules. What is long beyond any selector has
