@@ -5,7 +5,9 @@ use crate::{
     paths::{self, Candidate, differ_by_plural, folded},
     similarity::ComparisonBudget,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, ParseError, SpineStep, View, evaluate};
+use crossfeed_jmespath::{
+    Arena, Budget, Expression, ParseError, SpineStep, View, emptiness, evaluate,
+};
 
 /// How many selectors an error offers.
 pub(crate) const OFFERED: usize = 3;
@@ -78,7 +80,7 @@ impl<'a> Selector<'a, '_> {
             let each = candidate.in_each.as_ref().filter(|_| projects);
             let selector = each.unwrap_or(&candidate.selector);
             let admitted = self.options.admits(selector);
-            if admitted && works(selector, view, self.arena, self.budget) {
+            if admitted && works(selector, view, self.arena, self.budget, false) {
                 names.push(&candidate.names);
                 offered.push(selector.clone());
             }
@@ -98,13 +100,22 @@ pub(super) fn called(text: &str, error: &ParseError) -> Option<String> {
     }
 }
 
-/// Whether a selector gives a value: only such selectors are offered.
-pub(super) fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
+/// Whether a selector gives a value, and with `filled` one that is not empty: only such selectors are offered.
+pub(super) fn works(
+    selector: &str,
+    view: &View<'_>,
+    arena: &Arena,
+    budget: &Budget,
+    filled: bool,
+) -> bool {
     let Ok(expression) = Expression::parse(selector) else {
         return false;
     };
     // The views of this check end with it, so a shorter borrow suffices.
-    matches!(evaluate(&expression, view, arena, budget), Ok(Some(_)))
+    match evaluate(&expression, view, arena, budget) {
+        Ok(Some(value)) => !filled || emptiness(&expression, &value, budget).is_none(),
+        _ => false,
+    }
 }
 
 /// Number of leading names that the candidate shares with the wanted path.

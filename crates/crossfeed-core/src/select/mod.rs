@@ -304,12 +304,11 @@ impl<'a, 'v> Selector<'a, 'v> {
                 let at = if self.views.is_wrapped() { 0 } else { 1 };
                 views.splice(at..at, shown);
             }
-            let works = |text: &str| {
-                self.options.admits(text)
-                    && views
-                        .iter()
-                        .any(|view| miss::works(text, view, self.arena, self.budget))
+            let gives = |text: &str, filled: bool| {
+                let works = |view| miss::works(text, view, self.arena, self.budget, filled);
+                self.options.admits(text) && views.iter().any(works)
             };
+            let works = |text: &str| gives(text, false);
             if let Some(emptied) = &miss.emptied {
                 let text = emptied.expression.text();
                 if is_within {
@@ -331,7 +330,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 tried.extend(others.map(|candidate| candidate.expression));
             }
             if let Some(rest) = in_part(text) {
-                let works = miss::works(rest, &root, self.arena, self.budget);
+                let works = miss::works(rest, &root, self.arena, self.budget, false);
                 nearest.extend(works.then(|| rest.to_owned()));
                 tried.push(rest.to_owned());
             }
@@ -387,7 +386,13 @@ impl<'a, 'v> Selector<'a, 'v> {
             } else {
                 self.nearest(&wanted, &root, projects)
             };
-            for path in lines.into_iter().chain(paths) {
+            // What leaves out a part of what was written is not evaluated instead, but may be meant.
+            let doubtful = self.candidates(text).into_iter();
+            let doubtful = doubtful
+                .filter(|candidate| candidate.is_doubtful)
+                .map(|candidate| candidate.expression)
+                .filter(|text| gives(text, true));
+            for path in lines.into_iter().chain(doubtful).chain(paths) {
                 if nearest.len() < self.offers && !nearest.contains(&path) {
                     nearest.push(path);
                 }
@@ -426,7 +431,8 @@ impl<'a, 'v> Selector<'a, 'v> {
         readings: &[Reading<'a, '_>],
     ) -> Result<Result<Selection<'a>, Miss<'a>>, SelectError> {
         let mut miss = Miss::default();
-        for reading in readings {
+        let read = readings.iter().filter(|reading| !reading.is_subscript());
+        for reading in read {
             match self.read(written, reading, reading.text) {
                 Ok(Outcome::Selected(mut selection)) => {
                     selection.report.notice = self.doubtful(reading, &selection.view);
@@ -559,7 +565,8 @@ impl<'a, 'v> Selector<'a, 'v> {
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
         for reading in readings {
-            for candidate in self.candidates(reading.text) {
+            let candidates = self.candidates(reading.text).into_iter();
+            for candidate in candidates.filter(|candidate| !candidate.is_doubtful) {
                 let guarded = self
                     .check_length(written, &candidate.expression)
                     .and_then(|()| self.check_patterns(written, &candidate.expression));
@@ -721,7 +728,9 @@ impl<'a, 'v> Selector<'a, 'v> {
         let is_literal =
             |repair: &Repair| matches!(repair.rule, Rule::ComparedWord | Rule::BareConstant);
         let admitted = |candidate: &Candidate| {
-            self.options.admits(&candidate.expression) && candidate.repairs.iter().all(is_literal)
+            !candidate.is_doubtful
+                && self.options.admits(&candidate.expression)
+                && candidate.repairs.iter().all(is_literal)
         };
         let other = self.candidates(reading.text).into_iter().find(admitted)?;
         let other = other.expression;

@@ -15,6 +15,14 @@ pub(super) struct Reading<'a, 'v> {
     pub(super) stripped: bool,
 }
 
+impl Reading<'_, '_> {
+    /// Whether what is left of the text is a subscript of what was stripped, not a list of texts: `result['name']`.
+    pub(super) fn is_subscript(&self) -> bool {
+        let inside = self.text.strip_prefix('[').filter(|_| self.stripped);
+        inside.is_some_and(|inside| inside.trim_start().starts_with(['\'', '`']))
+    }
+}
+
 impl<'a, 'v> Selector<'a, 'v> {
     /// The readings in the order in which they are tried.
     pub(super) fn readings(

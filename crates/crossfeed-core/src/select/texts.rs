@@ -55,7 +55,7 @@ impl<'a> Selector<'a, '_> {
         }
         offered.extend(["lines(@)[0]", "lines(@)", "@"].map(str::to_owned));
         offered.retain(|selector| {
-            self.options.admits(selector) && works(selector, view, self.arena, self.budget)
+            self.options.admits(selector) && works(selector, view, self.arena, self.budget, false)
         });
         offered
     }

@@ -6,7 +6,7 @@ use jmespath::Variable;
 use super::{
     Reading,
     call::path_start,
-    edit::{Edit, raw_content, string, walk},
+    edit::{Edit, raw_content, spelled, string, walk},
 };
 use crate::token::{Kind, Tokens, decode_quoted, is_identifier};
 
@@ -53,10 +53,12 @@ pub(super) fn filter_sign(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<String
             {
                 filters.push(place);
             }
-        } else if (token.kind.is_comparator() || token.kind == Kind::Assign)
-            && let Some((_, compares)) = open.last_mut()
-        {
-            *compares = true;
+        } else if let Some((place, compares)) = open.last_mut() {
+            *compares |= token.kind.is_comparator() || token.kind == Kind::Assign;
+            // A list of its own has elements.
+            if token.kind == Kind::Comma && *place == Some(0) {
+                *place = None;
+            }
         }
     }
     filters.sort_unstable();
@@ -218,6 +220,35 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>, _: &Reading<'_>) -> Option<Strin
             .and_then(|rest| rest.strip_suffix('\''));
         edit.replace(index, index, &string(inner.unwrap_or(&content)));
     })
+}
+
+/// Of two texts that a filter compares, one that is a key of the value is a field: `'status' == 'done'` is the same for every
+/// item. Where both are, the left one is.
+pub(super) fn quoted_field(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
+    let key = |at: usize| text_at(tokens, at).filter(|text| (reading.has_key)(text));
+    let is_constant =
+        |at: usize| matches!(tokens.kind(at), Kind::Raw | Kind::Literal | Kind::Number);
+    walk(tokens, |edit, enclosing, index| {
+        if !tokens.kind(index).is_comparator() || !enclosing.in_filter() {
+            return;
+        }
+        let operands = [lone_before(tokens, index), lone_after(tokens, index)];
+        let mut operands = operands.into_iter();
+        if operands.clone().all(|at| at.is_some_and(is_constant))
+            && let Some((at, name)) = operands.find_map(|at| Some((at?, key(at?)?)))
+        {
+            edit.replace(at, at, &spelled(&name));
+        }
+    })
+}
+
+/// The text of a string or of a literal that is one.
+fn text_at(tokens: &Tokens<'_>, index: usize) -> Option<String> {
+    match tokens.kind(index) {
+        Kind::Raw => raw_content(tokens, index),
+        Kind::Literal => decode_quoted(&tokens.content(index)?.replace("\\`", "`")),
+        _ => None,
+    }
 }
 
 /// A bare number, `true`, `false` or `null` that is compared becomes a literal, as do `True`, `False` and `None`.

@@ -6,11 +6,12 @@
 //! # Invariants
 //!
 //! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal that is not
-//!   valid JSON becomes a string as a whole.
+//!   valid JSON becomes a string as a whole, and a key that is compared with a literal a field.
 //! - A word with an opening parenthesis after it is a call, and no rule on words takes it for one.
 //! - First come plain signs, what stands round the selector, and signs that other languages have for the same thing; then an
 //!   expression of another language is translated as a whole, before the other rules. What is long beyond any selector has
 //!   neither.
+//! - A reading that loses something of what was written is [doubtful](Candidate::is_doubtful).
 //! - Repairing a reading again, as its own first reading, changes nothing.
 //! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
 
@@ -18,6 +19,7 @@ mod call;
 mod compare;
 mod dialect;
 mod edit;
+mod kept;
 mod loose;
 mod path;
 mod programs;
@@ -122,6 +124,9 @@ pub enum Rule {
     WordOperator,
     /// A literal that is not valid JSON is a string: `` `active` `` is `'active'`.
     BareLiteral,
+    /// A text that a filter compares with another one is the field of that name: `[?'status' == 'done']` is
+    /// `[?status == 'done']`.
+    QuotedField,
     /// A bare number, `true`, `false` or `null` in a comparison is a literal: `a > 5` is `` a > `5` ``.
     BareConstant,
     /// A word that a filter compares with is a string: `[?status == active]` is `[?status == 'active']`.
@@ -154,6 +159,9 @@ pub struct Candidate {
     /// An expression that says what the other language does for any value: this reading counts only where both give the
     /// same value. The next reading is that expression, unless there are values for which it gives none either.
     pub exact: Option<String>,
+    /// Whether it leaves out a part of what was written, or gives the same for every value: it may be offered, and is never
+    /// evaluated instead.
+    pub is_doubtful: bool,
 }
 
 /// Other readings of `expression`, best first, none equal to it; empty where there is nothing to repair.
@@ -185,6 +193,7 @@ pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candi
                 .all(|other| other.expression != candidate.expression)
             && parses(&candidate.expression)
         {
+            candidate.is_doubtful = !kept::keeps(&candidate.repairs, has_key);
             found.push(candidate);
         }
     };
@@ -322,7 +331,7 @@ struct Reading<'k> {
 type Apply = fn(&Tokens<'_>, &Reading<'_>) -> Option<String>;
 
 /// The rules in order: no rule creates work for an earlier one.
-const RULES: [(Rule, Apply); 19] = [
+const RULES: [(Rule, Apply); 20] = [
     (Rule::Wrapping, path::wrapping),
     (Rule::Comma, call::commas),
     (Rule::TypeSuffix, path::type_suffix),
@@ -337,6 +346,7 @@ const RULES: [(Rule, Apply); 19] = [
     (Rule::EqualsSign, compare::equals_sign),
     (Rule::WordOperator, compare::word_operator),
     (Rule::BareLiteral, compare::bare_literal),
+    (Rule::QuotedField, compare::quoted_field),
     (Rule::BareConstant, compare::bare_constant),
     (Rule::ComparedWord, compare::compared_word),
     (Rule::QuotedArgument, call::quoted_argument),
@@ -394,6 +404,7 @@ fn repair(expression: &str, reading: &Reading<'_>) -> (Candidate, Option<bool>) 
         expression: text,
         repairs,
         exact: None,
+        is_doubtful: false,
     };
     (candidate, refuses)
 }

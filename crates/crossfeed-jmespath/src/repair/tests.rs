@@ -721,3 +721,143 @@ fn a_negation_takes_its_whole_path() {
     check("'!a.b'", &[]);
     check_rules("[?!a.b]", &[Rule::NegatedPath]);
 }
+
+/// The readings that are evaluated instead of an expression.
+fn evaluated(text: &str) -> Vec<String> {
+    let keys = [
+        "items", "kind", "status", "name", "url", "score", "tags", "total",
+    ];
+    candidates(text, &|key| keys.contains(&key))
+        .into_iter()
+        .filter(|candidate| !candidate.is_doubtful)
+        .map(|candidate| candidate.expression)
+        .collect()
+}
+
+/// Whether an expression holds each of some words as often as at least once.
+fn holds(expression: &str, words: &[&str]) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let found: Vec<&str> = expression.split(|c| !is_word(c)).collect();
+    words.iter().all(|word| found.contains(word))
+}
+
+/// Two parts of a selector in any way that a model puts them together, and the words in it.
+fn put_together() -> impl Strategy<Value = (String, Vec<&'static str>)> {
+    type Part = (&'static str, &'static [&'static str]);
+    let first: Vec<Part> = vec![
+        ("items", &["items"]),
+        ("items[*]", &["items"]),
+        ("items[?kind == 'x']", &["items", "kind", "x"]),
+        ("items[?\"kind\" == x]", &["items", "kind", "x"]),
+        ("items[kind = x]", &["items", "kind", "x"]),
+        ("items.filter(i => i.kind === 'x')", &["items", "kind", "x"]),
+        (
+            "[i for i in items if i['kind'] == 'x']",
+            &["items", "kind", "x"],
+        ),
+        (".items[] | select(.kind == \"x\")", &["items", "kind", "x"]),
+        ("$.items[?(@.kind=='x')]", &["items", "kind", "x"]),
+        ("items where kind == x", &["items", "kind", "x"]),
+        ("sort_by(items, score)", &["items", "score"]),
+        ("let v = 'x'; items[?kind == v]", &["items", "kind", "x"]),
+        (
+            "SELECT name AS label FROM items",
+            &["items", "name", "label"],
+        ),
+    ];
+    let sign = [
+        " ", ".", " . ", " -> ", "->", " => ", " | ", ", ", "; ", " : ", " and ", " where ",
+        " then ", " >> ", "\n",
+    ];
+    let second: Vec<Part> = vec![
+        ("name", &["name"]),
+        ("{name, url}", &["name", "url"]),
+        ("{label: name}", &["label", "name"]),
+        ("[name, url]", &["name", "url"]),
+        ("['name', 'url']", &["name", "url"]),
+        ("(label: name)", &["label", "name"]),
+        ("map({label: .name})", &["label", "name"]),
+        ("map(i => ({label: i.name}))", &["label", "name"]),
+        ("[0:20]", &["20"]),
+        ("[7]", &["7"]),
+        ("slice(0, 20)", &["20"]),
+        ("name[0:20]", &["name", "20"]),
+        ("name.slice(0, 20)", &["name", "20"]),
+        ("[?status == 'done']", &["status", "done"]),
+        ("[status == done]", &["status", "done"]),
+        ("filter(i => i.status === 'done')", &["status", "done"]),
+        ("select(.status == \"done\")", &["status", "done"]),
+        ("status == 'done'", &["status", "done"]),
+        ("sort_by(@, &score)", &["score"]),
+        ("contains(tags, \"t\")", &["tags", "t"]),
+        ("name AS label", &["name", "label"]),
+        ("total", &["total"]),
+    ];
+    let (first, sign) = (
+        prop::sample::select(first),
+        prop::sample::select(sign.to_vec()),
+    );
+    (first, sign, prop::sample::select(second)).prop_map(|(first, sign, second)| {
+        let words = first.1.iter().chain(second.1).copied();
+        (format!("{}{sign}{}", first.0, second.0), words.collect())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn no_repair_loses_what_was_written((text, words) in put_together()) {
+        for expression in evaluated(&text) {
+            prop_assert!(holds(&expression, &words), "{text} -> {expression}");
+        }
+    }
+}
+
+#[test]
+fn what_loses_a_part_is_doubtful() {
+    for text in [
+        "items[*] -> {name, url}",
+        "items -> {label: name}",
+        "items[*].{label: name} -> [0]",
+        "let x = 'a'; items[?kind == x].url",
+        "SELECT name AS label FROM items",
+        "items[?kind == 'x' or 'y'].name",
+        "items[?kind == 'x' || `word`].name",
+    ] {
+        assert_eq!(evaluated(text), Vec::<String>::new(), "{text}");
+    }
+    for (text, expected) in [
+        ("items[*] | {label: name}", "items[*].{label: name}"),
+        (
+            "items.filter(x => x.kind === 'x').length",
+            "length(items[?kind == 'x'])",
+        ),
+        (
+            "items[?kind == x and status == 'done'].name",
+            "items[?kind == 'x' && status == 'done'].name",
+        ),
+    ] {
+        assert_eq!(
+            evaluated(text).first().map(String::as_str),
+            Some(expected),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn of_two_texts_that_are_compared_the_key_is_a_field() {
+    check("[?'status' == 'active'].x", &["[?status == 'active'].x"]);
+    check("[?`status` == 'active'].x", &["[?status == 'active'].x"]);
+    check("[?`\"x-id\"` != 'a'].x", &["[?\"x-id\" != 'a'].x"]);
+    check("[?'active' == 'status'].x", &["[?'active' == status].x"]);
+    check("[?'limit' > `5`].x", &["[?limit > `5`].x"]);
+    check(
+        "[?kind == 'x' && 'status' == 'active'].x",
+        &["[?kind == 'x' && status == 'active'].x"],
+    );
+    check("[?'kind' == 'active'].x", &[]);
+    check("[?a == 'status'].x", &[]);
+    check_rules("[?'status' == 'active'].x", &[Rule::QuotedField]);
+}

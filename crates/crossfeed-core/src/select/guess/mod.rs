@@ -14,12 +14,12 @@ use self::{
     read::{Index, Role, Token, roles, tokens},
     rows::{Rows, RowsKind},
 };
-use super::{SelectOptions, rewrite::likeness};
+use super::{SelectOptions, miss::works, rewrite::likeness};
 use crate::{
     paths::{member, raw_string},
     similarity::ComparisonBudget,
 };
-use crossfeed_jmespath::{Arena, Budget, Expression, Kind, View, emptiness, evaluate};
+use crossfeed_jmespath::{Arena, Budget, Expression, Kind, View};
 
 /// The most lists of a value for which a text is read.
 const MAX_READ: usize = 3;
@@ -112,7 +112,7 @@ pub(crate) fn guesses<'a>(
             break;
         }
         let is_new = selector != text.trim() && !offered.contains(&selector);
-        if is_new && options.admits(&selector) && gives(&selector, view, arena, budget) {
+        if is_new && options.admits(&selector) && works(&selector, view, arena, budget, true) {
             offered.push(selector);
         }
     }
@@ -122,18 +122,6 @@ pub(crate) fn guesses<'a>(
 /// Whether a quoted text may be a selector, rather than an address or words.
 fn is_selector(text: &str) -> bool {
     text.contains(['.', '[', '(']) && !text.contains("://")
-}
-
-/// Whether a selector gives something that may be an answer.
-fn gives<'a>(selector: &str, view: &View<'a>, arena: &'a Arena, budget: &Budget) -> bool {
-    let Ok(expression) = Expression::parse(selector) else {
-        return false;
-    };
-    let expression = arena.keep(expression.into());
-    match evaluate(expression, view, arena, budget) {
-        Ok(Some(value)) => emptiness(expression, &value, budget).is_none(),
-        _ => false,
-    }
 }
 
 /// How much of a text is about some rows: their names, and fields of theirs.

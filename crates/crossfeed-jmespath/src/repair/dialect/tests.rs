@@ -737,6 +737,19 @@ fn sql() {
             "b[?contains(c, 'x')].a",
         ),
         ("SELECT a FROM b WHERE c <> 'x'", "b[?c != 'x'].a"),
+        (
+            "SELECT a FROM b WHERE c BETWEEN 1 AND 3 AND d",
+            "b[?c >= `1` && c <= `3` && d == `true`].a",
+        ),
+        ("SELECT a FROM b WHERE NOT c = 'x'", "b[?!(c == 'x')].a"),
+        (
+            "SELECT a FROM b WHERE c NOT BETWEEN 1 AND 3",
+            "b[?!(c >= `1` && c <= `3`)].a",
+        ),
+        (
+            "SELECT a FROM b WHERE c ILIKE 'x%'",
+            r"b[?match(c, '(?i)\Ax')].a",
+        ),
         ("SELECT a FROM b GROUP BY c", ""),
         ("SELECT DISTINCT a FROM b", ""),
         ("select(from)", "[?from]"),

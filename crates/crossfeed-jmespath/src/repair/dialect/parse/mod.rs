@@ -378,6 +378,9 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
             let inner = self.nested(Self::negated)?;
             return Some(Value::one(inner.query.negated()));
         }
+        if self.is(Dialect::Sql) && self.eat_keyword("not") {
+            return self.sql_negation().map(Value::one);
+        }
         let left = self.added()?;
         if let Some(pattern) = self.pattern() {
             self.odd(Rule::JsonPath);

@@ -170,16 +170,15 @@ impl Parser<'_, '_, '_> {
         }
         let negative = self.is_keyword(0, "not");
         let ahead = usize::from(negative);
-        let is_in = self.is_keyword(ahead, "in");
-        if !is_in && !self.is_keyword(ahead, "like") {
-            return None;
-        }
-        self.at += ahead + 1;
-        let test = if is_in {
-            self.one_of(left)
-        } else {
-            self.like(left)
+        let read = match self.text(ahead).to_ascii_lowercase().as_str() {
+            "in" => Self::one_of,
+            "like" => Self::like,
+            "ilike" => Self::like_in_any_case,
+            "between" => Self::between,
+            _ => return None,
         };
+        self.at += ahead + 1;
+        let test = read(self, left);
         // A null is neither like another value nor unlike it.
         Some(test.map(|test| {
             if negative {
@@ -204,6 +203,50 @@ impl Parser<'_, '_, '_> {
             "contains",
             vec![Query::List(values), left.clone()],
         ))
+    }
+
+    /// `BETWEEN 1 AND 3`, both included.
+    fn between(&mut self, left: &Query) -> Option<Query> {
+        let least = self.operand()?.query;
+        self.eat_keyword("and").then_some(())?;
+        let most = self.operand()?.query;
+        let from = left.repeated()?.compare(">=", least);
+        let to = left.repeated()?.compare("<=", most);
+        Some(Query::Binary(Operator::And, from.into(), to.into()))
+    }
+
+    /// `NOT a = 'x'`: a null meets neither the condition nor its opposite.
+    pub(super) fn sql_negation(&mut self) -> Option<Query> {
+        // What several conditions make of a null is another matter.
+        let begin = (self.kind(0) != Kind::LParen).then_some(self.at)?;
+        let left = self.added()?.query;
+        self.at = begin;
+        let inner = self.nested(Self::negated)?.query;
+        Some(unless_null(&left, inner.not()))
+    }
+
+    fn like_in_any_case(&mut self, left: &Query) -> Option<Query> {
+        let pattern = self.content(0)?;
+        self.at += 1;
+        let (name, part) = like(&pattern).unwrap_or(("", pattern.as_str()));
+        let is_plain = |sign: char| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '@' | '/');
+        if !part.chars().all(is_plain) {
+            return None;
+        }
+        let begin = if name.is_empty() || name == "starts_with" {
+            "\\A"
+        } else {
+            ""
+        };
+        let end = if name.is_empty() || name == "ends_with" {
+            "\\z"
+        } else {
+            ""
+        };
+        Some(
+            left.clone()
+                .matches(Query::text(&format!("(?i){begin}{part}{end}"))),
+        )
     }
 
     fn like(&mut self, left: &Query) -> Option<Query> {
