@@ -206,7 +206,12 @@ impl Plan {
 
     /// Refuses more references than the limit allows, malformed ones included.
     pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
-        let found = self.found() + usize::from(self.has_more);
+        let least = if self.has_more {
+            limit.saturating_add(1)
+        } else {
+            0
+        };
+        let found = self.found().max(least);
         if found > limit {
             return Err(LimitError::TooManyReferences { found, limit });
         }

@@ -273,7 +273,7 @@ impl<'v> Walk<'v, '_> {
         value: impl ArgumentValue<'v>,
         declared: Option<&Position<'_>>,
     ) -> Result<bool, LimitError> {
-        if self.notation == Notation::Exact || self.path.is_empty() || self.near_left == 0 {
+        if self.notation == Notation::Exact || self.path.is_empty() || self.reads_no_more() {
             return Ok(false);
         }
         let is_own = |key: &str| declares(declared, key);
@@ -336,10 +336,19 @@ impl<'v> Walk<'v, '_> {
     }
 
     /// A text that is a reference as a whole.
-    fn wrapped_text(&self, text: impl ArgumentValue<'v>) -> Option<Wrapped> {
+    fn wrapped_text(&mut self, text: impl ArgumentValue<'v>) -> Option<Wrapped> {
         let text = text.text()?;
-        let near = (self.near_left > 0).then(|| reference::near_whole(&text))??;
+        let near = reference::near_whole(&text)?;
+        if self.reads_no_more() {
+            return None;
+        }
         Some(Wrapped::Near(near))
+    }
+
+    /// Whether as many parts were read as may be; then there is one that was not.
+    fn reads_no_more(&mut self) -> bool {
+        self.plan.has_unread |= self.near_left == 0;
+        self.near_left == 0
     }
 
     /// Adds what an object or list may mean as a reference.
@@ -488,10 +497,10 @@ impl<'v> Walk<'v, '_> {
         object: impl ArgumentValue<'v>,
         declared: Option<&Position<'_>>,
     ) -> Result<Option<NearReference>, LimitError> {
-        if self.notation == Notation::Exact || self.near_left == 0 {
-            return Ok(None);
-        }
-        if !looked_at(object).may_be_near(object.members().map(|(key, _)| key)) {
+        if self.notation == Notation::Exact
+            || !looked_at(object).may_be_near(object.members().map(|(key, _)| key))
+            || self.reads_no_more()
+        {
             return Ok(None);
         }
         let written = object.as_written(self.room)?;

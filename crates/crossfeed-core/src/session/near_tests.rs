@@ -168,6 +168,34 @@ async fn no_value_is_put_into_json() {
 }
 
 #[tokio::test]
+async fn parts_beyond_the_most_are_not_passed_on() {
+    let (known, unknown) = ("{{call_1.items[0].url}}", "{{step_7.items[0].url}} ");
+    let many = |number| format!("{known} {}", unknown.repeat(number));
+    let session = session().await;
+    for last in [
+        json!(known),
+        json!(["$tool", "call_1", "$select", "items[0].url"]),
+        json!({"tool": "call_1", "select": "items[0].url"}),
+    ] {
+        let right = json!({"x": many(9_990), "y": last});
+        let resolved = session.resolve(right, None).await.unwrap();
+        assert_eq!(resolved.arguments["y"], "u", "{last}");
+        let beyond = json!({"x": many(10_000), "y": last});
+        let error = session.resolve(beyond, None).await.unwrap_err();
+        assert_eq!(
+            error.failures()[0].error.code().as_str(),
+            "limit.exceeded",
+            "{last}"
+        );
+        let beyond = json!({"x": format!("{} {known}", many(10_000)), "y": 1});
+        let error = session.resolve(beyond, None).await.unwrap_err();
+        assert_eq!(error.failures()[0].error.code().as_str(), "limit.exceeded");
+        let unknown = json!({"x": unknown.repeat(10_010), "y": 1});
+        session.resolve(unknown, None).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_map_under_a_near_key_fills_what_is_null() {
     let tools = json!([{"name": "fetch", "inputSchema": {
         "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
