@@ -10,8 +10,8 @@ mod template;
 
 pub use map::{Entry, References, Target, is_map, is_near_map, read_references};
 pub use near::{
-    Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_wrapper, may_hold_id,
-    near_object, near_text, near_value, near_whole,
+    Glimpse, Members, NearReference, NearText, glance, is_id_byte, is_near_select, is_wrapper,
+    may_hold_id, near_object, near_text, near_value, near_whole,
 };
 pub use template::{Piece, Template};
 
@@ -87,10 +87,15 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The reference, which was written within an object or list of its own.
-    pub fn unwrapped(mut self) -> Self {
+    /// The reference, which was written within a list or an object of its own.
+    pub fn unwrapped(mut self, is_list: bool) -> Self {
         self.repair.get_or_insert_with(|| {
-            let written = serde_json::json!({"…": {TOOL.dollar: self.call_id.as_str()}});
+            let inner = serde_json::json!({TOOL.dollar: self.call_id.as_str()});
+            let written = if is_list {
+                serde_json::json!([inner])
+            } else {
+                serde_json::json!({"…": inner})
+            };
             Box::new(Repair {
                 written: shortened(&written.to_string()),
                 ..Repair::default()

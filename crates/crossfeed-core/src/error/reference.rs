@@ -7,7 +7,7 @@ use super::{
 use crossfeed_tools::{ListedTool, Spelling, Style};
 use crossfeed_wire::{
     CallId, Pointer,
-    reference::{Malformed, NearReference, is_sentinel, near_text},
+    reference::{Malformed, NearReference, is_near_select, is_sentinel, near_text},
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -518,6 +518,18 @@ fn advice(
         }
         (
             None,
+            Malformed::NoSuchName {
+                name,
+                nearest: Some(_),
+            },
+        ) => {
+            let with = key("with");
+            format!(
+                "add a reference named `{name}` to `{with}`, or write `{{{{{name}}}}}` for a text in braces"
+            )
+        }
+        (
+            None,
             Malformed::NoWith { .. }
             | Malformed::BesideTemplate { .. }
             | Malformed::UnpairedBrace
@@ -649,15 +661,18 @@ fn corrected(
             let is_own = |key: &String| {
                 is_sentinel(key) || matches!(&**key, "tool" | "to" | "literal" | "default")
             };
-            let mut unknown = object
+            let unknown = object
                 .iter()
                 .filter(|(key, value)| !is_own(key) && !value.is_null());
+            let unknown: Vec<_> = unknown.collect();
+            let mut selectors = unknown.iter().filter(|(key, _)| is_near_select(key));
             // `limit: 1` is no selector.
-            let meant = unknown.next().and_then(|(_, value)| value.as_str());
-            let meant = meant.map(str::to_owned);
-            let is_only = unknown.next().is_none() && select.is_none();
-            let select = select.map(str::to_owned).or(meant.filter(|_| is_only));
-            reference(Some(id?), select)
+            let meant = selectors.next().or(match unknown.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            });
+            let meant = meant.and_then(|(_, value)| value.as_str());
+            reference(Some(id?), select.or(meant).map(str::to_owned))
         }
         Malformed::NotAReference { written } if template_of(object).is_some() => {
             let (key, template) = template_of(object)?;
@@ -700,6 +715,10 @@ fn corrected(
             nearest: Some(nearest),
         } => {
             let (key, template) = template_of(object).filter(|_| has_values(object))?;
+            // What has its place already is not meant by another name.
+            if template.contains(&format!("{{{nearest}}}")) {
+                return None;
+            }
             let meant = template.replace(&format!("{{{name}}}"), &format!("{{{nearest}}}"));
             let mut object = object.clone();
             object.insert(key.clone(), meant.into());

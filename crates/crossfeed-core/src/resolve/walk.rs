@@ -245,7 +245,7 @@ impl<'v> Walk<'v, '_> {
             let mut entries = maps.into_iter().flat_map(|map| map.entries);
             match (entries.next().map(|entry| entry.reading), entries.next()) {
                 (Some(Ok((_, reference::Filling::Reference(reference)))), None) => {
-                    Some(Wrapped::Exact(reference.unwrapped()))
+                    Some(Wrapped::Exact(reference.unwrapped(false)))
                 }
                 _ => None,
             }
@@ -255,7 +255,7 @@ impl<'v> Walk<'v, '_> {
                 Ok(Reading::Reference(reference))
                     if !is_projected || reference.select.as_deref().is_some_and(projects) =>
                 {
-                    Some(Wrapped::Exact(reference.unwrapped()))
+                    Some(Wrapped::Exact(reference.unwrapped(kind == "array")))
                 }
                 Ok(Reading::Data) if self.near_left > 0 && !is_projected => {
                     reference::near_object(&written, &nothing).map(Wrapped::Near)
@@ -329,7 +329,7 @@ impl<'v> Walk<'v, '_> {
             Ok(Some(reference::Filling::Reference(reference)))
                 if reference.select.as_deref().is_some_and(projects) =>
             {
-                Some(Wrapped::Exact(reference.unwrapped()))
+                Some(Wrapped::Exact(reference.unwrapped(true)))
             }
             _ => None,
         })

@@ -228,6 +228,14 @@ async fn malformed_references_are_shown_as_they_should_be() {
             json!({"x": {"$tool": 7, "$default": {"secret": 1}}}),
             generic,
         ),
+        (
+            json!({"x": {"$tool": "c", "$selector": "items[1].url", "$format": "text"}}),
+            r#"try: {"$tool":"c","$select":"items[1].url"}"#,
+        ),
+        (
+            json!({"x": {"$template": "{a} and {b}", "$with": {"a": {"$tool": "c", "$select": "total"}}}}),
+            "add a reference named `b` to `$with`, or write `{{b}}` for a text in braces",
+        ),
         (json!({"$refs": {"x": "c"}}), r#"try: {"$tool":"c"}"#),
         (json!({"$refs": {"x": 7}}), best),
         (

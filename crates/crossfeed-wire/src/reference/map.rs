@@ -161,7 +161,7 @@ impl<D: Fn(&str) -> bool> Written<'_, D> {
                 return None;
             };
             let target = Target::Parameter(only_empty(self.object)?.to_owned());
-            Some((target, Filling::Reference(reference.unwrapped())))
+            Some((target, Filling::Reference(reference.unwrapped(false))))
         });
         if let Some(entry) = alone {
             return Ok(vec![self.entry(at.clone(), Ok(entry))]);
@@ -466,7 +466,7 @@ fn read_map_entry(value: &Value) -> Result<Filling, Malformed> {
 
 fn unwrapped(filling: Filling) -> Filling {
     match filling {
-        Filling::Reference(reference) => Filling::Reference(reference.unwrapped()),
+        Filling::Reference(reference) => Filling::Reference(reference.unwrapped(true)),
         other => other,
     }
 }
@@ -485,7 +485,7 @@ pub(super) fn read_inner(object: &Map<String, Value>) -> Result<Reference, Malfo
         return Err(Malformed::NoTool);
     }
     match read_map_entry(&Value::Object(object.clone()))? {
-        Filling::Reference(reference) => Ok(reference.unwrapped()),
+        Filling::Reference(reference) => Ok(reference.unwrapped(false)),
         _ => Err(Malformed::NoTool),
     }
 }

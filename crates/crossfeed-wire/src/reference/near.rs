@@ -23,6 +23,7 @@ mod whole;
 
 pub use glance::{Glimpse, Members, glance, may_hold_id};
 pub use id::is_id_byte;
+pub use keys::is_near_select;
 pub(super) use keys::{KeyMeaning, is_call_key, is_one_of, meaning_of};
 pub(super) use loose::Word;
 pub use object::{is_wrapper, near_object};

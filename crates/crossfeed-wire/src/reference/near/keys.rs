@@ -209,6 +209,11 @@ pub(crate) fn meaning_of(key: &str) -> KeyMeaning {
     }
 }
 
+/// Whether a key beside the id of a call is probably that of the selector: `path`, `$selct`.
+pub fn is_near_select(key: &str) -> bool {
+    meaning_of(key) == KeyMeaning::Select
+}
+
 /// Whether two words differ by one character, or by two that are swapped.
 fn is_slip(written: &str, meant: &str) -> bool {
     let common = |both: &mut dyn Iterator<Item = (char, char)>| -> usize {
