@@ -364,7 +364,19 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             near.make_unclear();
         }
     }
+    refuse_overlaps(&mut found.parts);
     (!found.parts.is_empty() || found.has_more).then_some(found)
+}
+
+/// Leaves out what begins within the part before it, which then is unclear.
+fn refuse_overlaps(parts: &mut Vec<(Range<usize>, NearReference)>) {
+    parts.dedup_by(|(place, _), (before, near)| {
+        let is_within = place.start < before.end;
+        if is_within {
+            near.make_unclear();
+        }
+        is_within
+    });
 }
 
 /// Adds the ids beside a path that are not within the parts that were read.

@@ -444,17 +444,27 @@ fn dates_and_addresses_are_not_ids() {
     }
 }
 
+fn check_places(text: &str) {
+    let mut end = 0;
+    for (place, near) in near_text(text, 100)
+        .map(|near| near.parts)
+        .unwrap_or_default()
+    {
+        assert!(place.start >= end && place.end <= text.len(), "{text}");
+        assert!(text[place.clone()].contains(&near.id), "{text}");
+        end = place.end;
+    }
+}
+
+#[test]
+fn a_path_between_two_ids_is_that_of_one() {
+    check_places("call_1 .c.items}call_1");
+}
+
 proptest! {
     #[test]
     fn parts_stand_where_they_say(text in r#"([{}$<>\[\]().'" |_-]|call_1|c|items|[0-9]|é|\n){0,40}"#) {
-        if let Some(near) = near_text(&text, 100) {
-            let mut end = 0;
-            for (place, near) in near.parts {
-                prop_assert!(place.start >= end && place.end <= text.len());
-                prop_assert!(text[place.clone()].contains(&near.id));
-                end = place.end;
-            }
-        }
+        check_places(&text);
     }
 
     /// Where a glance finds no id, there is nothing near a reference, and where one is found, the glance says so.
