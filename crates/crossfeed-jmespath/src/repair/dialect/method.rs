@@ -205,7 +205,8 @@ pub(super) fn method(
                         let plain = Query::Call("contains", vec![subject, one.clone()]);
                         return Some(Value::one(Query::Exactly(plain.into(), exact.into())));
                     }
-                    [one] => one,
+                    // Another may be a text.
+                    [one @ Query::Constant(_)] => one,
                     _ => return None,
                 },
                 wanted => wanted,
@@ -385,6 +386,11 @@ pub(super) fn method(
             let text = Query::Call("to_string", vec![subject]);
             text.unless(kind.compare("==", Query::text("string")))
         }
+        // JavaScript joins lists, and does not show objects.
+        ("tostring" | "string", []) if matches!(name, "String" | "toString") => {
+            let structured = is_structured(&subject)?;
+            Query::Call("to_string", vec![subject]).unless(structured)
+        }
         ("tostring" | "string", []) => one("to_string", subject),
         ("type" | "typeof", []) => one("type", subject),
         ("toarray", []) => one("to_array", subject),
@@ -458,13 +464,18 @@ pub(super) fn copied(parser: &Parser<'_, '_, '_>, value: Query) -> Option<Query>
     Some(Query::Exactly(value.map(Query::Here).into(), exact.into()))
 }
 
+/// Whether a value is a list or an object.
+fn is_structured(value: &Query) -> Option<Query> {
+    let kind = Query::Call("type", vec![value.repeated()?]);
+    let kinds = Query::literal("[\"array\",\"object\"]");
+    Some(Query::Call("contains", vec![kinds, kind]))
+}
+
 /// A value as Python prints it; lists and objects it prints in its own way.
 fn printed(subject: Query) -> Option<Query> {
     let constants = [("`true`", "True"), ("`false`", "False"), ("`null`", "None")];
     let text = Query::Call("to_string", vec![subject.repeated()?]);
-    let kind = Query::Call("type", vec![subject.repeated()?]);
-    let kinds = Query::literal("[\"array\",\"object\"]");
-    let structured = Query::Call("contains", vec![kinds, kind]);
+    let structured = is_structured(&subject)?;
     let mut exact = Query::Choice(
         structured.into(),
         Query::refusal().into(),

@@ -160,7 +160,10 @@ pub(super) fn is_foreign(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) ->
     } else {
         // Within a filter, `$` is the whole and `@` the item.
         let has = |kind| (1..tokens.len()).any(|at| tokens.kind(at) == kind);
-        dialect == Dialect::JsonPath && !(has(Kind::Dollar) && has(Kind::At))
+        let is_query = has(Kind::Dollar) && has(Kind::At);
+        // `$.items[*]~`: names, which are not those of the values.
+        let names = tokens.behind(tokens.len(), 1) == Kind::Tilde;
+        dialect == Dialect::JsonPath && !(is_query || names)
     };
     let is_mixed = parser.collects && dialect != Dialect::JsonPath;
     !(is_path || is_mixed)

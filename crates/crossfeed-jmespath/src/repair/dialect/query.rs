@@ -54,7 +54,7 @@ pub(super) enum Query {
 }
 
 /// The most parts of a query that stands in an expression twice.
-const MAX_SIZE: usize = 200;
+const MAX_SIZE: usize = 800;
 
 impl Query {
     pub(super) fn field(self, name: &str) -> Self {
@@ -94,6 +94,12 @@ impl Query {
     /// What has no value: the dialect means something else than JMESPath can say.
     pub(super) fn refusal() -> Self {
         Self::Call("abs", vec![Self::Constant("''".to_owned())])
+    }
+
+    /// What is usually a number, as one.
+    pub(super) fn as_number(self) -> Option<Self> {
+        let number = Self::Call("to_number", vec![self.repeated()?]);
+        Some(Self::Exactly(self.into(), number.into()))
     }
 
     /// This, as long as `condition` is false.
@@ -548,8 +554,8 @@ impl Writer {
             Query::Exactly(plain, _) => self.write(plain),
             Query::Choice(condition, then, otherwise) => {
                 let condition = self.write(&condition.as_condition()).enclosed(Level::And);
-                let [then, otherwise] = [then, otherwise].map(|one| self.write(one).text);
-                let text = format!("({condition} && [{then}] || [{otherwise}])[0]");
+                let [then, otherwise] = [then, otherwise].map(|one| self.alone(one));
+                let text = format!("({condition} && {then} || {otherwise})[0]");
                 Written::new(text, Level::Path, Begins::Other)
             }
             Query::Hash(members) => {
@@ -633,6 +639,21 @@ impl Writer {
         };
         let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
         Written::new(text, Level::Path, Begins::Dotted).listing()
+    }
+
+    /// A list of one value, which is a literal where it can be: a list that is built on a null is null.
+    fn alone(&self, query: &Query) -> String {
+        let text = self.write(query).text;
+        let between = |sign| text.strip_prefix(sign)?.strip_suffix(sign);
+        let is_plain = |text: &&str| !text.contains(['\\', '"', '`']);
+        match query {
+            Query::Constant(_) => match (between('`'), between('\'').filter(is_plain)) {
+                (Some(json), _) => format!("`[{json}]`"),
+                (_, Some(content)) => format!("`[\"{content}\"]`"),
+                _ => format!("[{text}]"),
+            },
+            _ => format!("[{text}]"),
+        }
     }
 
     fn argument(&self, query: &Query) -> String {
