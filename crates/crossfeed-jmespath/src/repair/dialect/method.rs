@@ -219,16 +219,17 @@ pub(super) fn method(
             Some(Query::Call("contains", vec![subject, wanted.clone()]))
         }
         ("lines" | "splitlines", []) => one("lines", subject),
-        ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
+        ("split", [Argument::Value(separator)]) => {
+            let separator = as_text(&separator.query);
             // An end of line at the end, or two signs for one, make a difference.
-            Some("\n" | "\\n") => {
-                let parts =
-                    Query::Call("split", vec![subject.repeated()?, separator.query.clone()]);
+            if matches!(text_of(&separator), Some("\n" | "\\n")) {
+                let parts = Query::Call("split", vec![subject.repeated()?, separator]);
                 let lines = Query::Call("lines", vec![subject]);
                 Some(Query::Exactly(lines.into(), parts.into()))
+            } else {
+                Some(Query::Call("split", vec![subject, separator]))
             }
-            _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
-        },
+        }
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))

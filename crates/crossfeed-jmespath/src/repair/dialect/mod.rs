@@ -73,7 +73,10 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     let mut parser = Parser::new(&tokens, Some(dialect), has_key);
     let whole = parser.whole();
     found.complete = whole.as_ref().is_some_and(|query| {
-        exact(query, Some(dialect), parser.collects).is_some_and(|(_, refuses)| !refuses)
+        let exact = exact(query, Some(dialect), parser.collects);
+        exact.is_some_and(|(query, refuses)| {
+            !refuses && !query.any(&|part| *part == Query::refusal())
+        })
     });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
@@ -98,7 +101,7 @@ pub(super) struct Translation {
     pub(super) plain: String,
     /// What says the same as the dialect, for any value.
     pub(super) exact: String,
-    /// Whether there are values for which none does.
+    /// Whether the dialect itself has two meanings for some values.
     pub(super) refuses: bool,
 }
 

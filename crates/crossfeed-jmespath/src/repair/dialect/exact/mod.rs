@@ -21,11 +21,12 @@ pub(super) struct Exact {
     /// Whether a list of one field of each item keeps the nulls.
     keeps_nulls: bool,
     left: usize,
-    /// Whether there are values for which JMESPath cannot say it.
+    /// Whether the dialect itself has two meanings for some values.
     refuses: bool,
 }
 
-/// A query that says the same for any value, and whether there are values for which it has none.
+/// A query that says the same for any value or has none, and whether there are values for which the dialect itself has two
+/// meanings.
 pub(super) fn exact(
     query: &Query,
     dialect: Option<Dialect>,
@@ -120,10 +121,7 @@ impl Exact {
             Query::Pipe(first, second) => {
                 Query::Pipe(self.whole(first)?.into(), self.value(second)?.into())
             }
-            call if *call == Query::refusal() => {
-                self.refuses = true;
-                call.clone()
-            }
+            call if *call == Query::refusal() => call.clone(),
             Query::Call(name, arguments) => self.call(name, arguments)?,
             Query::Reference(each) => Query::Reference(self.value(each)?.into()),
             Query::Not(inner) => negated(self.condition(inner)?),
@@ -237,7 +235,7 @@ impl Exact {
             // What the dialect makes flat keeps its nulls.
             Query::Flat(_) if self.keeps_nulls => {
                 let (flat, has_nulls) = (self.value(query)?, self.has_nulls(query)?);
-                return self.unless(has_nulls, flat);
+                return Some(refused_where(has_nulls, flat));
             }
             Query::Filter(list, condition, Of::Whole)
                 if self.keeps_nulls
@@ -246,7 +244,7 @@ impl Exact {
                 let found = self.value(query)?;
                 let all = self.count(list, condition)?;
                 let found_count = Query::Call("length", vec![found.repeated()?]);
-                return self.unless(all.compare("!=", found_count), found);
+                return Some(refused_where(all.compare("!=", found_count), found));
             }
             Query::Exactly(_, exact) => return self.whole(exact),
             Query::Each(list) => return self.whole(list),
@@ -268,16 +266,6 @@ impl Exact {
             return self.value(query);
         }
         self.whole(query)
-    }
-
-    /// The query, as long as a condition is false.
-    fn unless(&mut self, condition: Query, query: Query) -> Option<Query> {
-        self.refuses = true;
-        Some(Query::Choice(
-            condition.into(),
-            Query::refusal().into(),
-            query.into(),
-        ))
     }
 
     /// Whether there are nulls in a list that is made flat, at any depth.
@@ -310,6 +298,11 @@ impl Exact {
             inner => inner.or(here),
         })
     }
+}
+
+/// The query, as long as a condition is false.
+fn refused_where(condition: Query, query: Query) -> Query {
+    Query::Choice(condition.into(), Query::refusal().into(), query.into())
 }
 
 fn negated(condition: Query) -> Query {

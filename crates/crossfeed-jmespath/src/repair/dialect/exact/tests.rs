@@ -154,7 +154,7 @@ fn numbers_and_texts_are_those_of_the_dialect() {
             ("list(d.keys())", Some(json!(["p", "q"]))),
             ("'p' in d", Some(json!(true))),
             ("[x for x in list]", Some(json!([1, null, 3]))),
-            ("str(flag)", None),
+            ("str(flag)", Some(json!("True"))),
             ("str(n)", Some(json!("5"))),
             ("[str(x) for x in [n, name]]", Some(json!(["5", "Ada"]))),
             ("name + ' ' + last", Some(json!("Ada L"))),
@@ -536,6 +536,25 @@ fn texts_and_properties_of_javascript() {
             (
                 "$.rows[0]~",
                 Some(json!(["id", "n", "s", "b", "l", "price", "u"])),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn texts_are_split_and_searched_with_any_quotes() {
+    check(
+        &json!({"title": "a new item", "time": "10:42", "items": [{"title": "one two three"}], "content": [{"text": "x\ny\nz"}]}),
+        &[
+            ("split(time, \":\")[1]", Some(json!("42"))),
+            ("match(title, \"n[a-z]w\")[0]", Some(json!("new"))),
+            ("items[0].title.split(\" \")[2]", Some(json!("three"))),
+            ("items[0].title.split(' ')[2]", Some(json!("three"))),
+            ("content[0].text.split(\"\\n\")[1]", Some(json!("y"))),
+            ("content[0].text.split('\\n')[1]", Some(json!("y"))),
+            (
+                ".items[0].title | split(\" \") | .[2]",
+                Some(json!("three")),
             ),
         ],
     );
