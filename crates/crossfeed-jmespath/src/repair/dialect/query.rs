@@ -97,7 +97,7 @@ impl Query {
     }
 
     /// What is usually a number, as one.
-    pub(super) fn as_number(self) -> Option<Self> {
+    pub(super) fn number(self) -> Option<Self> {
         let number = Self::Call("to_number", vec![self.repeated()?]);
         Some(Self::Exactly(self.into(), number.into()))
     }
@@ -125,6 +125,15 @@ impl Query {
     /// Whether a part of it, or itself, is such.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self) || self.parts().into_iter().any(|part| part.any(is))
+    }
+
+    /// Whether it is a condition on the item itself, not only on its members.
+    pub(super) fn is_of_item(&self) -> bool {
+        match self {
+            Self::Here => true,
+            Self::Field(base, _) | Self::Index(base, ..) if **base == Self::Here => false,
+            other => other.parts().into_iter().any(Self::is_of_item),
+        }
     }
 
     /// What it is made of.

@@ -109,9 +109,7 @@ impl Exact {
             }
             // A function is called on nulls, too.
             Query::Sub(base, each)
-                if self.keeps_nulls
-                    && matches!(**each, Query::Call(..))
-                    && mapped(base).is_some_and(|(_, each)| each != Query::Here) =>
+                if self.keeps_nulls && matches!(**each, Query::Call(..)) && gives_nulls(base) =>
             {
                 self.whole(query)?
             }
@@ -177,6 +175,7 @@ impl Exact {
         // A filter leaves out the nulls that it takes, so what it says of each is counted.
         if let ("length", [Query::Filter(list, condition, Of::Whole)]) = (name, arguments)
             && self.keeps_nulls
+            && (gives_nulls(list) || condition.is_of_item())
         {
             return self.count(list, condition);
         }
@@ -237,10 +236,7 @@ impl Exact {
                 let (flat, has_nulls) = (self.value(query)?, self.has_nulls(query)?);
                 return Some(refused_where(has_nulls, flat));
             }
-            Query::Filter(list, condition, Of::Whole)
-                if self.keeps_nulls
-                    && mapped(list).is_some_and(|(_, each)| each != Query::Here) =>
-            {
+            Query::Filter(list, condition, Of::Whole) if self.keeps_nulls && gives_nulls(list) => {
                 let found = self.value(query)?;
                 let all = self.count(list, condition)?;
                 let found_count = Query::Call("length", vec![found.repeated()?]);
@@ -298,6 +294,11 @@ impl Exact {
             inner => inner.or(here),
         })
     }
+}
+
+/// Whether it takes of each item what may not be there.
+fn gives_nulls(list: &Query) -> bool {
+    mapped(list).is_some_and(|(_, each)| each != Query::Here)
 }
 
 /// The query, as long as a condition is false.

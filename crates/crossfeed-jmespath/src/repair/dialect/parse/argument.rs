@@ -218,7 +218,7 @@ impl<'a> Parser<'_, 'a, '_> {
                 by: if body.contains(['?', '(']) {
                     by
                 } else {
-                    by.as_number()?
+                    by.number()?
                 },
                 descending,
                 locale: body.contains("localeCompare"),

@@ -469,7 +469,7 @@ fn of_numbers(value: Value) -> Option<Value> {
     let list = match arguments.as_slice() {
         [Query::List(values)] => {
             let numbers = values.iter().cloned();
-            Query::List(numbers.map(Query::as_number).collect::<Option<_>>()?)
+            Query::List(numbers.map(Query::number).collect::<Option<_>>()?)
         }
         [list] => list.repeated()?.map(number),
         _ => return None,
