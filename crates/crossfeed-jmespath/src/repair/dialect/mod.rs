@@ -75,7 +75,7 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     found.complete = whole.as_ref().is_some_and(|query| {
         let exact = exact(query, Some(dialect), parser.collects);
         exact.is_some_and(|(query, refuses)| {
-            !refuses && !query.any(&|part| *part == Query::refusal())
+            !refuses && !query.any(&|part| *part == Query::unlike())
         })
     });
     let understood = whole.or_else(|| parser.understood.take());
@@ -101,7 +101,7 @@ pub(super) struct Translation {
     pub(super) plain: String,
     /// What says the same as the dialect, for any value.
     pub(super) exact: String,
-    /// Whether the dialect itself has two meanings for some values.
+    /// Whether it may mean something else as a whole.
     pub(super) refuses: bool,
 }
 

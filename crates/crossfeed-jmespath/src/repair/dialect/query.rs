@@ -96,6 +96,11 @@ impl Query {
         Self::Call("abs", vec![Self::Constant("''".to_owned())])
     }
 
+    /// What has no value: items on which JMESPath does not say what the dialect does.
+    pub(super) fn unlike() -> Self {
+        Self::Call("ceil", vec![Self::Constant("''".to_owned())])
+    }
+
     /// What is usually a number, as one.
     pub(super) fn number(self) -> Option<Self> {
         let number = Self::Call("to_number", vec![self.repeated()?]);

@@ -33,16 +33,16 @@ pub(in super::super) fn compared(
                 (Query::Constant(_), Some(kind)) if !is_order => {
                     let kinds = Query::literal(&format!("[\"{kind}\",\"null\"]"));
                     let is_such = Query::Call("contains", vec![kinds, type_of(value)?]);
-                    chosen(is_such, same, Query::refusal())
+                    chosen(is_such, same, Query::unlike())
                 }
                 (Query::Constant(text), Some(kind @ ("number" | "string"))) => {
                     let otherwise = match dialect {
                         Some(Dialect::Jq) => in_order_of_kinds(value, sign, kind)?,
-                        Some(Dialect::Python) => Query::refusal(),
+                        Some(Dialect::Python) => Query::unlike(),
                         _ => {
                             let is_null = value.repeated()?.compare("==", Query::literal("null"));
                             let nothing = nothing_compared(value, sign, text)?;
-                            chosen(is_null, nothing, Query::refusal())
+                            chosen(is_null, nothing, Query::unlike())
                         }
                     };
                     let is_such = type_of(value)?.compare("==", Query::text(kind));
@@ -60,7 +60,7 @@ pub(in super::super) fn compared(
                         let is_null = is_null.or(right.repeated()?.compare("==", null()));
                         are_alike.or(is_null)
                     };
-                    chosen(others, same, Query::refusal())
+                    chosen(others, same, Query::unlike())
                 }
             }
         }
@@ -140,8 +140,8 @@ fn nothing_compared(value: &Query, sign: &str, constant: &str) -> Option<Query> 
         _ if !is_true => none,
         Query::Field(base, name) => {
             let is_there = base.repeated()?.has_member(name);
-            chosen(is_there, Query::refusal(), none)
+            chosen(is_there, Query::unlike(), none)
         }
-        _ => Query::refusal(),
+        _ => Query::unlike(),
     })
 }

@@ -21,12 +21,12 @@ pub(super) struct Exact {
     /// Whether a list of one field of each item keeps the nulls.
     keeps_nulls: bool,
     left: usize,
-    /// Whether the dialect itself has two meanings for some values.
+    /// Whether it may mean something else as a whole.
     refuses: bool,
 }
 
-/// A query that says the same for any value or has none, and whether there are values for which the dialect itself has two
-/// meanings.
+/// A query that says the same for any value or has none, and whether it may mean something else as a
+/// whole.
 pub(super) fn exact(
     query: &Query,
     dialect: Option<Dialect>,
@@ -119,7 +119,10 @@ impl Exact {
             Query::Pipe(first, second) => {
                 Query::Pipe(self.whole(first)?.into(), self.value(second)?.into())
             }
-            call if *call == Query::refusal() => call.clone(),
+            call if *call == Query::refusal() => {
+                self.refuses = true;
+                call.clone()
+            }
             Query::Call(name, arguments) => self.call(name, arguments)?,
             Query::Reference(each) => Query::Reference(self.value(each)?.into()),
             Query::Not(inner) => negated(self.condition(inner)?),
@@ -303,7 +306,7 @@ fn gives_nulls(list: &Query) -> bool {
 
 /// The query, as long as a condition is false.
 fn refused_where(condition: Query, query: Query) -> Query {
-    Query::Choice(condition.into(), Query::refusal().into(), query.into())
+    Query::Choice(condition.into(), Query::unlike().into(), query.into())
 }
 
 fn negated(condition: Query) -> Query {
