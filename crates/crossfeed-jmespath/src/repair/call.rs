@@ -105,8 +105,9 @@ fn ends_path(kind: Kind) -> bool {
     kind.is_name() || matches!(kind, Kind::At | Kind::RBracket | Kind::Flatten)
 }
 
-/// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string,
-/// and so does a word there that is not an identifier; unless it is a key of the value that needs quotes.
+/// The double-quoted second argument of a function that looks for a part of a text, such as `contains` and `split`, and the
+/// first of `join`, becomes a string, and so does a word there that is not an identifier; unless it is a key of the value that
+/// needs quotes.
 pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Option<String> {
     // For each open bracket: which argument is a string, and how many commas have passed.
     let mut open: Vec<(Option<usize>, usize)> = Vec::new();
@@ -118,7 +119,7 @@ pub(super) fn quoted_argument(tokens: &Tokens<'_>, reading: &Reading<'_>) -> Opt
             };
             let wanted = match callee {
                 "join" => Some(0),
-                name if is_predicate(name) => Some(1),
+                name if is_predicate(name) || matches!(name, "split" | "match") => Some(1),
                 _ => None,
             };
             open.push((wanted, 0));

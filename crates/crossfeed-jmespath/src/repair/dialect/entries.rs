@@ -120,6 +120,10 @@ fn taken(each: &Query, member: &str) -> Option<Query> {
         Query::Binary(operator, left, right) => {
             Query::Binary(*operator, inner(left)?, inner(right)?)
         }
+        Query::Choice(condition, then, otherwise) => {
+            Query::Choice(inner(condition)?, inner(then)?, inner(otherwise)?)
+        }
+        Query::Exactly(plain, exact) => Query::Exactly(inner(plain)?, inner(exact)?),
         Query::Sub(base, rest) => Query::Sub(inner(base)?, rest.clone()),
         Query::Call(name, arguments) => {
             let arguments = arguments.iter().map(|one| taken(one, member));

@@ -205,7 +205,8 @@ pub(super) fn method(
                         let plain = Query::Call("contains", vec![subject, one.clone()]);
                         return Some(Value::one(Query::Exactly(plain.into(), exact.into())));
                     }
-                    [one] => one,
+                    // Another may be a text.
+                    [one @ Query::Constant(_)] => one,
                     _ => return None,
                 },
                 wanted => wanted,
@@ -218,16 +219,17 @@ pub(super) fn method(
             Some(Query::Call("contains", vec![subject, wanted.clone()]))
         }
         ("lines" | "splitlines", []) => one("lines", subject),
-        ("split", [Argument::Value(separator)]) => match text_of(&separator.query) {
+        ("split", [Argument::Value(separator)]) => {
+            let separator = as_text(&separator.query);
             // An end of line at the end, or two signs for one, make a difference.
-            Some("\n" | "\\n") => {
-                let parts =
-                    Query::Call("split", vec![subject.repeated()?, separator.query.clone()]);
+            if matches!(text_of(&separator), Some("\n" | "\\n")) {
+                let parts = Query::Call("split", vec![subject.repeated()?, separator]);
                 let lines = Query::Call("lines", vec![subject]);
                 Some(Query::Exactly(lines.into(), parts.into()))
+            } else {
+                Some(Query::Call("split", vec![subject, separator]))
             }
-            _ => Some(Query::Call("split", vec![subject, separator.query.clone()])),
-        },
+        }
         ("has", [Argument::Value(key)]) if dialect == Some(Dialect::Jq) => {
             let keys = Query::Call("keys", vec![subject]);
             Some(Query::Call("contains", vec![keys, key.query.clone()]))
@@ -385,6 +387,11 @@ pub(super) fn method(
             let text = Query::Call("to_string", vec![subject]);
             text.unless(kind.compare("==", Query::text("string")))
         }
+        // JavaScript joins lists, and does not show objects.
+        ("tostring" | "string", []) if matches!(name, "String" | "toString") => {
+            let structured = is_structured(&subject)?;
+            Query::Call("to_string", vec![subject]).unless(structured)
+        }
         ("tostring" | "string", []) => one("to_string", subject),
         ("type" | "typeof", []) => one("type", subject),
         ("toarray", []) => one("to_array", subject),
@@ -458,13 +465,18 @@ pub(super) fn copied(parser: &Parser<'_, '_, '_>, value: Query) -> Option<Query>
     Some(Query::Exactly(value.map(Query::Here).into(), exact.into()))
 }
 
+/// Whether a value is a list or an object.
+fn is_structured(value: &Query) -> Option<Query> {
+    let kind = Query::Call("type", vec![value.repeated()?]);
+    let kinds = Query::literal("[\"array\",\"object\"]");
+    Some(Query::Call("contains", vec![kinds, kind]))
+}
+
 /// A value as Python prints it; lists and objects it prints in its own way.
 fn printed(subject: Query) -> Option<Query> {
     let constants = [("`true`", "True"), ("`false`", "False"), ("`null`", "None")];
     let text = Query::Call("to_string", vec![subject.repeated()?]);
-    let kind = Query::Call("type", vec![subject.repeated()?]);
-    let kinds = Query::literal("[\"array\",\"object\"]");
-    let structured = Query::Call("contains", vec![kinds, kind]);
+    let structured = is_structured(&subject)?;
     let mut exact = Query::Choice(
         structured.into(),
         Query::refusal().into(),

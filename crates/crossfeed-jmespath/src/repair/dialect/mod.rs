@@ -73,7 +73,10 @@ pub fn foreign(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Forei
     let mut parser = Parser::new(&tokens, Some(dialect), has_key);
     let whole = parser.whole();
     found.complete = whole.as_ref().is_some_and(|query| {
-        exact(query, Some(dialect), parser.collects).is_some_and(|(_, refuses)| !refuses)
+        let exact = exact(query, Some(dialect), parser.collects);
+        exact.is_some_and(|(query, refuses)| {
+            !refuses && !query.any(&|part| *part == Query::unlike())
+        })
     });
     let understood = whole.or_else(|| parser.understood.take());
     found.understood = understood
@@ -98,7 +101,7 @@ pub(super) struct Translation {
     pub(super) plain: String,
     /// What says the same as the dialect, for any value.
     pub(super) exact: String,
-    /// Whether there are values for which none does.
+    /// Whether it may mean something else as a whole.
     pub(super) refuses: bool,
 }
 
@@ -160,7 +163,10 @@ pub(super) fn is_foreign(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) ->
     } else {
         // Within a filter, `$` is the whole and `@` the item.
         let has = |kind| (1..tokens.len()).any(|at| tokens.kind(at) == kind);
-        dialect == Dialect::JsonPath && !(has(Kind::Dollar) && has(Kind::At))
+        let is_query = has(Kind::Dollar) && has(Kind::At);
+        // `$.items[*]~`: names, which are not those of the values.
+        let names = tokens.behind(tokens.len(), 1) == Kind::Tilde;
+        dialect == Dialect::JsonPath && !(is_query || names)
     };
     let is_mixed = parser.collects && dialect != Dialect::JsonPath;
     !(is_path || is_mixed)

@@ -54,7 +54,7 @@ pub(super) enum Query {
 }
 
 /// The most parts of a query that stands in an expression twice.
-const MAX_SIZE: usize = 200;
+const MAX_SIZE: usize = 800;
 
 impl Query {
     pub(super) fn field(self, name: &str) -> Self {
@@ -96,6 +96,17 @@ impl Query {
         Self::Call("abs", vec![Self::Constant("''".to_owned())])
     }
 
+    /// What has no value: items on which JMESPath does not say what the dialect does.
+    pub(super) fn unlike() -> Self {
+        Self::Call("ceil", vec![Self::Constant("''".to_owned())])
+    }
+
+    /// What is usually a number, as one.
+    pub(super) fn number(self) -> Option<Self> {
+        let number = Self::Call("to_number", vec![self.repeated()?]);
+        Some(Self::Exactly(self.into(), number.into()))
+    }
+
     /// This, as long as `condition` is false.
     pub(super) fn unless(self, condition: Self) -> Option<Self> {
         let exact = Self::Choice(
@@ -119,6 +130,15 @@ impl Query {
     /// Whether a part of it, or itself, is such.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self) || self.parts().into_iter().any(|part| part.any(is))
+    }
+
+    /// Whether it is a condition on the item itself, not only on its members.
+    pub(super) fn is_of_item(&self) -> bool {
+        match self {
+            Self::Here => true,
+            Self::Field(base, _) | Self::Index(base, ..) if **base == Self::Here => false,
+            other => other.parts().into_iter().any(Self::is_of_item),
+        }
     }
 
     /// What it is made of.
@@ -548,8 +568,8 @@ impl Writer {
             Query::Exactly(plain, _) => self.write(plain),
             Query::Choice(condition, then, otherwise) => {
                 let condition = self.write(&condition.as_condition()).enclosed(Level::And);
-                let [then, otherwise] = [then, otherwise].map(|one| self.write(one).text);
-                let text = format!("({condition} && [{then}] || [{otherwise}])[0]");
+                let [then, otherwise] = [then, otherwise].map(|one| self.alone(one));
+                let text = format!("({condition} && {then} || {otherwise})[0]");
                 Written::new(text, Level::Path, Begins::Other)
             }
             Query::Hash(members) => {
@@ -633,6 +653,21 @@ impl Writer {
         };
         let text = format!("map(&{}, {list})", body.enclosed(Level::Or));
         Written::new(text, Level::Path, Begins::Dotted).listing()
+    }
+
+    /// A list of one value, which is a literal where it can be: a list that is built on a null is null.
+    fn alone(&self, query: &Query) -> String {
+        let text = self.write(query).text;
+        let between = |sign| text.strip_prefix(sign)?.strip_suffix(sign);
+        let is_plain = |text: &&str| !text.contains(['\\', '"', '`']);
+        match query {
+            Query::Constant(_) => match (between('`'), between('\'').filter(is_plain)) {
+                (Some(json), _) => format!("`[{json}]`"),
+                (_, Some(content)) => format!("`[\"{content}\"]`"),
+                _ => format!("[{text}]"),
+            },
+            _ => format!("[{text}]"),
+        }
     }
 
     fn argument(&self, query: &Query) -> String {

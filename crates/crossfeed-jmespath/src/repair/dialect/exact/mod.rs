@@ -4,25 +4,29 @@
 //! [`Exact`] gives the query that says the same as the dialect for any value. Where both give the same, the plain one is
 //! the answer; where they differ, the exact one.
 
+mod compared;
 #[cfg(test)]
 mod tests;
+
+pub(super) use self::compared::compared;
 
 use super::query::{Of, Operator, Query};
 use crate::error::Dialect;
 
 /// The most parts that are looked at: a condition of a condition may stand in the text twice.
-const MAX_PARTS: usize = 2000;
+const MAX_PARTS: usize = 8000;
 
 pub(super) struct Exact {
     dialect: Option<Dialect>,
     /// Whether a list of one field of each item keeps the nulls.
     keeps_nulls: bool,
     left: usize,
-    /// Whether there are values for which JMESPath cannot say it.
+    /// Whether it may mean something else as a whole.
     refuses: bool,
 }
 
-/// A query that says the same for any value, and whether there are values for which it has none.
+/// A query that says the same for any value or has none, and whether it may mean something else as a
+/// whole.
 pub(super) fn exact(
     query: &Query,
     dialect: Option<Dialect>,
@@ -45,6 +49,10 @@ pub(super) fn exact(
 impl Exact {
     fn is(&self, dialect: Dialect) -> bool {
         self.dialect == Some(dialect)
+    }
+
+    fn is_script(&self) -> bool {
+        self.is(Dialect::JavaScript) || self.is(Dialect::Lodash)
     }
 
     /// What is true where the query is, for the dialect.
@@ -88,22 +96,20 @@ impl Exact {
             Query::Slice(base, bounds, of) => {
                 Query::Slice(self.on(base, *of)?.into(), bounds.clone(), *of)
             }
-            Query::Each(base) => Query::Each(self.value(base)?.into()),
+            Query::Each(base) => Query::Each(self.stage(base)?.into()),
             Query::Values(base) => Query::Values(self.value(base)?.into()),
             Query::Flat(base) => Query::Flat(self.value(base)?.into()),
             Query::Filter(base, predicate, of) => {
                 let predicate = self.condition(predicate)?;
                 let base = match of {
-                    Of::Whole => self.value(base)?,
+                    Of::Whole => self.stage(base)?,
                     Of::Item => self.projected(base)?,
                 };
                 Query::Filter(base.into(), predicate.into(), *of)
             }
             // A function is called on nulls, too.
             Query::Sub(base, each)
-                if self.keeps_nulls
-                    && matches!(**each, Query::Call(..))
-                    && mapped(base).is_some_and(|(_, each)| each != Query::Here) =>
+                if self.keeps_nulls && matches!(**each, Query::Call(..)) && gives_nulls(base) =>
             {
                 self.whole(query)?
             }
@@ -169,6 +175,13 @@ impl Exact {
     }
 
     fn call(&mut self, name: &'static str, arguments: &[Query]) -> Option<Query> {
+        // A filter leaves out the nulls that it takes, so what it says of each is counted.
+        if let ("length", [Query::Filter(list, condition, Of::Whole)]) = (name, arguments)
+            && self.keeps_nulls
+            && (gives_nulls(list) || condition.is_of_item())
+        {
+            return self.count(list, condition);
+        }
         let list = match name {
             "length" | "reverse" | "sort" | "min" | "avg" | "sort_by" | "max_by" | "min_by"
             | "contains" => Some(0),
@@ -211,8 +224,31 @@ impl Exact {
         })
     }
 
+    /// How many items of a list meet a condition.
+    fn count(&mut self, list: &Query, condition: &Query) -> Option<Query> {
+        let fails = Query::Reference(negated(self.condition(condition)?).into());
+        let found = Query::Call("map", vec![fails, self.whole(list)?]);
+        Some(Query::Call("length", vec![found.filter(Query::Here.not())]))
+    }
+
     /// The query as a list that has as many items as for the dialect.
     fn whole(&mut self, query: &Query) -> Option<Query> {
+        match query {
+            // What the dialect makes flat keeps its nulls.
+            Query::Flat(_) if self.keeps_nulls => {
+                let (flat, has_nulls) = (self.value(query)?, self.has_nulls(query)?);
+                return Some(refused_where(has_nulls, flat));
+            }
+            Query::Filter(list, condition, Of::Whole) if self.keeps_nulls && gives_nulls(list) => {
+                let found = self.value(query)?;
+                let all = self.count(list, condition)?;
+                let found_count = Query::Call("length", vec![found.repeated()?]);
+                return Some(refused_where(all.compare("!=", found_count), found));
+            }
+            Query::Exactly(_, exact) => return self.whole(exact),
+            Query::Each(list) => return self.whole(list),
+            _ => {}
+        }
         match self.keeps_nulls.then(|| mapped(query)).flatten() {
             Some((list, Query::Here)) => self.value(&list),
             Some((list, each)) => {
@@ -222,6 +258,55 @@ impl Exact {
             None => self.value(query),
         }
     }
+
+    /// The query as a list that another stage goes through; the values that jq streams are no list.
+    fn stage(&mut self, query: &Query) -> Option<Query> {
+        if matches!(query, Query::Flat(_)) && !self.is_script() {
+            return self.value(query);
+        }
+        self.whole(query)
+    }
+
+    /// Whether there are nulls in a list that is made flat, at any depth.
+    fn has_nulls(&mut self, flat: &Query) -> Option<Query> {
+        let Query::Flat(list) = flat else {
+            return Some(Query::literal("false"));
+        };
+        // `.tags[]` of jq fails on a null; others take it for an item.
+        let is_stream = !matches!(**list, Query::Flat(_)) && !self.is_script();
+        let values = Query::Call("to_array", vec![Query::Here]);
+        let found = Query::Call("contains", vec![values, Query::literal("null")]);
+        let found = if is_stream {
+            let is_value = Query::Here.compare("!=", Query::literal("null"));
+            Query::Binary(Operator::And, is_value.into(), found.into())
+        } else {
+            found
+        };
+        let inner = self.has_nulls(list)?;
+        // A null behind the filter would be left out.
+        let lists = if matches!(**list, Query::Flat(_)) {
+            self.value(list)?
+        } else {
+            self.whole(list)?
+        };
+        let found = Query::Call("map", vec![Query::Reference(found.not().into()), lists]);
+        let count = Query::Call("length", vec![found.filter(Query::Here.not())]);
+        let here = count.compare(">", Query::literal("0"));
+        Some(match inner {
+            Query::Constant(_) => here,
+            inner => inner.or(here),
+        })
+    }
+}
+
+/// Whether it takes of each item what may not be there.
+fn gives_nulls(list: &Query) -> bool {
+    mapped(list).is_some_and(|(_, each)| each != Query::Here)
+}
+
+/// The query, as long as a condition is false.
+fn refused_where(condition: Query, query: Query) -> Query {
+    Query::Choice(condition.into(), Query::unlike().into(), query.into())
 }
 
 fn negated(condition: Query) -> Query {

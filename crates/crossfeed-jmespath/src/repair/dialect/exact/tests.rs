@@ -367,3 +367,195 @@ fn what_is_missing_is_not_null_for_javascript() {
         ],
     );
 }
+
+/// Rows with values of several kinds in a column.
+fn rows() -> Value {
+    json!({"rows": [
+        {"id": 1, "n": 0, "s": "", "b": false, "l": [], "price": "9", "u": {"name": "Zed", "k": null}},
+        {"id": 2, "n": 5, "s": "Abc", "b": true, "l": [3, 1, 2], "price": "10", "u": {"name": "amy", "k": 0}},
+        {"id": 3, "n": null, "s": null, "b": null, "l": [0], "price": "100", "u": null},
+        {"id": "4", "n": -1.5, "s": "abc", "b": false, "l": [null, 1], "price": "5", "extra": 1, "u": {"name": "Bob"}},
+        {"id": 5, "n": 5, "s": "5", "b": true, "l": [2, 2], "price": "7", "u": {"name": "amy", "k": ""}},
+    ]})
+}
+
+#[test]
+fn a_list_of_one_number_is_no_index() {
+    check(
+        &rows(),
+        &[
+            (
+                ".rows[] | select(.l | contains([2])) | .id",
+                Some(json!([2, 5])),
+            ),
+            ("[.rows[].b] | contains([5])", Some(json!(false))),
+            ("[r['n'] for r in rows if r['id'] in [5]]", Some(json!([5]))),
+            (
+                "rows.filter(r => [5].includes(r.id)).map(r => r.n)",
+                Some(json!([5])),
+            ),
+            (
+                "rows.map(r => [5].includes(r.id))",
+                Some(json!([false, false, false, false, true])),
+            ),
+            (".rows | .[1] | .id", Some(json!(2))),
+            ("rows[1].l.map(x => x)", Some(json!([3, 1, 2]))),
+        ],
+    );
+}
+
+#[test]
+fn differences_and_math_are_of_numbers() {
+    check(
+        &rows(),
+        &[
+            ("rows.sort((a,b)=>b.price-a.price)[0].id", Some(json!(3))),
+            ("rows.map(r=>r.price).sort((a,b)=>a-b)[0]", Some(json!("5"))),
+            ("Math.max(...rows.map(r=>r.price))", Some(json!(100))),
+            ("Math.min(...rows.map(r=>r.price))", Some(json!(5))),
+            (
+                "Math.max.apply(null, rows.map(r=>r.price))",
+                Some(json!(100)),
+            ),
+            ("Math.max(rows[0].price, rows[1].price)", Some(json!(10))),
+            (
+                "rows.map(r=>r.price).sort((a,b)=>a<b?-1:1)[0]",
+                Some(json!("10")),
+            ),
+            ("Math.max(...rows.map(r=>r.s))", None),
+            ("rows.sort((a,b)=>a.s-b.s)[0].id", None),
+        ],
+    );
+}
+
+#[test]
+fn nulls_stay_between_stages() {
+    check(
+        &rows(),
+        &[
+            (
+                ".rows | map(.s) | map(select(. == null)) | length",
+                Some(json!(1)),
+            ),
+            ("rows.map(r=>r.s).filter(x=>!x).length", Some(json!(2))),
+            ("[.rows[].extra] | all", Some(json!(false))),
+            ("rows.map(r=>r.extra).every(x=>x)", Some(json!(false))),
+            ("rows.map(r=>r.extra).some(x=>x)", Some(json!(true))),
+            (
+                "[.rows[].n] | map(. // \"d\")",
+                Some(json!([0, 5, "d", -1.5, 5])),
+            ),
+            (
+                "rows.map(r=>r.s).map(x => x||\"d\")",
+                Some(json!(["d", "Abc", "d", "abc", "5"])),
+            ),
+            (
+                "rows.map(r=>r.s).map(x => x ? 1 : 0)",
+                Some(json!([0, 1, 0, 1, 1])),
+            ),
+            (
+                "rows.map(r=>r.s).map(x => !!x)",
+                Some(json!([false, true, false, true, true])),
+            ),
+            ("[.rows[].l] | flatten | length", None),
+            ("rows.map(r=>r.b).flat().length", None),
+            ("rows.map(r=>r.s).filter(x=>!x)[1]", None),
+            ("rows.map(r=>r.s).filter(x=>x)[1]", Some(json!("abc"))),
+            (
+                "rows.map(r=>r.u).map(u => u.name)",
+                Some(json!(["Zed", "amy", "Bob", "amy"])),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn values_are_ordered_as_in_the_dialect() {
+    check(
+        &rows(),
+        &[
+            ("rows.map(r => r.price > 10)", None),
+            (
+                ".rows | map(.price <= 0)",
+                Some(json!([false, false, false, false, false])),
+            ),
+            (
+                ".rows[] | select(.extra <= 0) | .id",
+                Some(json!([1, 2, 3, 5])),
+            ),
+            (".rows[] | select(.extra > 0) | .id", Some(json!(["4"]))),
+            ("rows.filter(r=>r.n<=0).map(r=>r.id)", None),
+            ("rows.filter(r=>r.n>0).map(r=>r.id)", Some(json!([2, 5]))),
+            (
+                "rows.filter(r=>r.extra<=1).map(r=>r.id)",
+                Some(json!(["4"])),
+            ),
+            ("rows.every(r=>r.n>=-2)", None),
+            ("rows.every(r=>r.extra>=1)", Some(json!(false))),
+            (
+                "[r['id'] for r in rows if r['price'] > '10']",
+                Some(json!([1, 3, "4", 5])),
+            ),
+            ("all(r['n'] >= -2 for r in rows)", None),
+        ],
+    );
+}
+
+#[test]
+fn equality_of_javascript_is_loose() {
+    check(
+        &rows(),
+        &[
+            ("rows.map(r=>r.id==4)", None),
+            ("rows.filter(r=>r.id==\"5\").length", None),
+            ("rows.filter(r=>r.s!=0).length", None),
+            ("rows.filter(r=>r.id===5).length", Some(json!(1))),
+            ("rows.filter(r=>r.n==5).length", Some(json!(2))),
+            ("rows.filter(r=>r.s!='abc').length", Some(json!(4))),
+            ("rows.filter(r=>r.s==null).length", Some(json!(1))),
+            ("rows.filter(r=>r.u.name=='amy').length", Some(json!(2))),
+            ("rows.find(r=>r.price=='100').id", Some(json!(3))),
+            (
+                ".rows | map(.id == 4)",
+                Some(json!([false, false, false, false, false])),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn texts_and_properties_of_javascript() {
+    check(
+        &rows(),
+        &[
+            ("rows[0]?.u?.length", None),
+            ("rows[1]?.l?.length", Some(json!(3))),
+            ("String(rows[1].l)", None),
+            ("String(rows[1]?.n)", Some(json!("5"))),
+            ("$.rows[*]~", None),
+            (
+                "$.rows[0]~",
+                Some(json!(["id", "n", "s", "b", "l", "price", "u"])),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn texts_are_split_and_searched_with_any_quotes() {
+    check(
+        &json!({"title": "a new item", "time": "10:42", "items": [{"title": "one two three"}], "content": [{"text": "x\ny\nz"}]}),
+        &[
+            ("split(time, \":\")[1]", Some(json!("42"))),
+            ("match(title, \"n[a-z]w\")[0]", Some(json!("new"))),
+            ("items[0].title.split(\" \")[2]", Some(json!("three"))),
+            ("items[0].title.split(' ')[2]", Some(json!("three"))),
+            ("content[0].text.split(\"\\n\")[1]", Some(json!("y"))),
+            ("content[0].text.split('\\n')[1]", Some(json!("y"))),
+            (
+                ".items[0].title | split(\" \") | .[2]",
+                Some(json!("three")),
+            ),
+        ],
+    );
+}

@@ -214,7 +214,12 @@ impl<'a> Parser<'_, 'a, '_> {
                 ),
             };
             Argument::Order {
-                by,
+                // A difference is one of numbers.
+                by: if body.contains(['?', '(']) {
+                    by
+                } else {
+                    by.number()?
+                },
                 descending,
                 locale: body.contains("localeCompare"),
             }

@@ -13,7 +13,10 @@ mod value;
 pub(super) use self::text::joined;
 
 use super::super::{Rule, edit::string};
-use super::query::{Of, Operator, Query};
+use super::{
+    exact::compared,
+    query::{Of, Operator, Query},
+};
 use crate::error::Dialect;
 use crate::token::{Kind, Tokens};
 
@@ -419,7 +422,8 @@ impl<'t, 'a, 'k> Parser<'t, 'a, 'k> {
         {
             return None;
         }
-        self.operation(Operator::Comparison(operator), left, Self::added)
+        let comparison = self.operation(Operator::Comparison(operator), left, Self::added)?;
+        compared(self.dialect, comparison.query, is_strict).map(Value::one)
     }
 
     fn sql_condition(&mut self, left: Value) -> Option<Value> {

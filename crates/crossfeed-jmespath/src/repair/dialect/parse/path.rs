@@ -5,7 +5,8 @@ use super::super::super::{
     edit::{quoted, raw_content, spelled},
 };
 use super::super::{
-    call, method,
+    call,
+    method::{self, is_plain_path},
     query::{Of, Query},
     stream::{on_each, then},
 };
@@ -129,8 +130,13 @@ impl<'a> Parser<'_, 'a, '_> {
                 let name = self.text(0);
                 self.at += 1;
                 self.odd(Rule::JavaScript);
-                let is_key = (self.has_key)(name) && !value.stream;
-                let object = is_key.then(|| value.query.repeated()).flatten();
+                // An object of JavaScript has no length.
+                let may_be_object = (self.has_key)(name)
+                    || name == "length"
+                        && self.is(Dialect::JavaScript)
+                        && is_plain_path(&value.query);
+                let is_member = may_be_object && !value.stream;
+                let object = is_member.then(|| value.query.repeated()).flatten();
                 let counted = method::method(self, "length", value, Vec::new())?;
                 match object {
                     // It may be a member of an object.
@@ -209,11 +215,33 @@ impl<'a> Parser<'_, 'a, '_> {
     /// Whether the bracket here is a subscript with an index, a slice or a star.
     pub(super) fn is_subscript(&self) -> bool {
         match self.kind(1) {
-            Kind::Number => matches!(self.kind(2), Kind::RBracket | Kind::Colon),
+            Kind::Number => {
+                matches!(self.kind(2), Kind::RBracket | Kind::Colon) && !self.is_list_of_number()
+            }
             Kind::Star => self.kind(2) == Kind::RBracket,
             Kind::Colon => true,
             _ => false,
         }
+    }
+
+    /// Whether `[2]` is a list here: the operand of a program or of jq, which no value stands in front of.
+    pub(super) fn is_list_of_number(&self) -> bool {
+        let is_index = [self.kind(0), self.kind(1), self.kind(2)]
+            == [Kind::LBracket, Kind::Number, Kind::RBracket];
+        let has_lists = matches!(
+            self.dialect,
+            Some(Dialect::Jq | Dialect::JavaScript | Dialect::Python | Dialect::Lodash)
+        );
+        let before = self.tokens.behind(self.at, 1);
+        let is_operand = before.is_comparator()
+            || matches!(before, Kind::LParen | Kind::Comma | Kind::Colon)
+            || before == Kind::Word && self.tokens.text(self.at - 1) == "in";
+        // `map([0].url)` is a path.
+        let goes_on = match self.kind(3) {
+            Kind::Dot => !self.tokens.is_call(self.at + 4),
+            kind => kind == Kind::LBracket,
+        };
+        is_index && has_lists && is_operand && !goes_on
     }
 
     pub(super) fn subscripted(&mut self, value: Value, begin: usize) -> Option<Value> {

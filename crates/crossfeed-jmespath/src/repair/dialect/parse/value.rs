@@ -17,7 +17,9 @@ impl<'a> Parser<'_, 'a, '_> {
         let text = self.text(0);
         match self.kind(0) {
             Kind::Dot => Some(self.input.take().unwrap_or_else(|| Value::one(Query::Here))),
-            Kind::LBracket | Kind::Flatten | Kind::Filter if self.input.is_some() => {
+            Kind::LBracket | Kind::Flatten | Kind::Filter
+                if self.input.is_some() && !self.is_list_of_number() =>
+            {
                 self.input.take()
             }
             Kind::Dollar if self.scopes.is_empty() => {
@@ -158,7 +160,12 @@ impl<'a> Parser<'_, 'a, '_> {
             self.at += 3;
             let arguments = self.arguments()?;
             self.odd(Rule::JavaScript);
-            return call::free(self, name, arguments);
+            let value = call::free(self, name, arguments)?;
+            return if text == "Math" {
+                of_numbers(value)
+            } else {
+                Some(value)
+            };
         }
         // `Math.max.apply(null, list)`
         if text == "Math" && self.text(4) == "apply" && self.tokens.is_call(self.at + 4) {
@@ -166,7 +173,11 @@ impl<'a> Parser<'_, 'a, '_> {
             self.at += 5;
             let arguments = self.arguments()?;
             self.odd(Rule::JavaScript);
-            return call::free(self, name, arguments.into_iter().skip(1).collect());
+            return of_numbers(call::free(
+                self,
+                name,
+                arguments.into_iter().skip(1).collect(),
+            )?);
         }
         let named = match self.scopes.last() {
             Some(Scope::Variable(variable)) => Some((variable == text).then_some(Query::Here)),
@@ -447,4 +458,22 @@ impl<'a> Parser<'_, 'a, '_> {
             }
         }
     }
+}
+
+/// The largest or smallest of some values as numbers, which is what `Math` compares.
+fn of_numbers(value: Value) -> Option<Value> {
+    let Query::Call(name @ ("max" | "min"), arguments) = &value.query else {
+        return Some(value);
+    };
+    let number = Query::Call("to_number", vec![Query::Here]);
+    let list = match arguments.as_slice() {
+        [Query::List(values)] => {
+            let numbers = values.iter().cloned();
+            Query::List(numbers.map(Query::number).collect::<Option<_>>()?)
+        }
+        [list] => list.repeated()?.map(number),
+        _ => return None,
+    };
+    let exact = Query::Call(name, vec![list]);
+    Some(Value::one(Query::Exactly(value.query.into(), exact.into())))
 }
