@@ -33,6 +33,7 @@ pub(super) use scan::Scan;
 pub(super) use whole::is_signed;
 
 use self::{
+    glance::is_address,
     id::{Head, is_distinctive},
     mention::{mentions, path_outside},
     part::Part,
@@ -381,6 +382,9 @@ fn refuse_overlaps(parts: &mut Vec<(Range<usize>, NearReference)>) {
 
 /// Adds the ids beside a path that are not within the parts that were read.
 fn add_mentions(text: &str, found: &mut NearText, most: usize) {
+    if is_address(text) {
+        return;
+    }
     let mut places = found
         .parts
         .iter()

@@ -126,8 +126,8 @@ fn path_before(text: &str, id: &Range<usize>) -> Option<(Range<usize>, String)> 
         let place = from + at..id.end;
         let is_told = is_plain || is_bracketed(text, &place);
         let joint = &window[at + length..];
-        // What goes before in an address is no path.
-        (is_told && joint != "/" && is_joint(joint)).then_some((place, path))
+        // What goes before in an address or a path is none.
+        (is_told && !matches!(joint, "/" | ".") && is_joint(joint)).then_some((place, path))
     });
     found.next()
 }
