@@ -202,11 +202,16 @@ pub(crate) fn meaning_of(key: &str) -> KeyMeaning {
         KeyMeaning::Default
     } else if REMARK_KEYS.contains(&plain.as_str()) || is_internal(key) {
         KeyMeaning::Nothing
-    } else if OPTION_KEYS.contains(&plain.as_str()) || has_sign(key) {
+    } else if OPTION_KEYS.contains(&plain.as_str()) || has_sign(key) && !names_call(&plain) {
         KeyMeaning::Option
     } else {
         KeyMeaning::Unknown
     }
+}
+
+/// Whether a plain key is one for the id of a call, or for the name of its tool.
+fn names_call(plain: &str) -> bool {
+    CALL_KEYS.contains(&plain) || SIGIL_CALL_KEYS.contains(&plain) || plain == "name"
 }
 
 /// Whether a key beside the id of a call is probably that of the selector: `path`, `$selct`.
