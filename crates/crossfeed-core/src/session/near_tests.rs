@@ -877,3 +877,42 @@ async fn a_text_with_a_sign_is_no_data_if_it_selects_nothing() {
     ])
     .await;
 }
+
+#[tokio::test]
+async fn several_fields_are_offered() {
+    let several = r#""$select":"{total: total, id: id}""#;
+    for object in [
+        json!({"$tool": "call_1", "fields": ["total", "id"]}),
+        json!({"$tool": "call_1", "$select": ["total", "id"]}),
+        json!({"tool": "call_1", "select": ["total", "id"]}),
+        json!({"$call": "call_1", "keys": ["total", "id"]}),
+    ] {
+        refused_of_an_issue(object, several).await;
+    }
+    let one = r#""$select":"{url: items[0].url}""#;
+    refused_of_an_issue(
+        json!({"$tool": "call_1", "$select": {"url": "items[0].url"}}),
+        one,
+    )
+    .await;
+    refused_of_an_issue(
+        json!({"tool": "call_1", "select": {"url": "items[0].url"}}),
+        one,
+    )
+    .await;
+    gives(
+        json!({"$tool": "call_1", "path": ["items", 0, "url"]}),
+        json!("u"),
+    )
+    .await;
+}
+
+async fn refused_of_an_issue(argument: Value, right: &str) {
+    let arguments = json!({"x": argument});
+    let resolved = resolve(&of_an_issue().await, &arguments, None).await;
+    let error = resolved
+        .map(|(resolved, _)| resolved)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains(right), "{arguments}: {error}");
+}
