@@ -77,10 +77,8 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     let rooted = || {
         let near = bare(rooted, text).filter(|_| rooted.len() < text.len())?;
         // `/call_1/items` may as well be the path of a file.
-        Some(match text.starts_with('/') || text.starts_with("./") {
-            true => near.doubtful(),
-            false => near,
-        })
+        let is_file = text.starts_with('/') || text.starts_with("./");
+        Some(if is_file { near.doubtful() } else { near })
     };
     within.or_else(rooted).or_else(|| {
         // `[call_1].items[0].url`
