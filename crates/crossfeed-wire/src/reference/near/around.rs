@@ -7,7 +7,7 @@ use super::{MAX_WHOLE_BYTES, part::is_object, region::template};
 pub(super) enum Around {
     /// Nothing, or only more of its delimiters; or there is no placeholder.
     Nothing,
-    /// What may be of the text or of another notation: quotes, an `=` before it, a `;` behind it.
+    /// What may be of the text or of another notation: quotes or round brackets, an `=` before it, a `;` behind it.
     Unclear,
     /// Text, which stays.
     Text,
@@ -34,10 +34,18 @@ impl Around {
         if is_fence || before.chars().chain(behind.chars()).all(is_delimiter) {
             return Self::Nothing;
         }
+        // `!Sub ${call_1.url}`
+        let tag = before.strip_prefix('!').filter(|_| behind.is_empty());
+        let is_letter = |byte: u8| byte.is_ascii_alphabetic();
+        if tag.is_some_and(|tag| !tag.is_empty() && tag.bytes().all(is_letter)) {
+            return Self::Nothing;
+        }
         match (before, behind) {
             // `={{ $json.call_1.x }}` is of n8n.
             ("=", "") if inner.trim_start().starts_with('$') => Self::Nothing,
-            ("\"", "\"") | ("'", "'") | ("“", "”") | ("‘", "’") => Self::Unclear,
+            ("\"", "\"") | ("'", "'") | ("“", "”") | ("‘", "’") | ("(", ")") => {
+                Self::Unclear
+            }
             ("", ";" | ",") | ("=", "" | ";") => Self::Unclear,
             _ => Self::Text,
         }
