@@ -6,6 +6,9 @@ use super::{
 };
 use std::collections::HashSet;
 
+/// The most bytes that are looked at on either side of a name.
+const MAX_BYTES: usize = 128;
+
 /// Words before a name that it is given by.
 const DECLARING: [&str; 14] = [
     "as", "class", "const", "def", "enum", "fn", "func", "function", "let", "local", "my", "type",
@@ -28,8 +31,12 @@ pub(super) fn declared(text: &str) -> HashSet<&str> {
         let is_sign = |sign: char| !(sign.is_ascii() && is_id_byte(sign as u8));
         for word in line.split(is_sign).filter(|word| is_distinctive(word)) {
             let at = word.as_ptr() as usize - line.as_ptr() as usize;
-            let before = line[..at].trim_end();
-            let behind = &line[at + word.len()..];
+            let end = at + word.len();
+            let is_boundary = |at: &usize| line.is_char_boundary(*at);
+            let from = (at.saturating_sub(MAX_BYTES)..at).find(is_boundary);
+            let to = (end..=line.len().min(end + MAX_BYTES)).rfind(is_boundary);
+            let before = line[from.unwrap_or(at)..at].trim_end();
+            let behind = &line[end..to.unwrap_or(end)];
             if is_given(before, behind, is_function) {
                 found.insert(word);
             }
