@@ -234,9 +234,9 @@ fn is_guess(planned: &PlannedReference) -> bool {
 /// Whether it is a path amid text without delimiters, which is hardly meant for a whole list or object.
 fn is_bare(planned: &PlannedReference) -> bool {
     let repair = planned.reference.repair.as_ref();
-    let is_signed = |raw: &str| raw.starts_with('$');
-    planned.raw.as_deref().is_some_and(|raw| !is_signed(raw))
-        && repair.is_some_and(|repair| repair.or_data)
+    let is_unsigned =
+        |raw: &str| raw.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+    planned.raw.as_deref().is_some_and(is_unsigned) && repair.is_some_and(|repair| repair.or_data)
 }
 
 /// The failure of what is not written as a reference, and selects something as what it is read as.
