@@ -190,7 +190,7 @@ fn documents_pass_as_they_are() {
 }
 
 /// Texts as people write them to tools, `ID` in place of an id of the session where they mention one.
-const WRITTEN: [&str; 102] = [
+const WRITTEN: [&str; 109] = [
     // Dates and times.
     "2026-01-31",
     "2026-01-31T10:15:00Z",
@@ -288,6 +288,14 @@ const WRITTEN: [&str; 102] = [
     "[\"ID\", \"open\"]",
     "ID > done > closed",
     "`ID --verbose`",
+    // The same with what are fields of the result.
+    "import ID.items",
+    "from ID.data import name",
+    "const ID = await search(); use(ID.items[0].name, ID.length);",
+    "def f(ID): return ID.name",
+    "ID.length += 1;",
+    "ID.data.name = \"x\"",
+    "mailto:ID.name@x.example",
     // About results and references, without one.
     "The result of ID was empty, so search again.",
     "ID failed with a timeout; ID is fine.",

@@ -534,15 +534,18 @@ impl Parts<'_, '_> {
     ) -> Result<Reference, Malformed> {
         let (tool_key, tool) = self.tool;
         let mut repaired = None;
+        let mut is_guess = false;
         let mut select = match self.select {
             Some((_, Value::String(select))) => Some(select.clone()),
             Some((key, value)) => {
-                let select = selector_of(value, None).map(Some);
+                let meant = selector_of(key, value, None);
                 repaired = Some((key, value));
-                select.ok_or_else(|| Malformed::NoString {
+                let (meant, only_offered) = meant.ok_or_else(|| Malformed::NoString {
                     key: key.to_owned(),
                     found: type_name(value),
-                })?
+                })?;
+                is_guess |= only_offered;
+                Some(meant)
             }
             None => None,
         };
@@ -565,7 +568,9 @@ impl Parts<'_, '_> {
             match (meaning(key), value) {
                 (_, Value::Null) | (KeyMeaning::Nothing, _) => reference.ignored.push(key.clone()),
                 (KeyMeaning::Select, value) => {
-                    let meant = selector_of(value, select.as_deref()).ok_or_else(unknown)?;
+                    let meant = selector_of(key, value, select.as_deref());
+                    let (meant, only_offered) = meant.ok_or_else(unknown)?;
+                    is_guess |= only_offered;
                     repaired = Some((key, value));
                     select = Some(meant);
                 }
@@ -580,6 +585,7 @@ impl Parts<'_, '_> {
             let written = serde_json::json!({tool_key: tool, key: value});
             Box::new(Repair {
                 written: shortened(&written.to_string()),
+                is_guess,
                 ..Repair::default()
             })
         });

@@ -140,7 +140,10 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     let references = plan.references.iter().enumerate();
     let numbers = references.map(
         |(number, planned)| match resolver.value(planned, &arguments) {
-            Ok(value) if is_guess(planned) => {
+            Ok(value)
+                if is_guess(planned)
+                    || is_bare(planned) && !resolver.values[value].origin.is_scalar() =>
+            {
                 let select = resolver.values[value].source.select.clone();
                 failures.push(guessed(plan, number, select));
                 None
@@ -226,6 +229,14 @@ fn is_data(planned: &PlannedReference, error: &Error) -> bool {
 fn is_guess(planned: &PlannedReference) -> bool {
     let repair = planned.reference.repair.as_ref();
     repair.is_some_and(|repair| repair.is_guess)
+}
+
+/// Whether it is a path amid text without delimiters, which is hardly meant for a whole list or object.
+fn is_bare(planned: &PlannedReference) -> bool {
+    let repair = planned.reference.repair.as_ref();
+    let is_unsigned =
+        |raw: &str| raw.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+    planned.raw.as_deref().is_some_and(is_unsigned) && repair.is_some_and(|repair| repair.or_data)
 }
 
 /// The failure of what is not written as a reference, and selects something as what it is read as.

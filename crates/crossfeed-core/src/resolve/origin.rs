@@ -1,7 +1,7 @@
 //! Where the value of a reference comes from, and how deep it nests.
 
 use crossfeed_jmespath::{OutputTooLarge, View};
-use crossfeed_json::is_deeper;
+use crossfeed_json::{Kind, is_deeper};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -14,6 +14,14 @@ pub(super) enum Origin<'a> {
 }
 
 impl Origin<'_> {
+    /// Whether it is neither a list nor an object.
+    pub(super) fn is_scalar(&self) -> bool {
+        match self {
+            Self::Result(view) => !matches!(view.kind(), Kind::Array | Kind::Object),
+            Self::Default(value) => !value.is_array() && !value.is_object(),
+        }
+    }
+
     /// The value in a text of at most `limit` bytes: a text as it is, anything else as JSON without blanks. `None` for
     /// null. A default is written with its own digits where they are known.
     pub(super) fn to_text<'t>(

@@ -113,7 +113,9 @@ async fn what_is_meant_is_resolved() {
     gives(json!("{{toolu_01AbC.a-b}}"), json!("x")).await;
     gives(json!("{{toolu_01AbC}}"), json!({"a-b": "x"})).await;
     gives(
-        json!("See {{call_1.items[0].url}} ({{call_1.items[0].n}}, {{x_1.y}}): $call_1.items[1]."),
+        json!(
+            "See {{call_1.items[0].url}} ({{call_1.items[0].n}}, {{x_1.y}}): {{call_1.items[1]}}."
+        ),
         json!("See u (1.5, {{x_1.y}}): {\"url\":\"v\",\"n\":2}."),
     )
     .await;
@@ -787,4 +789,158 @@ async fn names_of_files_are_references_only_if_they_select_something() {
         let (resolved, _) = resolve(&session, &arguments, None).await.unwrap();
         assert_eq!(resolved["x"], right, "{arguments}");
     }
+}
+
+async fn of_an_issue() -> Session {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let result = json!({
+        "items": [{"url": "https://e.example/7", "id": 7}], "total": 2, "id": 42, "body": "hello",
+        "user": {"name": "Ada", "email": "ada@e.example"},
+    });
+    let call = CallId::parse("call_1").unwrap();
+    let result = ToolResult::json(result.to_string());
+    session.record(&call, result).await.unwrap();
+    session
+}
+
+/// Asserts what each text gives; `None` is that the call is refused.
+async fn assert_gives(cases: &[(&str, Option<Value>)]) {
+    let session = of_an_issue().await;
+    let mut wrong = Vec::new();
+    for (text, right) in cases {
+        let resolved = resolve(&session, &json!({"x": text}), None).await;
+        let resolved = resolved.ok().map(|(resolved, _)| resolved["x"].clone());
+        if resolved != *right {
+            wrong.push(format!("{text:?} gives {resolved:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "wrong:\n{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn what_stands_around_a_placeholder_stays() {
+    let stays = |text: &'static str, right: &str| (text, Some(json!(right)));
+    assert_gives(&[
+        stays("return {{call_1.id}};", "return 42;"),
+        stays("print {{call_1.body}}", "print hello"),
+        stays("echo ${call_1.total}", "echo 2"),
+        stays("@{{call_1.user.name}}", "@Ada"),
+        stays("Ping @{{call_1.user.name}} please", "Ping @Ada please"),
+        stays("#{{call_1.id}}", "#42"),
+        stays("**{{call_1.body}}**", "**hello**"),
+        stays("# {{call_1.body}}", "# hello"),
+        stays("<{{call_1.user.email}}>", "<ada@e.example>"),
+        ("({{call_1.body}})", None),
+        stays("${call_1.total}%", "2%"),
+        stays("!{{call_1.total}}", "!2"),
+        stays("result: {{call_1.body}}", "result: hello"),
+        stays("ref <%= call_1.body %>", "ref hello"),
+        stays("> {{call_1.body}}", "> hello"),
+        stays("~{{call_1.id}}~", "~42~"),
+        ("={{call_1.total}}", None),
+        ("{{call_1.id}};", None),
+        ("\"{{call_1.body}}\"", None),
+        ("echo call_1.total", None),
+        ("return call_1.total", None),
+        ("return call_1.total;", None),
+        ("!call_1.total", None),
+        ("Fixes #call_1.id", None),
+        ("{{call_1.id}}", Some(json!(42))),
+        ("```\n{{call_1.id}}\n```", Some(json!(42))),
+        ("`${call_1.id}`", Some(json!(42))),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn no_selector_amid_text_is_read_in_part() {
+    assert_gives(&[
+        ("Body: call_1.items | length(@)", None),
+        ("Body: {{call_1.items}} | length(@)", None),
+        ("Body: call_1.items[*].url | [0] now", None),
+        ("Body: call_1.items[?id==`7`].url | [0]", None),
+        ("Body: {{call_1}}[items[0].url]", None),
+        ("Body: [call_1][items[0].url]", None),
+        ("Body: {{call_1}}[total] now", Some(json!("Body: 2 now"))),
+        ("Body: \\u007bcall_1.items[0].url\\u007d now", None),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_bare_path_amid_text_is_filled_only_with_a_scalar() {
+    let passes = |text: &'static str| (text, Some(json!(text)));
+    assert_gives(&[
+        ("Note: call_1.items is the list", None),
+        ("See call_1.items[0].", None),
+        (
+            "See call_1.items[0].url.",
+            Some(json!("See https://e.example/7.")),
+        ),
+        passes("import call_1.items"),
+        passes("from call_1.items import url"),
+        passes("const call_1 = f(); call_1.total"),
+        passes("def f(call_1): return call_1.total"),
+        passes("SELECT call_1.total FROM t AS call_1"),
+        passes("call_1.total += 1"),
+        passes("call_1.user.name = \"x\""),
+        passes("delete call_1.items"),
+        passes("mailto:call_1.user@x.com"),
+        ("/call_1/items", None),
+        ("./call_1/body", None),
+        ("use `call_1.items[0].url` to refer", None),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_text_with_a_sign_is_no_data_if_it_selects_nothing() {
+    let passes = |text: &'static str| (text, Some(json!(text)));
+    assert_gives(&[
+        ("$call_1.items[0].nope", None),
+        ("$call_1.nope", None),
+        passes("see $call_1.nope"),
+        passes("$call_1.txt"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn several_fields_are_offered() {
+    let several = r#""$select":"{total: total, id: id}""#;
+    for object in [
+        json!({"$tool": "call_1", "fields": ["total", "id"]}),
+        json!({"$tool": "call_1", "$select": ["total", "id"]}),
+        json!({"tool": "call_1", "select": ["total", "id"]}),
+        json!({"$call": "call_1", "keys": ["total", "id"]}),
+    ] {
+        refused_of_an_issue(object, several).await;
+    }
+    let one = r#""$select":"{url: items[0].url}""#;
+    refused_of_an_issue(
+        json!({"$tool": "call_1", "$select": {"url": "items[0].url"}}),
+        one,
+    )
+    .await;
+    refused_of_an_issue(
+        json!({"tool": "call_1", "select": {"url": "items[0].url"}}),
+        one,
+    )
+    .await;
+    gives(
+        json!({"$tool": "call_1", "path": ["items", 0, "url"]}),
+        json!("u"),
+    )
+    .await;
+}
+
+async fn refused_of_an_issue(argument: Value, right: &str) {
+    let arguments = json!({"x": argument});
+    let resolved = resolve(&of_an_issue().await, &arguments, None).await;
+    let error = resolved
+        .map(|(resolved, _)| resolved)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains(right), "{arguments}: {error}");
 }

@@ -3,6 +3,8 @@
 //! Reads what such a text or object would mean. It counts only where the id in it is one of a call of the session,
 //! which the engine asks for; otherwise it is data.
 
+mod around;
+mod code;
 mod glance;
 mod id;
 mod keys;
@@ -33,6 +35,8 @@ pub(super) use scan::Scan;
 pub(super) use whole::is_signed;
 
 use self::{
+    around::Around,
+    code::declared,
     glance::is_address,
     id::{Head, is_distinctive},
     mention::{mentions, path_outside},
@@ -226,8 +230,16 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
         parts: Vec::new(),
         has_more: false,
     };
-    let whole = (trimmed.len() <= MAX_WHOLE_BYTES).then(|| whole_text(trimmed));
-    if let Some(whole) = whole.flatten() {
+    let around = Around::of(trimmed);
+    if let Some(mut whole) = whole_but(trimmed, around) {
+        // A negation would be lost.
+        let negated = trimmed.strip_prefix('!').filter(|it| !it.ends_with('!'));
+        let is_negated = negated.is_some_and(|it| {
+            it.starts_with(|sign: char| sign.is_ascii_alphanumeric() || sign == '(')
+        });
+        if is_negated || around == Around::Unclear {
+            whole.make_unclear();
+        }
         if most == 0 {
             found.has_more = true;
         } else {
@@ -264,8 +276,17 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             near.is_guess = true;
             place = all;
         }
+        // Code in prose.
+        near.is_guess |= near.or_data
+            && text[..place.start].ends_with('`')
+            && text[place.end..].starts_with('`');
         end = place.end;
         found.parts.push((place, near));
+    }
+    if found.parts.iter().any(|(_, near)| near.or_data) {
+        let own = declared(text);
+        let is_own = |near: &NearReference| near.or_data && own.contains(near.id.as_str());
+        found.parts.retain(|(_, near)| !is_own(near));
     }
     let inside = |open: char, close: char| trimmed.strip_prefix(open)?.strip_suffix(close);
     let is_object = inside('{', '}').is_some_and(|members| {
@@ -276,6 +297,7 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
     let is_json = begins != Some(start) && (is_object || inside('[', ']').is_some());
     if let [(place, near)] = found.parts.as_mut_slice()
         && !is_json
+        && around != Around::Text
     {
         let (before, behind) = (text[..place.start].trim(), text[place.end..].trim());
         // Delimiters of another system, around everything: `{% print call_1.url %}`.
@@ -305,6 +327,10 @@ pub fn near_text(text: &str, most: usize) -> Option<NearText> {
             place.start = start;
             place.end = start + trimmed.len();
             near.written = shortened(trimmed);
+            let is_worded = is_introduced && before != "=";
+            if is_worded || around == Around::Unclear {
+                near.make_unclear();
+            }
         } else if remains == Remains::Sign {
             near.make_unclear();
         }
@@ -421,7 +447,13 @@ fn holds_literal(text: &str) -> bool {
 /// What a text may mean as a whole, which [`near_text`] reads as its only part.
 pub fn near_whole(text: &str) -> Option<NearReference> {
     let text = text.trim();
-    (text.len() <= MAX_WHOLE_BYTES).then(|| whole_text(text).or_else(|| scattered(text)))?
+    whole_but(text, Around::of(text))
+        .or_else(|| (text.len() <= MAX_WHOLE_BYTES).then(|| scattered(text))?)
+}
+
+/// What a text may mean as a whole; `None` if a placeholder has text around it.
+fn whole_but(text: &str, around: Around) -> Option<NearReference> {
+    (text.len() <= MAX_WHOLE_BYTES && around != Around::Text).then(|| whole_text(text))?
 }
 
 /// What stands around the only path of a text.

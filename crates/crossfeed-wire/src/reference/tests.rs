@@ -85,7 +85,6 @@ fn the_whole_never_passes_instead_of_a_part() {
     }
     for value in [
         json!({"$tool": "c", "select": ["x[0]", 0]}),
-        json!({"$tool": "c", "select": {"a": "x"}}),
         json!({"$tool": "c", "limit": 1}),
         json!({"$tool": "c", "path": "x", "field": "y"}),
         json!({"$tool": "c", "$select": "x", "path": "y"}),
@@ -95,6 +94,23 @@ fn the_whole_never_passes_instead_of_a_part() {
         json!({"$tool": "c", "$with": {}}),
     ] {
         check(value, "malformed");
+    }
+}
+
+#[test]
+fn several_selectors_are_only_offered() {
+    for (key, value) in [
+        ("select", json!({"a": "x"})),
+        ("$select", json!({"a": "x"})),
+        ("keys", json!(["a", "b"])),
+    ] {
+        let object = json!({"$tool": "c", key: value});
+        let Ok(Reading::Reference(read)) = read_object(object.as_object().unwrap(), &|_| false)
+        else {
+            panic!("{object}");
+        };
+        let repair = read.repair.unwrap();
+        assert!(repair.is_guess && !repair.or_data, "{object}");
     }
 }
 

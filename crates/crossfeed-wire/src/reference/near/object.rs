@@ -7,7 +7,7 @@ use super::{
         KeyMeaning, MAX_MEMBERS, has_sign, is_call_key, is_call_key_as_it_is, is_one_of,
         meaning_of, plain_key,
     },
-    path::steps,
+    path::{quoted, steps},
     shortened,
 };
 use crate::reference::is_sentinel;
@@ -32,32 +32,72 @@ pub fn near_object(
     read_near(object, declared, false)
 }
 
-/// The selector that a value under a key for one means: a text, an index or a list of steps. An index stands behind the
-/// selector that is there.
-pub(crate) fn selector_of(value: &Value, before: Option<&str>) -> Option<String> {
+/// The selector that a value under a key for one means: a text, an index or a list of steps; and whether it is only to
+/// be offered, because several are meant. An index stands behind the selector that is there.
+pub(crate) fn selector_of(
+    key: &str,
+    value: &Value,
+    before: Option<&str>,
+) -> Option<(String, bool)> {
     let select = match value {
-        Value::String(text) if !text.trim().is_empty() => text.clone(),
+        Value::String(text) if !text.trim().is_empty() => (text.clone(), false),
         Value::Number(index) => {
             let index = format!("[{}]", index.as_i64()?);
-            return Some(match before {
+            let select = match before {
                 Some(before) => format!("{before} | {index}"),
                 None => index,
-            });
+            };
+            return Some((select, false));
         }
-        Value::Array(list) => steps(list)?,
-        // `{"expression": "items[0].url", "type": "jmespath"}`
+        Value::Array(list) => match several(key, list) {
+            Some(names) => (fields(names.into_iter().zip(list))?, true),
+            None => (steps(list)?, false),
+        },
         Value::Object(members) => {
             let is_remark = |key: &str| meaning_of(key) == KeyMeaning::Nothing;
             let mut texts = members.iter().filter(|(key, _)| !is_remark(key));
-            let (key, only) = texts.next().filter(|_| texts.next().is_none())?;
-            let is_select = meaning_of(key) == KeyMeaning::Select;
-            only.as_str()
-                .filter(|text| is_select && !text.trim().is_empty())?
-                .to_owned()
+            let only = texts.next().filter(|_| texts.next().is_none());
+            match only {
+                // `{"expression": "items[0].url", "type": "jmespath"}`
+                Some((key, Value::String(text)))
+                    if meaning_of(key) == KeyMeaning::Select && !text.trim().is_empty() =>
+                {
+                    (text.clone(), false)
+                }
+                _ => (
+                    fields(members.iter().map(|(key, value)| (key.as_str(), value)))?,
+                    true,
+                ),
+            }
         }
         _ => return None,
     };
     Some(select).filter(|_| before.is_none())
+}
+
+/// The names of several fields, where a list is not one of steps: `"fields": ["title", "url"]`.
+fn several<'l>(key: &str, list: &'l [Value]) -> Option<Vec<&'l str>> {
+    let key = plain_key(key);
+    let is_path = key.contains("path") || key.contains("pointer");
+    let names = list.iter().map(|name| {
+        let name = name.as_str()?;
+        (word_of(name) == Some(name)).then_some(name)
+    });
+    (list.len() > 1 && !is_path).then(|| names.collect())?
+}
+
+/// The selector for an object with these fields: `{title: title, url: items[0].url}`.
+fn fields<'v>(selects: impl Iterator<Item = (&'v str, &'v Value)>) -> Option<String> {
+    let field = |(name, select): (&str, &Value)| {
+        let select = select.as_str().filter(|select| !select.trim().is_empty())?;
+        Some(format!("{}: {select}", quoted(name)))
+    };
+    let fields: Vec<_> = selects
+        .take(MAX_MEMBERS + 1)
+        .map(field)
+        .collect::<Option<_>>()?;
+    let is_some = (1..=MAX_MEMBERS).contains(&fields.len());
+    is_some.then(|| format!("{{{}}}", fields.join(", ")))
 }
 
 /// [`near_object`]; `is_certain`: only a reference can stand there, so any word is an id.
@@ -125,9 +165,10 @@ pub(crate) fn read_near(
             }
             (KeyMeaning::Select, value) => {
                 let before = near.selects.first().cloned().flatten();
-                match selector_of(value, before.as_deref()) {
-                    Some(select) => {
+                match selector_of(key, value, before.as_deref()) {
+                    Some((select, is_guess)) => {
                         near.selects = vec![Some(select)];
+                        near.is_guess |= is_guess;
                         is_selected = true;
                     }
                     None => is_unclear = true,

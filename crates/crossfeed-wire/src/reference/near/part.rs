@@ -68,10 +68,7 @@ impl Part {
         let within = || {
             let (length, inner) = template(rest)?;
             // `${"$tool": "call_1"}`
-            if ["tool\"", "tool'", "tool:"]
-                .iter()
-                .any(|key| inner.contains(key))
-            {
+            if is_object(inner) {
                 return None;
             }
             let near = expression(inner, &rest[..length])?;
@@ -160,7 +157,8 @@ impl Part {
         }
         // `#{call_1.url}`
         let signs = ["$!", "#", "@", "%"].into_iter();
-        let mut signs = signs.filter(|sign| rest.starts_with('{') && text[..at].ends_with(sign));
+        let is_single = rest.starts_with('{') && !rest.starts_with("{{");
+        let mut signs = signs.filter(|sign| is_single && text[..at].ends_with(sign));
         let place = at - signs.next().map_or(0, str::len)..end;
         let mut near = NearReference::new(named.id, selects, &text[place.clone()]);
         // `#include <call_1.h>`, `${{ steps.call_1.outputs.x }}` of a workflow
@@ -309,6 +307,14 @@ impl Part {
         let before = text[..start].chars().next_back();
         // `%7B%7Bcall_1.items%7D%7D`: the value would have to be encoded, too.
         let bytes = text.as_bytes();
+        // `\u007bcall_1.items\u007d`
+        if let Some(length) = before.filter(|sign| *sign == '\\').and_then(|_| escape(id)) {
+            let mut part = Self::open(text, start + length, start + length)?;
+            part.place.start = start - 1;
+            part.near.or_data = false;
+            part.near.make_unclear();
+            return Some(part);
+        }
         let encoded = start
             .checked_sub(1)
             .filter(|sign| is_encoded(&bytes[*sign..]));
@@ -375,6 +381,10 @@ impl Part {
             && !rest.ends_with(|sign: char| sign.is_alphanumeric() || sign.is_ascii_punctuation())
         {
             part.place.start -= 1;
+            // `Fixes #call_1.number`: the sign may be of the text.
+            if !before.ends_with('@') {
+                part.near.make_unclear();
+            }
         } else if before.ends_with(['{', '<', '[', '%']) {
             // A delimiter is not closed.
             part.near.make_unclear();
@@ -390,6 +400,11 @@ impl Part {
         let (path, length) = Path::read(behind);
         let next = behind[length..].strip_prefix('.');
         if path.steps.is_empty() || path.is_name_of_file() {
+            return None;
+        }
+        // A mail address.
+        let domain = behind[length..].strip_prefix('@');
+        if domain.is_some_and(|domain| domain.starts_with(char::is_alphanumeric)) {
             return None;
         }
         let end = from + named.end + length;
@@ -425,6 +440,23 @@ impl Part {
             is_in_json: false,
         })
     }
+}
+
+/// The length of a brace that is escaped, before an id, without its backslash.
+fn escape(id: &str) -> Option<usize> {
+    let escapes = ["u007b", "x7b"];
+    let mut escapes = escapes.iter().map(|escape| escape.len()).zip(escapes);
+    escapes.find_map(|(length, escape)| {
+        let is_one = id.get(..length)?.eq_ignore_ascii_case(escape);
+        (is_one && is_distinctive(&id[length..])).then_some(length)
+    })
+}
+
+/// Whether what is within delimiters is an object: `${"$tool": "call_1"}`.
+pub(super) fn is_object(inner: &str) -> bool {
+    ["tool\"", "tool'", "tool:"]
+        .iter()
+        .any(|key| inner.contains(key))
 }
 
 /// Whether a delimiter is escaped by a backslash before it: `\{{call_1.items}}`.

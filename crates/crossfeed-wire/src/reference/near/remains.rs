@@ -62,7 +62,10 @@ fn function(before: &str, behind: &str) -> Option<usize> {
         let length = arguments(behind, "[", "]")?;
         let inner = behind[1..length - 1].trim_start_matches('-');
         let is_link = behind[length..].starts_with(['(', '[']);
-        let is_index = inner.starts_with(['*', ':', '?', '"', '\''])
+        let rest = &inner[word_of(inner).unwrap_or_default().len()..];
+        let is_path = rest.len() < inner.len() && rest.starts_with(['.', '[']);
+        let is_index = is_path
+            || inner.starts_with(['*', ':', '?', '"', '\''])
             || !inner.is_empty()
                 && inner
                     .bytes()
@@ -76,13 +79,19 @@ fn function(before: &str, behind: &str) -> Option<usize> {
     }
     let rest = behind.trim_start_matches(' ').strip_prefix('|')?;
     let filter = rest.trim_start_matches(' ');
-    let word = word_of(filter).filter(|word| FUNCTIONS.contains(word))?;
+    let word = word_of(filter).unwrap_or_default();
+    let is_index = filter.starts_with('[') && !filter[1..].starts_with(']');
+    let is_selector = is_index || !word.is_empty() && filter[word.len()..].starts_with('(');
+    if !is_selector && !FUNCTIONS.contains(&word) {
+        return None;
+    }
     // The cells of a table.
     let line = before.rsplit('\n').next().unwrap_or_default();
     if line.trim_start().starts_with('|') {
         return None;
     }
-    let more = arguments(&filter[word.len()..], "(", ")").unwrap_or_default();
+    let (open, close) = if is_index { ("[", "]") } else { ("(", ")") };
+    let more = arguments(&filter[word.len()..], open, close).unwrap_or_default();
     Some(behind.len() - filter.len() + word.len() + more)
 }
 

@@ -73,7 +73,6 @@ fn templating_habits_are_read() {
         "[call_1.items[0].url]",
         "[[ call_1.items[0].url ]]",
         "«call_1.items[0].url»",
-        "'{{call_1.items[0].url}}'",
         "#call_1.items[0].url",
         "call_1:items[0].url",
         "call_1::items[0].url",
@@ -122,6 +121,22 @@ fn templating_habits_are_read() {
 }
 
 /// The meaning of more than a path in delimiters is what is left without the id.
+/// What may be of the text as well as of a notation.
+#[test]
+fn signs_and_words_around_are_unclear() {
+    for text in [
+        "\"{{call_1.items[0].url}}\"",
+        "'{{call_1.items[0].url}}'",
+        "={{call_1.total}}",
+        "{{call_1.total}};",
+        "return call_1.items;",
+        "echo call_1.total",
+        "!call_1.total",
+    ] {
+        check(text, "call_1 ");
+    }
+}
+
 #[test]
 fn expressions_around_ids_are_read() {
     for (text, select) in [
@@ -153,7 +168,6 @@ fn expressions_around_ids_are_read() {
         ("<?= call_1.items ?>", "items"),
         ("={{ $json.call_1.x }}", "x"),
         ("$!{call_1.items}", "items"),
-        ("return call_1.items;", "items"),
         ("call_1().items[0]", "items[0]"),
         ("call_1(\"items[0].url\")", "items[0].url"),
         ("call_1's items[0].url", "items[0].url"),

@@ -40,7 +40,11 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     if matches!(first, '{' | '$' | '<') {
         let part = Part::read(text, 0).filter(|part| part.place == (0..text.len()));
         if let Some(part) = part {
-            return Some(part.near);
+            // `$call_1.items`
+            return Some(match part.near {
+                near if first == '$' && near.or_data && !near.is_guess => near.certain(),
+                near => near,
+            });
         }
     }
     if let Some(near) = introduced(text) {
@@ -70,7 +74,12 @@ pub(super) fn whole_text(text: &str) -> Option<NearReference> {
     });
     // `#/call_1/items/0`
     let rooted = text.trim_start_matches(['$', '#', '/', '.']);
-    let rooted = || bare(rooted, text).filter(|_| rooted.len() < text.len());
+    let rooted = || {
+        let near = bare(rooted, text).filter(|_| rooted.len() < text.len())?;
+        // `/call_1/items` may as well be the path of a file.
+        let is_file = text.starts_with('/') || text.starts_with("./");
+        Some(if is_file { near.doubtful() } else { near })
+    };
     within.or_else(rooted).or_else(|| {
         // `[call_1].items[0].url`
         let start = text.find(|sign: char| sign.is_ascii_alphanumeric())?;
