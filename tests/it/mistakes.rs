@@ -462,7 +462,7 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         Half::Tuning,
         Kind::Selectors,
         985,
-        4,
+        0,
     ),
     (
         "References, for tuning",
@@ -475,15 +475,15 @@ const GROUPS: [(&str, Half, Kind, usize, usize); 4] = [
         "Selectors, held out",
         Half::HeldOut,
         Kind::Selectors,
-        935,
-        27,
+        940,
+        12,
     ),
     (
         "References, held out",
         Half::HeldOut,
         Kind::References,
-        930,
-        38,
+        938,
+        21,
     ),
 ];
 
