@@ -308,6 +308,12 @@ mod tests {
             &["repaired: the reference at /a"],
         )
         .await;
+        check(
+            json!({"_refs": r#"{"a": {"$tool": "call_1", "$select": "items[0].city"}}"#}),
+            &[r#"repaired: `{"a": {"$tool": "call_1", "$select": "items[0].city"}}` read as `{"$tool":"call_1","$select":"items[0].city"}`"#],
+            &["repaired: the reference at /a"],
+        )
+        .await;
         let mut noted = reference("items[0].id");
         noted["why we pass it"] = json!("secret");
         check(

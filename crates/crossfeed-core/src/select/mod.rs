@@ -335,7 +335,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                 tried.push(rest.to_owned());
             }
             if let Some(part) = foreign.as_ref().and_then(|found| found.understood.clone()) {
-                nearest.extend(works(&part).then(|| part.clone()));
+                nearest.extend(gives(&part, true).then(|| part.clone()));
                 tried.push(part);
             }
             let called = miss.parse_error.as_ref();
