@@ -63,6 +63,9 @@ impl<'a> Selector<'a, '_> {
                 "" => "the value has no items to project".to_owned(),
                 path => format!("`{path}` has no items to project"),
             },
+            Misread::Constant => {
+                "the condition compares two literals, and reads no field".to_owned()
+            }
             Misread::NoSlice { .. } => "the slice takes no item of any list".to_owned(),
             Misread::Types { found, wanted } => {
                 let (found, wanted) = (a(*found), wanted.as_str());

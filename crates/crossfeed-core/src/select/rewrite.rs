@@ -292,6 +292,14 @@ fn edits<'a>(
             }
             vec![retyped(literal, *found).and_then(|with| replaced(place.start, place.end, &with))]
         }
+        (Misread::Constant, Some(place)) => {
+            let literal = text.get(place.start..place.end).unwrap_or_default();
+            let inside = literal
+                .strip_prefix('\'')
+                .and_then(|rest| rest.strip_suffix('\''));
+            let name = inside.map(|name| member("", name));
+            vec![name.and_then(|name| replaced(place.start, place.end, &name))]
+        }
         (Misread::Turned { .. }, Some(place)) => vec![turned(text, place)],
         (&Misread::NoSlice { start, stop, step }, _) => slices(text, &all, (start, stop, step)),
         (Misread::Spelling { found, .. }, Some(place)) => {

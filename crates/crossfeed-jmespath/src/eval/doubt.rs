@@ -59,6 +59,8 @@ pub enum Misread {
         /// The distance of its items.
         step: i64,
     },
+    /// A literal is compared with another one.
+    Constant,
     /// A value of one type is compared with one of another.
     Types {
         /// The type of the value.
@@ -467,6 +469,14 @@ impl<'a> Doubter<'a, '_, '_> {
         let [left, right] = &*sides else {
             return Ok(());
         };
+        if left.literal() && right.literal() {
+            return Ok(self.doubt(
+                Misread::Constant,
+                Some(left.place),
+                String::new(),
+                items.iter(),
+            )?);
+        }
         if self.found.len() > before || !(is_equality || comparison.is_ordered()) {
             return Ok(());
         }
