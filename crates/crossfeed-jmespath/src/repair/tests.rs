@@ -562,12 +562,13 @@ fn hostile_texts_are_quick() {
     }
 }
 
-/// Every raw string and every literal that is JSON, in order.
+/// Every raw string that is no key, and every literal that is JSON, in order.
 fn untouchable(text: &str) -> Vec<String> {
     let tokens = Tokens::new(text);
+    let is_key = |index: usize| index + 1 < tokens.len() && tokens.text(index + 1) == ":";
     (0..tokens.len())
         .filter(|index| match tokens.kind(*index) {
-            Kind::Raw => true,
+            Kind::Raw => !is_key(*index),
             Kind::Literal => tokens.content(*index).is_some_and(|content| {
                 jmespath::Variable::from_json(&content.replace("\\`", "`")).is_ok()
             }),

@@ -363,6 +363,17 @@ fn declares(schema: &Value, root: &Value, nested: usize) -> bool {
         || nested < 12 && parts.any(|part| declares(part, root, nested + 1))
 }
 
+#[test]
+fn branches_that_differ_by_null_alone_are_one() {
+    let schema = json!({"type": "object", "properties": {"a": {
+        "anyOf": [{"type": "number"}, {"type": ["null", "number"]}, {"const": null}],
+        "description": "one of",
+    }}});
+    for profile in Profile::ALL {
+        judge(&schema, profile).unwrap();
+    }
+}
+
 proptest! {
     #[test]
     fn what_narrow_gives_lint_accepts_and_narrow_leaves(schema in tools()) {

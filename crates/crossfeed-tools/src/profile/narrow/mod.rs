@@ -263,6 +263,7 @@ impl<'s> Narrowing<'s> {
             if !is_put {
                 let _ = told.iter_mut().any(put_null);
             }
+            distinct(&mut told);
         }
         if let [only] = told.as_mut_slice() {
             if annotations.is_empty() {
