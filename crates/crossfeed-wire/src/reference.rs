@@ -89,19 +89,24 @@ pub struct Reference {
 impl Reference {
     /// The reference, which was written within a list or an object of its own.
     pub fn unwrapped(mut self, is_list: bool) -> Self {
+        let inner = serde_json::json!({TOOL.dollar: self.call_id.as_str()});
+        let written = if is_list {
+            serde_json::json!([inner])
+        } else {
+            serde_json::json!({"…": inner})
+        };
+        self.note_written(&written.to_string());
+        self
+    }
+
+    /// Takes note of how it was written, unless that is known.
+    fn note_written(&mut self, written: &str) {
         self.repair.get_or_insert_with(|| {
-            let inner = serde_json::json!({TOOL.dollar: self.call_id.as_str()});
-            let written = if is_list {
-                serde_json::json!([inner])
-            } else {
-                serde_json::json!({"…": inner})
-            };
             Box::new(Repair {
-                written: shortened(&written.to_string()),
+                written: shortened(written),
                 ..Repair::default()
             })
         });
-        self
     }
 }
 

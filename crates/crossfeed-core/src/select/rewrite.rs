@@ -327,13 +327,9 @@ fn slices(
         let step = ends.next().unwrap_or(Some(None))?.unwrap_or(1);
         ends.next().is_none().then_some((start, stop, step))
     };
-    let is_literal = |at: usize| {
-        all.iter()
-            .any(|place| (place.start..place.end).contains(&at))
-    };
     let found = text.match_indices('[').find_map(|(at, _)| {
         let within = at + 1..at + 1 + text[at + 1..].find(']')?;
-        let is_slice = !is_literal(at) && ends(&text[within.clone()]) == Some(slice);
+        let is_slice = !is_within(all, at) && ends(&text[within.clone()]) == Some(slice);
         is_slice.then_some(within)
     });
     let Some(within) = found else {
@@ -448,15 +444,18 @@ fn opening(text: &str, place: usize) -> Option<usize> {
     None
 }
 
+/// Whether a place is within a name or literal.
+fn is_within(all: &[Place], at: usize) -> bool {
+    let mut named = all.iter().filter(|place| place.kind != PlaceKind::Index);
+    named.any(|place| (place.start..place.end).contains(&at))
+}
+
 /// A dot before a subscript that is none of its own: `items.[*].url`.
 fn undotted(text: &str, all: &[Place]) -> Option<String> {
-    let is_literal = |at: usize| {
-        let mut literals = all.iter().filter(|place| place.kind != PlaceKind::Index);
-        literals.any(|place| (place.start..place.end).contains(&at))
-    };
     let at = text.match_indices(".[").map(|(at, _)| at).find(|at| {
         let rest = text[at + 2..].trim_start();
-        !is_literal(*at) && rest.starts_with(|c: char| "*?]:-".contains(c) || c.is_ascii_digit())
+        !is_within(all, *at)
+            && rest.starts_with(|c: char| "*?]:-".contains(c) || c.is_ascii_digit())
     })?;
     Some(format!("{}{}", &text[..at], &text[at + 1..]))
 }

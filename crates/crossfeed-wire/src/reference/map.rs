@@ -2,11 +2,11 @@
 
 use super::{
     DEFAULT, Filling, LISTED_DEFAULT, LISTED_LITERAL, LISTED_TEMPLATE, LISTED_WITH, LITERAL,
-    Malformed, Parts, REFS, Reading, Reference, Repair, SELECT, TOOL, Template,
+    Malformed, Parts, REFS, Reading, Reference, SELECT, TOOL, Template,
     gist::{Gist, TARGETS},
     is_sentinel,
     near::{NearReference, is_one_of, meaning_of, near_list, read_near},
-    read_object, read_string, shortened, string, type_name,
+    read_object, read_string, string, type_name,
 };
 use crate::Pointer;
 use serde_json::{Map, Value};
@@ -136,19 +136,11 @@ pub fn read_references(
         };
         let mut entries = map.entries(key)?;
         if parsed.is_some() {
-            let references = entries
-                .iter_mut()
-                .filter_map(|entry| match &mut entry.reading {
-                    Ok((_, Filling::Reference(reference))) => Some(reference),
-                    _ => None,
-                });
-            for reference in references {
-                reference.repair.get_or_insert_with(|| {
-                    Box::new(Repair {
-                        written: shortened(value.as_str().unwrap_or_default()),
-                        ..Repair::default()
-                    })
-                });
+            let written = value.as_str().unwrap_or_default();
+            for entry in &mut entries {
+                if let Ok((_, Filling::Reference(reference))) = &mut entry.reading {
+                    reference.note_written(written);
+                }
             }
         }
         found.push(References {

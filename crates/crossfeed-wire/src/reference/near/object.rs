@@ -147,7 +147,11 @@ pub(crate) fn read_near(
         if declared(key) {
             return None;
         }
-        match (meaning_of(key), value) {
+        let meaning = match meaning_of(key) {
+            KeyMeaning::Option => KeyMeaning::Unknown,
+            meaning => meaning,
+        };
+        match (meaning, value) {
             (KeyMeaning::Select, Value::String(text)) if !is_selected => {
                 near.selects = vec![Some(text.clone()).filter(|text| !text.trim().is_empty())];
                 is_selected = true;
@@ -177,21 +181,15 @@ pub(crate) fn read_near(
             (KeyMeaning::Default, _) => is_unclear = true,
             (KeyMeaning::Nothing, _) => {}
             // The target of a list's entry, in a map.
-            (KeyMeaning::Unknown | KeyMeaning::Option, Value::String(_))
-                if is_certain && key == "to" => {}
+            (KeyMeaning::Unknown, Value::String(_)) if is_certain && key == "to" => {}
             // The name of a tool beside the id of the call.
-            (KeyMeaning::Unknown | KeyMeaning::Option, Value::String(_))
-                if is_name_of_tool(key) => {}
+            (KeyMeaning::Unknown, Value::String(_)) if is_name_of_tool(key) => {}
             // The only other text can only be the selector.
-            (KeyMeaning::Unknown | KeyMeaning::Option, Value::String(text))
-                if is_meant && is_known && !is_selected =>
-            {
+            (KeyMeaning::Unknown, Value::String(text)) if is_meant && is_known && !is_selected => {
                 near.selects = vec![Some(text.clone())];
                 is_selected = true;
             }
-            (KeyMeaning::Unknown | KeyMeaning::Option, _) if is_meant && is_known => {
-                is_unclear = true
-            }
+            (KeyMeaning::Unknown, _) if is_meant && is_known => is_unclear = true,
             (KeyMeaning::Unknown | KeyMeaning::Option, _) => return None,
         }
     }
