@@ -3,8 +3,8 @@
 use crate::{artifacts::Artifacts, clock::CalendarClock, fault, options::SqliteOptions};
 use async_trait::async_trait;
 use crossfeed_store::{
-    ArtifactLookup, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded, ResultStore,
-    StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, CallLeases, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded,
+    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use futures_util::FutureExt as _;
@@ -209,6 +209,14 @@ impl ResultStore for SqliteStore {
     /// Of results. Artifacts lie in the directory, of which other processes may write.
     fn held(&self) -> Option<Usage> {
         self.0.results.held()
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        None
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        None
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

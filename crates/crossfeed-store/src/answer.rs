@@ -59,6 +59,9 @@ pub enum Missing {
     Expired(Tombstone),
     /// It was evicted to make room.
     Evicted(Tombstone),
+    /// The call is [in flight](crate::CallLeases), in this process or another: how to repeat it, as far as it is
+    /// known.
+    InFlight(Tombstone),
 }
 
 /// The record of a missing result: its call, and whether the call may be repeated.

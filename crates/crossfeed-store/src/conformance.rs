@@ -40,6 +40,13 @@ pub trait Harness: Send + Sync {
     async fn advance(&self, by: Duration);
 }
 
+/// What a backend that several processes share provides to be tested.
+#[async_trait]
+pub trait SharedHarness: Harness {
+    /// The store that was made last, as another process has it: it shares nothing with the first but the backend.
+    async fn peer(&self) -> Arc<dyn ResultStore>;
+}
+
 /// Runs every function of this module, each on a store of its own.
 ///
 /// # Panics

@@ -1,8 +1,8 @@
 //! The contract of every store.
 
 use crate::{
-    ArtifactLookup, Listed, ListedArtifact, Lookup, Recorded, StoreError, StoredArtifact,
-    StoredResult, Usage,
+    ArtifactLookup, CallLeases, Listed, ListedArtifact, Lookup, Recorded, StateStore, StoreError,
+    StoredArtifact, StoredResult, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -38,7 +38,8 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// A store that calls itself durable has an artifact after a restart or a crash as soon as
 /// [`put_artifact`](Self::put_artifact) has answered, with every field but its place in a trace. A crash before the answer
 /// leaves it there as a whole or not at all. Results are a cache: a store may lose them at a
-/// restart, and their ids are then [`Missing::Unknown`].
+/// restart, and their ids are then [`Missing::Unknown`]. One that calls its results durable has them, too, as soon as
+/// [`put`](Self::put) has answered, as far as the durability that it states.
 ///
 /// # Pinning
 ///
@@ -48,6 +49,14 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// no caller can begin to use a result while it is evicted.) Holding a result is not a new use: once
 /// it is released, its age counts from the last `put` or `get`. A removed session is removed all
 /// the same; the holder keeps a valid result.
+///
+/// A store that several processes share knows only what its own process holds: another may evict it or find it
+/// expired, and the holder then keeps a valid result whose id does not resolve any more.
+///
+/// # Several processes
+///
+/// Where several processes share a store, all that is said here holds among them, too. The limit in all may be one
+/// for each tenant. Calls in flight are known to all by [leases](Self::leases).
 ///
 /// # Concurrency
 ///
@@ -94,7 +103,8 @@ pub trait ResultStore: Send + Sync {
     ///
     /// The same bytes, kind and failure again change nothing and count as a use; the first record's
     /// tool, arguments, media type and place in a trace stay. An id whose result has expired or was evicted may be
-    /// recorded again, with any bytes, and its tombstone goes.
+    /// recorded again, with any bytes, and its tombstone goes. A new record ends the [lease](Self::leases) of its call,
+    /// whoever holds it.
     ///
     /// # Errors
     ///
@@ -181,6 +191,16 @@ pub trait ResultStore: Send + Sync {
     /// How much the store holds, and how much has left it, over all scopes; `None` if it does not know. Metrics
     /// call this from any thread, and it answers at once, without its backend.
     fn held(&self) -> Option<Usage> {
+        None
+    }
+
+    /// The leases of calls in flight, where several processes share the store; `None` where only one uses it.
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        None
+    }
+
+    /// A place for the host's own records that lasts as long as the store; `None` if it has none.
+    fn state(&self) -> Option<&dyn StateStore> {
         None
     }
 

@@ -86,8 +86,8 @@ pub enum StoreError {
         /// The backend's error.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The disk is full, or the backend's share of it. Stored data can still be read.
-    #[error("the store cannot write: its disk is full")]
+    /// The disk or memory of the backend is full, or its share of it. Stored data can still be read.
+    #[error("the store cannot write: it has no space left")]
     NoSpace {
         /// The backend's error.
         source: Box<dyn Error + Send + Sync>,
@@ -106,6 +106,9 @@ pub enum StoreError {
         /// The backend's error, if it noticed the damage.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
+    /// Bytes that a record names are not what was kept. Whoever reads the record says which.
+    #[error("stored bytes are not as they were recorded")]
+    DamagedBlob,
     /// There is no store, and none was to be made.
     #[error("there is no store in this directory")]
     Absent,
@@ -170,7 +173,7 @@ impl StoreError {
             Self::Locked { .. } => {
                 "try again; if it stays locked, look for a process that hangs while it writes"
             }
-            Self::NoSpace { .. } => "free space on the disk, then try again",
+            Self::NoSpace { .. } => "free space where the store keeps its data, then try again",
             Self::ReadOnly { .. } => {
                 "open the store where it may write: make its directory writable, and do not open it for reading only"
             }
@@ -178,10 +181,14 @@ impl StoreError {
                 Damage::Artifact { .. } => {
                     "make the artifact again under another id, and check the disk"
                 }
+                Damage::Result { .. } => {
+                    "make the call again if repeating it does no harm, and check where the store keeps its data"
+                }
                 Damage::Database => {
                     "stop using the store's directory, keep a copy of it, and restore a backup or begin with an empty one"
                 }
             },
+            Self::DamagedBlob => "check the storage of large results",
             Self::Absent => "name the directory of a store, or record an artifact to make one",
             Self::Newer { .. } => {
                 "use the version of crossfeed that wrote the store, or a later one"
@@ -206,6 +213,12 @@ pub enum Damage {
         /// The artifact.
         artifact_id: ArtifactId,
         /// The call it belongs to.
+        call_id: CallId,
+    },
+    /// One result; the others can be read.
+    #[strum(to_string = "the result of call `{call_id}` is not as it was recorded")]
+    Result {
+        /// The call.
         call_id: CallId,
     },
     /// The tables of the store, so that nothing can be relied on.
@@ -277,7 +290,7 @@ mod tests {
                 StoreError::NoSpace {
                     source: "full".into(),
                 },
-                "the store cannot write: its disk is full",
+                "the store cannot write: it has no space left",
             ),
             (
                 StoreError::ReadOnly { source: None },

@@ -2,7 +2,8 @@
 //!
 //! A store keeps recorded tool results and artifacts under a scope and an id, and gives the same
 //! bytes again, or says what became of them. It does not wait for calls and does not interpret
-//! results.
+//! results. One that several processes share also says which calls are in flight ([`CallLeases`]), and may keep its
+//! host's own records ([`StateStore`]).
 //!
 //! # Invariants
 //!
@@ -13,14 +14,19 @@
 
 mod answer;
 mod artifact;
+mod blob;
 mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod contract;
+mod digest;
 mod error;
+mod lease;
 mod limits;
 mod memory;
+mod read_cache;
 mod shown;
+mod state;
 mod stored;
 
 pub use answer::{
@@ -28,9 +34,14 @@ pub use answer::{
     Usage,
 };
 pub use artifact::StoredArtifact;
+pub use blob::{BlobName, BlobStore, ScopeTag};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use contract::ResultStore;
+pub use digest::{Digest, DigestError};
 pub use error::{Budget, Damage, StoreError};
+pub use lease::{Acquired, CallLeases, CallWait, Flights, LeaseOwner, Leased};
 pub use limits::MemoryLimits;
 pub use memory::MemoryStore;
+pub use read_cache::{ReadCache, Resident};
+pub use state::{Expected, StateRecord, StateStore};
 pub use stored::{ResultKind, StoredResult};

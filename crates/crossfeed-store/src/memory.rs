@@ -23,8 +23,9 @@ mod session;
 mod tests;
 
 use crate::{
-    ArtifactLookup, ArtifactMissing, Clock, Listed, ListedArtifact, Lookup, MemoryLimits, Missing,
-    Recorded, ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
+    ArtifactLookup, ArtifactMissing, CallLeases, Clock, Listed, ListedArtifact, Lookup,
+    MemoryLimits, Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact,
+    StoredResult, SystemClock, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -334,6 +335,14 @@ impl ResultStore for MemoryStore {
 
     fn held(&self) -> Option<Usage> {
         Some(self.usage())
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        None
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        None
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

@@ -11,8 +11,8 @@ use crossfeed::{
     CallId, Engine, EngineOptions, Scope, ToolResult,
     artifact::{ArtifactId, ListedArtifact, StoredArtifact},
     store::{
-        ArtifactLookup, Listed, Lookup, MemoryLimits, MemoryStore, Recorded, ResultStore,
-        StoreError, StoredResult, Usage,
+        ArtifactLookup, CallLeases, Listed, Lookup, MemoryLimits, MemoryStore, Recorded,
+        ResultStore, StateStore, StoreError, StoredResult, Usage,
     },
 };
 use parking_lot::Mutex;
@@ -79,6 +79,14 @@ impl ResultStore for AuditedStore {
 
     fn held(&self) -> Option<Usage> {
         self.inner.held()
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        self.inner.leases()
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        self.inner.state()
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

@@ -13,9 +13,10 @@
 //! `conformance` of `crossfeed-store` has the tests that each store of this project passes.
 
 pub use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, Budget, Clock, Damage, Listed, Lookup, ManualClock,
-    MemoryLimits, MemoryStore, Missing, Recorded, ResultKind, ResultStore, StoreError,
-    StoredResult, SystemClock, Tombstone, Usage,
+    Acquired, ArtifactLookup, ArtifactMissing, BlobName, BlobStore, Budget, CallLeases, CallWait,
+    Clock, Damage, Digest, DigestError, Expected, Flights, LeaseOwner, Leased, Listed, Lookup,
+    ManualClock, MemoryLimits, MemoryStore, Missing, Recorded, ResultKind, ResultStore, ScopeTag,
+    StateRecord, StateStore, StoreError, StoredResult, SystemClock, Tombstone, Usage,
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]

@@ -109,6 +109,10 @@ impl LookupError {
             Missing::Unknown => Self::unknown(call_id),
             Missing::Expired(tombstone) => Self::Expired { call_id, tombstone },
             Missing::Evicted(tombstone) => Self::Evicted { call_id, tombstone },
+            Missing::InFlight(_) => Self::Pending {
+                call_id,
+                waited: None,
+            },
         }
     }
 

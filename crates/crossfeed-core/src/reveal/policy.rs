@@ -92,6 +92,7 @@ impl RevealPolicy {
             Missing::Unknown => Missing::Unknown,
             Missing::Expired(tombstone) => Missing::Expired(self.without_arguments(tombstone)),
             Missing::Evicted(tombstone) => Missing::Evicted(self.without_arguments(tombstone)),
+            Missing::InFlight(tombstone) => Missing::InFlight(self.without_arguments(tombstone)),
         }
     }
 

@@ -5,8 +5,8 @@ use crate::telemetry::{number, stage};
 use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, Missing, Recorded,
+    ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::sync::Arc;
@@ -73,6 +73,7 @@ impl ResultStore for TracedStore {
                 Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
                 Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
                 Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
+                Lookup::Missing(Missing::InFlight(_)) => missing(span, "in_flight"),
             }
         })
         .await
@@ -131,6 +132,14 @@ impl ResultStore for TracedStore {
 
     fn held(&self) -> Option<Usage> {
         self.0.held()
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        self.0.leases()
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        self.0.state()
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

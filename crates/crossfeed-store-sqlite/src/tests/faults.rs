@@ -68,8 +68,8 @@ fn a_full_disk_keeps_what_is_there() {
 #[test]
 fn a_file_system_says_what_a_database_says() {
     for (kind, expected) in [
-        (io::ErrorKind::StorageFull, "its disk is full"),
-        (io::ErrorKind::QuotaExceeded, "its disk is full"),
+        (io::ErrorKind::StorageFull, "it has no space left"),
+        (io::ErrorKind::QuotaExceeded, "it has no space left"),
         (io::ErrorKind::PermissionDenied, "it can only be read"),
         (io::ErrorKind::ReadOnlyFilesystem, "it can only be read"),
         (io::ErrorKind::TimedOut, "cannot answer"),

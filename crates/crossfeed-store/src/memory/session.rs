@@ -83,7 +83,7 @@ impl SharedState {
 
     fn count_loss(&self, missing: &Missing) {
         let count = match missing {
-            Missing::Unknown => return,
+            Missing::Unknown | Missing::InFlight(_) => return,
             Missing::Expired(_) => &self.expired,
             Missing::Evicted(_) => &self.evicted,
         };
@@ -491,8 +491,8 @@ impl State {
 fn arguments_len(missing: &Missing) -> usize {
     match missing {
         Missing::Unknown => 0,
-        Missing::Expired(tombstone) | Missing::Evicted(tombstone) => {
-            tombstone.arguments().map_or(0, bytes::Bytes::len)
-        }
+        Missing::Expired(tombstone)
+        | Missing::Evicted(tombstone)
+        | Missing::InFlight(tombstone) => tombstone.arguments().map_or(0, bytes::Bytes::len),
     }
 }

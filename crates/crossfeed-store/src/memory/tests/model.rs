@@ -401,7 +401,9 @@ fn get(bench: &Bench, model: &mut Model, id: (usize, usize), hold: bool, select:
     let lookup = bench.get(session, &name);
     let Some(position) = model.position(id) else {
         let found = match lookup {
-            Lookup::Found(_) => panic!("{id:?} should have gone"),
+            Lookup::Found(_) | Lookup::Missing(Missing::InFlight(_)) => {
+                panic!("{id:?} should have gone")
+            }
             Lookup::Missing(Missing::Unknown) => None,
             Lookup::Missing(Missing::Expired(_)) => Some(Gone::Expired),
             Lookup::Missing(Missing::Evicted(_)) => Some(Gone::Evicted),

@@ -2,8 +2,8 @@
 
 use super::{Memory, run};
 use crate::{
-    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, MemoryLimits, Missing,
-    Recorded, ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
+    ArtifactLookup, ArtifactMissing, CallLeases, Listed, ListedArtifact, Lookup, MemoryLimits,
+    Missing, Recorded, ResultStore, StateStore, StoreError, StoredArtifact, StoredResult, Usage,
     conformance::{self, Harness},
 };
 use async_trait::async_trait;
@@ -199,6 +199,14 @@ impl ResultStore for WrongStore {
             held.expired += held.evicted;
         }
         Some(held)
+    }
+
+    fn leases(&self) -> Option<&dyn CallLeases> {
+        None
+    }
+
+    fn state(&self) -> Option<&dyn StateStore> {
+        None
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

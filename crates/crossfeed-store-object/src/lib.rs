@@ -1,0 +1,1 @@
+//! Keeps large results and artifacts in object storage.

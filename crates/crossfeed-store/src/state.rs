@@ -1,0 +1,74 @@
+//! Small records of a host, beside results: what it must know again after a restart.
+
+use crate::StoreError;
+use async_trait::async_trait;
+use bytes::Bytes;
+use std::time::Duration;
+
+/// A record, and which write of it this is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateRecord {
+    /// The bytes.
+    pub value: Bytes,
+    /// Differs from that of every other write of this key.
+    pub version: u64,
+}
+
+impl StateRecord {
+    /// A record of a version.
+    pub fn new(value: Bytes, version: u64) -> Self {
+        Self { value, version }
+    }
+}
+
+/// What a write expects to replace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a write is conditional on nothing, on nothing being there, or on one version"
+)]
+pub enum Expected {
+    /// Whatever is there.
+    Any,
+    /// Nothing.
+    Absent,
+    /// The record of this version.
+    Version(u64),
+}
+
+/// Small records of a host, each under a key of its own choice, for a time.
+///
+/// Keys are 1 to 512 bytes of UTF-8, values at most 1 MiB. Each method is atomic; what a write has acknowledged, every
+/// later read finds, in any process, until it is replaced, removed or over. A durable store has it after a crash.
+#[async_trait]
+pub trait StateStore: Send + Sync {
+    /// The record of a key, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and its like when the backend fails.
+    async fn read(&self, key: &str) -> Result<Option<StateRecord>, StoreError>;
+
+    /// Writes a record that is kept for `time`, if what is there is what the caller expects; returns its version, or
+    /// `None` if it was something else.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TooLarge`] for a key or value beyond their limits, and [`StoreError::Unavailable`] and its like
+    /// when the backend fails.
+    async fn write(
+        &self,
+        key: &str,
+        value: Bytes,
+        expected: Expected,
+        time: Duration,
+    ) -> Result<Option<u64>, StoreError>;
+
+    /// Removes a record. One that is not there is not an error.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and its like when the backend fails.
+    async fn remove(&self, key: &str) -> Result<(), StoreError>;
+}
