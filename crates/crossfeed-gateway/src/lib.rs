@@ -34,6 +34,7 @@ mod lookalike;
 mod members;
 mod pattern;
 mod private_file;
+mod records;
 mod sync;
 #[cfg(unix)]
 mod wide;

@@ -72,6 +72,9 @@ pub struct GatewayConfig {
     pub eras: Eras,
     /// Whether results come without notices of what was repaired or ignored in their calls.
     pub mutes_notices: bool,
+    /// The name under which the local client's session goes on in later processes, where the store outlives them.
+    #[setters(generate, into, strip_option)]
+    pub session: Option<String>,
     /// Whether tools are listed with texts that hold references (`$template`), which takes tokens of each.
     pub templates: bool,
 }

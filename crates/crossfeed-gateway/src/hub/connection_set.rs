@@ -3,6 +3,7 @@
 use super::{
     Client, Eras,
     connection::ServerConnection,
+    kept::SessionRecord,
     resources::Resources,
     subscriptions::Subscription,
     supervisor::{self, Handshake},
@@ -82,13 +83,14 @@ pub(super) enum LateList {
 }
 
 impl ConnectionSet {
-    /// Opens connections to all servers of a client, with this handshake.
+    /// Opens connections to all servers of a client, with this handshake: its method and parameters. `kept` is what a
+    /// session that goes on had before.
     pub(super) fn new(
         client: &Arc<Client>,
         revision: Revision,
-        method: &'static str,
-        params: &Bytes,
+        (method, params): (&'static str, &Bytes),
         name: Option<ClientName>,
+        kept: Option<&SessionRecord>,
     ) -> Arc<Self> {
         let gateway = &client.gateway;
         let is_stateless = revision.is_stateless();
@@ -98,9 +100,14 @@ impl ConnectionSet {
                 let handshake = Handshake {
                     method,
                     params: params.clone(),
-                    initialized: Mutex::default(),
+                    initialized: Mutex::new(kept.and_then(SessionRecord::initialized)),
+                    is_again: kept.is_some(),
                 };
-                ServerConnection::new(server, client, handshake, is_stateless)
+                let link = ServerConnection::new(server, client, handshake, is_stateless);
+                if let Some(before) = kept.and_then(|kept| kept.server(&link.name)) {
+                    link.restore(before);
+                }
+                link
             })
             .collect();
         for link in &links {
@@ -120,7 +127,11 @@ impl ConnectionSet {
             learning: Turns::default(),
             reported: Mutex::default(),
             subscriptions: Mutex::default(),
-            announced: OnceLock::new(),
+            announced: kept.map_or_else(OnceLock::new, |kept| {
+                LIST_CHANGES
+                    .map(|(capability, ..)| kept.announced(capability))
+                    .into()
+            }),
             tool_changes: AtomicU64::new(0),
             late: Mutex::default(),
             listing: Turns::default(),
@@ -144,7 +155,7 @@ impl ConnectionSet {
             }})
             .to_string(),
         );
-        Self::new(client, revision, method::DISCOVER, &own, name)
+        Self::new(client, revision, (method::DISCOVER, &own), name, None)
     }
 
     /// Whether the log did not say this before.
@@ -237,11 +248,16 @@ impl ConnectionSet {
         let _ = self.announced.set(LIST_CHANGES.map(will_hear));
     }
 
+    /// The capabilities about whose lists a client with a session was promised to hear.
+    pub(super) fn all_announced(&self) -> impl Iterator<Item = &'static str> {
+        let announced = self.announced.get().copied().unwrap_or_default();
+        let lists = LIST_CHANGES.iter().zip(announced);
+        lists.filter_map(|((capability, ..), will_hear)| will_hear.then_some(*capability))
+    }
+
     /// Whether a client with a session was promised to hear when a list changes.
     pub(super) fn announced(&self, capability: &str) -> bool {
-        let announced = self.announced.get().copied().unwrap_or_default();
-        let mut lists = LIST_CHANGES.iter().zip(announced);
-        lists.any(|((own, ..), will_hear)| *own == capability && will_hear)
+        self.all_announced().any(|own| own == capability)
     }
 
     /// Whether the list of a capability that the client knows has something of a server.
@@ -290,10 +306,14 @@ impl ConnectionSet {
         given_up.into_iter().flatten().collect()
     }
 
-    /// Closes all connections in an orderly way.
-    pub(super) async fn close(&self) {
+    /// Closes all connections in an orderly way. What was recorded stays if the session `goes_on` elsewhere.
+    pub(super) async fn close(&self, goes_on: bool) {
         let given_up = self.give_up().await;
         join_all(given_up.iter().map(|upstream| upstream.close())).await;
-        self.tools.close().await;
+        if goes_on {
+            self.tools.leave();
+        } else {
+            self.tools.close().await;
+        }
     }
 }

@@ -15,6 +15,7 @@ mod connection_set;
 mod fault;
 mod handshake;
 mod initialize;
+mod kept;
 mod merge_lists;
 mod outbox;
 mod owners;
@@ -34,6 +35,7 @@ mod turns;
 mod tests;
 
 use client::Client;
+pub(crate) use kept::{Revisions, SessionRecord, first_number};
 use tasks::Tasks;
 
 use crate::{
@@ -183,6 +185,16 @@ impl Gateway {
         stay.chain(clients.shared.values().cloned()).collect()
     }
 
+    /// Remembers a client that stays.
+    fn add(&self, client: &Arc<Client>) {
+        let mut clients = self.clients.lock();
+        if clients.is_closed {
+            client.refuse_all();
+        }
+        let key = client.key.clone();
+        clients.all.insert(key, Arc::downgrade(client));
+    }
+
     fn forget(&self, key: &str) {
         self.clients.lock().all.remove(key);
     }
@@ -200,9 +212,10 @@ impl Gateway {
             }
         };
         let _ = tokio::time::timeout(self.config.limits.shutdown, finished).await;
-        let closing = all
-            .iter()
-            .map(|client| tokio::time::timeout(CLOSE_TIMEOUT, client.close()));
+        let closing = all.iter().map(|client| {
+            client.leave();
+            tokio::time::timeout(CLOSE_TIMEOUT, client.close())
+        });
         futures_util::future::join_all(closing).await;
         self.clients.lock().shared.clear();
     }

@@ -154,6 +154,7 @@ fn config(reader: &Reader<'_>, document: &Node) -> Option<GatewayConfig> {
         eras: fields.choice("eras").unwrap_or_default(),
         mutes_notices: fields.get("notices") == Some(false),
         templates: fields.get("templates").unwrap_or_default(),
+        session: None,
         servers,
     };
     // Editors find the schema of a file by this key.
