@@ -3,22 +3,20 @@
 //! Runs on a thread that may wait. Every artifact that is read is checked.
 
 use crate::{
-    digest::Digest,
     fault,
     files::{Content, Files},
     header::{Header, is_unreadable, milliseconds},
-    loaded::{LoadedArtifacts, Name},
     open::{self, OpenedStore},
     options::SqliteOptions,
-    rows::{self, Line, RowKey},
+    rows::{self, Line, Name, RowKey},
     writer::{Turn, Writer},
 };
 use bytes::Bytes;
 use crossfeed_store::{
-    ArtifactLookup, ArtifactMissing, Clock, Damage, ListedArtifact, Recorded, StoreError,
-    StoredArtifact, Tombstone,
+    ArtifactLookup, ArtifactMissing, Clock, Damage, Digest, ListedArtifact, ReadCache, Recorded,
+    StoreError, StoredArtifact, Tombstone,
 };
-use crossfeed_wire::Scope;
+use crossfeed_wire::{ArtifactId, CallId, Scope};
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use std::{path::Path, sync::Arc};
@@ -36,7 +34,7 @@ pub(crate) struct Artifacts {
     /// None where nothing can be written.
     writer: Option<Writer>,
     files: Files,
-    loaded: Mutex<LoadedArtifacts>,
+    loaded: ReadCache<(ArtifactId, CallId), StoredArtifact>,
     /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
     /// are passed over.
     retired: Mutex<RowKey>,
@@ -54,7 +52,7 @@ impl Artifacts {
             files,
         } = open::open(directory, &options)?;
         let artifacts = Self {
-            loaded: Mutex::new(LoadedArtifacts::new(options.loaded_bytes)),
+            loaded: ReadCache::new(options.loaded_bytes),
             retired: Mutex::new(START),
             writer: writer.map(|writer| Writer::new(writer, options.busy_timeout)),
             options,
@@ -127,7 +125,7 @@ impl Artifacts {
             .artifact_time_to_live
             .map(|time| now.saturating_add(milliseconds(time)));
         let in_file = data.len() > self.options.file_bytes;
-        let header = Header::new(artifact, now, expires_at, Digest::new(data), in_file);
+        let header = Header::new(artifact, now, expires_at, Digest::of(data), in_file);
 
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
@@ -232,9 +230,10 @@ impl Artifacts {
     }
 
     pub(crate) fn get(&self, name: &Name) -> Result<ArtifactLookup, StoreError> {
+        let ids = (name.1.clone(), name.2.clone());
         for _ in 0..LOOKS {
             let now = self.now();
-            let (header, in_row) = {
+            let (header, version, in_row) = {
                 let reader = self.reader();
                 // One transaction, so that the row cannot go between its parts.
                 let transaction = self.sql(reader.unchecked_transaction())?;
@@ -251,7 +250,8 @@ impl Artifacts {
                 if header.has_expired(now) {
                     return Ok(expired_lookup(header.tool));
                 }
-                if let Some(artifact) = self.loaded.lock().get(name, header.number) {
+                let version = header.number.unsigned_abs();
+                if let Some(artifact) = self.loaded.get(&name.0, &ids, version) {
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 let in_row = if header.in_file {
@@ -259,7 +259,7 @@ impl Artifacts {
                 } else {
                     Some(self.sql(rows::data(&transaction, header.number))?)
                 };
-                (header, in_row)
+                (header, version, in_row)
             };
             let (digest, bytes) = (&header.data_digest, header.data_bytes);
             let content = match in_row {
@@ -269,11 +269,8 @@ impl Artifacts {
             };
             match content {
                 Content::Whole(data) => {
-                    let number = header.number;
                     let artifact = Arc::new(header.artifact(Bytes::from(data)));
-                    self.loaded
-                        .lock()
-                        .put(name.clone(), number, artifact.clone());
+                    let artifact = self.loaded.put(&name.0, &ids, version, artifact);
                     return Ok(ArtifactLookup::Found(artifact));
                 }
                 Content::Damaged => return Err(damaged(name)),
@@ -307,7 +304,7 @@ impl Artifacts {
             // The session has gone; what stays behind of it is for the next sweep.
             let _ = self.remove_unnamed(&mut writer, &files);
         }
-        self.loaded.lock().remove_session(scope);
+        self.loaded.remove_session(scope);
         Ok(())
     }
 

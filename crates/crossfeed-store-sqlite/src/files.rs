@@ -3,8 +3,8 @@
 //! Every file that is read is checked. A file is written under another name, flushed and renamed,
 //! so that one that has its name is whole.
 
-use crate::{digest::Digest, fault};
-use crossfeed_store::StoreError;
+use crate::fault;
+use crossfeed_store::{Digest, StoreError};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
@@ -40,7 +40,7 @@ pub(crate) enum Content {
 impl Content {
     /// Reads a file and checks it.
     pub(crate) fn checked(data: Vec<u8>, digest: &Digest, bytes: usize) -> Self {
-        if data.len() == bytes && Digest::new(&data) == *digest {
+        if data.len() == bytes && Digest::of(&data) == *digest {
             Self::Whole(data)
         } else {
             Self::Damaged
@@ -57,7 +57,7 @@ impl Files {
     }
 
     fn path(&self, digest: &Digest) -> PathBuf {
-        self.directory.join(digest.to_string())
+        self.directory.join(digest.to_hex())
     }
 
     /// Makes sure that the data is on the disk under its name, and that its file looks new, so that
@@ -93,7 +93,7 @@ impl Files {
         let mut tries = 0;
         loop {
             let number = self.written.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{digest}.{}.{number}{PARTIAL}", process::id());
+            let name = format!("{}.{}.{number}{PARTIAL}", digest.to_hex(), process::id());
             let partial = self.directory.join(name);
             tries += 1;
             match create(&partial) {
@@ -152,7 +152,7 @@ impl Files {
             let Some(name) = name.to_str() else { continue };
             if name.ends_with(PARTIAL) {
                 let _ = fs::remove_file(entry.path());
-            } else if let Some(digest) = Digest::parse(name) {
+            } else if let Ok(digest) = Digest::from_hex(name) {
                 old.push(digest);
             }
         }
@@ -162,7 +162,7 @@ impl Files {
 
 /// The name of a file, as seen from the store's directory.
 fn name_of(digest: &Digest) -> String {
-    format!("{FILES}/{digest}")
+    format!("{FILES}/{}", digest.to_hex())
 }
 
 /// Makes a new file that only its owner can read.

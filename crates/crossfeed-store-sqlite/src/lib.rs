@@ -17,11 +17,9 @@
 
 mod artifacts;
 mod clock;
-mod digest;
 mod fault;
 mod files;
 mod header;
-mod loaded;
 mod open;
 mod options;
 mod rows;

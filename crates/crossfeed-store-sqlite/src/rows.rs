@@ -1,13 +1,13 @@
 //! The tables: one row for each artifact, and one for each that has expired.
 //! Each row that is read can tell whether it is as it was written.
 
-use crate::{
-    digest::Digest,
-    header::{COLUMNS, Header, details_text, digest, is_unreadable, parsed, scope},
-    loaded::Name,
-};
+use crate::header::{COLUMNS, Header, details_text, digest, is_unreadable, parsed, scope};
+use crossfeed_store::Digest;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
+
+/// The key of an artifact among all.
+pub(crate) type Name = (Scope, ArtifactId, CallId);
 
 /// How many expired artifacts of other sessions one `put` retires.
 const RETIRED_AT_ONCE: usize = 16;
@@ -167,9 +167,9 @@ pub(crate) fn insert(
             header.base,
             details_text(&header.details),
             header.data_bytes,
-            header.data_digest.0,
+            header.data_digest.as_bytes(),
             header.in_file,
-            digest.0,
+            digest.as_bytes(),
             header.summary,
             data,
         ])?;
@@ -214,7 +214,7 @@ pub(crate) fn delete_session(connection: &Connection, scope: &Scope) -> Result<V
 /// Whether a row names a file.
 pub(crate) fn names_file(connection: &Connection, digest: &Digest) -> Result<bool> {
     let query = "SELECT EXISTS (SELECT 1 FROM artifacts WHERE in_file AND data_digest = ?1)";
-    answer(connection, query, [digest.0], |row| row.get(0))
+    answer(connection, query, [digest.as_bytes()], |row| row.get(0))
 }
 
 /// Whether there is anything for [`retire`] and [`forget`] to do.
