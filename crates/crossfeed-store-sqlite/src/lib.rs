@@ -17,6 +17,7 @@
 
 mod artifacts;
 mod clock;
+mod database;
 mod fault;
 mod files;
 mod header;
@@ -30,5 +31,5 @@ mod writer;
 mod tests;
 
 pub use clock::CalendarClock;
-pub use options::SqliteOptions;
+pub use options::{Durability, SqliteOptions};
 pub use store::SqliteStore;

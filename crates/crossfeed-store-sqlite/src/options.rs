@@ -4,6 +4,21 @@ use crossfeed_store::MemoryLimits;
 use derive_setters::Setters;
 use std::time::Duration;
 
+/// What a result survives once it was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the disk is waited for, or it is not"
+)]
+pub enum Durability {
+    /// A crash of the process, also of all that use the store. A loss of power, or a crash of the system, may take the
+    /// latest results away, or put back some that had gone; a file that it cuts is noticed.
+    #[default]
+    Process,
+    /// A loss of power, too, as far as the disk keeps what it has confirmed.
+    Flushed,
+}
+
 /// The options of a [`SqliteStore`](crate::SqliteStore).
 ///
 /// ```

@@ -119,7 +119,7 @@ impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore")
             .field("options", self.0.artifacts.options())
-            .field("can_write", &self.0.artifacts.can_write())
+            .field("can_write", &self.0.artifacts.database().can_write())
             .finish_non_exhaustive()
     }
 }
