@@ -45,7 +45,7 @@ impl Artifacts {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            database: Database::open(directory, &rows::LAYOUT, &options, DURABILITY)?,
+            database: Database::open(directory, &rows::LAYOUT, &options, DURABILITY, false)?,
             loaded: ReadCache::new(options.loaded_bytes),
             retired: Mutex::new(START),
             options,
@@ -285,6 +285,11 @@ impl Artifacts {
         }
         self.loaded.remove_session(scope);
         Ok(())
+    }
+
+    /// How many artifacts there are, and their bytes, those included that have expired unseen.
+    pub(crate) fn total(&self) -> Result<(usize, usize), StoreError> {
+        self.sql(rows::total(&self.database.reader()))
     }
 
     /// Notes what has expired, forgets what has long been, and removes files that were left behind.

@@ -23,13 +23,21 @@ pub(crate) struct Database {
 }
 
 impl Database {
+    /// Opens a database of the directory. One that `may_be_absent` reads as empty where it is not there and cannot be
+    /// made.
     pub(crate) fn open(
         directory: &Path,
         layout: &'static Layout,
         options: &SqliteOptions,
         durability: Durability,
+        may_be_absent: bool,
     ) -> Result<Self, StoreError> {
-        let OpenedStore { reader, writer } = open::open(directory, layout, options)?;
+        let OpenedStore { reader, writer } = match open::open(directory, layout, options) {
+            Err(StoreError::Absent | StoreError::ReadOnly { .. }) if may_be_absent => {
+                open::empty(layout, options)?
+            }
+            opened => opened?,
+        };
         let database = Self {
             layout,
             reader: Mutex::new(reader),

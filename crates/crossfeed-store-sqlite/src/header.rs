@@ -189,7 +189,7 @@ pub(crate) fn digest(row: &Row<'_>, column: &str) -> Result<Digest> {
     Digest::try_from(&bytes[..]).map_err(|error| unreadable(Box::new(error)))
 }
 
-fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+pub(crate) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error)
 }
 

@@ -16,6 +16,7 @@
 //! - No file is removed that a row names: that is looked up under the lock that keeps writers out.
 
 mod artifacts;
+mod blocking;
 mod clock;
 mod database;
 mod fault;
@@ -23,6 +24,8 @@ mod files;
 mod header;
 mod open;
 mod options;
+mod probe;
+mod results;
 mod rows;
 mod store;
 mod writer;
@@ -32,4 +35,5 @@ mod tests;
 
 pub use clock::CalendarClock;
 pub use options::{Durability, SqliteOptions};
+pub use probe::Probe;
 pub use store::SqliteStore;

@@ -80,6 +80,23 @@ pub(crate) fn open(
     })
 }
 
+/// An empty database in memory, to read.
+pub(crate) fn empty(
+    layout: &'static Layout,
+    options: &SqliteOptions,
+) -> Result<OpenedStore, StoreError> {
+    let reader = || {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(layout.tables)?;
+        Ok(connection)
+    };
+    Ok(OpenedStore {
+        reader: reader()
+            .map_err(|error| fault::sqlite(layout.database, error, options.busy_timeout))?,
+        writer: None,
+    })
+}
+
 /// A directory that is being opened.
 pub(crate) struct Opening<'o> {
     directory: &'o Path,

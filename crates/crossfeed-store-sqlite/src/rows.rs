@@ -175,6 +175,12 @@ pub(crate) fn usage(connection: &Connection, scope: &Scope, now: i64) -> Result<
     })
 }
 
+/// How many rows there are, and their bytes.
+pub(crate) fn total(connection: &Connection) -> Result<(usize, usize)> {
+    let query = "SELECT count(*), coalesce(sum(kept_bytes), 0) FROM artifacts";
+    answer(connection, query, [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Adds a row; `data` where it is not in a file.
 pub(crate) fn insert(
     connection: &Connection,
