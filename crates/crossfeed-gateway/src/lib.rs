@@ -14,6 +14,7 @@
 
 pub mod bridge;
 pub mod budget;
+pub mod claim;
 pub mod config;
 pub mod downstream;
 pub mod hub;
