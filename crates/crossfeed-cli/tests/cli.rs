@@ -18,6 +18,9 @@ mod exports;
 mod gateway;
 #[path = "cli/import.rs"]
 mod import;
+#[cfg(unix)]
+#[path = "cli/lasting.rs"]
+mod lasting;
 #[path = "cli/manners.rs"]
 mod manners;
 #[path = "cli/outputs.rs"]

@@ -20,4 +20,6 @@ pub use crossfeed_store::{
 };
 #[cfg(feature = "sqlite")]
 #[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
-pub use crossfeed_store_sqlite::{CalendarClock, SqliteOptions, SqliteStore};
+pub use crossfeed_store_sqlite::{
+    CalendarClock, Durability as SqliteDurability, Probe as SqliteProbe, SqliteOptions, SqliteStore,
+};
